@@ -1,5 +1,6 @@
 """What an import did: typed, as JSON whose keys are a contract, and as lines for people (templates/experiment/import_report.txt)."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -144,9 +145,9 @@ def question_json(plan: QuestionPlan) -> dict[str, Any]:
     }
 
 
-def item_lines(plan: ItemPlan, *, written: bool) -> Sequence[str]:
+def item_lines(plan: ItemPlan, *, written: bool, is_new_field: bool = False) -> Sequence[str]:
     context = {
-        **_context(plan, written),
+        **_context(plan, written, is_new_field),
         **_first("updates", [row for row in plan.rows if row.action == Action.UPDATE]),
         **_first("notes", [row for row in plan.rows if row.note]),
         "is_unchecked": plan.changing and not (plan.is_checked or written),
@@ -157,10 +158,15 @@ def item_lines(plan: ItemPlan, *, written: bool) -> Sequence[str]:
 
 
 def question_lines(
-    plan: QuestionPlan, *, written: bool, pinned: int | None = None, study: Study | None = None
+    plan: QuestionPlan,
+    *,
+    written: bool,
+    pinned: int | None = None,
+    study: Study | None = None,
+    is_new_field: bool = False,
 ) -> Sequence[str]:
     context = {
-        **_context(plan, written),
+        **_context(plan, written, is_new_field),
         **_first("updates", [row for row in plan.rows if row.changes]),
         **_first("waiting", plan.waiting),
         **_first("repeated", plan.repeated),
@@ -201,8 +207,22 @@ def _problem_json(problem: RowProblem) -> dict[str, str | int | None]:
     return {"row": problem.row, "column": problem.column, "message": line + problem.message}
 
 
-def _context(plan: Plan[Any], written: bool) -> dict[str, Any]:
-    return {**_counts(plan), "plan": plan, "written": written, **_first("problems", plan.problems)}
+def _context(plan: Plan[Any], written: bool, is_new_field: bool) -> dict[str, Any]:
+    guess = plan.unnamed.guess if plan.unnamed else {}
+    named = [
+        part
+        for name, column in guess.items()
+        if column
+        for part in ("--column", f"{name}={column}")
+    ]
+    return {
+        **_counts(plan),
+        **_first("problems", plan.problems),
+        "plan": plan,
+        "written": written,
+        "new_field": plan.research_field if is_new_field and written else None,
+        "guess": shlex.join(named),
+    }
 
 
 def _first(name: str, rows: Sequence[Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """A field's test cases from a file (sent, compared with what is there, and imported as it was shown) and to a file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 from urllib.parse import urlencode
@@ -20,9 +20,10 @@ from experiment.domain.item_checks.findings import Level
 from experiment.domain.markup import parse
 from experiment.domain.markup_between import word_diff
 from experiment.domain.roles import FieldRight
-from experiment.imports.read.items import Defaults, read_items
+from experiment.imports.read.items import WORDS, Defaults, read_items
+from experiment.imports.read.records import Unnamed
 from experiment.imports.store.item_plans import ItemPlan, ItemRow, Options, plan_import
-from experiment.imports.store.plans import Action
+from experiment.imports.store.plans import Action, Plan
 from experiment.imports.store.writing import PlanRefusedError, ask, import_items
 from experiment.lab.access import for_field, is_lead, user_of
 from experiment.models import Item, ItemImport, ResearchField
@@ -45,6 +46,7 @@ from lib.name_fields import is_name
 from lib.pages import CONFLICT, GONE, LimitedFileField, attached, refused, show
 from lib.table_files import CONTENT_TYPES
 
+COLUMN = "column_"
 MAX_BYTES = 30 * 1024 * 1024  # below UPLOAD_MAX_SIZE, which counts the whole request
 
 
@@ -72,9 +74,64 @@ class LeadsForm(forms.Form):
                 del self.fields[name]
 
 
-class OptionsForm(LeadsForm):
+class ColumnsForm(LeadsForm):
+    """What makes a file fit a field: what it calls our columns, as `column_NAME`, and whether its subfields are made."""
+
+    may_be_named: ClassVar[Iterable[str]] = ()
+    new_subfields = forms.BooleanField(
+        label=_("Make subfields that the field does not have"), required=False
+    )
+    for_leads: ClassVar[tuple[str, ...]] = ("new_subfields",)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # Chosen where the difference is shown, once the file's columns are known
+        for name in self.may_be_named:
+            self.fields[COLUMN + name] = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Of a valid form: our names, and what the file calls them."""
+        sent = self.cleaned_data
+        return {name: sent[COLUMN + name] for name in self.may_be_named if sent[COLUMN + name]}
+
+    @property
+    def makes_subfields(self) -> bool:
+        return bool(self.cleaned_data.get("new_subfields"))
+
+    @property
+    def query(self) -> str:
+        return urlencode({name: value for name, value in self.cleaned_data.items() if value})
+
+
+class ChooseColumnsForm(forms.Form):
+    """Which column of a file is which of ours: as was chosen, or as is guessed."""
+
+    def __init__(self, unnamed: Unnamed, chosen: Mapping[str, str]) -> None:
+        super().__init__()
+        choices = [("", _("none")), *((column, column) for column in unnamed.columns)]
+        for name, guess in reversed([*unnamed.guess.items()]):
+            self.fields[COLUMN + name] = forms.ChoiceField(
+                label=name, choices=choices, initial=chosen.get(name, guess), required=False
+            )
+
+
+def cures(plan: Plan[Any], form: ColumnsForm) -> dict[str, Any]:
+    """What can be done about problems where they are shown, the file being kept."""
+    unnamed = plan.unnamed
+    kept = {k: v for k, v in form.cleaned_data.items() if v and not k.startswith(COLUMN)}
+    return {
+        "choose_columns": ChooseColumnsForm(unnamed, form.columns) if unnamed else None,
+        "kept": kept,
+        "may_make_subfields": "new_subfields" in form.fields,
+        "is_curable": bool(unnamed or (plan.missing_subfields and len(plan.problems) == 1)),
+    }
+
+
+class OptionsForm(ColumnsForm):
     """How a file is read."""
 
+    may_be_named = WORDS
     source = forms.ChoiceField(
         label=_("Who altered them"),
         choices=Item.Source.choices,
@@ -88,9 +145,6 @@ class OptionsForm(LeadsForm):
         validators=[is_name],
         help_text=_("A person or a model, such as GPT-4, where the file does not say."),
     )
-    new_subfields = forms.BooleanField(
-        label=_("Make subfields that the field does not have"), required=False
-    )
     accepted_before = accepted_elsewhere()
     for_leads = ("new_subfields", "accepted_before")
 
@@ -100,8 +154,9 @@ class OptionsForm(LeadsForm):
         sent = self.cleaned_data
         return Options(
             Defaults(sent["source"] or Item.Source.HUMAN.value, sent["generator"]),
-            new_subfields=sent.get("new_subfields", False),
+            new_subfields=self.makes_subfields,
             accepted_before=sent.get("accepted_before", ""),
+            columns=self.columns,
         )
 
 
@@ -111,7 +166,7 @@ class UploadForm(OptionsForm):
         _("The file is larger than 30 MB: split it, or have it imported with import_items."),
         label=_("File"),
         allow_empty_file=True,
-        help_text=_("CSV or JSONL in UTF-8, 30 MB at most: some 10,000 test cases."),
+        help_text=_("CSV, JSONL or Parquet; 30 MB at most: some 10,000 test cases."),
     )
     field_order = ("file",)
 
@@ -217,7 +272,7 @@ def apply(request: HttpRequest, research_field: ResearchField, upload: str) -> H
         return gone(request, "import", "lab:import_items", research_field.slug)
     if not form.is_valid():
         return redirect("lab:import_items", research_field.slug)
-    if _is_for_workers(data):
+    if _is_for_workers(data, form.columns):
         started = ask(research_field, upload, form.options, shown, user)
         return redirect("lab:import_job", research_field.slug, started.pk)
     try:
@@ -241,11 +296,11 @@ def job(
     return show(request, template, job=found, said=_said(found.n_created, found.n_updated))
 
 
-def _is_for_workers(data: bytes) -> bool:
+def _is_for_workers(data: bytes, columns: Mapping[str, str]) -> bool:
     """Whether a worker imports this file: always where all work is theirs, else what is large while one lives."""
     if settings.JOB_EXECUTOR == "celery":
         return True
-    return workers.is_taken(ItemImport) and len(read_items(data).records) > LARGE
+    return workers.is_taken(ItemImport) and len(read_items(data, columns=columns).records) > LARGE
 
 
 def _said(created: int, updated: int) -> str:
@@ -275,8 +330,9 @@ def _difference(
         n_warnings=plan.count_checked(Level.WARNING),
         upload=upload,
         sent=form.cleaned_data,
-        query=urlencode({key: value for key, value in form.cleaned_data.items() if value}),
+        query=form.query,
         has_changed=has_changed,
+        **cures(plan, form),
         **context,
     )
 

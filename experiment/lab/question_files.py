@@ -1,17 +1,16 @@
 """A file of questions into a field: sent, compared with what is there, and imported as it was shown."""
 
-from typing import Any
-from urllib.parse import urlencode
+from typing import Any, ClassVar
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import FieldRight
-from experiment.imports.read.questions import read_questions
+from experiment.imports.read.questions import WORDS, read_questions
 from experiment.imports.store.plans import Action
 from experiment.imports.store.question_plans import QuestionPlan, plan_questions
 from experiment.imports.store.writing import PlanRefusedError, import_questions
@@ -19,8 +18,10 @@ from experiment.lab.access import for_field, is_lead, user_of
 from experiment.lab.item_files import (
     MAX_BYTES,
     PROBLEMS,
+    ColumnsForm,
     LeadsForm,
     accepted_elsewhere,
+    cures,
     gone,
     kept,
     paged,
@@ -36,7 +37,7 @@ MISSING = "gone"
 
 class AcceptForm(LeadsForm):
     accept = accepted_elsewhere()
-    for_leads = ("accept",)
+    for_leads: ClassVar[tuple[str, ...]] = ("accept",)
 
     @property
     def reason(self) -> str:
@@ -44,15 +45,22 @@ class AcceptForm(LeadsForm):
         return str(self.cleaned_data.get("accept", "")).strip()
 
 
-class QuestionUploadForm(AcceptForm):
+class QuestionOptionsForm(ColumnsForm, AcceptForm):
+    """How a file is read."""
+
+    may_be_named = WORDS
+    for_leads = (*ColumnsForm.for_leads, *AcceptForm.for_leads)
+
+
+class QuestionUploadForm(QuestionOptionsForm):
     file = LimitedFileField(
         MAX_BYTES,
         _("The file is larger than 30 MB: have it imported with import_questions."),
         label=_("File"),
         allow_empty_file=True,
-        help_text=_("CSV or JSONL in UTF-8, or Parquet; 30 MB at most."),
+        help_text=_("CSV, JSONL or Parquet; 30 MB at most."),
     )
-    field_order = ("file",)
+    field_order = ("file", "new_subfields", "accept")
 
 
 @either
@@ -62,39 +70,51 @@ def page(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
     sent = (request.POST, request.FILES) if request.method == "POST" else ()
     form = QuestionUploadForm(*sent, is_lead=is_lead(request))
     if form.is_valid():
-        sent = form.cleaned_data["file"]
-        page = "lab:question_difference"
-        return kept(request, research_field, sent, page, accept=form.reason)
+        asked = dict(form.cleaned_data)
+        return kept(request, research_field, asked.pop("file"), "lab:question_difference", **asked)
     return show(request, "lab/questions/import.html", form=form)
 
 
 @require_safe
 @for_field(FieldRight.CURATE_FIELD)
 def difference(request: HttpRequest, research_field: ResearchField, upload: str) -> HttpResponse:
+    form = QuestionOptionsForm(request.GET, is_lead=is_lead(request))
     try:
-        file = read_questions(item_files.read_upload(research_field, user_of(request), upload))
+        data = item_files.read_upload(research_field, user_of(request), upload)
     except FileNotFoundError:
         return gone(request, "questions", "lab:question_import", research_field.slug)
-    accept = _accept(request, request.GET)
-    return _difference(request, upload, plan_questions(file, research_field, accept))
+    if not form.is_valid():
+        return redirect("lab:question_import", research_field.slug)
+    file = read_questions(data, form.columns)
+    plan = plan_questions(file, research_field, form.reason, new_subfields=form.makes_subfields)
+    return _difference(request, upload, plan, form)
 
 
 @require_POST
 @for_field(FieldRight.CURATE_FIELD)
 def apply(request: HttpRequest, research_field: ResearchField, upload: str) -> HttpResponse:
     """Do what was shown."""
-    user, shown = user_of(request), request.POST.get("shown", "")
+    user, form = user_of(request), QuestionOptionsForm(request.POST, is_lead=is_lead(request))
     try:
-        file = read_questions(item_files.read_upload(research_field, user, upload))
+        data = item_files.read_upload(research_field, user, upload)
     except FileNotFoundError:
         return gone(request, "questions", "lab:question_import", research_field.slug)
+    if not form.is_valid():
+        return redirect("lab:question_import", research_field.slug)
+    file = read_questions(data, form.columns)
     if len(file.records) > MOST:
         return redirect("lab:question_difference", research_field.slug, upload)
-    accept = _accept(request, request.POST)
     try:
-        plan = import_questions(file, research_field, accept, by=user, shown=shown)
+        plan = import_questions(
+            file,
+            research_field,
+            form.reason,
+            by=user,
+            shown=request.POST.get("shown", ""),
+            new_subfields=form.makes_subfields,
+        )
     except PlanRefusedError as refused:
-        return _difference(request, upload, refused.plan, has_changed=True)
+        return _difference(request, upload, refused.plan, form, has_changed=True)
     item_files.forget_upload(research_field, user, upload)
     messages.success(request, said(plan))
     return redirect("lab:questions", research_field.slug)
@@ -107,14 +127,13 @@ def said(plan: QuestionPlan) -> str:
     return f"{new}, {changed}."
 
 
-def _accept(request: HttpRequest, sent: QueryDict) -> str:
-    """Nothing of who does not lead the field."""
-    form = AcceptForm(sent, is_lead=is_lead(request))
-    return form.reason if form.is_valid() else ""
-
-
 def _difference(
-    request: HttpRequest, upload: str, plan: QuestionPlan, *, has_changed: bool = False
+    request: HttpRequest,
+    upload: str,
+    plan: QuestionPlan,
+    form: QuestionOptionsForm,
+    *,
+    has_changed: bool = False,
 ) -> HttpResponse:
     found: dict[str, Any] = {
         PROBLEMS: plan.problems,
@@ -122,7 +141,6 @@ def _difference(
         MISSING: plan.gone,
     }
     context = paged(request, found)
-    asked = {"accept": plan.accept} if plan.accept else {}
     return show(
         request,
         "lab/questions/difference.html",
@@ -131,7 +149,9 @@ def _difference(
         upload=upload,
         is_too_much=len(plan.rows) > MOST,
         has_changed=has_changed,
-        query=urlencode(asked),
-        pages_query=urlencode(asked | {"show": context["show"]}),
+        sent=form.cleaned_data,
+        query=form.query,
+        pages_query="&".join(part for part in (form.query, f"show={context['show']}") if part),
+        **cures(plan, form),
         **context,
     )

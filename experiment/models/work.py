@@ -124,6 +124,9 @@ class ItemImport(Job):
     generator = NameField(max_length=80, blank=True)
     new_subfields = models.BooleanField(default=False)
     accepted_before = models.TextField(blank=True)
+    columns = models.JSONField(
+        default=dict, blank=True, help_text="Our names, and what the file calls them."
+    )
     n_created = models.PositiveIntegerField(default=0)
     n_updated = models.PositiveIntegerField(default=0)
 

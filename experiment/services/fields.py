@@ -21,15 +21,16 @@ RESERVED_SLUGS = ("new",)  # addresses of the lab
 
 
 @transaction.atomic
-def create_field(name: str, reviews_needed: int, by: User) -> ResearchField:
-    """A field without subfields; who makes it leads it. Raises ValidationError for a name that is taken."""
+def create_field(name: str, reviews_needed: int, by: User | None) -> ResearchField:
+    """A field without subfields; whoever makes it leads it. Raises ValidationError for a name that is taken."""
     research_field = ResearchField(
         name=name, slug=_unused_slug(name), reviews_needed=reviews_needed
     )
     _refuse_taken(research_field)
     research_field.full_clean()
     research_field.save()
-    research_field.members.add(by, through_defaults={"role": FieldRole.LEAD})
+    if by is not None:
+        research_field.members.add(by, through_defaults={"role": FieldRole.LEAD})
     audit.record(Action.FIELD_CREATED, by=by, field=name, reviews_needed=reviews_needed)
     return research_field
 

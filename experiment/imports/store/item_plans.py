@@ -1,7 +1,7 @@
 """What an import of test cases would do, row by row."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from django.db.models import Q
@@ -37,11 +37,13 @@ class Options:
     """How a file is to be read and stored.
 
     accepted_before: why its test cases need no review here, where they were accepted elsewhere; empty: they become drafts.
+    columns: our name, and what the file calls it.
     """
 
     defaults: Defaults = BY_PEOPLE
     new_subfields: bool = False
     accepted_before: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
 
 
 AS_DRAFTS = Options()
@@ -60,7 +62,7 @@ def plan_import(
 
     total, progress: told how many rows there are, and how many are compared.
     """
-    file = read_items(data, options.defaults)
+    file = read_items(data, options.defaults, options.columns)
     total(len(file.records))
     accept = options.accepted_before
     planner = _Planner(research_field, accept, new_subfields=options.new_subfields, locked=locked)
@@ -77,7 +79,9 @@ def plan_import(
         sorted(problems, key=lambda problem: problem.row or 0),
         file.ignored,
         new_subfields=sorted(planner.new_subfields),
+        missing_subfields=sorted(planner.missing_subfields),
         is_checked=is_checked,
+        unnamed=file.unnamed,
     )
 
 

@@ -11,11 +11,12 @@ from typing import ClassVar, Generic
 from django.db.models import Q
 
 from experiment.domain.item_checks.findings import Finding, Level
-from experiment.imports.read.records import R, Record
+from experiment.imports.read.records import R, Record, Unnamed
 from experiment.imports.read.rows import RowProblem
 from experiment.models import Item, ResearchField
 
 Progress = Callable[[int], None]
+MOST_NAMED = 20
 
 
 def unseen(_: int) -> None:
@@ -61,7 +62,8 @@ class PlannedRow(Generic[R]):
 class Plan(Generic[R]):
     """The difference that a file makes. Nothing of it is done while there are problems.
 
-    accept: why new and changed items are accepted at once; empty: they become drafts. is_checked: whether rows say what the
+    accept: why new and changed items are accepted at once; empty: they become drafts. missing_subfields: the one problem that a
+    choice cures. is_checked: whether rows say what the
     checks find; many texts take minutes, and are checked where each is opened. gone: keys of questions that the field has
     and the file has not; they stay. keys: of the rows' items, once it is done.
     """
@@ -72,7 +74,9 @@ class Plan(Generic[R]):
     problems: Sequence[RowProblem] = ()
     ignored: Sequence[str] = ()
     new_subfields: Sequence[str] = ()
+    missing_subfields: Sequence[str] = ()
     is_checked: bool = False
+    unnamed: Unnamed | None = None
     gone: Sequence[str] = ()
     new_templates: Sequence[str] = ()
     keys: Sequence[str] = ()
@@ -129,7 +133,7 @@ class _RefusedError(Exception):
 
 
 class Planner(Generic[R]):
-    """Compares one row after the other with a field's items; `problems` and `new_subfields` grow.
+    """Compares one row after the other with a field's items; `problems`, and `new_subfields` or `missing_subfields`, grow.
 
     versions: by key, the oldest first. taken: key -> the field whose item it is, of those that a row may not be about.
     """
@@ -149,6 +153,7 @@ class Planner(Generic[R]):
         self.may_make_subfields = new_subfields
         self.problems: list[RowProblem] = []
         self.new_subfields: set[str] = set()
+        self.missing_subfields: dict[str, R] = {}  # with the first row that names it
         self.subfields = set(research_field.subfields.values_list("name", flat=True))
         mine = Q(field=research_field.name) & self.mine
         rows = Item.objects.filter(mine).order_by("key", "version")
@@ -177,24 +182,29 @@ class Planner(Generic[R]):
         """The rows that can be done; a problem for each of the others."""
         rows = []
         for n, record in enumerate(records, start=1):
-            self._check_subfield(record)
+            if record.subfield and record.subfield not in self.subfields:
+                self._met_subfield(record)
             try:
                 rows.append(self._planned(record))
             except _RefusedError as error:
                 self.problems.append(record.problem(str(error), error.column))
             if n % 500 == 0:
                 progress(n)
+        if self.missing_subfields:
+            names = sorted(self.missing_subfields)
+            more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+            listed = ", ".join(f"“{name}”" for name in names[:MOST_NAMED]) + more
+            are = "is no subfield" if len(names) == 1 else "are no subfields"
+            first = next(iter(self.missing_subfields.values()))
+            message = f"{listed} {are} of {self.research_field.name}"
+            self.problems.append(first.problem(message, "subfield"))
         return rows
 
-    def _check_subfield(self, record: R) -> None:
-        name = record.subfield
-        if not name or name in self.subfields:
-            return
+    def _met_subfield(self, record: R) -> None:
         if self.may_make_subfields:
-            self.new_subfields.add(name)
+            self.new_subfields.add(record.subfield)
         else:
-            message = f"“{name}” is no subfield of {self.research_field.name}"
-            self.problems.append(record.problem(message, "subfield"))
+            self.missing_subfields.setdefault(record.subfield, record)
 
     def _planned(self, record: R) -> PlannedRow[R]:
         versions = self._find(record)

@@ -16,10 +16,15 @@ QuestionPlan = Plan[QuestionRecord]
 
 
 def plan_questions(
-    file: QuestionsFile, research_field: ResearchField, accept: str = "", *, locked: bool = False
+    file: QuestionsFile,
+    research_field: ResearchField,
+    accept: str = "",
+    *,
+    new_subfields: bool = False,
+    locked: bool = False,
 ) -> QuestionPlan:
     """Compare rows with the field's questions; `locked` in the transaction that writes."""
-    planner = _Planner(research_field, accept, locked=locked)
+    planner = _Planner(research_field, accept, new_subfields=new_subfields, locked=locked)
     rows = planner.plan(file.records)
     met = {row.item.key for row in rows if row.item}
     templates = dict.fromkeys(row.record.template for row in rows if row.record.template)
@@ -29,6 +34,9 @@ def plan_questions(
         rows,
         sorted([*file.problems, *planner.problems], key=lambda problem: problem.row or 0),
         file.ignored,
+        new_subfields=sorted(planner.new_subfields),
+        missing_subfields=sorted(planner.missing_subfields),
+        unnamed=file.unnamed,
         gone=[
             key
             for key, v in planner.versions.items()
@@ -42,8 +50,8 @@ class _Planner(Planner[QuestionRecord]):
     mine: ClassVar[Q] = Q(kind=Item.Kind.QUESTION)
     taken_as: ClassVar[str] = f"{Planner.taken_as}, or no question"
 
-    def __init__(self, research_field: ResearchField, accept: str, *, locked: bool) -> None:
-        super().__init__(research_field, accept, locked=locked)
+    def __init__(self, research_field: ResearchField, accept: str, **how: bool) -> None:
+        super().__init__(research_field, accept, **how)
         templates = QuestionTemplate.objects.filter(field=research_field)
         self.template_keys: dict[int, str] = dict(templates.values_list("pk", "key"))
         self.asked: dict[str, str] = {}

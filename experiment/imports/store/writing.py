@@ -81,12 +81,15 @@ def import_questions(
     *,
     by: User | None = None,
     shown: str | None = None,
+    new_subfields: bool = False,
     is_demo: bool = False,
 ) -> QuestionPlan:
     """As `import_items`, of questions that are read already."""
 
     def plan() -> QuestionPlan:
-        return plan_questions(file, research_field, accept, locked=True)
+        return plan_questions(
+            file, research_field, accept, new_subfields=new_subfields, locked=True
+        )
 
     return _import(plan, research_field, by, shown, is_demo=is_demo)
 
@@ -256,6 +259,7 @@ def ask(
         generator=options.defaults.generator,
         new_subfields=options.new_subfields,
         accepted_before=options.accepted_before,
+        columns=dict(options.columns),
     )
     work.start(job, by)
     return job
@@ -278,6 +282,7 @@ def _work(job: ItemImport, lease: Lease) -> None:
         Defaults(job.source, job.generator),
         new_subfields=job.new_subfields,
         accepted_before=job.accepted_before,
+        columns=job.columns,
     )
     # Before the transaction that writes: from within it, nobody would see how far it has come
     plan = plan_import(

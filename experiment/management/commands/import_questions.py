@@ -1,3 +1,4 @@
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ from experiment.imports.read.rows import FileRefusedError, RowProblem, read_cont
 from experiment.imports.report import nothing_written, question_json, question_lines
 from experiment.imports.store.question_plans import plan_questions
 from experiment.imports.store.writing import PlanRefusedError, import_questions
-from experiment.management.finding import find_field, find_study, find_user
+from experiment.management.finding import find_study, find_user
+from experiment.management.importing import add_file_arguments, field_of, makes_subfields
 from experiment.services.questions import pin_questions
 from lib.commands import ReportingCommand, add_json_argument
 
@@ -24,7 +26,7 @@ class Command(ReportingCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE")
-        parser.add_argument("--field", required=True, metavar="SLUG", help="of research")
+        add_file_arguments(parser)
         parser.add_argument("--study", metavar="SLUG", help="that draws from those accepted, too")
         parser.add_argument(
             "--each", type=int, metavar="N", help="questions of the study that a participant gets"
@@ -37,43 +39,46 @@ class Command(ReportingCommand):
         parser.add_argument(
             "--accept", action="store_true", help="new and changed ones without a review"
         )
-        parser.add_argument(
-            "--dry-run", action="store_true", help="say what would be done, and do nothing"
-        )
-        parser.add_argument("--by", default="", metavar="USERNAME", help="whose name they bear")
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        research_field, by = find_field(options["field"]), find_user(options["by"])
+        by = find_user(options["by"])
         study = find_study(options["study"]) if options["study"] else None
         each = options["each"]
         if each is not None and (study is None or each < 1):
             raise CommandError("--each takes a number from 1, and goes with --study.")
         accept, pinned = (ACCEPTED if options["accept"] else ""), None
-        file = _read(options["file"])
-        if options["dry_run"]:
-            plan = plan_questions(file, research_field, accept)
-        else:
-            with transaction.atomic():
+        file = _read(options["file"], dict(options["column"]))
+        makes = makes_subfields(options)
+        with transaction.atomic():
+            research_field = field_of(options, by)
+            if options["dry_run"]:
+                plan = plan_questions(file, research_field, accept, new_subfields=makes)
+            else:
                 try:
-                    plan = import_questions(file, research_field, accept, by=by)
+                    plan = import_questions(
+                        file, research_field, accept, by=by, new_subfields=makes
+                    )
                 except PlanRefusedError as error:
                     plan = error.plan
                 if study is not None and not plan.problems:
                     pinned = pin_questions(study, plan.keys, options["reason"], by, each)
-        written = not (plan.problems or options["dry_run"])
+            written = not (plan.problems or options["dry_run"])
+            transaction.set_rollback(not written)
         data = question_json(plan)
         if study is not None and pinned is not None:
             data |= {"pinned": pinned, "each": study.question_items}
-        self.report(
-            options, data, question_lines(plan, written=written, pinned=pinned, study=study)
+        is_new_field = bool(options["new_field"])
+        lines = question_lines(
+            plan, written=written, pinned=pinned, study=study, is_new_field=is_new_field
         )
+        self.report(options, data, lines)
         if plan.problems:
             raise CommandError(nothing_written(len(plan.problems)))
 
 
-def _read(path: Path) -> QuestionsFile:
+def _read(path: Path, columns: Mapping[str, str]) -> QuestionsFile:
     try:
-        return read_questions(read_content(path))
+        return read_questions(read_content(path), columns)
     except FileRefusedError as error:
         return QuestionsFile(problems=[RowProblem(str(error))])

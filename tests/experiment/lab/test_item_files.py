@@ -82,7 +82,7 @@ def test_what_changed_since_it_was_shown_is_shown_again_and_no_worker_imports_it
     assert again.status_code == 409
     assert "have changed since" in text(again)
     assert Item.objects.count() == 1
-    monkeypatch.setattr(imports, "_is_for_workers", lambda data: True)
+    monkeypatch.setattr(imports, "_is_for_workers", lambda data, columns: True)
     agree(client, text(again))
     make_item("a-1", version=2, field="cooking", markup=OTHER)
     job = jobs.run(ItemImport.objects.get())
@@ -95,7 +95,9 @@ def test_only_a_lead_makes_subfields_or_accepts_without_a_review(cooking):
     options = {"new_subfields": "on", "accepted_before": "By the lab in Lyon."}
     curator, lead = browser("curator"), browser("lead")
     data = table(f'a-1,"{TEXT}",Boiling')
-    assert "is no subfield" in text(curator.get(send(curator, data, **options)))
+    asked = text(curator.get(send(curator, data, **options)))
+    assert "A lead of the field can add them." in asked
+    assert "new_subfields=on" not in asked
     page = text(lead.get(send(lead, data, **options)))
     assert "New subfields: Boiling." in page
     agree(curator, page)  # of another person's file
@@ -104,6 +106,32 @@ def test_only_a_lead_makes_subfields_or_accepts_without_a_review(cooking):
     item = Item.objects.get()
     assert (item.status, item.subfield, item.accepted_by) == ("accepted", "Boiling", None)
     assert cooking.subfields.filter(name="Boiling").exists()
+
+
+def test_new_subfields_are_added_and_columns_chosen_where_they_are_missed(cooking, monkeypatch):
+    lead = browser("lead")
+    data = table(
+        "Rats slept more.,Rats ran more.,Boiling",
+        "Rats ate more.,Rats drank more.,Frying",
+        header="Abstract,Altered abstract,Subfield",
+    )
+    place = send(lead, data, source="machine")
+    page = text(lead.get(place))
+    assert "mend it in the file" not in page
+    chosen = dict(re.findall(r'<select name="(\w+)".*?value="([^"]*)" selected', page, re.S))
+    assert chosen == {"column_markup": "", "column_original": "abstract", "column_altered": "altered abstract"}  # fmt: skip
+    hidden = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', page))
+    assert hidden["source"] == "machine"
+    place = place.partition("?")[0]
+    page = text(lead.get(place, hidden | chosen))
+    (added,) = re.findall(r'href="(\?[^"]*)">Add these 2 subfields', page)
+    page = text(lead.get(place + added))
+    assert "New subfields: Boiling, Frying." in page
+    monkeypatch.setattr(imports, "_is_for_workers", lambda data, columns: True)
+    agree(lead, page)
+    assert jobs.run(ItemImport.objects.get()).status == "finished"
+    found = Item.objects.order_by("key").values_list("markup", "subfield", "source")
+    assert list(found) == [(TEXT, "Boiling", "machine"), (OTHER, "Frying", "machine")]
 
 
 def test_a_large_file_is_imported_by_a_worker_where_one_lives(cooking, monkeypatch):
@@ -147,7 +175,7 @@ def test_a_file_is_kept_for_its_sender_for_a_day_and_as_long_as_a_worker_will_re
     assert curator.get(theirs).status_code == 410
     sewn = send(curator, table(f'a-1,"{TEXT}",'), field="sewing")
     assert curator.get(sewn.replace("sewing", "cooking")).status_code == 410
-    monkeypatch.setattr(imports, "_is_for_workers", lambda data: True)
+    monkeypatch.setattr(imports, "_is_for_workers", lambda data, columns: True)
     waiting = send(curator, table(f'a-1,"{TEXT}",Baking'))
     agree(curator, text(curator.get(waiting)))
     places = [send(curator, table(f'a-{n},"{TEXT}",Baking')) for n in range(4)]

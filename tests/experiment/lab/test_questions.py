@@ -85,6 +85,23 @@ def test_what_changed_since_it_was_shown_is_shown_again_and_problems_keep_all_ou
     assert Item.objects.count() == 1
 
 
+def test_new_subfields_are_added_and_columns_chosen_where_they_are_missed(field):
+    client = browser("lead")
+    place = sent(
+        client, url("question_import"), b"sep=;\nPrompt;Answer;Subfield\nWhat is tin?;A metal.;Ores"
+    )
+    shown = page(client, place)
+    assert 'value="prompt" selected' in shown
+    chosen = {"column_question": "prompt", "new_subfields": "on"}
+    assert "Add this subfield" in page(
+        client, f"{place}?{urlencode(chosen | {'new_subfields': ''})}"
+    )
+    shown = page(client, f"{place}?{urlencode(chosen)}")
+    assert pressed(client, place + "apply/", shown).status_code == 302
+    assert (Item.objects.get().markup, Item.objects.get().subfield) == ("What is tin?", "Ores")
+    assert field.subfields.filter(name="Ores").exists()
+
+
 def test_only_a_lead_accepts_without_a_review():
     place = sent(browser("curator"), url("question_import"), ROWS, accept="I say so")
     assert "accept=" not in place

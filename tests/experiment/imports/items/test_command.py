@@ -1,6 +1,7 @@
 """`import_items`: what it says it would do is what it does."""
 
 import json
+import shlex
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,50 @@ def test_new_subfields_are_made_where_that_is_asked_for(cooking, file):
     assert cooking.subfields.count() == 2
     file.run("--new-subfields")
     assert cooking.subfields.filter(name="Grilling").count() == 1
+
+
+def test_subfields_that_the_field_lacks_are_one_problem_that_says_what_cures_it(cooking, file):
+    file.write(f'a-1,"{TEXT}",Grilling', f'a-2,"{OTHER}",Boiling', f'a-3,"{OTHER}",Grilling')
+    (problem,) = file.run(fails=True)["problems"]
+    assert problem["row"] == 1
+    assert "“Boiling”, “Grilling” are no subfields of cooking" in problem["message"]
+    out = StringIO()
+    with pytest.raises(CommandError):
+        call_command("import_items", str(file.path), "--field", "cooking", stdout=out)
+    assert "--new-subfields adds these 2." in out.getvalue()
+
+
+def test_a_new_field_is_made_with_what_is_imported_and_not_without_it(file):
+    file.write(f'a-1,"{TEXT}",Grilling')
+    new = ("import_items", str(file.path), "--new-field", "Open fires")
+    call_command(*new, "--dry-run")
+    file.write('a-1,"Rats [[slept.",Grilling')
+    with pytest.raises(CommandError, match="1 problem"):
+        call_command(*new)
+    assert not ResearchField.objects.exists()
+    file.write(f'a-1,"{TEXT}",Grilling')
+    make_user("ada")
+    out = StringIO()
+    call_command(*new, "--by", "ada", stdout=out)
+    assert "The field Open fires is new: --field open-fires names it." in out.getvalue()
+    made = ResearchField.objects.get()
+    assert (made.members.get().username, made.subfields.get().name) == ("ada", "Grilling")
+    assert Item.objects.get().field == "Open fires"
+    with pytest.raises(CommandError, match="has this name"):
+        call_command(*new)
+
+
+def test_columns_of_other_names_are_named(cooking, file):
+    file.write('"Rats slept more.",Rats ran more.', header="Abstract,Altered abstract")
+    out = StringIO()
+    with pytest.raises(CommandError):
+        call_command("import_items", str(file.path), "--field", "cooking", stdout=out)
+    guess = "--column 'altered=altered abstract' --column original=abstract"
+    assert guess in out.getvalue()
+    assert counts(file.run(*shlex.split(guess))) == (1, 0, 0)
+    assert Item.objects.get().markup == TEXT
+    with pytest.raises(CommandError, match="is not OURS=THEIRS"):
+        file.run("--column", "original")
 
 
 def test_test_cases_accepted_elsewhere_are_accepted_with_the_reason(cooking, file):

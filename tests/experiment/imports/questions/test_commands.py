@@ -171,6 +171,25 @@ def test_parquet_holds_texts_and_numbers_and_no_more_than_fits_in_memory(monkeyp
         read_rows(repeated, ())
 
 
+def test_a_table_is_read_as_a_spreadsheet_writes_it_with_other_names_into_a_new_field(tmp_path):
+    path = tmp_path / "questions.txt"
+    path.write_text("Prompt\tAnswer\tSubfield\tBio Category\nQ?\tA.\tOres\n", "utf-16")
+    asked = ("--column", "question=Prompt", "--new-field", "Metals")
+    assert called("import_questions", str(path), "--new-field", "Metals", fails=True)["create"] == 0
+    assert counts(called("import_questions", str(path), *asked)) == [1, 0, 0, 0]
+    item = Item.objects.get()
+    assert (item.field, item.subfield, item.categories) == ("Metals", "Ores", {"bio": []})
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_a_table_for_a_template_is_read_whatever_separates_its_cells(tmp_path, mark):
+    path = tmp_path / "table.csv"
+    path.write_text(f"drug{mark}targets\nb{mark}2\n")
+    (tmp_path / "a.toml").write_text(TEMPLATE)
+    asked = ("--field", "drugs", "--template", str(tmp_path / "a.toml"))
+    assert counts(called("fill_template", str(path), *asked))[0] == 1
+
+
 def test_a_study_draws_from_what_was_accepted(run):
     study = create_study("ask", "brainbench", question_items=1, human_items=0, machine_items=0)
     assert run(ROWS, "--study", "ask")["pinned"] == 0
@@ -309,7 +328,7 @@ def test_of_a_file_that_cannot_be_read_the_problem_alone_is_told(
 def test_what_is_wrong_with_a_template_is_told_in_whole_sentences(run, tmp_path):
     table_of, template = tmp_path / "table.csv", tmp_path / "counts.toml"
     table_of.write_bytes(table(DRUGS, ("drug", "targets")))
-    (_, told), _ = sentence("import_questions", table_of)
+    (_, told, _), _ = sentence("import_questions", table_of)
     assert "The file has no column “question”" in told
     _, end = sentence("fill_template", table_of, "--template", str(table_of))
     assert "is no template: it is written in a file .toml." in end

@@ -1,0 +1,54 @@
+"""What the commands share that bring a file into a field of research: its field, and what the file calls its columns."""
+
+from argparse import ArgumentTypeError
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.management.base import CommandParser
+
+from experiment.management.finding import find_field
+from experiment.models import ResearchField
+from experiment.services.fields import create_field
+
+
+def add_file_arguments(parser: CommandParser) -> None:
+    field = parser.add_mutually_exclusive_group(required=True)
+    field.add_argument("--field", metavar="SLUG", help="of research")
+    field.add_argument(
+        "--new-field", metavar="NAME", help="make a field of research, with the file's subfields"
+    )
+    parser.add_argument(
+        "--new-subfields", action="store_true", help="make those that the field does not have"
+    )
+    parser.add_argument(
+        "--column",
+        action="append",
+        default=[],
+        type=_pair,
+        metavar="OURS=THEIRS",
+        help="what the file calls one of our columns, such as markup=body; for each that needs it",
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say what would be done, and do nothing"
+    )
+    parser.add_argument("--by", default="", metavar="USERNAME", help="whose name they bear")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    ours, _, theirs = (part.strip() for part in text.partition("="))
+    if not (ours and theirs):
+        raise ArgumentTypeError(f"“{text}” is not OURS=THEIRS")
+    return ours, theirs
+
+
+def field_of(options: Mapping[str, Any], by: User | None) -> ResearchField:
+    """The field that is named, or a new one; in the transaction that imports, so that it is not left behind."""
+    if name := options["new_field"]:
+        return create_field(name, ResearchField().reviews_needed, by)
+    return find_field(options["field"])
+
+
+def makes_subfields(options: Mapping[str, Any]) -> bool:
+    """A new field has none."""
+    return bool(options["new_subfields"] or options["new_field"])
