@@ -11,9 +11,8 @@ from experiment.services import work
 from scoring.models import LanguageModel, PublishedImport, ScoringRun
 from scoring.services.open_model import default_name, language_model
 from scoring.services.runs import draft_run, newest_same
-from scoring.services.texts import describe_corpus
+from scoring.services.texts import READERS, describe_corpus
 
-CORPUS_SUFFIXES = {".jsonl", ".ndjson", ".csv"}
 STEPS = 3  # read people, read models, store
 
 
@@ -37,7 +36,7 @@ def ask(folder: str, slug: str, texts: str, by: User | AnonymousUser) -> Publish
 def corpus_files() -> list[str]:
     """Files of texts in IMPORTS_DIR, by name."""
     root: Path = settings.IMPORTS_DIR
-    return sorted(path.name for path in root.iterdir() if path.suffix.lower() in CORPUS_SUFFIXES)
+    return sorted(path.name for path in root.iterdir() if path.suffix.lower() in READERS)
 
 
 def ask_for_corpus(

@@ -51,8 +51,7 @@ def read_corpus(about: Mapping[str, Any]) -> list["RunText"]:
     if hashlib.sha256(content).hexdigest() != about["sha256"]:
         raise ScoringError(f"{path} has changed since the run began: start a new one.")
     columns = (about["text_column"], about["id_column"])
-    readers = {".jsonl": _jsonl_rows, ".ndjson": _jsonl_rows, ".csv": _csv_rows, ".tsv": _csv_rows}
-    reader = readers.get(path.suffix.lower())
+    reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise ScoringError(f"{path} is neither a .jsonl nor a .csv or .tsv file.")
     try:
@@ -107,6 +106,10 @@ def _csv_rows(path: Path, text: str, columns: Sequence[str]) -> Rows:
     table = TableReader(io.StringIO(text, newline=""), refuse, columns, delimiter)
     for cells in table:
         yield table.first_line, dict(zip(table.columns, cells, strict=True))
+
+
+# By the ending of a file's name
+READERS = {".jsonl": _jsonl_rows, ".ndjson": _jsonl_rows, ".csv": _csv_rows, ".tsv": _csv_rows}
 
 
 def _text(path: Path, line: int, values: Mapping[str, Any], column: str) -> str:

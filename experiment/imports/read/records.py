@@ -13,7 +13,9 @@ from experiment.imports.read.rows import FileRefusedError, RowProblem, TextRow
 from lib import names
 from lib.tables import folded, named, shown
 
-_DOI = re.compile(r"(?:(?:https?://)?(?:dx\.)?doi\.org/|doi:\s*)?(10\.[0-9]{4,9}/\S+)", re.I)
+_DOI = re.compile(
+    r"(?:(?:https?://)?(?:dx\.)?doi\.org/|doi:\s*)?(10\.[0-9]{4,9}(?:\.[0-9]+)*/\S+)", re.I
+)
 _KEY = re.compile(r"[^\s#]*")
 _WORD = re.compile(r"[^\W_]+")
 _CONTEXT = 20

@@ -131,6 +131,7 @@ def test_versions_settle_what_markup_leaves_open():
         (f'a-1,"Rats\u200b {TEXT}",,,,', "markup", ["U+200B ZERO WIDTH SPACE"]),
         (f'a-1,"{"x" * 100_000} {TEXT}",,,,', "markup", ["100,026 characters", "20,000", "xxx"]),
         (f'a-1,"{TEXT}"', None, []),
+        (f'a-1,"{TEXT}",10.1234.5/x', None, []),
         (f'a-1,"{TEXT}",,,,,x', None, ["7 cells", "6"]),
     ],
 )
