@@ -100,7 +100,7 @@ def test_a_list_takes_its_own_catch_and_practice_items_and_may_take_demo_materia
     make_item("our-practice", kind="practice")
     make_item("shown", collection="brainbench", is_demo=True)
     path = tmp_path / "keys.txt"
-    path.write_text("our-catch\nour-practice\nshown\nh-1\n", encoding="utf-8")
+    path.write_text("our-catch\nour-practice\nshown\nh-1\n", encoding="utf-8-sig")
     data = create("--items-file", str(path))
     assert data["items"] == {"human": 2, "catch": 1, "practice": 1}
     assert data["trials"] == {"human": 2, "machine": 0, "catch": 1}

@@ -93,7 +93,7 @@ def test_translators_get_a_file_and_give_it_back(study: Study, tmp_path: Path) -
     text = file.read_text().replace(
         'msgid "Continue"\nmsgstr ""', 'msgid "Continue"\nmsgstr "Devam"'
     )
-    file.write_text(text)
+    file.write_text(text, encoding="utf-8-sig")
     out = io.StringIO()
     call_command("participant_texts", study.slug, load=file, stdout=out)
     assert "1 texts of its own" in out.getvalue()
