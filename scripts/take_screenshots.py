@@ -117,8 +117,8 @@ sleep-naps,Treatment,human,BrainBench Live,Naps [[restore | impair alertness.,
     page.goto("/lab/fields/sleep/import/")
     file: Any = {"name": "sleep.csv", "mimeType": "text/csv", "buffer": written + wrong}
     page.get_by_label("File", exact=True).set_input_files(file)
-    page.get_by_label("Make subfields that the field does not have").check()
     page.get_by_role("button", name="Show the difference").click()
+    page.get_by_role("link", name="Add these").click()
     page.get_by_role("heading", name="What this file would do").wait_for()
     shoot(page, "import-difference")
 

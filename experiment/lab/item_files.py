@@ -71,16 +71,14 @@ class LeadsForm(forms.Form):
         super().__init__(*args, **kwargs)
         if not is_lead:
             for name in self.for_leads:
-                del self.fields[name]
+                self.fields.pop(name, None)
 
 
 class ColumnsForm(LeadsForm):
     """What makes a file fit a field: what it calls our columns, as `column_NAME`, and whether its subfields are made."""
 
     may_be_named: ClassVar[Iterable[str]] = ()
-    new_subfields = forms.BooleanField(
-        label=_("Make subfields that the field does not have"), required=False
-    )
+    new_subfields = forms.BooleanField(required=False)
     for_leads: ClassVar[tuple[str, ...]] = ("new_subfields",)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -161,6 +159,7 @@ class OptionsForm(ColumnsForm):
 
 
 class UploadForm(OptionsForm):
+    new_subfields = None  # type: ignore[assignment]  # asked where they are missed
     file = LimitedFileField(
         MAX_BYTES,
         _("The file is larger than 30 MB: split it, or have it imported with import_items."),

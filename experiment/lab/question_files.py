@@ -53,6 +53,7 @@ class QuestionOptionsForm(ColumnsForm, AcceptForm):
 
 
 class QuestionUploadForm(QuestionOptionsForm):
+    new_subfields = None  # type: ignore[assignment]  # asked where they are missed
     file = LimitedFileField(
         MAX_BYTES,
         _("The file is larger than 30 MB: have it imported with import_questions."),
@@ -60,7 +61,7 @@ class QuestionUploadForm(QuestionOptionsForm):
         allow_empty_file=True,
         help_text=_("CSV, JSONL or Parquet; 30 MB at most."),
     )
-    field_order = ("file", "new_subfields", "accept")
+    field_order = ("file", "accept")
 
 
 @either
