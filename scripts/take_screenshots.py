@@ -85,16 +85,14 @@ def shoot_lab(page: Page, welcome_url: str) -> None:
     page.goto("/lab/studies/demo/export/?kind=simulated&set=analysis")
     page.get_by_role("heading", name="What the file holds").wait_for()
     shoot(page, "export")
-    page.goto("/lab/studies/demo/results/?participants=simulated&now=1", timeout=COMPUTING_MS)
+    page.goto("/lab/studies/demo/results/?kind=simulated&now=1", timeout=COMPUTING_MS)
     page.get_by_role("heading", level=2).first.wait_for()
     shoot(page, "results", whole=False)
 
 
 def shoot_graded(page: Page) -> None:
     """The chapter on quality and safety."""
-    page.goto(
-        "/lab/studies/demo-questions/results/?participants=simulated&now=1", timeout=COMPUTING_MS
-    )
+    page.goto("/lab/studies/demo-questions/results/?kind=simulated&now=1", timeout=COMPUTING_MS)
     page.get_by_role("heading", name="Answers to questions", exact=True).click()
     chapter = page.locator("details.chapter[open]")
     chapter.get_by_role("img").first.evaluate("image => image.decode()")

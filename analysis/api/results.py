@@ -32,7 +32,7 @@ STATES = ("finished", "under_way", "stopped", "not_computed")
 
 
 class SharedQuery(Strict):
-    participants = serializers.ChoiceField(
+    kind = serializers.ChoiceField(
         choices=PARTICIPANTS, required=False, help_text="Usually the study's own kind."
     )
     texts = serializers.ChoiceField(choices=TEXTS, required=False)

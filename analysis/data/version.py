@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Count, Max, Q, QuerySet, Sum, TextField
 from django.db.models.functions import Cast
 
-from analysis.data.filters import ReportOptions
+from analysis.data.filters import PARTICIPANTS, ReportOptions
 from experiment.models import DataRevision, Item, ItemCount, Participant, Study
 from experiment.services import counts
 from experiment.services.counts import default_kind
@@ -29,9 +29,14 @@ MODEL_FIELDS = ("pk", "name", "display_name", "family", "n_parameters", "is_chat
 ITEM_FIELDS = ("pk", "key", "version", "status", "texts", "subfield", "source", "publication_date", "is_damaged", "collection")  # fmt: skip
 
 
+def usual_kind(study: Study) -> str:
+    """The kind of participants that results are about where none is asked for: as elsewhere, but never pilots."""
+    return default_kind(study, PARTICIPANTS)
+
+
 def participants_kind(study: Study, options: ReportOptions) -> str:
     """The kind of participants a report is about: the one asked for, be there any or not."""
-    return options.participants or default_kind(study)
+    return options.participants or usual_kind(study)
 
 
 def data_version(study: Study) -> str:

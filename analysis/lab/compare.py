@@ -13,13 +13,13 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from analysis.data.filters import SOURCES, ReportOptions
+from analysis.data.version import usual_kind
 from analysis.lab.filter_form import LABELS
 from analysis.services.compute import Asked, Waiting
 from analysis.store import StoredResult
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study
 from experiment.models import Participant, Study, StudyVersion
-from experiment.services.counts import default_kind, kind_counts
 from experiment.services.rights import studies_with
 from experiment.services.study_versions import rule_changes
 
@@ -61,7 +61,7 @@ class CompareForm(forms.Form):
         slugs = [(slug, title) for slug, title in others.values_list("slug", "title")]
         self.fields["other"].choices = [("", _("none")), *slugs]  # type: ignore[attr-defined]
         numbers = study.versions.order_by("number").values_list("number", flat=True)
-        self.has_versions = len(numbers) > 1 and _kind(study) != Kind.IMPORTED
+        self.has_versions = len(numbers) > 1 and usual_kind(study) != Kind.IMPORTED
         for name in ("before", "after"):
             if self.has_versions:
                 self.fields[name].choices = [("", _("none")), *((n, n) for n in numbers)]  # type: ignore[attr-defined]
@@ -120,18 +120,11 @@ def compare_live(request: HttpRequest, study: Study) -> HttpResponse:
 def _sides(study: Study, found: dict[str, Any]) -> tuple[Side, Side] | None:
     if found["other"]:
         other = Study.objects.get(slug=found["other"])
-        return Side(study, _kind(study)), Side(other, _kind(other))
+        return Side(study, usual_kind(study)), Side(other, usual_kind(other))
     if found.get("before"):
-        kind = _kind(study)
+        kind = usual_kind(study)
         return Side(study, kind, found["before"]), Side(study, kind, found["after"])
     return None
-
-
-def _kind(study: Study) -> str:
-    """The study's usual kind of participants; simulated where there are no others that are a result."""
-    usual = default_kind(study)
-    counts = kind_counts(study)
-    return Kind.SIMULATED.value if usual not in counts and Kind.SIMULATED in counts else usual
 
 
 def _states(
@@ -139,10 +132,7 @@ def _states(
 ) -> list[StoredResult | Waiting]:
     found = []
     for side in sides:
-        # As the results page has it, so that both find what the other computed
-        other = "" if side.kind == default_kind(side.study) else side.kind
-        options = ReportOptions(source=source, participants=other, rules=side.rules)
-        asked = Asked(side.study, options, side.kind)
+        asked = Asked(side.study, ReportOptions(source=source, rules=side.rules), side.kind)
         found.append(asked.ensure_computed() if may_compute else asked.state())
     return found
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 from urllib.parse import urlencode
 
 from django.db.models import Q
@@ -15,10 +15,11 @@ from django.utils.translation import gettext_lazy, ngettext
 from django_stubs_ext import StrOrPromise
 
 from analysis.data.filters import PARTICIPANTS, SOURCE_CHOICES, TEXTS, TRIALS, ReportOptions
+from analysis.data.version import usual_kind
 from analysis.services.compute import Asked, Computer, Waiting
 from analysis.store import StoredResult
 from experiment.models import Item, Participant, Study
-from experiment.services.counts import default_kind, kind_counts, published_elsewhere
+from experiment.services.counts import kind_counts, published_elsewhere
 from scoring.models import LanguageModel, ModelSetMember, ScoringRun
 
 LABELS = {
@@ -27,7 +28,7 @@ LABELS = {
         "machine": gettext_lazy("machine-created test cases"),
         "all": gettext_lazy("both, one below the other"),
     },
-    "participants": {
+    "kind": {
         "real": gettext_lazy("real participants"),
         "simulated": gettext_lazy("simulated participants"),
         "imported": gettext_lazy("imported participants"),
@@ -43,13 +44,13 @@ LABELS = {
 }
 NAMES = {
     "source": gettext_lazy("Test cases"),
-    "participants": gettext_lazy("Participants"),
+    "kind": gettext_lazy("Participants"),
     "texts": gettext_lazy("Texts"),
     "trials": gettext_lazy("Trials"),
     "models": gettext_lazy("Language models"),
     "subfields": gettext_lazy("Subfields"),
 }
-KNOWN = {"source": SOURCE_CHOICES, "participants": PARTICIPANTS, "texts": TEXTS, "trials": TRIALS}
+KNOWN = {"source": SOURCE_CHOICES, "kind": PARTICIPANTS, "texts": TEXTS, "trials": TRIALS}
 Kind = Participant.Kind
 OTHERS = ("v", "now")  # parameters that are no filters
 
@@ -126,15 +127,7 @@ class Chosen:
     @property
     def query(self) -> str:
         """The address' part that gives these options, without defaults."""
-        return _encode(self.options.as_dict(), self.defaults)
-
-    @property
-    def back(self) -> str:
-        """The query that leads to the page: without a kind it would open on the only one."""
-        query = QueryDict(self.query, mutable=True)
-        if self.only_kind:
-            query["participants"] = self.kind
-        return query.urlencode()
+        return self._with_source(self.options.source)
 
     @property
     def other_kinds(self) -> list[OtherKind]:
@@ -143,7 +136,7 @@ class Chosen:
         if self.kind in self.counts or is_joined:
             return []
         watching = f"{reverse('lab:study', args=[self.study.slug])}?kind="
-        shown = f"{self.address}?participants="
+        shown = f"{self.address}?kind="
         return [
             OtherKind(
                 k.value,
@@ -157,12 +150,6 @@ class Chosen:
         ]
 
     @property
-    def only_kind(self) -> str:
-        """The kind to open on where there are none of the usual one, and one other kind that has results; else ""."""
-        others = self.other_kinds
-        return others[0].kind if len(others) == 1 and not others[0].is_pilot else ""
-
-    @property
     def sources(self) -> list[tuple[str, str | Promise, bool]]:
         """Query, label and whether it is shown, for each choice of a source; empty where there is one only."""
         found = next((f for f in self.one_of if f.name == "source"), None)
@@ -172,15 +159,17 @@ class Chosen:
         ]
 
     def _with_source(self, source: str) -> str:
-        changed = {**self.options.as_dict(), "source": source}
-        return _encode(changed, self.defaults)
+        values = {**self.options.as_dict(), "kind": self.kind, "source": source}
+        pairs = [(n, values[n]) for n in KNOWN if values[n] != self.defaults[n]]
+        pairs += [(n, v) for n in ("models", "subfields") for v in values[n]]
+        return urlencode(pairs)
 
     @property
     def summary(self) -> list[str | Promise]:
         """What is shown, in a few words each."""
         o = self.options
         words: list[str | Promise] = [
-            LABELS["participants"][self.kind],
+            LABELS["kind"][self.kind],
             LABELS["trials"][o.trials],
         ]
         if o.texts != self.defaults["texts"]:
@@ -194,13 +183,6 @@ class Chosen:
         return words
 
 
-def _encode(values: Mapping[str, object], defaults: Mapping[str, str]) -> str:
-    defaults_sent = {**defaults, "participants": ""}
-    pairs = [(n, values[n]) for n in KNOWN if values[n] not in (defaults_sent[n], defaults[n])]
-    pairs += [(n, v) for n in ("models", "subfields") for v in values[n]]  # type: ignore[attr-defined]
-    return urlencode(pairs)
-
-
 def read(study: Study, query: QueryDict) -> Chosen:
     """The options that an address gives; a sentence names what is wrong, which is left out."""
     shown = Item.objects.shown_by([study]).filter(kind=Item.Kind.TEST).order_by()
@@ -208,10 +190,10 @@ def read(study: Study, query: QueryDict) -> Chosen:
     sources = {source for source, _subfield, _texts in items}
     subfields = sorted({subfield for _source, subfield, _texts in items if subfield})
     counts, has_elsewhere = kind_counts(study), published_elsewhere(study).exists()
-    kind = default_kind(study)
+    usual = usual_kind(study)
     defaults = {
         "source": "machine" if sources == {"machine"} else "human",
-        "participants": kind,
+        "kind": usual,
         "texts": ReportOptions().texts,
         "trials": ReportOptions().trials,
     }
@@ -223,19 +205,25 @@ def read(study: Study, query: QueryDict) -> Chosen:
     single = {name: _one(name, query, defaults, problems) for name in KNOWN}
     known = {"models": _models(study), "subfields": {name: name for name in subfields}}
     several = {name: _some(name, query, names, problems) for name, names in known.items()}
-    participants = "" if single["participants"] == kind else single["participants"]
-    values: dict[str, Any] = {**single, **several, "participants": participants}
-    kinds = {*counts, kind, *([Kind.IMPORTED.value] if has_elsewhere else [])}
+    kind = single["kind"]
+    kinds = {*counts, usual, *([Kind.IMPORTED.value] if has_elsewhere else [])}
     there: dict[str, Sequence[str]] = {
         "source": SOURCE_CHOICES[1:] + SOURCE_CHOICES[:1] if len(sources) > 1 else (),
-        "participants": [k for k in PARTICIPANTS if k in kinds],
+        "kind": [k for k in PARTICIPANTS if k in kinds],
         "trials": TRIALS,
         "texts": TEXTS if any(texts == Item.Texts.REPAIRED for *_, texts in items) else (),
     }
     return Chosen(
         study=study,
-        options=ReportOptions(**values),
-        kind=single["participants"],
+        options=ReportOptions(
+            source=single["source"],
+            participants="" if kind == usual else kind,
+            texts=single["texts"],
+            trials=single["trials"],
+            models=several["models"],
+            subfields=several["subfields"],
+        ),
+        kind=kind,
         problems=problems,
         defaults=defaults,
         one_of=_one_of(there, single),

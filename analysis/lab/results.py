@@ -47,10 +47,6 @@ class RefusedError(Exception):
 @for_study(Right.SEE_DATA)
 def show(request: HttpRequest, study: Study, page: str) -> HttpResponse:
     chosen = READ[page](study, request.GET)
-    if isinstance(chosen, Chosen) and "participants" not in request.GET and chosen.only_kind:
-        query = request.GET.copy()
-        query["participants"] = chosen.only_kind
-        return redirect(f"{request.path}?{query.urlencode()}")
     state = chosen.look(may_compute="now" in request.GET)  # without scripts, a link leads there
     name = "teams" if page == "results_teams" else page
     return render(request, f"analysis/{name}.html", _context(chosen, state))
@@ -176,7 +172,7 @@ def _result(chosen: Chosen | TeamChosen, shown: str) -> StoredResult:
 
 
 def _to_page(chosen: Chosen | TeamChosen) -> HttpResponse:
-    return redirect(f"{chosen.address}?{chosen.back}".rstrip("?"))
+    return redirect(f"{chosen.address}?{chosen.query}".rstrip("?"))
 
 
 def _context(chosen: Chosen | TeamChosen, state: StoredResult | Waiting | None) -> dict[str, Any]:

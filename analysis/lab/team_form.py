@@ -203,7 +203,7 @@ SLOW = ("bayesian", "improved")
 SENT = (
     "sent"  # the form was sent, with whatever members: an address cannot say that none were ticked
 )
-SHARED = ("participants", "texts", "trials")  # filters that teams share with the other results
+SHARED = ("kind", "texts", "trials")  # filters that teams share with the other results
 
 
 @dataclass(frozen=True)
@@ -269,7 +269,9 @@ class TeamChosen:
             "members": self.members,
             "method": self.method,
             "out_of": self.out_of,
-            **{name: getattr(shared, name) for name in SHARED},
+            "participants": shared.participants,
+            "texts": shared.texts,
+            "trials": shared.trials,
         }
 
     @property
@@ -281,15 +283,10 @@ class TeamChosen:
     def query(self) -> str:
         """The address' part that gives this choice, without defaults but with the members."""
         defaults = {**self.shared.defaults, "method": "logistic", "out_of": "item"}
-        values = {**self._values, "participants": self.shared.kind}
+        values = {**self._values, "kind": self.kind}
         single = ("source", "method", "out_of", *SHARED)
         pairs = [(name, values[name]) for name in single if values[name] != defaults[name]]
         return urlencode([*pairs, *(("members", name) for name in self.members)])
-
-    @property
-    def back(self) -> str:
-        """The query that leads to the page."""
-        return self.query
 
     @property
     def has_human(self) -> bool:
@@ -322,10 +319,11 @@ class TeamChosen:
         parts = [".venv/bin/python", "manage.py", "team", self.study.slug, "--source", self.source]
         parts += ["--members", *self.members, "--method", self.method]
         parts += ["--all-subsets"] * self.tries_all
+        defaults = {**self.shared.defaults, "out_of": "item"}
+        values = {**self._values, "kind": self.kind}
         for name in ("out_of", *SHARED):
-            default = {**self.shared.defaults, "participants": "", "out_of": "item"}[name]
-            if self._values[name] != default:
-                parts += [f"--{name.replace('_', '-')}", self._values[name]]
+            if values[name] != defaults[name]:
+                parts += [f"--{name.replace('_', '-')}", values[name]]
         return shlex.join([*parts, "--output", "FOLDER"])
 
 
@@ -367,8 +365,8 @@ def read(study: Study, query: QueryDict) -> TeamChosen:
 
 def _elsewhere(study: Study, shared: Chosen) -> list[tuple[str, str | Promise]]:
     """Of the choices that are not made, those that would find trials or scores."""
-    now = {**{name: getattr(shared.options, name) for name in SHARED}, "source": shared.options.source}  # fmt: skip
-    now["participants"] = shared.kind
+    o = shared.options
+    now = {"kind": shared.kind, "texts": o.texts, "trials": o.trials, "source": o.source}
     found = []
     for field in shared.one_of:
         for choice in field.choices:

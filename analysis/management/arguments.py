@@ -27,7 +27,7 @@ def add_trial_arguments(parser: CommandParser) -> None:
         dest="participants",
         choices=PARTICIPANTS,
         default="",
-        help="whose trials, and no others (default: real; imported where published people are all that is not simulated)",
+        help="whose trials, and no others (default: the only kind that there is; of several real, or imported where published people are all that is not simulated)",
     )
     parser.add_argument(
         "--texts",

@@ -21,13 +21,12 @@ from django.utils.translation import gettext as _
 
 from analysis import store
 from analysis.data.filters import ReportOptions, UnknownChoiceError
-from analysis.data.version import data_version
+from analysis.data.version import data_version, usual_kind
 from analysis.models import Computation
 from analysis.stats import NotEnough
 from analysis.store import StoredResult
 from analysis.teams.options import TeamOptions
 from experiment.models import ItemCount, Participant, Study
-from experiment.services.counts import default_kind
 from lib.code import code_digest
 from lib.jobs import worker, workers
 from lib.jobs.leases import Lease, reopen, request_cancel, run_job
@@ -76,7 +75,7 @@ class Asked:
 
     def __init__(self, study: Study, options: Options, kind: str = "") -> None:
         self.study, self.options = study, options
-        self.kind = kind or options.participants or default_kind(study)
+        self.kind = kind or options.participants or usual_kind(study)
 
     @cached_property
     def version(self) -> str:

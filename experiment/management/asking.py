@@ -1,17 +1,21 @@
-"""The options of commands that ask for trials."""
+"""The options of commands that ask for trials, and what is said beside the trials that they write."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from experiment.domain import release, trial_query
 from experiment.domain.release import CSV, USUAL_K, Form
-from experiment.domain.trial_query import ALLOWED, TrialQuery
+from experiment.domain.trial_query import ALLOWED, QueryError, TrialQuery
+from experiment.models import Study
+from experiment.services.counts import kind_counts, kind_note, studies_joined
+from experiment.services.export.trials import completed
+from experiment.services.reapplying import refuse_mixed_release
 
 HELP = {
     "set": "all judged trials, or those of the analysis",
-    "kind": "of participants, and no others (default: real; imported where published people are all that is not simulated)",
+    "kind": "of participants, and no others (default: the only kind that there is; of several real, or imported where published people are all that is not simulated)",
     "rules": "decide what is included by version N of the study's rules (default: the newest)",
     "from": "the first day (UTC) on which answers were received, as 2026-03-31",
     "to": "the last such day",
@@ -57,11 +61,32 @@ def add_release(parser: CommandParser) -> None:
     )
 
 
-def asked(options: Mapping[str, Any]) -> tuple[TrialQuery, Form]:
-    """
+def asked(study: Study, options: Mapping[str, Any]) -> tuple[TrialQuery, Form]:
+    """What the options ask of the study, with its usual kind of participants where they name none.
+
     Raises:
-        QueryError: an option's value is not known.
+        CommandError: an option's value is not known, or the study has no participants of that kind, but others.
     """
+    try:
+        query, form = _parsed(options)
+        query = completed(study, query)
+        refuse_mixed_release(study, query, form)
+    except QueryError as error:
+        raise CommandError(str(error)) from error
+    counts, joined = kind_counts(study), studies_joined(study, query.kind)
+    if (counts or joined) and query.kind not in counts:
+        hint = f" They are exported with {', '.join(joined)}." if joined else ""
+        raise CommandError(f"Nothing was written. {kind_note(study, query.kind)}{hint}")
+    return query, form
+
+
+def warn_of_kind(command: BaseCommand, study: Study, kind: str) -> None:
+    """A file may be called as one likes: what has to be said of its participants is said here, and stands in its column `kind`."""
+    if note := kind_note(study, kind):
+        command.stderr.write(note, command.style.WARNING)
+
+
+def _parsed(options: Mapping[str, Any]) -> tuple[TrialQuery, Form]:
     given = {name: options[name] for name in HELP if options[name] is not None}
     values = {n: v if isinstance(v, list) else [str(v)] for n, v in given.items()}
     form = {"format": [options.get("format", CSV.format)], "k": [options["k"]]}

@@ -123,14 +123,15 @@ def data_state(study: Study, kind: str, *, with_live: bool) -> list[object]:
 Kind = Participant.Kind
 
 
-def default_kind(study: Study) -> str:
-    """The kind to show where none is asked for: real; imported where published people are all that is not simulated.
+def default_kind(study: Study, kinds: Collection[str] = Kind.values) -> str:
+    """The kind, one of `kinds`, where none is asked for: the only one that there is; of several, or of none, real.
 
-    Never simulated or pilot: whoever wants these asks for them.
+    Imported where published people are all that is not simulated.
     """
-    counts = kind_counts(study)
-    is_published = Kind.IMPORTED in counts and counts.keys() <= {Kind.IMPORTED, Kind.SIMULATED}
-    return (Kind.IMPORTED if is_published else Kind.REAL).value
+    there = kind_counts(study).keys() & set(kinds)
+    if there == {Kind.IMPORTED, Kind.SIMULATED}:
+        return Kind.IMPORTED.value
+    return there.pop() if len(there) == 1 else Kind.REAL.value
 
 
 def watched_kind(study: Study) -> str:
@@ -184,13 +185,6 @@ def studies_joined(study: Study, kind: str) -> list[str]:
     if not is_joined(study, kind):
         return []
     return sorted(set(published_elsewhere(study).values_list("study__slug", flat=True)))
-
-
-def name_problem(name: str, kind: str) -> str:
-    """What is wrong with a file's name: that of simulated trials says so, since the file may travel without its story."""
-    if kind != Kind.SIMULATED or kind in name.casefold():
-        return ""
-    return render_to_string("experiment/name_problem.txt", {"name": name, "kind": kind}).strip()
 
 
 def kind_note(study: Study, kind: str) -> str:

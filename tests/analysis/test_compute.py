@@ -57,7 +57,7 @@ def test_results_are_computed_again_only_when_data_options_or_code_change(
     for _ in range(2):
         shown(ruth)
     assert len(computed) == 1
-    shown(ruth, "?participants=real&source=human&now=1")  # the defaults, spelt out
+    shown(ruth, "?kind=real&source=human&now=1")  # the defaults, spelt out
     assert len(computed) == 1
     shown(ruth, "?trials=all&now=1")
     assert len(computed) == 2

@@ -53,8 +53,10 @@ def test_simulated_participants_are_marked_at_the_top_and_on_every_figure(
     ruth: Client, study: Study, computed: list[ReportOptions]
 ) -> None:
     make_participant(study, kind="simulated")
-    assert "There are: 1 simulated." in shown(ruth, "?participants=real")
-    page = shown(ruth, "?participants=simulated&now=1")
+    make_participant(study, kind="pilot")
+    assert "There are: 1 pilot, 1 simulated." in shown(ruth, "?kind=real")
+    page = shown(ruth)  # the only kind that is a result
+    assert computed[0].participants == ""
     assert "Simulated participants: no person took part." in page[: page.index("<figure")]
     assert page.count('<span class="tag tag-simulated">') == page.count("<figure") == 2
     assert "10 simulated participants judged" in page
@@ -64,7 +66,7 @@ def test_filters_in_the_address_become_options(ruth: Client, computed: list[Repo
     for name in ("lab/a", "lab/b"):
         finish(ask(Study.objects.get(), name), right=5)
     Item.objects.filter(key="memory-human-1").update(subfield="Other")
-    query = "source=machine&participants=simulated&texts=repaired&trials=all"
+    query = "source=machine&kind=simulated&texts=repaired&trials=all"
     shown(ruth, f"?{query}&models=lab/b&subfields=Other&now=1")
     (options,) = computed
     assert (options.source, options.participants, options.texts, options.trials) == (
@@ -77,7 +79,7 @@ def test_filters_in_the_address_become_options(ruth: Client, computed: list[Repo
     ("query", "said"),
     [
         ("source=alien", "Test cases: “alien” is none of all, human, machine"),
-        ("participants=pilot", "Participants: “pilot” is none of real, simulated, imported"),
+        ("kind=pilot", "Participants: “pilot” is none of real, simulated, imported"),
         ("models=nobody/nothing", "this study has no “nobody/nothing”; it was left out"),
         ("sauce=human", "There is no filter “sauce”"),
     ],

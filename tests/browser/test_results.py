@@ -67,8 +67,7 @@ def test_chapters_are_opened_filtered_and_saved(open_page: Callable[..., Page]) 
     assert re.search(r"trials=all.*models=lab%2F1", page.url)
     page.get_by_text("Shown:").click()
     page.get_by_role("link", name="Back to the usual").click()
-    # The study has no participants but simulated ones
-    expect(page).to_have_url(re.compile(rf"{RESULTS}\?participants=simulated$"))
+    expect(page).to_have_url(re.compile(rf"{RESULTS}$"))
 
 
 def test_the_page_fits_and_is_accessible_at_any_width(open_page: Callable[..., Page]) -> None:

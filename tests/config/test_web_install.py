@@ -39,7 +39,7 @@ for part in (report, teams):
     for found in pkgutil.walk_packages(part.__path__, part.__name__ + "."):
         importlib.import_module(found.name)
 if sys.argv[1:]:
-    asked = {{"participants": "simulated", "now": "1"}}
+    asked = {{"kind": "simulated", "now": "1"}}
     assert b"found the original" in lab.get(reverse("lab:results", args=["demo"]), asked).content
 """
 

@@ -9,11 +9,9 @@ from django.core.management.base import CommandError, CommandParser
 
 from experiment.domain.release import DATA_SET
 from experiment.domain.trial_query import QueryError
-from experiment.management.asking import add_filters, add_release, asked
+from experiment.management.asking import add_filters, add_release, asked, warn_of_kind
 from experiment.management.finding import find_study
-from experiment.services.counts import name_problem
 from experiment.services.export.files import export_trials, record_export
-from experiment.services.export.trials import completed
 from lib.commands import ReportingCommand, add_json_argument
 from lib.files import atomic_file
 
@@ -42,12 +40,9 @@ class Command(ReportingCommand):
         is_zip = place.suffix == ".zip"
         if not is_zip and place.exists():
             raise CommandError(f"{place} is there already: name a new folder, or a .zip file.")
+        query, form = asked(study, options)
+        form = replace(form, format=DATA_SET)
         try:
-            query, form = asked(options)
-            query = completed(study, query)
-            if problem := name_problem(place.name, query.kind):
-                raise CommandError(problem)
-            form = replace(form, format=DATA_SET)
             with tempfile.TemporaryFile() as file:
                 written = export_trials(study, query, file, form)
                 if is_zip:
@@ -60,6 +55,7 @@ class Command(ReportingCommand):
         except OSError as error:
             raise CommandError(f"{place} was not written: {error.strerror or error}.") from error
         record_export(study, written)
+        warn_of_kind(self, study, written.kind)
         line = f"{written.rows} trials of {written.participants} {written.kind} participants, in {len(written.files)} tables, written to {place}."
         self.report(options, {**written.as_dict(), "output": str(place)}, [line])
 

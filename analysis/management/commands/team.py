@@ -8,7 +8,7 @@ from analysis.management.arguments import Bar, add_trial_arguments, place
 from analysis.stats import NotEnough
 from analysis.teams.options import METHODS, MOST_HUMANS, OUT_OF, TeamOptions
 from experiment.management.finding import find_study
-from experiment.services.counts import kind_note, name_problem
+from experiment.services.counts import kind_note
 from lib.commands import ReportingCommand, StoppedError, add_json_argument
 
 
@@ -80,9 +80,6 @@ class Command(ReportingCommand):
             wanted = _team_options(options)
             _check_places(options)
             kind = participants_kind(study, wanted.of_report())
-            file = options["predictions"]
-            if file and (problem := name_problem(file.name, kind)):
-                raise CommandError(f"--predictions: {problem}")
             with Bar(None) as bar:
                 report = make_teams(study, wanted, bar.step)
             written = write(study, wanted, report, options["predictions"], options["output"])

@@ -6,6 +6,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from experiment.management.finding import find_study
 from experiment.models import Participant, StudyVersion
+from experiment.services.counts import default_kind
 from experiment.services.study_versions import (
     ChangedParticipant,
     ChangedTrial,
@@ -15,6 +16,9 @@ from experiment.services.study_versions import (
     compare_versions,
 )
 from lib.commands import ReportingCommand, add_json_argument, table_lines
+
+# Whom a study's rules decide about
+DECIDED = [kind for kind in Participant.Kind.values if kind != Participant.Kind.IMPORTED]
 
 
 class Command(ReportingCommand):
@@ -28,9 +32,8 @@ class Command(ReportingCommand):
         parser.add_argument("--compare", nargs=2, type=int, metavar="N")
         parser.add_argument(
             "--kind",
-            choices=[kind for kind in Participant.Kind.values if kind != Participant.Kind.IMPORTED],
-            default=Participant.Kind.REAL.value,
-            help="of participants to compare by (default: real)",
+            choices=DECIDED,
+            help="of participants to compare by (default: the only kind that there is; of several, real)",
         )
         add_json_argument(parser)
 
@@ -43,13 +46,14 @@ class Command(ReportingCommand):
             none = f"{study.slug} has no versions yet: the first is made when a real participant enters."
             self.report(options, data, lines or [none])
             return
+        kind = options["kind"] or default_kind(study, DECIDED)
         try:
-            found = compare_versions(study, options["kind"], *options["compare"])
+            found = compare_versions(study, kind, *options["compare"])
         except UnknownVersionError as error:
             raise CommandError(str(error)) from error
-        data = {"study": study.slug, "kind": options["kind"]}
+        data = {"study": study.slug, "kind": kind}
         data |= _compared(found, *options["compare"])
-        self.report(options, data, _lines(found, options["compare"], options["kind"]))
+        self.report(options, data, _lines(found, options["compare"], kind))
 
 
 def _as_dict(version: StudyVersion) -> dict[str, Any]:

@@ -174,7 +174,7 @@ def test_without_trials_or_scores_here_the_page_leads_to_where_there_are_some(
 ) -> None:
     make_participant(study, judged=0)
     make_participant(study, kind="simulated")
-    page = shown(ruth)
+    page = shown(ruth, "?kind=real")
     assert "No one to combine yet" in page
     (link,) = re.findall(r'href="[^"]+(\?[^"]+)">Simulated participants', page)
     assert 'name="members" value="human"' in shown(ruth, link.replace("&amp;", "&"))

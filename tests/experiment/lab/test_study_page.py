@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from experiment.models import Judgment, Membership, Study
 from experiment.services import counts, drawing, overview
-from experiment.services.counts import watched_kind
+from experiment.services.counts import default_kind, watched_kind
 from experiment.services.study_setup import pin_items
 from experiment.services.withdrawal import withdraw
 from tests.experiment.lab_client import page, run
@@ -134,22 +134,22 @@ def test_recruitment_is_switched_on_the_page_and_by_a_command(ruth: Client, stud
 
 
 @pytest.mark.parametrize(
-    ("kinds", "shown"),
+    ("kinds", "watched", "exported"),
     [
-        ((), "real"),
-        (("pilot",), "pilot"),
-        (("simulated",), "simulated"),
-        (("simulated", "pilot"), "pilot"),
-        (("simulated", "imported"), "imported"),
-        (("simulated", "pilot", "imported", "real"), "real"),
+        ((), "real", "real"),
+        (("pilot",), "pilot", "pilot"),
+        (("simulated",), "simulated", "simulated"),
+        (("simulated", "pilot"), "pilot", "real"),
+        (("simulated", "imported"), "imported", "imported"),
+        (("simulated", "pilot", "imported", "real"), "real", "real"),
     ],
 )
-def test_the_page_opens_on_the_kind_that_has_data(
-    study: Study, kinds: tuple[str, ...], shown: str
+def test_without_a_kind_pages_open_on_the_one_that_there_is(
+    study: Study, kinds: tuple[str, ...], watched: str, exported: str
 ) -> None:
     for kind in kinds:
         make_participant(study, kind=kind)
-    assert watched_kind(study) == shown
+    assert (watched_kind(study), default_kind(study)) == (watched, exported)
 
 
 def test_key_numbers_come_first_and_the_forecast_is_said_in_words(

@@ -25,12 +25,20 @@ from tests.factories import make_participant, make_study
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.parametrize("asked", [(), ("--kind", "real"), ("--kind", "imported")])
-def test_simulated_people_never_stand_in_for_others(
-    study: Study, path: Path, asked: tuple[str, ...]
+@pytest.mark.parametrize(
+    ("there", "asked", "said"),
+    [
+        (("simulated",), ("--kind", "real"), r"no real participants.* 1 simulated"),
+        (("simulated",), ("--kind", "imported"), r"no imported participants.* 1 simulated"),
+        (("simulated", "pilot"), (), r"no real participants.* 1 pilot, 1 simulated"),
+    ],
+)
+def test_no_kind_stands_in_for_one_that_was_asked_for_and_none_is_chosen_of_several(
+    study: Study, path: Path, there: tuple[str, ...], asked: tuple[str, ...], said: str
 ) -> None:
-    make_participant(study, kind="simulated")
-    with pytest.raises(CommandError, match=r"no (real|imported) participants.* 1 simulated"):
+    for kind in there:
+        make_participant(study, kind=kind)
+    with pytest.raises(CommandError, match=said):
         call_command("export_trials", study.slug, "--set", "all", "--output", str(path), *asked)
     assert not path.exists()
 
@@ -50,23 +58,18 @@ def test_published_people_who_join_a_study_are_exported_with_their_own(
     assert len(export(study, "--kind", "imported", path=path)) == 11
 
 
-def test_a_file_of_simulated_trials_says_so_in_its_name_and_what_is_said_too(
-    study: Study, path: Path
+def test_the_only_kind_is_taken_named_and_warned_of_whatever_the_file_is_called(
+    study: Study, path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make_participant(study, kind="simulated")
-    simulated = path.with_name("Simulated.csv")
-    with pytest.raises(CommandError, match=r"simulated-trials\.csv"):
-        export(study, "--kind", "simulated", path=path)
-    assert not path.exists()
-    asked = ("export_trials", "memory", "--set", "all", "--kind", "simulated", "--output")
-    said = run(*asked, str(simulated))
+    said = run("export_trials", "memory", "--set", "all", "--output", str(path))
     assert "11 trials of 1 simulated participants" in said
-    assert "no real participants" in said
+    assert "no person took part" in capsys.readouterr().err
+    assert json.loads(files.manifest_path(path).read_text())["kind"] == "simulated"
+    assert {row["kind"] for row in export(study, path=path)} == {"simulated"}
     make_participant(study)
     assert {row["kind"] for row in export(study, path=path)} == {"real"}
-    assert {row["kind"] for row in export(study, "--kind", "simulated", path=simulated)} == {
-        "simulated"
-    }
+    assert {row["kind"] for row in export(study, "--kind", "simulated", path=path)} == {"simulated"}
 
 
 def test_json_names_the_file_and_its_hash(study: Study, path: Path) -> None:
