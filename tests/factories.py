@@ -233,6 +233,7 @@ def _make_trials(participant: Participant, strata: Sequence[str], changes: dict[
             "reloads": 0,
             "viewport_width": 1280,
             "viewport_height": 800,
+            "translated": "no",
             "received_at": shown_at + timedelta(seconds=76),
             "idempotency_key": uuid.uuid4(),
         }

@@ -139,6 +139,7 @@ def _judgment(rng: Random, trial: Trial) -> Judgment:
         reloads=0,
         viewport_width=1280,
         viewport_height=720,
+        translated="no",
         received_at=trial.shown_at + timedelta(milliseconds=rt_ms + 137),
         excluded_by="recognised" if rng.random() < 0.05 else "",
         **times,

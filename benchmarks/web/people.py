@@ -32,6 +32,7 @@ MEASURES = {
     "reloads": "0",
     "viewport_width": "1280",
     "viewport_height": "800",
+    "translated": "no",
 }
 INPUT = re.compile(r"<input\b[^>]*>")
 ATTRIBUTE = re.compile(r'\b(type|name|value)="([^"]*)"')

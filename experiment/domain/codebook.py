@@ -49,6 +49,7 @@ NOT_IMPORTED = "an import does not tell"
 NOT_ASKED = "not asked, or not answered"
 NO_SIDES = "the item is a question"
 DECLINED = "prefer_not_to_say"
+TRANSLATED = ("no", "page", "text")
 
 TRIAL_COLUMNS: tuple[Column, ...] = (
     # Who, and which trial
@@ -211,6 +212,14 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
         "Height of the window's inside.",
         "integer",
         "CSS pixels",
+        null=NO_JAVASCRIPT,
+    ),
+    Column(
+        "translated",
+        "What a translator, of the browser or an extension, had changed by Continue: nothing, the page around the text, or "
+        "the text that was judged or answered, which then was another one. A translation that was switched off again counts. "
+        "It excludes nothing.",
+        levels=TRANSLATED,
         null=NO_JAVASCRIPT,
     ),
     # About the participant, the same on each of their rows

@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Count, Q
 from django.utils.translation import gettext_lazy as _
 
+from experiment.domain.codebook import TRANSLATED
 from experiment.models.items import Item, known
 from experiment.models.participants import Participant
 from experiment.models.studies import Study
@@ -105,6 +106,9 @@ class Judgment(models.Model):
     reloads = models.PositiveIntegerField(null=True)
     viewport_width = models.PositiveIntegerField(null=True)
     viewport_height = models.PositiveIntegerField(null=True)
+    translated = models.CharField(
+        max_length=4, blank=True, help_text=_("Empty where the browser did not measure it.")
+    )
     received_at = models.DateTimeField(null=True)
     excluded_by = models.CharField(max_length=200, blank=True)
     flags = models.CharField(max_length=200, blank=True)
@@ -124,6 +128,7 @@ class Judgment(models.Model):
                 name="judgment_expertise_range",
             ),
             known("judgment_side_known", "side", "", "A", "B"),
+            known("judgment_translated_known", "translated", "", *TRANSLATED),
         )
 
     def __str__(self) -> str:

@@ -91,6 +91,7 @@ _ANSWER = [
     "reloads",
     "viewport_width",
     "viewport_height",
+    "translated",
     "received_at",
 ]
 

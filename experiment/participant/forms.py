@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from django_countries import countries
 from django_stubs_ext import StrOrPromise
 
+from experiment.domain.codebook import TRANSLATED
 from experiment.services.taking_part import MEASURED, Answer, Written
 
 PREFER_NOT = "prefer_not_to_say"
@@ -214,6 +215,7 @@ class TrialForm(forms.Form):
     reloads = _measure(1_000_000)
     viewport_width = _measure(100_000)
     viewport_height = _measure(100_000)
+    translated = forms.ChoiceField(choices=[(level, level) for level in TRANSLATED], required=False)
 
     MEASURES: tuple[str, ...] = MEASURED
     RATINGS: tuple[str, ...] = ("confidence", "expertise")

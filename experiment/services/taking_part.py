@@ -134,7 +134,7 @@ Stage = Participant.Stage
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a participant sends for one trial; None is "not given" or, for measures, "no JavaScript".
+    """What a participant sends for one trial; None is "not given" or, for measures, "no JavaScript", of `translated` "".
 
     To a question, `side` is "": what was written is in `Sent`.
     """
@@ -159,6 +159,7 @@ class Answer:
     reloads: int | None = None
     viewport_width: int | None = None
     viewport_height: int | None = None
+    translated: str = ""
 
 
 _NAMES = tuple(Answer.__dataclass_fields__)

@@ -11,6 +11,7 @@ import {
 } from "./store.js";
 import { text } from "./texts.js";
 import { startClock } from "./timing.js";
+import { watchTranslation } from "./translation.js";
 import { onPage, turnTo } from "./turning.js";
 import { startWriting } from "./writing.js";
 
@@ -29,6 +30,7 @@ function startTrial(form, page) {
   const pending = loadPending(token);
   const clock = startClock(page, saved);
   const measures = startMeasures(clock, saved);
+  const translation = watchTranslation(form, saved?.translated, page.signal);
   const ratings = [...form.querySelectorAll("[data-rating]")].map((node) => upgradeRating(node, rated));
 
   // `changes` counts every change of side after the first choice, or every switch of "I do not know".
@@ -50,7 +52,8 @@ function startTrial(form, page) {
   function save() {
     if (stored) return; // leaving after success must not bring the cleared state back
     const reminded = field("reminded").value;
-    saveState(token, { ...state, ...measures.read(), ...clock.read(), ...answers(), reminded });
+    const translated = translation.get();
+    saveState(token, { ...state, ...measures.read(), ...clock.read(), ...answers(), reminded, translated });
   }
 
   function restore(values) {
@@ -96,6 +99,7 @@ function startTrial(form, page) {
       ...measures.read(), rt_ms: clock.at(continuedAt), changes: state.changes,
       aid_switches: task.aidSwitches(), blur_count, hidden_ms, reloads: state.reloads,
       viewport_width: window.innerWidth, viewport_height: window.innerHeight,
+      translated: translation.get(),
     };
     for (const [name, value] of Object.entries(values)) field(name).value = value;
   }

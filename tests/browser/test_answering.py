@@ -252,6 +252,39 @@ def test_one_version_reads_as_its_text_and_each_switch_is_counted(
     assert [j.aid_switches for j in visitor.judgments()] == [6]
 
 
+# As translators do: each text within an element of their own, in other words
+TRANSLATE = """spared => {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), texts = [];
+  while (walker.nextNode()) {
+    if (walker.currentNode.data.trim() && !walker.currentNode.parentElement.closest(spared)) texts.push(walker.currentNode);
+  }
+  for (const node of texts) {
+    const font = document.createElement("font");
+    font.textContent = `traduit : ${node.data}`;
+    node.replaceWith(font);
+  }
+}"""
+
+
+@engines.both
+@pytest.mark.parametrize(
+    ("spared", "level"),
+    [("*", "no"), ("[translate=no], script, template", "page"), ("script, template", "text")],
+)
+def test_a_page_that_was_translated_is_recorded_and_a_text_said_to_be_another(
+    visit: Visit, demo: Study, spared: str, level: str
+) -> None:
+    visitor = visit(demo).start()
+    notice = visitor.page.locator("#translated")
+    visitor.page.evaluate(TRANSLATE, spared)
+    if level == "text":
+        expect(notice).to_be_visible()
+        visitor.page.reload()  # who has read it has read it
+    expect(notice).to_be_hidden()
+    visitor.answer("A")
+    assert [judgment.translated for judgment in visitor.judgments()] == [level]
+
+
 @engines.both
 def test_choices_ratings_and_reloads_are_timed_and_counted(visit: Visit, demo: Study) -> None:
     visitor = visit(demo).start()

@@ -25,6 +25,7 @@ MEASURED = {
     "reloads": "0",
     "viewport_width": "1280",
     "viewport_height": "800",
+    "translated": "no",
 }
 
 

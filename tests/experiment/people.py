@@ -36,6 +36,7 @@ MEASURES = {
     "reloads": "0",
     "viewport_width": "1280",
     "viewport_height": "800",
+    "translated": "no",
 }
 
 

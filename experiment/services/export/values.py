@@ -54,7 +54,7 @@ TRIAL = {
 } | _alike(
     "side correct confidence expertise confidence_moved expertise_moved recognised rt_choice_ms rt_final_choice_ms rt_ms "
     "confidence_first_ms confidence_last_ms expertise_first_ms expertise_last_ms changes aid_switches blur_count hidden_ms "
-    "reloads viewport_width viewport_height received_at"
+    "reloads viewport_width viewport_height translated received_at"
 )
 WRITTEN = {
     "answer_text": "written_answer__text",
@@ -64,7 +64,7 @@ WRITTEN = {
 }
 KEYS = ("trial__participant_id", "trial__item_id", "pk", "excluded_by", "flags")
 INCLUSION = ("participant_excluded_by", "trial_excluded_by", "flags", "included", "excluded_by")
-EMPTY_TEXTS = ("side", "original_side", "answer_text")
+EMPTY_TEXTS = ("side", "original_side", "translated", "answer_text")
 ITEMS_KEPT = 4_000  # long texts
 PERSON_COLUMNS, ITEM_COLUMNS = (*PERSON, *DEMOGRAPHICS), (*ITEM, "text")
 Read = tuple[Any, ...]  # the keys first

@@ -49,6 +49,7 @@ REFUSED = [
         400,
     ),
     *each("trial", "viewport_width viewport_height", "100001", 400),
+    *each("trial", "translated", "yes NO HUGE", 400),
     *each("trial", "trial_token", str(uuid.uuid4()), 403),
     *each("debrief", "comments", "x" * 5_001, 422),
     *each("debrief", "comments", "a\x00", 400),

@@ -1,6 +1,7 @@
 """Pages before and after the trials: the practice, the page after it, what is promised of a withdrawal, and problems."""
 
 import re
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -12,6 +13,21 @@ from tests.experiment.refusals import assert_page
 from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db
+
+
+SHOWS_TEXT = re.compile(
+    r'<\w+ class="[^"]*\b(?:abstract|question-text|difference|import-text|quoted|answer-text|graded-text|trace-text)\b[^>]*>'
+)
+
+
+@pytest.mark.parametrize("place", ["participant", "lab", "analysis", "scoring"])
+def test_whatever_shows_an_abstract_asks_translators_to_leave_it(place: str, settings: Any) -> None:
+    pages = (settings.BASE_DIR / "templates" / place).rglob("*.html")
+    shown = [tag for page in pages for tag in SHOWS_TEXT.findall(page.read_text())]
+    assert shown
+    for tag in shown:
+        assert "notranslate" in tag, tag
+        assert 'translate="no"' in tag, tag
 
 
 def strong(page: str) -> list[str]:

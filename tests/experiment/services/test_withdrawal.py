@@ -68,6 +68,8 @@ def changed(judgment: Judgment, field: str) -> Any:
     value = getattr(judgment, field)
     if isinstance(value, bool):
         return not value
+    if field == "translated":
+        return "text"
     if field == "side":
         return "A" if value == "B" else "B"
     if field == "received_at":
