@@ -22,6 +22,7 @@ from experiment.services.counts import is_joined
 from experiment.services.export.data_set import Held, MoreTables, Table
 from experiment.services.export.trials import completed, trials
 from experiment.services.export.values import HEADER
+from lib.formulas import unguarded
 from lib.table_files import Block, in_blocks
 from scoring.services.data_set import ITEM, MODEL
 
@@ -175,9 +176,10 @@ def _predictions(
         for row in csv.DictReader(io.StringIO(table.decode())):
             numbers = [int(number) for number in row["participant"].split("+") if number]
             members = [names[number - 1] for number in numbers]
-            if not held.has(members, row["item"]):
+            item = unguarded(row["item"])
+            if not held.has(members, item):
                 continue
             who = "+".join(members) or None
             fitted = (row["team"], source, row["method"], int(row["fold"]))
             is_right = row["is_right"].lower() in ("true", "1", "1.0")
-            yield (*fitted, who, row["item"], float(row["p_original"]), is_right)
+            yield (*fitted, who, item, float(row["p_original"]), is_right)

@@ -16,11 +16,13 @@ from analysis import data_set
 from experiment.domain.release import DATA_SET, Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import AuditEvent, Item, Judgment, Study, TrialExport
+from experiment.models.triggers import drop_triggers, install_triggers
 from experiment.services.export import jobs
 from experiment.services.export.files import export_trials
 from scoring.models import ItemScore
 from scoring.services.execute import execute
 from tests.experiment.services.export.test_psych_ds import problems
+from tests.exported import read_csv
 from tests.factories import make_participant, make_study, make_user
 from tests.scoring.lab.rows import ask
 from tests.scoring.ngram_backend import NgramBackend
@@ -46,7 +48,7 @@ def test_models_and_trials_join(study: Study, tmp_path: Path) -> None:
     assert problems(archive) == []
     names = ["trials", "participants", "items", "itemscores", "trialsmodels"]
     files = {name: f"data/study-memory_description-{name}_data.csv" for name in names}
-    trials, _, items, scores, joined = (pd.read_csv(archive.open(files[n])) for n in names)
+    trials, _, items, scores, joined = (read_csv(archive.open(files[n])) for n in names)
     key = ["item_key", "item_version"]
     assert len(joined) == len(trials) == 22
     assert set(scores["model"]) == {"lab/one"}
@@ -118,11 +120,11 @@ def table(study: Study, query: TrialQuery, name: str) -> pd.DataFrame:
     archive = zipfile.ZipFile(file)
     for each, n in manifest.table_rows.items():
         path = f"data/study-memory_description-{each}_data.csv"
-        assert len(pd.read_csv(archive.open(path))) == n
+        assert len(read_csv(archive.open(path))) == n
     assert manifest.table_rows["trials"] == manifest.rows
     assert manifest.table_rows["participants"] == manifest.participants
     assert json.loads(archive.read("documentation/manifest.json"))["table_rows"]["trials"] > 0
-    return pd.read_csv(archive.open(f"data/study-memory_description-{name}_data.csv"))
+    return read_csv(archive.open(f"data/study-memory_description-{name}_data.csv"))
 
 
 @pytest.mark.usefixtures("_teams")
@@ -135,6 +137,17 @@ def test_teams_of_the_page_are_in_it_by_pseudonym(study: Study) -> None:
     assert (first["participant"], first["item_key"]) == (people[1], ITEM)
     assert (first["fold"], first["p_original"], bool(first["team_correct"])) == (3, 0.75, True)
     assert found.iloc[2]["participant"] == f"{people[0]}+{people[1]}"
+
+
+def test_a_prediction_names_its_test_case_also_where_a_spreadsheet_would_run_the_name(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drop_triggers("default")
+    Item.objects.filter(key=ITEM).update(key="=1")
+    install_triggers("default")
+    stored = STORED.replace(ITEM.encode(), b"'=1")
+    monkeypatch.setattr(data_set, "_stored_teams", lambda *_: [("human", stored)])
+    assert list(table(study, TrialQuery(), "teampredictions")["item_key"])[:4] == ["'=1"] * 4
 
 
 @pytest.mark.usefixtures("_teams")

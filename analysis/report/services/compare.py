@@ -131,7 +131,9 @@ def _by_item(stored: StoredReport, source: str) -> dict[str, float]:
     """People's accuracy on each test case, from the report's table."""
     if not stored.has_table(source, "humans_items"):
         return {}
-    table = pd.read_csv(BytesIO(stored.result.table_file(f"{source}_humans_items")))
+    file = BytesIO(stored.result.table_file(f"{source}_humans_items"))
+    # Test cases may be called NA or 007
+    table = pd.read_csv(file, keep_default_na=False, na_values=[""], dtype={"item": str})
     known = table[table["n_trials"] > 0]
     return {str(k): float(v) for k, v in zip(known["item"], known["accuracy"], strict=True)}
 

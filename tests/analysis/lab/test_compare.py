@@ -123,13 +123,17 @@ def test_a_curator_elsewhere_does_not_see_that_studys_data_here(
 
 
 class Stored:
-    """A report that is there, without files."""
+    """A report that is there, with one file at most."""
 
-    def __init__(self, own: Any) -> None:
+    def __init__(self, own: Any, table: bytes = b"") -> None:
         self.report = stub.report(None, stub.ReportOptions(source="human"), own)
+        self.result, self.table = self, table
 
     def has_table(self, *_: str) -> bool:
-        return False
+        return bool(self.table)
+
+    def table_file(self, _: str) -> bytes:
+        return self.table
 
 
 @pytest.fixture
@@ -140,6 +144,13 @@ def sides() -> tuple[comparing.Side, comparing.Side]:
     second = stub.with_results(first, replace(own, models=(renamed, *own.models[1:])))
     made = (comparing.side(name, Stored(s), "human") for name, s in (("A", first), ("B", second)))  # type: ignore[arg-type]
     return tuple(made)  # type: ignore[misc]
+
+
+def test_test_cases_keep_their_names_whatever_these_look_like() -> None:
+    names = ["NA", "null", "007", "7", "1e5"]
+    table = "item,n_trials,accuracy\n" + "".join(f"{name},2,0.5\n" for name in names)
+    side = comparing.side("A", Stored(stub.source(), table.encode()), "human")  # type: ignore[arg-type]
+    assert list(side.by_item) == names
 
 
 def test_models_of_one_side_only_have_no_difference(

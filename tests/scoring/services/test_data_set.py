@@ -17,6 +17,7 @@ from scoring.models import Answer, PersonGrade
 from scoring.services.asking.settings import Asked
 from scoring.services.grading import runs
 from tests.experiment.services.export.test_psych_ds import problems
+from tests.exported import read_csv
 from tests.factories import make_user
 from tests.scoring.services.grading.rows import (  # fmt: skip
     grading,
@@ -56,7 +57,7 @@ def written_set(
     archive = zipfile.ZipFile(file)
     names = list(manifest.table_rows)
     files = (archive.open(f"data/study-genes_description-{name}_data.csv") for name in names)
-    tables = dict(zip(names, map(pd.read_csv, files), strict=True))
+    tables = dict(zip(names, map(read_csv, files), strict=True))
     assert {name: len(table) for name, table in tables.items()} == manifest.table_rows
     return tables, archive, manifest.as_dict()
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from experiment.services.export.trials import first_rows
 from lib import table_files
 from tests.experiment.services.export.command import export
 from tests.experiment.services.export.plain_export import plain_csv
+from tests.exported import read_csv
 from tests.factories import NOW, answers_open, make_participant, make_study
 
 pytestmark = pytest.mark.django_db
@@ -98,7 +100,7 @@ def test_an_export_without_rows_is_whole(name: str) -> None:
 
 
 READ = {
-    "csv": pd.read_csv,
+    "csv": read_csv,
     "jsonl": lambda file: pd.read_json(file, lines=True),
     "parquet": pd.read_parquet,
 }
@@ -128,6 +130,38 @@ def test_pandas_and_polars_read_it(study: Study, name: str) -> None:
     assert (frame["correct"].dtype, frame["rt_ms"].dtype) == (pl.Boolean, pl.Int64)
     for column in ("position", "rt_ms", "text"):
         assert frame[column].to_list() == [row[column] for row in values]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_words_that_programs_take_for_nothing_are_read_as_they_are(name: str) -> None:
+    study = make_study()
+    make_participant(study, demographics={"country": "NA"})  # Namibia
+    study.items.update(subfield="None")
+    table = READ[name](written(study, Form(name)))
+    assert set(table["country"]) == {"NA"}
+    assert set(table["subfield"]) == {"None"}
+    assert table["gender"].isna().all()
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "docs/participants.md",
+        "docs/codebook.md",
+        "templates/experiment/export/readme.md",
+        "templates/lab/tokens/snippets/pandas.txt",
+        "templates/lab/tokens/snippets/r.txt",
+    ],
+)
+def test_every_line_that_reads_an_export_says_what_is_missing_there(
+    place: str, settings: Any
+) -> None:
+    text = (settings.BASE_DIR / place).read_text()
+    calls = re.findall(r"(read_csv|read\.csv)\(([^`\n]*)", text)
+    of_pandas = [c for f, c in calls if f == "read_csv" and "infer_schema_length" not in c]
+    assert calls
+    assert all('keep_default_na=False, na_values=[""]' in call for call in of_pandas)
+    assert all('na.strings = ""' in call for f, call in calls if f == "read.csv")
 
 
 def test_a_byte_order_mark_comes_on_request_and_changes_nothing_else(study: Study) -> None:

@@ -14,6 +14,7 @@ from experiment.domain.release import DROPPED, PSYCH_DS, QUASI_IDENTIFIERS, Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study
 from experiment.services.export.files import export_trials
+from tests.exported import read_csv
 from tests.factories import make_participant, make_study, recruited
 
 pytestmark = pytest.mark.django_db
@@ -48,7 +49,7 @@ def data_set(study: Study, k: int = 0) -> zipfile.ZipFile:
 
 
 def table(archive: zipfile.ZipFile, name: str) -> pd.DataFrame:
-    return pd.read_csv(archive.open(f"data/study-mem1b_description-{name}_data.csv"))
+    return read_csv(archive.open(f"data/study-mem1b_description-{name}_data.csv"))
 
 
 def problems(archive: zipfile.ZipFile) -> list[str]:
@@ -77,7 +78,7 @@ def problems(archive: zipfile.ZipFile) -> list[str]:
     known = Counter(variable["name"] for variable in variables)
     found += [f"described twice: {name}" for name, n in known.items() if n > 1]
     for name in files:
-        lines = list(pd.read_csv(archive.open(name), header=None, dtype=str, chunksize=100))
+        lines = list(read_csv(archive.open(name), header=None, dtype=str, chunksize=100))
         header = [str(cell) for cell in lines[0].iloc[0]]
         found += [f"{name}: {column} is not described" for column in header if column not in known]
         if len(set(header)) != len(header):
@@ -132,7 +133,7 @@ def test_a_release_says_of_nobody_what_fewer_than_k_share(study: Study, format_n
     else:
         file = io.BytesIO()
         manifest = export_trials(study, TrialQuery(), file, Form(k=5)).as_dict()
-        tables = [pd.read_csv(file)]
+        tables = [read_csv(file)]
     for rows in tables:
         assert not set(DROPPED) & set(rows.columns)
         people = rows.drop_duplicates("participant")[list(QUASI_IDENTIFIERS)].fillna("none")
