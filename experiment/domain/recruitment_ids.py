@@ -13,7 +13,7 @@ _TEMPLATE = re.compile(
     re.DOTALL,
 )
 _GUID = re.compile(r"\{[0-9a-fA-F-]{36}\}")
-# Letters and digits alone: what programs write for nothing, sites in a preview, and people in a link that they try
+# Letters and digits alone: what programs write for nothing, and people in a link that they try
 _NO_IDS = frozenset(
     [
         "null",
@@ -29,14 +29,13 @@ _NO_IDS = frozenset(
         "false",
         "true",
         "anonymous",
-        "preview",
-        "previewmode",
         "test",
         "demo",
         "objectobject",
-        "notavailable",
     ]
 )
+# What sites send while somebody looks at a task that they have not accepted
+_PREVIEWS = frozenset(["preview", "previewmode", "notavailable", "assignmentidnotavailable"])
 # Placeholders without their brackets, and names of parameters
 _NAMES = frozenset(
     [
@@ -60,6 +59,9 @@ _NAMES = frozenset(
         "responseid",
     ]
 )
+# "your id here"
+_BIDS = re.compile(r"^(your|insert|enter)|here$")
+_NO_WORDS = _NO_IDS | _NAMES | _PREVIEWS
 
 
 def is_id(value: str, *names: str) -> bool:
@@ -71,8 +73,8 @@ def is_id(value: str, *names: str) -> bool:
     (True, True, True)
     >>> is_id("{{%PROLIFIC_PID%}}"), is_id("uni-%SURVEY_CODE%"), is_id("${workerId}"), is_id(" ")
     (False, False, False, False)
-    >>> is_id("who", "who"), is_id("ASSIGNMENT_ID_NOT_AVAILABLE")
-    (False, False)
+    >>> is_id("who", "who"), is_id("ASSIGNMENT_ID_NOT_AVAILABLE"), is_id("YOUR_ID_HERE")
+    (False, False, False)
     """
     plain = value
     for _ in range(3):  # a link that was encoded more than once
@@ -81,9 +83,18 @@ def is_id(value: str, *names: str) -> bool:
         return True
     if any(_TEMPLATE.search(text.strip()) for text in (value, plain)):
         return False
-    word = _letters(plain)
-    is_filler = re.fullmatch("x{3,}|0+", word) or word.endswith("notavailable")
-    return bool(word) and not is_filler and word not in _NO_IDS | _NAMES | set(map(_letters, names))
+    word = _BIDS.sub("", _letters(plain))
+    is_filler = re.fullmatch("x{3,}|0+", word)
+    return bool(word) and not is_filler and word not in _NO_WORDS.union(map(_letters, names))
+
+
+def is_preview(value: str) -> bool:
+    """Whether the value says that a visitor only looks at the study from the recruitment site.
+
+    >>> is_preview("ASSIGNMENT_ID_NOT_AVAILABLE"), is_preview("5f3a9c")
+    (True, False)
+    """
+    return _letters(value) in _PREVIEWS
 
 
 def _letters(text: str) -> str:

@@ -14,7 +14,14 @@ from experiment.participant.guards import resume, shows_problems
 from experiment.participant.problems import problem
 from experiment.participant.showing import go_on, is_preview
 from experiment.services import consenting
-from experiment.services.channels import NO_EXTERNAL_IDS, ExternalIds, channel_of, ending, sent_by
+from experiment.services.channels import (
+    NO_EXTERNAL_IDS,
+    SAMPLE_ID,
+    ExternalIds,
+    channel_of,
+    ending,
+    sent_by,
+)
 from experiment.services.counts import study_duration
 from experiment.services.flow import KnownIdError, NotOpenError
 from experiment.services.sign_in import keep_or_end
@@ -27,7 +34,10 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
     """Briefing and consent; a returner goes on where they were."""
     if request.method == "POST":
         return decide(request, study)
-    external, simulated = identity.read_parameters(study, request.GET)
+    try:
+        external, simulated = identity.read_parameters(study, request.GET)
+    except identity.PreviewLinkError:
+        return show_from_site(request, study)
     seen = identity.read_entry(request, study)
     is_new = seen is None or simulated or _is_another(external, seen.external)
     if seen is None or is_new:
@@ -52,6 +62,13 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
     if is_new:
         identity.write_entry(response, study, seen)
     return response
+
+
+def show_from_site(request: HttpRequest, study: Study) -> HttpResponse:
+    """The first page as who accepts the task will see it, and nothing to send."""
+    seen = identity.Entry(unguessable_id(), ExternalIds("", SAMPLE_ID))
+    _may_enter(request, study, seen)
+    return render_consent(request, study, seen, is_from_site=True)
 
 
 def _is_another(named: ExternalIds, seen: ExternalIds) -> bool:
@@ -81,13 +98,15 @@ def render_consent(
     seen: identity.Entry | None,
     *,
     is_undecided: bool = False,
+    is_from_site: bool = False,
     consent: ConsentVersion | None = None,
 ) -> HttpResponse:
-    """`consent` is a text that is only looked at yet; otherwise the study's."""
+    """`consent` is a text that is only looked at yet; otherwise the study's. is_from_site: by who has not accepted the task there."""
     context: dict[str, Any] = {
         "study": study,
         "consent": consent or study.consent,
         "is_preview": is_preview(request),
+        "is_from_site": is_from_site,
         "seen": seen,
         "duration": study_duration(study),
         "ids_until": consenting.ids_until(study, timezone.now()),

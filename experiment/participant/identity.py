@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core import signing
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 
-from experiment.domain.recruitment_ids import is_id
+from experiment.domain.recruitment_ids import is_id, is_preview
 from experiment.domain.withdrawal_code import new_code
 from experiment.models import Participant, RecruitmentRecord, Study
 from experiment.models.channels import MAX_EXTERNAL_ID, PLAIN
@@ -27,6 +27,11 @@ from experiment.services.channels import (
 from experiment.services.flow import UnfilledLinkError
 from experiment.services.study_language import find_study, newest_text_of
 from lib.fast.prepared import Prepared
+
+
+class PreviewLinkError(Exception):
+    """Nobody can take part by this link, and everybody may look."""
+
 
 PARTICIPANT_COOKIE = "bb-participant-"
 OWN = "!"  # after the participant's name in a cookie: they showed their code
@@ -62,8 +67,9 @@ def read_parameters(study: Study, query: QueryDict) -> tuple[ExternalIds, bool]:
 
     Raises:
         BadLinkError: they cannot be ids, or the id that the named channel's links have is not there.
-        UnfilledLinkError: one of them is a placeholder or a word of a preview, or the participant's is empty.
+        UnfilledLinkError: one of them is a placeholder, or the participant's is empty.
         UnknownChannelError: the study has no such channel.
+        PreviewLinkError: it is what a recruitment site links to for those who have not accepted the task.
     """
     if code := query.get("channel"):
         if (channel := channels(study).get(code)) is None:
@@ -106,6 +112,8 @@ def simulated_token() -> str:
 def _clean_id(name: str, value: str) -> str:
     if len(value) > MAX_EXTERNAL_ID or re.search(r"[\x00-\x1f\x7f]", value):
         raise BadLinkError(name, MAX_EXTERNAL_ID)
+    if is_preview(value):
+        raise PreviewLinkError
     if not is_id(value, name):
         raise UnfilledLinkError(name)
     return value

@@ -87,8 +87,12 @@ NO_IDS = """
     channel=pro&PROLIFIC_PID=
     channel=pro&STUDY_ID=s1&SESSION_ID=x1
     PROLIFIC_PID=%20
-    workerId=w1&hitId=h1&assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE
-    assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&hitId=h1
+    channel=panel&who=%255Bid%255D
+    channel=panel&who=%3Cid%3E
+    channel=panel&who=None
+    channel=panel&who=YOUR_ID_HERE
+    channel=panel&who=%7Be://Field/ResponseID%7D
+    channel=panel&who=a&round=null
     id=%SURVEY_CODE%
     id=%25SURVEY_CODE%25
     id=%2525SURVEY_CODE%2525
@@ -113,6 +117,29 @@ def test_what_every_visitor_brings_alike_or_nobody_brings_is_no_id(
 ) -> None:
     assert consent(study, query)[1] == 400
     assert not RecruitmentRecord.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&hitId=h1",
+        "workerId=w1&hitId=h1&assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE",
+        "channel=turk&hitId=h1&assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE",
+        "PROLIFIC_PID=preview&STUDY_ID=s1&SESSION_ID=x1",
+        "channel=panel&who=a&round=PREVIEW_MODE",
+    ],
+)
+def test_a_preview_shows_the_first_page_and_lets_nobody_begin(study: Study, query: str) -> None:
+    page = Client().get(f"{study.get_absolute_url()}?{query}")
+    assert_page(page, 200, study.title, "accept the task at the recruitment site")
+    assert not page.cookies
+    assert "<form" not in page.text
+    study.refresh_from_db()
+    assert study.unfilled_links == 0  # it is no fault of the link
+    study.recruitment = "closed"
+    study.save()
+    closed = Client().get(f"{study.get_absolute_url()}?{query}")
+    assert_page(closed, 403, "This study has ended")
 
 
 @pytest.mark.parametrize("value", IDS_OF_SITES.split())
