@@ -202,15 +202,15 @@ def weights_sha256(folder: Path, what: str = "model") -> str:
     return digest.hexdigest()
 
 
-def adapter_tensors(folder: Path) -> set[str]:
-    """The names of all tensors of the adapter in a folder."""
+def adapter_shapes(folder: Path) -> dict[str, list[int]]:
+    """The names and shapes of all tensors of the adapter in a folder."""
     from safetensors import safe_open  # not where pages are served
 
-    names: set[str] = set()
+    shapes: dict[str, list[int]] = {}
     for path in weight_files(folder, "adapter"):
         with safe_open(path, framework="pt") as file:
-            names.update(file.keys())
-    return names
+            shapes |= {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118 (no mapping)
+    return shapes
 
 
 def config_sha256(config: Mapping[str, Any]) -> str:

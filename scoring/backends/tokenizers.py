@@ -7,6 +7,7 @@ import hashlib
 import json
 import logging
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from scoring.domain.backend import ScoringError
 logger = logging.getLogger(__name__)
 
 HUB_TIMEOUT_S = 10
+TOKENIZER = "tokenizer.json"
 # What rules differ about: spaces, numbers, case, accents, ellipses of words, lines
 SPECIMENS = (
     "Mice  gained 2012.5 mg; the naïve rats' weights didn't.",
@@ -55,6 +57,19 @@ def load_tokenizer(
     if add_bos_token is not None:
         set_start_token(tokenizer, add_bos_token)
     return tokenizer
+
+
+def source_of(args: Mapping[str, str]) -> tuple[str, str | None]:
+    """Which tokenizer a model is read with, and its revision: the one that is named, the adapter's own, else the model's.
+
+    An adapter was trained with the tokenizer that lies beside it: it may know more tokens, or another chat template.
+    """
+    if named := args.get("tokenizer"):
+        return named, args.get("revision")
+    adapter = args.get("peft", "")
+    if adapter and (Path(adapter) / TOKENIZER).is_file():
+        return adapter, None
+    return args["pretrained"], args.get("revision")
 
 
 def set_start_token(tokenizer: Any, wanted: bool) -> None:
@@ -162,7 +177,7 @@ def _check_rules(tokenizer: Any, source: str, name: str, revision: str | None) -
 
     file = cached_file(
         source,
-        "tokenizer.json",
+        TOKENIZER,
         revision=revision or "main",
         local_files_only=True,
         _raise_exceptions_for_missing_entries=False,

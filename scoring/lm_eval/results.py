@@ -20,7 +20,7 @@ from experiment.models.items import text_hash
 from lib import disk
 from lib.files import write_file
 from scoring.backends import is_true
-from scoring.backends.tokenizers import load_tokenizer, tokenizer_hash
+from scoring.backends.tokenizers import load_tokenizer, source_of, tokenizer_hash
 from scoring.demo_lm import MODEL_FOLDER
 from scoring.domain.backend import ScoringError
 from scoring.lm_eval.samples import HIGHER_IS_BETTER, TARGET, samples_of, task_hash
@@ -76,14 +76,13 @@ def tokenizer_fields(runs: Sequence[ScoringRun]) -> dict[str, Any]:
 
 def _tokenizer(run: ScoringRun) -> Any:
     args = run.model_args
-    source = args.get("tokenizer") or args.get("pretrained")
     if run.backend == ScoringRun.Backend.EMBEDDED:
-        source = str(MODEL_FOLDER)
-    if not source:
+        args = args | {"pretrained": str(MODEL_FOLDER)}
+    if not (args.get("tokenizer") or args.get("pretrained")):
         return None
     try:
         starts = is_true(args, "add_bos_token")
-        tokenizer = load_tokenizer(source, args.get("revision"), add_bos_token=starts)
+        tokenizer = load_tokenizer(*source_of(args), add_bos_token=starts)
     except ScoringError:
         return None
     same = tokenizer_hash(tokenizer) == run.identity.get("tokenizer_sha256")

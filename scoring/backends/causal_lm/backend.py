@@ -15,7 +15,7 @@ from scoring.backends.causal_lm.loading import context_tokens, load
 from scoring.backends.causal_lm.precision import fused_gelu
 from scoring.backends.causal_lm.probe import Choice, Verdicts, all_finite, choose, code_version
 from scoring.backends.causal_lm.strategies import Single, Strategy
-from scoring.backends.tokenizers import load_tokenizer, tokenizer_hash
+from scoring.backends.tokenizers import load_tokenizer, source_of, tokenizer_hash
 from scoring.domain.backend import Group, GroupResult, LogProbs, ScoringError, TextError
 
 # Written for this project; any model of English finds them likelier than chance
@@ -85,8 +85,7 @@ class TransformersBackend:
         self.args = dict(args)
         loaded = load(args)
         self.model, self.provenance = loaded.model, loaded.provenance
-        source = args.get("tokenizer") or args["pretrained"]
-        self.tokenizer = load_tokenizer(source, args.get("revision"))
+        self.tokenizer = load_tokenizer(*source_of(args))
         embeddings = cast(torch.nn.Embedding, self.model.get_input_embeddings())
         self.vocabulary = int(embeddings.weight.shape[0])
         self.context_tokens = context_tokens(self.model)
@@ -160,8 +159,8 @@ class TransformersBackend:
             raise ScoringError("Memory ran out while the model was tried out.") from error
 
     def _warnings(self, strategy: Strategy) -> list[str]:
-        """What whoever asked for this model should know; a tokenizer is looked at where one was named."""
-        if "tokenizer" not in self.args:
+        """What whoever asked for this model should know; a tokenizer is looked at where it is not the model's own."""
+        if source_of(self.args)[0] == self.args["pretrained"]:
             return []
         try:
             own = load_tokenizer(self.args["pretrained"], self.args.get("revision"))

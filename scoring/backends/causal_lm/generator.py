@@ -15,7 +15,7 @@ from scoring.backends.causal_lm.backend import described, installed_kernels, is_
 from scoring.backends.causal_lm.loading import context_tokens, load, quiet
 from scoring.backends.options import WRITING, read_writing
 from scoring.backends.reading import Reading
-from scoring.backends.tokenizers import load_tokenizer, tokenizer_hash
+from scoring.backends.tokenizers import load_tokenizer, source_of, tokenizer_hash
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Finish, Generated, Message, Usage, storable
 from scoring.domain.prompts import applied
@@ -38,9 +38,7 @@ class TransformersGenerator:
         # What is drawn by chance would depend on what else is drawn
         self.batch = 1 if self.writing.temperature else Reading.of(args).batch_size or BATCH
         loading = placed({name: args[name] for name in args if name not in NOT_LOADING})
-        self.tokenizer: Any = load_tokenizer(
-            args.get("tokenizer") or args["pretrained"], args.get("revision")
-        )
+        self.tokenizer: Any = load_tokenizer(*source_of(args))
         self.check_template()
         self.marks = self._marks()
         loaded = load(loading)

@@ -304,6 +304,7 @@ def _with_adapter(model: PreTrainedModel, path: str) -> PreTrainedModel:
         raise ScoringError(f"peft={path}: there is no such folder.")
     model_files.check_folder(folder, "adapter")
     with quiet(), _one_sentence(f"the adapter {path}", folder):
+        _fit_vocabulary(model, folder)
         if PeftConfig.from_pretrained(path).is_prompt_learning:
             raise ScoringError(
                 f"the adapter {path} puts virtual tokens before the text; adapters of weights (LoRA and alike) are scored."
@@ -313,18 +314,45 @@ def _with_adapter(model: PreTrainedModel, path: str) -> PreTrainedModel:
             warnings.filterwarnings("error", message=".*missing adapter keys.*")
             adapted = PeftModel.from_pretrained(model, path, is_trainable=False)
             known = set(get_peft_model_state_dict(adapted, save_embedding_layers=True))
-    left_over = sorted(model_files.adapter_tensors(folder) - known)
+    left_over = sorted(model_files.adapter_shapes(folder).keys() - known)
     if left_over:
         raise ScoringError(
             f"the adapter {path} holds {len(left_over)} weights that have no place in this model ({left_over[0]}, for one)."
         )
-    if not any(
-        "lora" in name or "adapter" in name or "ia3" in name
-        for name, _ in adapted.named_parameters()
-    ):
+    brought = ("lora", "adapter", "ia3", "trainable_tokens")
+    if not any(part in name for name, _ in adapted.named_parameters() for part in brought):
         raise ScoringError(f"the adapter {path} changes nothing in this model.")
     # The model's own class, with the adapter's layers in place: the strategies know that one
     return cast(PreTrainedModel, adapted.base_model.model)
+
+
+def _fit_vocabulary(model: PreTrainedModel, folder: Path) -> None:
+    """Give the model as many tokens as the adapter's own embeddings have: it was trained so, and brings all their rows.
+
+    Raises:
+        ScoringError: it brings no rows for one table, in which those that are added would be drawn at random.
+    """
+    inputs: Any = model.get_input_embeddings()
+    output: Any = model.get_output_embeddings()  # type: ignore[no-untyped-call]
+    shapes = model_files.adapter_shapes(folder)
+    rows: dict[str, set[int]] = {}
+    for name, module in model.named_modules():
+        if module is inputs or (module is output and output.weight is not inputs.weight):
+            own = (key for key in shapes if key.startswith(f"base_model.model.{name}."))
+            whole = (key for key in own if key.endswith(".weight") and "lora_" not in key)
+            rows[name] = {shapes[key][0] for key in whole}
+    found = set().union(*rows.values())
+    n = int(inputs.weight.shape[0])
+    if len(found) != 1 or found == {n}:
+        return
+    (wanted,) = found
+    lacking = [name for name, own in rows.items() if not own]
+    if lacking and wanted > n:
+        raise ScoringError(
+            f"the adapter {folder} was trained with {wanted:,} tokens where the model has {n:,}, and holds no rows for them in "
+            f"{lacking[0]}: save it again with save_embedding_layers=True."
+        )
+    model.resize_token_embeddings(wanted, mean_resizing=False)
 
 
 def _folder_of(name: str, model: PreTrainedModel) -> Path:
