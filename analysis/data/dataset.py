@@ -247,6 +247,17 @@ class SourceData:
         return self._matrix(self.full["ppl_altered"] - self.full["ppl_original"])
 
     @cached_property
+    def difficulty_nats(self) -> Floats:
+        """(models, items) log PPL(altered) - log PPL(original) on full texts, in nats per token; NaN where not scored.
+
+        Unlike the difference of perplexities, that of their logarithms has one unit for all models.
+        """
+        original = self.full["ppl_original"]
+        # Not the difference of two logarithms, which would be 0 for neighbouring numbers
+        change = (self.full["ppl_altered"] - original) / original
+        return self._matrix(change.map(np.log1p))
+
+    @cached_property
     def model_correct(self) -> Floats:
         """(models, items) 1 correct, 0 wrong, NaN not scored; full texts."""
         return self._matrix(self.full["is_correct"].astype(float))

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date
+from math import log
 from typing import Any
 
 from django.db.models import Count, Q, QuerySet
@@ -38,7 +39,8 @@ class PeopleFigures:
 class ModelFigures:
     """n: models that scored both texts, each by its newest run; n_right: those that found the original more likely.
 
-    difficulty: their mean ppl(altered) - ppl(original); the smaller, the harder.
+    difficulty: their mean log ppl(altered) - log ppl(original), nats per token; the smaller, the harder. Of perplexities
+        themselves the mean would be that of the model with the largest ones.
     """
 
     n: int
@@ -81,7 +83,7 @@ def model_figures(items: Items) -> dict[int, ModelFigures]:
     columns = ("item", "run__language_model", "ppl_original", "ppl_altered")
     of_item: Mapping[int, dict[int, float]] = defaultdict(dict)
     for item, model, original, altered in whole_text_scores(items).values_list(*columns):
-        of_item[item][model] = altered - original
+        of_item[item][model] = log(altered / original)
     return {
         item: ModelFigures(
             len(found), sum(d > 0 for d in found.values()), sum(found.values()) / len(found)

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from analysis.data.about import SIMULATED
 from analysis.lab import filter_form, team_form
 from analysis.lab.filter_form import Chosen
-from analysis.lab.team_form import MOST_SLOW, TeamChosen
+from analysis.lab.team_form import TeamChosen
 from analysis.presentation import FigureView
 from analysis.services.compute import Waiting
 from analysis.store import StoredFigure, StoredResult
@@ -250,7 +250,6 @@ def _of_team(chosen: TeamChosen, result: StoredResult, links: _Links) -> dict[st
     return {
         "document": document,
         "answer": answer,
-        "most_slow": MOST_SLOW,
         "sections": sections(answer, [links.figure(f) for f in result.figures], links.table),
         "not_possible": answer.not_possible(),
         "made_at": datetime.fromisoformat(document.made_at),

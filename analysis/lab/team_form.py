@@ -34,12 +34,14 @@ MOST_TOGETHER = 10  # models of a family that stand in one column
 METHODS = {
     "logistic": (
         _("Logistic regression"),
-        _("Weighs everybody's signed confidence, as in the published analysis."),
-    ),
-    "improved": (
-        _("Improved logistic regression"),
         _(
-            "Scales each member, allows for each participant's own calibration, and chooses its penalty within the training folds."
+            "Weighs the members' signed confidences, each on its own scale and the same for both sides. Allows for each participant's own accuracy, and chooses its penalties on training data."
+        ),
+    ),
+    "as-published": (
+        _("Logistic regression, as published"),
+        _(
+            "Takes raw differences of perplexity and an intercept, as in the published analysis. Depends on the models' scale."
         ),
     ),
     "bayesian": (
@@ -197,9 +199,8 @@ def _parts(title: str, ticks: Sequence[Tick]) -> list[Family]:
     ]
 
 
-# With more members than this, a slow method does not try the team's every part; 26 Bayesian teams of 5 take half a minute
-MOST_SLOW = 5
-SLOW = ("bayesian", "improved")
+# With more members than this, a slow method does not try the team's every part: that would take half a minute and more
+MOST_MEMBERS = {"bayesian": 5, "logistic": 7}
 SENT = (
     "sent"  # the form was sent, with whatever members: an address cannot say that none were ticked
 )
@@ -277,7 +278,12 @@ class TeamChosen:
     @property
     def tries_all(self) -> bool:
         """Whether every team that the ticked can form is tried."""
-        return self.method not in SLOW or len(self.members) <= MOST_SLOW
+        return not self.most_members or len(self.members) <= self.most_members
+
+    @property
+    def most_members(self) -> int:
+        """Up to how many members every team is tried; 0: any number."""
+        return MOST_MEMBERS.get(self.method, 0)
 
     @property
     def query(self) -> str:

@@ -43,11 +43,17 @@ def lines(document: TeamsDocument) -> list[str]:
             f"members       {members}", WIDTH, subsequent_indent=INDENT, break_on_hyphens=False
         ),
         "",
+        *_few_cases(answer),
         *table_lines([_row(answer, result) for result in rows], ("team",)),
         "",
         *_sentences(answer, len(rows), others),
     ]
     return [*found, *_posterior(answer)]
+
+
+def _few_cases(answer: Answer) -> list[str]:
+    text = text_line("few_cases", {"answer": answer})
+    return [*textwrap.wrap(text, WIDTH), ""] if text else []
 
 
 def _sentences(answer: Answer, n_shown: int, others: str) -> list[str]:

@@ -11,8 +11,8 @@ from analysis.teams.results import Member, Method, Team
 from lib.formatting import listing, number
 
 METHOD_NAMES = {
-    Method.LOGISTIC: _("Logistic, as published"),
-    Method.IMPROVED: _("Logistic, improved"),
+    Method.LOGISTIC: _("Logistic regression"),
+    Method.AS_PUBLISHED: _("Logistic regression, as published"),
     Method.BAYESIAN: _("Bayesian"),
     Method.AVERAGE: _("Average probability"),
     Method.MAJORITY: _("Majority"),

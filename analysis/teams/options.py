@@ -6,7 +6,7 @@ from typing import Any
 from analysis.data.filters import SOURCES, ReportOptions, UnknownChoiceError
 
 # Those of analysis.teams.domain.runs, which is heavy to load
-METHODS = ("logistic", "improved", "bayesian", "majority", "most-confident", "average")
+METHODS = ("logistic", "as-published", "bayesian", "majority", "most-confident", "average")
 OUT_OF = ("item", "participant")
 MOST_HUMANS = 9
 # Of the models in the teams of the published analysis of BrainBench

@@ -23,7 +23,7 @@ LEAST = 100  # trials of the smallest simulated study
 SIZES = ((100, 40), (1_000, 200), (10_000, 300), (100_000, 500), (1_000_000, 1_000))  # and items
 ITEMS, ITEMS_TRIALS = (100, 300, 1_000, 3_000), 10_000
 MODELS, MODELS_TRIALS = (3, 10, 30), 1_011
-IMPROVED_MOST = 100_000  # trials; its cost grows with them
+LOGISTIC_MOST = 100_000  # trials; its cost grows with them
 MOST_TEAMS = 500  # of many members
 Result = TypeVar("Result")
 
@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 class Bench(ReportingCommand):
     help = (
         "Measure what teams cost in CPU seconds of one thread: all logistic teams of a human and three models, Bayesian pairs "
-        "of a human and a model, and growth with trials, items and members of the logistic, averaging, improved and Bayesian "
+        "of a human and a model, and growth with trials, items and members of the published, logistic, averaging and Bayesian "
         "ones, on simulated judgments."
     )
 
@@ -100,11 +100,13 @@ def make_judgments(n_trials: int, n_items: int, n_models: int, seed: int = 42) -
     machines = [
         Member(f"simulated/model-{k:02d}", MemberKind.MODEL, f"Model {k}") for k in range(n_models)
     ]
+    signed = towards * truth[:, None]
     return Evidence(
         (Member("human", MemberKind.HUMAN, "Human"), *machines),
         item,
         truth,
-        towards * truth[:, None],
+        signed,
+        signed,
         owner[:, None],
         np.arange(n_trials)[:, None],
     )
@@ -162,8 +164,8 @@ class Costs:
 def held_out(
     evidence: Evidence, teams: Sequence[Names], folds: Folds
 ) -> list[tuple[Names, Method, HeldOut]]:
-    """The logistic predictions of all these teams; members by themselves are `alone`."""
-    ways = [(names, ALONE if len(names) == 1 else METHODS["logistic"]) for names in teams]
+    """The published predictions of all these teams; members by themselves are `alone`."""
+    ways = [(names, ALONE if len(names) == 1 else METHODS["as-published"]) for names in teams]
     return [(names, way.name, way.held_out(evidence.of(names), folds)) for names, way in ways]
 
 
@@ -171,7 +173,7 @@ def measure_teams(costs: Costs, evidence: Evidence, resamples: int) -> Sequence[
     """All teams of the evidence by the published combination, and their numbers with intervals; the results."""
     folds = by_item(evidence)
     teams = list(subsets(evidence.names, len(evidence.members)))
-    name = f"{len(teams)} logistic teams"
+    name = f"{len(teams)} published teams"
     held = costs.measure(name, evidence, lambda: held_out(evidence, teams, folds), folds.n)
     draws = Draws.of(evidence, resamples)
     return costs.measure(
@@ -209,10 +211,11 @@ def measure_each(costs: Costs, evidence: Evidence, size: str) -> list[HeldOut]:
     The Bayesian team is a pair, as in the report; the others have all members.
     """
     found = [
-        costs.method(evidence, METHODS[name], f"{name}, {size}") for name in ("logistic", "average")
+        costs.method(evidence, METHODS[name], f"{name}, {size}")
+        for name in ("as-published", "average")
     ]
-    if len(evidence) <= IMPROVED_MOST:
-        costs.method(evidence, METHODS["improved"], f"improved, {size}")
+    if len(evidence) <= LOGISTIC_MOST:
+        costs.method(evidence, METHODS["logistic"], f"logistic, {size}")
     pair = evidence.of(evidence.names[:2])
     costs.method(pair, METHODS["bayesian"], f"bayesian pair, {size}")
     return found

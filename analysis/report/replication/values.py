@@ -17,6 +17,7 @@ from analysis.report.chapter import SourceResults
 from analysis.report.chapters.flips.results import ChangesOfMind
 from analysis.stats import MissingResult, NotEnough
 from analysis.stats.flips import Flips
+from analysis.teams.results import Method
 
 IMPORT = "Import the published results."
 TUNED = "finetuning[name=lora_r256_a512_finetune_mistral_7b_v01].comparison"
@@ -152,9 +153,10 @@ def _fewer_changes(r: Recomputed, level: str) -> float:
 
 
 def _team_right(r: Recomputed, names: str) -> float:
-    """Trials that the team of these members gets right by the logistic method."""
-    members = set(names.split(", "))
-    for team in at(r.results, "teaming").logistic:
+    """Trials that the team of these members gets right as published."""
+    members, teaming = set(names.split(", ")), at(r.results, "teaming")
+    alone = [row for row in teaming.logistic if row.method == Method.ALONE]
+    for team in (*teaming.as_published, *alone):
         if set(team.team.names) == members:
             return int(team.n_correct)
     raise NotEnough("There is no such team.", IMPORT)

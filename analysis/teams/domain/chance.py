@@ -18,9 +18,17 @@ from analysis.stats import NotEnough
 from analysis.stats.arrays import Bools, Floats, Interval, Ints
 from analysis.stats.distributions import percentile_interval
 from analysis.stats.two_way_clustered import share_interval
-from analysis.teams.domain.combination import PENALTY, HeldOut, Logistic, decided, fit_ridge
+from analysis.teams.domain.combination import (
+    PENALTY,
+    AsPublished,
+    HeldOut,
+    decided,
+    fit_ridge,
+    rms,
+)
 from analysis.teams.domain.evidence import Evidence
 from analysis.teams.domain.folds import Draws, Folds, two_way_of
+from analysis.teams.domain.logistic import informative
 from analysis.teams.results import About, Method, NearChance
 
 HALVINGS = 5
@@ -30,12 +38,12 @@ MOST_ROWS = 20_000  # above, no flips at all
 AT_ONCE = 2_000_000  # weights held at once
 
 # The others give each member a vote that no fit turns around
-LEARN_WEIGHTS = {Method.LOGISTIC, Method.IMPROVED, Method.BAYESIAN}
+LEARN_WEIGHTS = {Method.LOGISTIC, Method.AS_PUBLISHED, Method.BAYESIAN}
 
 RULE = (
-    "No member can be told from chance (each one's 95% interval includes 1/2), so that the published scheme would be "
-    "biased: a fit to the other items, with an intercept, prefers the side that the item left out has not. Instead: "
-    "logistic regression towards the original, without intercept, so the same for both sides, L2 penalty with C = 1; an "
+    "No member can be told from chance (each one's 95% interval includes 1/2), so that a fit to all other items would learn "
+    "their noise, which runs against the item left out. Instead: logistic regression towards the original, without "
+    "intercept, on confidences over their root mean square, L2 penalty with C = 1; an "
     "item is predicted by a fit to a random half of the others, each item in one of {halvings} halvings (seed {seed}). p and "
     "the ranges that chance gives are from {flips:,} flips of which version is the original, all members on an item at once, "
     "each with the fits made anew and the best member chosen anew."
@@ -79,7 +87,7 @@ class SymmetricHalves:
         Were members at chance, all turns were equally likely, so that p <= a in at most a share a of studies, whatever
         is learned in the fits and however the best member is chosen.
         """
-        rng = np.random.default_rng(self.seed)
+        evidence, rng = informative(evidence), np.random.default_rng(self.seed)
         halves = _Halves.of(evidence, folds, rng)
         turns = rng.choice([-1.0, 1.0], (_n_flips(halves), halves.n_items))
         every = np.concatenate([np.ones((1, halves.n_items)), turns])
@@ -135,7 +143,8 @@ class _Halves:
                 (a[:, None] & b[None]).reshape(4, -1) for a, b in zip(trains, others, strict=True)
             ]
         which = rng.integers(0, HALVINGS, len(items))[item]
-        towards = evidence.features * evidence.truth[:, None]
+        towards = evidence.people_as_one(evidence.towards_truth)
+        towards = towards / np.array([rms(column) for column in towards.T])
         return cls(
             towards=towards[rows],
             members=evidence.towards_truth[rows],
@@ -211,7 +220,7 @@ def _range(values: Floats) -> Interval | None:
 def _left_out(evidence: Evidence, folds: Folds) -> tuple[float | None, float | None]:
     """Accuracy of the published scheme, and how its log-odds of side B correlate with the side; None where it fails."""
     try:
-        held = Logistic().held_out(evidence, folds)
+        held = AsPublished().held_out(evidence, folds)
     except NotEnough:
         return None, None
     says_b = special.logit(np.clip(held.p_original, 1e-12, 1 - 1e-12)) * evidence.truth

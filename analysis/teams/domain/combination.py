@@ -1,6 +1,6 @@
-"""Ways of combining judgments: what each of them is, the published logistic one, and the simple ones that others are measured against.
+"""Ways of combining judgments: what each of them is, the published one, and the simple ones that others are measured against.
 
-The logistic one, all of whose folds are fitted at once: Yanez, Luo, Valerio Minero and Love 2025, Patterns (confidence-weighted integration of
+The published one, all of whose folds are fitted at once: Yanez, Luo, Valerio Minero and Love 2025, Patterns (confidence-weighted integration of
 human and machine judgments).
 """
 
@@ -15,7 +15,7 @@ from analysis.stats.arrays import Bools, Floats, Ints
 from analysis.stats.newton import minimise, newton_step
 from analysis.teams.domain.evidence import Evidence
 from analysis.teams.domain.folds import Folds
-from analysis.teams.results import About, LogisticAbout, Method, NearChance
+from analysis.teams.results import About, AsPublishedAbout, Method, NearChance
 
 
 @dataclass(frozen=True)
@@ -67,17 +67,18 @@ PUBLISHED = (
 
 
 @dataclass(frozen=True)
-class Logistic:
+class AsPublished:
     """The published combination: log-odds of side B = intercept + weights x signed confidences, unscaled, C = 1."""
 
-    name: Method = Method.LOGISTIC
+    name: Method = Method.AS_PUBLISHED
 
     def held_out(self, evidence: Evidence, folds: Folds) -> HeldOut:
-        """See Combination. `about`: the weights in the order of Evidence.features.
+        """See Combination. `about`: the weights of people together and of each model.
 
         Raises NotEnough where a training fold has originals on one side only.
         """
-        design = np.column_stack([np.ones(len(evidence)), evidence.features])
+        confidences = evidence.people_as_one(evidence.as_published)
+        design = np.column_stack([np.ones(len(evidence)), confidences])
         penalty = np.full(design.shape[1], PENALTY)
         penalty[0] = 0.0
         is_b = (evidence.truth > 0).astype(float)
@@ -85,7 +86,7 @@ class Logistic:
         means = betas.mean(axis=0)
         return decided(
             special.expit(log_odds * evidence.truth),
-            LogisticAbout(
+            AsPublishedAbout(
                 PUBLISHED.format(folds=folds.words), float(means[0]), tuple(means[1:].tolist())
             ),
         )
@@ -183,7 +184,7 @@ TIE = 1e-12
 
 CALIBRATED = (
     "A member's confidence becomes a probability on the training folds: a person's log-odds of being right are a + b x its "
-    "standardised rating, the same for all people, a model's log-odds of the original are b x its difference of perplexities; "
+    "standardised rating, the same for all people, a model's log-odds of the original are b x its difference of log-perplexities; "
     "normal priors of standard deviation 1 on a and b; a choice always counts for its own side."
 )
 
@@ -226,16 +227,14 @@ def linear_log_odds(towards: Floats, folds: Folds) -> Floats:
     >>> linear_log_odds(np.array([1.0, 1.0, 1.0, 0.0]), even)[3]  # no confidence, no evidence
     np.float64(0.0)
     """
-    betas = _fit((towards / _rms(towards))[:, None], folds)
-    return _for_own_side(towards, towards / _rms(towards) * betas[folds.fold, 0], _rms(towards))
+    betas = _fit((towards / rms(towards))[:, None], folds)
+    return _for_own_side(towards, towards / rms(towards) * betas[folds.fold, 0], rms(towards))
 
 
 def _people(people: Floats, betas: Floats, folds: Folds) -> Floats:
     first = people[:, 0]
     columns = [
-        _for_own_side(
-            own, np.einsum("nk,nk->n", _rated(own, first), betas[folds.fold]), _rms(first)
-        )
+        _for_own_side(own, np.einsum("nk,nk->n", _rated(own, first), betas[folds.fold]), rms(first))
         for own in people.T
     ]
     return np.column_stack(columns)
@@ -260,7 +259,7 @@ def standardised(ratings: Floats, scale: Floats) -> Floats:
     return deviations / (spread if spread > 1e-12 * scale.mean() else 1.0)
 
 
-def _rms(x: Floats) -> float:
+def rms(x: Floats) -> float:
     """Root mean square: unlike the standard deviation the same whichever side is called A."""
     largest = float(np.abs(x).max(initial=0.0))
     return largest * float(np.sqrt(np.mean((x / largest) ** 2))) if largest else 1.0
@@ -299,6 +298,7 @@ MOST_CONFIDENT = (
     "The member whose calibrated probability is farthest from 1/2 decides, with that probability; where several are equally "
     "far, their majority, and where these are split, nobody (which counts as wrong). {calibration} {folds}."
 )
+ALONE = "One member, its choice as it is. {calibration} {folds}."
 AVERAGE = "The mean of the members' calibrated probabilities. {calibration} {folds}."
 
 
@@ -309,14 +309,14 @@ class Alone:
     name: Method = Method.ALONE
 
     def held_out(self, evidence: Evidence, folds: Folds) -> HeldOut:
-        """P is the member's confidence, calibrated on the training folds by a logistic regression. See Combination.
+        """P is the member's calibrated probability. See Combination.
 
         Raises NotEnough for several members.
         """
         if len(evidence.members) != 1:
             raise NotEnough("These are several members.", "One is by itself.")
-        fitted = Logistic().held_out(evidence, folds)
-        return HeldOut(fitted.p_original, evidence.is_right[:, 0], fitted.about)
+        p_original = calibrated(evidence, folds)[:, 0]
+        return HeldOut(p_original, evidence.is_right[:, 0], _about(ALONE, folds))
 
 
 @dataclass(frozen=True)

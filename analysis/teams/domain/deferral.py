@@ -11,7 +11,7 @@ from analysis.stats.arrays import Bools, Floats, Ints
 from analysis.teams.domain.combination import calibrated
 from analysis.teams.domain.evidence import Names
 from analysis.teams.domain.folds import Draws, Folds, difference, share_intervals
-from analysis.teams.domain.improved import coarser
+from analysis.teams.domain.logistic import coarser
 from analysis.teams.domain.runs import Runs
 from analysis.teams.results import ChosenPolicy, Method, Policy, PolicyPoint, Team
 
@@ -98,7 +98,7 @@ def choose_threshold(folds: Folds, judges: Judges, *, seed: int = 42) -> list[As
 
     Fold f asks where certainty < t_f, t_f half way between two neighbouring certainties of its training rows (0.5: never,
     1: always), the one with the most training rows right; of equals the lowest. More than 20 folds are merged as by
-    improved.coarser.
+    logistic.coarser.
     """
     folds = coarser(folds, seed)
     sure = certainty(judges.p_model)

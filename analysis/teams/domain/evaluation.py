@@ -11,7 +11,7 @@ from analysis.stats.calibration import bin_columns, equal_width_bins, error_inte
 from analysis.stats.crossed_bootstrap import spread, two_sided_p, with_error
 from analysis.stats.two_way_clustered import FEWEST_CLUSTERS, TwoWay
 from analysis.teams.domain.chance import learns_noise
-from analysis.teams.domain.combination import HeldOut
+from analysis.teams.domain.combination import LEAST_PROBABILITY, HeldOut
 from analysis.teams.domain.evidence import Evidence, Names
 from analysis.teams.domain.folds import Draws, holm, two_way_of
 from analysis.teams.results import (
@@ -27,7 +27,8 @@ from analysis.teams.results import (
 
 N_BINS = 10
 N_MEANS = 5  # accuracy, log loss, Brier score, selector, gain: unweighted means over rows
-SMALLEST = 1e-300  # a probability of 0 costs 691 nats, not infinitely many
+# What a trial costs at most, in nats: one prediction that is sure and wrong would hide all others in a mean
+MOST_NATS = -float(np.log(LEAST_PROBABILITY))
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Rows:
         found[:, :N_MEANS] = np.column_stack(
             [
                 right,
-                -np.log(np.maximum(p, SMALLEST)),
+                -np.log(np.maximum(p, LEAST_PROBABILITY)),
                 (1 - p) ** 2,
                 self.selector[rows],
                 right - self.best[rows],
@@ -185,7 +186,15 @@ SELECTOR = (
     "with one that guesses."
 )
 # Of fields of TeamResult whose names do not say it all
-MEASURES = {"calibration_error": CALIBRATION, "selector_accuracy": SELECTOR}
+LOG_LOSS = (
+    f"Mean of -ln(probability of the original), at most {MOST_NATS:.1f} nats a trial (a probability of 10^-6), so that one "
+    "prediction that is sure and wrong does not hide the others."
+)
+MEASURES = {
+    "log_loss_nats": LOG_LOSS,
+    "calibration_error": CALIBRATION,
+    "selector_accuracy": SELECTOR,
+}
 
 
 def evaluate(evidence: Evidence, held: HeldOut, method: Method, draws: Draws) -> TeamResult:

@@ -20,7 +20,8 @@ class Evidence:
 
     members: humans first. item: (n,) numbers from 0. truth: (n,) the original's side, +1 for B and -1 for A.
     signed: (n, members) signed confidence, > 0 for side B: a person's rating in points of the slider (1..100), a
-        model's PPL(A) - PPL(B); 0 is no choice, which counts as wrong.
+        model's log PPL(A) - log PPL(B), nats per token; 0 is no choice, which counts as wrong.
+    as_published: (n, members) the same with a model's PPL(A) - PPL(B), which the published combination takes.
     participant, trial: (n, people) who judged, and the number of that judgment; people is 0 where rows are items. Where
         several humans are members, a row joins different participants' judgments of its item: each judgment is the
         first of one row, the second of one, ...
@@ -31,6 +32,7 @@ class Evidence:
     item: Ints
     truth: Floats
     signed: Floats
+    as_published: Floats
     participant: Ints
     trial: Ints
     people: tuple[int, ...] | None = None
@@ -78,6 +80,7 @@ class Evidence:
             self,
             members=tuple(self.members[k] for k in chosen),
             signed=self.signed[:, chosen],
+            as_published=self.as_published[:, chosen],
             people=tuple(self.people_columns[k] for k in chosen if k < self.n_humans),
         )
 
@@ -87,20 +90,19 @@ class Evidence:
             self,
             **{
                 name: getattr(self, name)[chosen]
-                for name in ("item", "truth", "signed", "participant", "trial")
+                for name in ("item", "truth", "signed", "as_published", "participant", "trial")
             },
         )
 
-    @property
-    def features(self) -> Floats:
-        """(n, columns) one column for the people together, the sum of their signed confidences, and one per model.
+    def people_as_one(self, values: Floats) -> Floats:
+        """(n, columns) of values (n, members): one column for the people together, their sum, and one per model.
 
         People are any participants: which of them is the first means nothing, so they share one weight.
         """
-        models = self.signed[:, self.n_humans :]
+        models = values[:, self.n_humans :]
         if not self.n_humans:
             return models
-        return np.column_stack([self.signed[:, : self.n_humans].sum(axis=1), models])
+        return np.column_stack([values[:, : self.n_humans].sum(axis=1), models])
 
 
 def need_two_items(evidence: Evidence) -> None:
@@ -158,7 +160,8 @@ def gather(data: SourceData, models: Sequence[int], n_humans: int = 1) -> Gather
     else they are drawn by `data.seed`, one for each item.
     Raises NotEnough where no item is left.
     """
-    towards = data.difficulty[np.asarray(models, dtype=np.int64)].T  # (items, models)
+    numbers = np.asarray(models, dtype=np.int64)
+    towards, difference = data.difficulty_nats[numbers].T, data.difficulty[numbers].T
     scored: Bools = np.asarray(np.isfinite(towards).all(axis=1))
     trials = data.trials
     if trials.empty and n_humans:
@@ -188,13 +191,17 @@ def gather(data: SourceData, models: Sequence[int], n_humans: int = 1) -> Gather
     confidence, median, n_empty = _confidence(trials)
     columns = [confidence[number[:, h]] for h in range(n_humans)]
     truth = _truth(data, item, number, models)
-    folded = np.column_stack([*columns, towards[item]])
+    signed, as_published = (
+        np.column_stack([*columns, of_models[item]]) * truth[:, None]
+        for of_models in (towards, difference)
+    )
     return Gathered(
         Evidence(
             members=_members(data, models, n_humans),
             item=item,
             truth=truth,
-            signed=folded * truth[:, None],
+            signed=signed,
+            as_published=as_published,
             participant=people,
             trial=number,
         ),

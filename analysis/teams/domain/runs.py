@@ -16,17 +16,17 @@ from analysis.teams.domain.bayes.combination import Bayesian
 from analysis.teams.domain.chance import SymmetricHalves, learns_noise
 from analysis.teams.domain.combination import (
     Alone,
+    AsPublished,
     AverageProbability,
     Combination,
     HeldOut,
-    Logistic,
     Majority,
     MostConfident,
 )
 from analysis.teams.domain.evaluation import evaluate_all
 from analysis.teams.domain.evidence import Evidence, Names
 from analysis.teams.domain.folds import Draws, Folds, by_item, differences, holm
-from analysis.teams.domain.improved import ImprovedLogistic
+from analysis.teams.domain.logistic import Logistic
 from analysis.teams.results import (
     AddingHuman,
     ChosenPolicy,
@@ -45,7 +45,7 @@ METHODS: dict[str, Combination] = {
     way.name: way
     for way in (
         Logistic(),
-        ImprovedLogistic(),
+        AsPublished(),
         BAYESIAN,
         Majority(),
         MostConfident(),
@@ -55,15 +55,15 @@ METHODS: dict[str, Combination] = {
 
 
 def method_named(name: str, seed: int = 42) -> Combination:
-    """The method of that name; `seed` is for what the bayesian one draws, and the improved one's blocks of items.
+    """The method of that name; `seed` is for what the bayesian one draws, and the logistic one's blocks of items.
 
     Raises KeyError for an unknown name.
 
-    >>> method_named("improved", 7).seed
+    >>> method_named("logistic", 7).seed
     7
     """
     way = METHODS[name]
-    return replace(way, seed=seed) if isinstance(way, (Bayesian, ImprovedLogistic)) else way
+    return replace(way, seed=seed) if isinstance(way, (Bayesian, Logistic)) else way
 
 
 Progress = Callable[[str], None]

@@ -87,7 +87,7 @@ def complementarity(results: TeamResults, is_simulated: bool) -> Figure:
         "on": TriedOn.of(every),
         "is_simulated": is_simulated,
         "method": method,
-        "is_intercept": method == Method.LOGISTIC,
+        "is_intercept": method == Method.AS_PUBLISHED,
         "are_pairs": bool(pairs),
         "every": every,
         "shown": teams,

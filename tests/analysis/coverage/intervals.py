@@ -22,10 +22,10 @@ from analysis.stats.crossed_bootstrap import (
 )
 from analysis.stats.estimates import mcnemar, mean_of, proportion, spearman
 from analysis.stats.two_way_clustered import Deviations, over_items
-from analysis.teams.domain.combination import Logistic
 from analysis.teams.domain.evaluation import evaluate
 from analysis.teams.domain.evidence import Evidence
 from analysis.teams.domain.folds import Draws, by_item
+from analysis.teams.domain.logistic import Logistic
 from analysis.teams.domain.sizes import sizes
 from analysis.teams.results import Member, MemberKind, Method
 
@@ -204,10 +204,8 @@ def evidence_of(study: Study) -> Evidence:
         Member("human", MemberKind.HUMAN, "Human"),
         *(Member(f"m{k}", MemberKind.MODEL, f"M{k}") for k in range(2)),
     )
-    n = np.arange(len(study.who))
-    return Evidence(
-        members, study.item, truth, towards * truth[:, None], study.who[:, None], n[:, None]
-    )
+    n, signed = np.arange(len(study.who)), towards * truth[:, None]
+    return Evidence(members, study.item, truth, signed, signed, study.who[:, None], n[:, None])
 
 
 def _team(study: Study, seed: int) -> tuple[Found, Said]:

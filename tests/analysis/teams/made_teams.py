@@ -86,7 +86,7 @@ def teaming(n_models: int = 3, n_humans: int = 1, *, is_long: bool = False) -> T
         average=found[Method.AVERAGE],
         majority=found[Method.MAJORITY],
         bayesian=(),
-        improved=(),
+        as_published=(),
         most_confident=(),
         sizes=sizes(evidence, by_item(evidence, seed=1), 1),
     )  # fmt: skip

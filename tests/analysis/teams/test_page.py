@@ -9,6 +9,7 @@ from analysis.presentation import render_meaning
 from analysis.teams.names import equally
 from analysis.teams.page import Answer, sections, text_line
 from analysis.teams.results import (
+    FEWEST_ITEMS,
     NearChance,
     Team,
     TriedTeams,
@@ -82,6 +83,13 @@ def test_only_a_team_of_members_at_chance_says_so() -> None:
         said = line("near_chance", replace(found, teams=(*found.teams[:2], whole)))
         assert fact in said
         assert bool(said) is (near is not None)
+
+
+def test_too_few_test_cases_are_said_before_the_table() -> None:
+    for n, is_few in ((FEWEST_ITEMS - 1, True), (FEWEST_ITEMS, False)):
+        said = line("few_cases", replace(tried(1), n_items=n))
+        assert bool(said) is is_few
+        assert not said or f"{n} test cases" in said
 
 
 def test_numbers_that_are_not_known_break_no_sentence():

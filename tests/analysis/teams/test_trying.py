@@ -103,14 +103,14 @@ def test_values_hold_each_team_the_gain_of_a_human_and_what_was_left_out(data):
         b = own["original_side"] == "B"
         assert np.where(b, own["p_b"], 1 - own["p_b"]) == pytest.approx(own["p_original"])
     # A test case is held out with all its trials
-    assert (predictions.groupby("item")["fold"].nunique() == 1).all()
+    assert (predictions.groupby(["team", "item"])["fold"].nunique() == 1).all()
 
 
 @pytest.mark.parametrize("method", sorted({*OFFERED} - {"bayesian"}))
 def test_methods_predict_new_participants_too(data, method):
     found, _ = tried(data, "human", "model-0", method=method, out_of="participant")
-    # Each fold of `improved` is a search of its own: it has fewer
-    items, people = (5, 4) if method == "improved" else (10, 10)
+    # Each fold of `logistic` is a search of its own: it has fewer
+    items, people = (5, 4) if method == "logistic" else (10, 10)
     assert f"items in {items} and participants in {people} random blocks" in found.folds
     assert [row.method for row in found.teams] == [Method.ALONE, Method.ALONE, method]
 

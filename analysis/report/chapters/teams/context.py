@@ -144,6 +144,7 @@ def teams_page(source: SourceResults, about: About) -> Page:
     partner = _partner(found, tried)
     best = max(tried, key=lambda r: r.accuracy, default=None)
     context = {
+        "found": found,
         "is_simulated": about.is_simulated,
         "n_members": sum(m.accuracy is not None for m in found.members),
         "panel": found.panel,
@@ -298,11 +299,9 @@ def _methods(found: TeamingResult) -> list[str]:
     """How it was computed: what all methods share, then each method's rule."""
     shared = [found.panel_rule, found.folds, found.ratings.rule]
     shared += [found.method, found.multiplicity, found.policies_method]
-    if teams_of(found, Method.LOGISTIC):
+    if teams_of(found, Method.AS_PUBLISHED):
         shared.append(
-            _(
-                "The logistic combination follows the published procedure (Yáñez, Luo, Valerio Minero and Love 2025)."
-            )
+            _("The combination as published follows Yáñez, Luo, Valerio Minero and Love (2025).")
         )
     first = [next(iter(teams_of(found, method)), None) for method in METHOD_NAMES]
     rules = [result.about.rule for result in first if result]

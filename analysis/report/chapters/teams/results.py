@@ -69,7 +69,7 @@ def build_teams(data: SourceData) -> Built:
         folds_kind=runs.folds.kind,
         logistic=tuple(row for row in rows if row.method == Method.ALONE)
         + _of(Method.LOGISTIC, together),
-        improved=_of(Method.IMPROVED, together),
+        as_published=_of(Method.AS_PUBLISHED, together),
         bayesian=_of(Method.BAYESIAN, together),
         majority=_of(Method.MAJORITY, together),
         most_confident=_of(Method.MOST_CONFIDENT, together),
@@ -103,7 +103,7 @@ def _deciders(evidence: Evidence, chosen: Names) -> list[Names]:
 
 
 def _try_all(runs: Runs, chosen: Names, seed: int) -> None:
-    """All teams of the panel by every method, the Bayesian one in pairs; by the published one also every model with a human."""
+    """All teams of the panel by every method, the Bayesian one in pairs; by the logistic one also every model with a human."""
     teams = list(subsets(chosen, len(chosen)))
     others = [name for name in runs.evidence.names if name not in chosen]
     people = [m.name for m in runs.evidence.of(chosen).members if m.is_human]

@@ -58,7 +58,8 @@ def make_evidence(
     machines = [
         Member(f"org/model-{k}", MemberKind.MODEL, f"Model {k}", "Family") for k in range(m)
     ]
-    return Evidence((*people, *machines), item, truth, towards * truth[:, None], who[trial], trial)
+    signed = towards * truth[:, None]
+    return Evidence((*people, *machines), item, truth, signed, signed, who[trial], trial)
 
 
 def saying(p_original: Floats) -> HeldOut:

@@ -13,7 +13,7 @@ from analysis.teams.domain.deferral import (
     who_decides,
 )
 from analysis.teams.domain.folds import Draws, by_item, in_blocks
-from analysis.teams.domain.improved import coarser
+from analysis.teams.domain.logistic import coarser
 from analysis.teams.domain.runs import Runs
 from analysis.teams.results import Method, Policy
 from tests.analysis.teams.domain.simulated import held_out_of, make_evidence

@@ -32,10 +32,13 @@ def test_confidence_is_signed_by_the_side_that_was_chosen(data):
     assert np.array_equal(evidence.signed[:, 0] > 0, trials["side"] == "B")
     assert np.array_equal(np.abs(evidence.signed[:, 0]), trials["confidence"])
     assert np.array_equal(evidence.truth > 0, trials["original_side"] == "B")
-    # A model's is PPL(A) - PPL(B) of the sides that this participant saw
+    # A model's is log PPL(A) - log PPL(B) of the sides that this participant saw
     full = data.full[data.full["model"] == 1].set_index("item").loc[trials["item"]]
     difference = (full["ppl_altered"] - full["ppl_original"]).to_numpy()
-    assert evidence.signed[:, 1] == pytest.approx(evidence.truth * difference)
+    nats = np.log(full["ppl_altered"].to_numpy()) - np.log(full["ppl_original"].to_numpy())
+    assert evidence.signed[:, 1] == pytest.approx(evidence.truth * nats)
+    assert evidence.as_published[:, 1] == pytest.approx(evidence.truth * difference)
+    assert np.array_equal(evidence.as_published[:, 0], evidence.signed[:, 0])
 
 
 def test_where_no_side_was_shown_the_sides_of_the_scores_count(data):

@@ -1,18 +1,26 @@
-"""The published combination improved: scaled, with choice apart from rating, and a weight for each participant."""
+"""The combination that is used unless another is asked for: logistic, without a side or a unit, and with penalties chosen in training.
+
+Which side is the original is random, so there is no intercept: f(-x) = -f(x). Confidences are scaled by those of the
+training rows, so that a member's may be multiplied by any number. Where test cases are few, strong penalties win in
+training. The stronger the penalty, the nearer are weights to being proportional to sum_n x_n, what a member's confidences
+are worth in training: the better member leads, and the probability goes to 1/2.
+"""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 from scipy import special
 
+from analysis.stats import NotEnough
 from analysis.stats.arrays import Bools, Floats, Ints
 from analysis.stats.newton import minimise
-from analysis.teams.domain.combination import MOST_LOG_ODDS, HeldOut, decided, standardised
+from analysis.teams.domain.combination import MOST_LOG_ODDS, HeldOut, decided, rms, standardised
 from analysis.teams.domain.evidence import Evidence
 from analysis.teams.domain.folds import BY_BLOCK, BY_BOTH, ITEM_BLOCKS, Folds
-from analysis.teams.results import FoldsKind, ImprovedAbout, Method, Penalties
+from analysis.teams.results import FoldsKind, LogisticAbout, Member, Method, Penalties
 
 MAX_STEPS = 200
 # Promised decrease, of the loss, below which a step is the last: Newton's method squares what is left, a bound does not
@@ -185,15 +193,17 @@ COARSE_ITEMS, COARSE_PEOPLE = 5, 4
 PERSON_PENALTIES = (1e6, 30.0, 10.0, 3.0, 1.0)
 WEIGHT_PENALTIES = (100.0, 10.0, 1.0, 0.1)
 SAME = 1e-6
+COPY = 0.01
 MIDDLE = np.array([[1.0, 1e6]])
 # Penalties are chosen on so many rows at most, and on so many of a participant before others' turn comes again
 MOST_ROWS, ROWS_IN_TURN = 20_000, 100
 
 RULE = (
     "Logistic regression towards the original, without intercept, so the same for both sides, on: a person's choice, "
-    "the choice times its rating, each model's difference of perplexities (ratings standardised, differences over "
+    "the choice times its rating, each model's difference of log-perplexities (ratings standardised, differences over "
     "their root mean square, on training rows) and, with a penalty of its own, each participant's choice (nothing for "
-    "people who are not in training). Both L2 penalties are chosen within each training fold (10^6 on participants: "
+    "people who are not in training). Models that repeat another (within 1 %) or say the same on every test case are left out. "
+    "Both L2 penalties are chosen within each training fold (10^6 on participants: "
     "none has its own), by log loss on {inner} inner blocks of its items (seed {seed}), the stronger of those within "
     "a millionth; where a fold trains on more than {rows:,} trials, on so many of randomly drawn participants; as each "
     "fold needs its own search, more than {most} folds are merged. {folds}."
@@ -201,18 +211,20 @@ RULE = (
 
 
 @dataclass(frozen=True)
-class ImprovedLogistic:
-    """The published combination improved; `seed` draws the blocks of items."""
+class Logistic:
+    """See the module; `seed` draws the blocks of items."""
 
-    name: Method = Method.IMPROVED
+    name: Method = Method.LOGISTIC
     seed: int = 42
 
     def held_out(self, evidence: Evidence, folds: Folds) -> HeldOut:
         """See Combination. `folds`: the merged ones.
 
-        Up to 20 folds are fitted as given, more are merged: blocks of items into 10, items x people into 5 x 4; so a row is
+        Models that repeat another, or favour one side by the same amount everywhere, are left out first. Up to 20 folds are
+        fitted as given, more are merged: blocks of items into 10, items x people into 5 x 4; so a row is
         predicted from a part of the training rows of its own fold.
         """
+        members, evidence = evidence.members, informative(evidence)
         used = coarser(folds, self.seed)
         used_rows, times, back = _alike(evidence, used)
         small, outer = evidence.rows(used_rows), used.rows(used_rows)
@@ -229,8 +241,31 @@ class ImprovedLogistic:
             betas.append(fitted.beta[0])
             chosen.append(penalties)
         p = special.expit(np.clip(log_odds, -MOST_LOG_ODDS, MOST_LOG_ODDS))[back]
-        about = _about(evidence, outer, self.seed, np.array(betas), chosen)
+        about = _about(members, evidence, outer, self.seed, np.array(betas), chosen)
         return replace(decided(p, about), folds=None if used is folds else used)
+
+
+def informative(evidence: Evidence) -> Evidence:
+    """Without models that say the same everywhere, and without copies of models before them, up to a factor.
+
+    A penalty would share a weight among copies, and so count their member more. Within 1 % of its length counts as a copy.
+    Raises NotEnough where no member is left.
+    """
+    kept: list[Floats] = []
+    names = list(evidence.names[: evidence.n_humans])
+    for name, x in zip(
+        evidence.names[len(names) :], evidence.signed[:, len(names) :].T, strict=True
+    ):
+        unit = x / rms(x)
+        if np.ptp(x) and not any(rms(unit - other) <= COPY for other in kept):
+            kept.append(unit)
+            names.append(name)
+    if not names:
+        raise NotEnough(
+            "Every model says the same on all test cases.",
+            "A combination learns from differences: choose other members.",
+        )
+    return evidence.of(names) if len(names) < len(evidence.members) else evidence
 
 
 def coarser(folds: Folds, seed: int = 42) -> Folds:
@@ -347,15 +382,16 @@ def _judges(evidence: Evidence) -> tuple[Ints, Floats]:
 
 
 def _about(
+    members: Sequence[Member],
     evidence: Evidence,
     folds: Folds,
     seed: int,
     betas: Floats,
     chosen: list[tuple[float, float]],
-) -> ImprovedAbout:
+) -> LogisticAbout:
     people = ("choice", "choice x rating") if evidence.n_humans else ()
     on_weights, on_participants = zip(*chosen, strict=True)
-    return ImprovedAbout(
+    return LogisticAbout(
         rule=RULE.format(
             inner=INNER_BLOCKS, rows=MOST_ROWS, seed=seed, most=MOST_FOLDS, folds=folds.sentence
         ),
@@ -365,6 +401,7 @@ def _about(
             _counts(on_weights), _counts(on_participants) if evidence.n_humans else None
         ),
         n_folds=folds.n,
+        left_out=tuple(m.name for m in members if m.name not in evidence.names),
     )
 
 

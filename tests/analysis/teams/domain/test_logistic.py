@@ -1,4 +1,4 @@
-"""The improved logistic combination: scipy and scikit-learn as oracles, known differences between people."""
+"""The logistic combination: scipy and scikit-learn as oracles, known differences between people."""
 
 from dataclasses import replace
 from itertools import product
@@ -8,9 +8,9 @@ import pytest
 from scipy import optimize
 from sklearn.linear_model import LogisticRegression
 
-from analysis.teams.domain import improved
+from analysis.teams.domain import logistic
 from analysis.teams.domain.folds import by_item, by_item_and_participant, in_blocks
-from analysis.teams.domain.improved import ImprovedLogistic, Rows, coarser, fit
+from analysis.teams.domain.logistic import Logistic, Rows, coarser, fit
 from tests.analysis.teams.domain.simulated import make_evidence
 
 
@@ -37,22 +37,22 @@ def test_people_s_weights_minimise_the_penalised_loss(joined):
 
 
 def test_penalties_are_chosen_on_whole_participants_where_trials_are_many(monkeypatch):
-    monkeypatch.setattr(improved, "MOST_ROWS", 300)
+    monkeypatch.setattr(logistic, "MOST_ROWS", 300)
     evidence = make_evidence(n_items=100, per_item=8, n_participants=60)
     who = np.sort(evidence.participant, axis=0)
     rows = Rows(np.ones((800, 1)), who, np.ones((800, 1)), np.ones(800), 60)
-    some = improved.some_rows(rows, 42)
+    some = logistic.some_rows(rows, 42)
     shares = np.bincount(who[some, 0], minlength=60) / np.bincount(who[:, 0], minlength=60)
     assert len(np.unique(some)) == len(some) == 300
     assert ((shares > 0) & (shares < 1)).sum() <= 1
-    few = improved.some_rows(replace(rows, who=who // 20), 42)  # 3 participants of 267 trials
+    few = logistic.some_rows(replace(rows, who=who // 20), 42)  # 3 participants of 267 trials
     assert np.bincount(who[few, 0] // 20).tolist() == [100, 100, 100]
     # The same penalties give the same predictions: fits are to all rows of training
-    monkeypatch.setattr(improved, "PERSON_PENALTIES", (3.0,))
-    monkeypatch.setattr(improved, "WEIGHT_PENALTIES", (3.0,))
-    capped = ImprovedLogistic().held_out(evidence, in_blocks(evidence, 4))
-    monkeypatch.setattr(improved, "MOST_ROWS", 10_000)
-    whole = ImprovedLogistic().held_out(evidence, in_blocks(evidence, 4))
+    monkeypatch.setattr(logistic, "PERSON_PENALTIES", (3.0,))
+    monkeypatch.setattr(logistic, "WEIGHT_PENALTIES", (3.0,))
+    capped = Logistic().held_out(evidence, in_blocks(evidence, 4))
+    monkeypatch.setattr(logistic, "MOST_ROWS", 10_000)
+    whole = Logistic().held_out(evidence, in_blocks(evidence, 4))
     assert capped.p_original == pytest.approx(whole.p_original, abs=1e-6)
 
 
@@ -103,12 +103,12 @@ def by_hand(evidence, folds, pairs, seed=42):
 def test_penalties_are_chosen_within_training_and_predictions_are_those_of_plain_loops(
     members, monkeypatch
 ):
-    monkeypatch.setattr(improved, "PERSON_PENALTIES", (30.0, 1.0))
-    monkeypatch.setattr(improved, "WEIGHT_PENALTIES", (10.0, 0.1))
+    monkeypatch.setattr(logistic, "PERSON_PENALTIES", (30.0, 1.0))
+    monkeypatch.setattr(logistic, "WEIGHT_PENALTIES", (10.0, 0.1))
     evidence = make_evidence(n_items=15, per_item=2, n_participants=5, models=(0.9, 0.5), seed=4)
     evidence = evidence.of(members)
     folds = in_blocks(evidence, 2)
-    held = ImprovedLogistic().held_out(evidence, folds)
+    held = Logistic().held_out(evidence, folds)
     persons = (30.0, 1.0) if evidence.n_humans else (30.0,)
     pairs = [(weight, person) for person, weight in product(persons, (10.0, 0.1))]
     p, chosen = by_hand(evidence, folds, pairs)
@@ -133,7 +133,7 @@ def test_people_who_are_not_in_training_have_no_calibration_of_their_own():
     evidence = make_evidence(n_items=30, per_item=3, n_participants=20)
     folds = by_item_and_participant(evidence)
     renamed = replace(evidence, participant=evidence.participant + 1000)
-    one, two = (ImprovedLogistic().held_out(e, folds).p_original for e in (evidence, renamed))
+    one, two = (Logistic().held_out(e, folds).p_original for e in (evidence, renamed))
     assert two == pytest.approx(one, abs=1e-9)
     who = np.array([[0], [0], [1], [1]])
     known = fit(Rows(np.ones((4, 1)), who, np.ones((4, 1)), np.ones(4), 4), np.array([[1.0, 1.0]]))
