@@ -243,15 +243,22 @@ def sample_ending(channel: Channel) -> Ends:
 def _ending(channel: Channel, external_id: str) -> Ends:
     full = (channel.full_url, channel.full_code)
     screen_out = (channel.screen_out_url, channel.screen_out_code)
-    full_url, full_code = full if any(full) else screen_out
-    return Ends(
-        _fill_in(channel.completion_url, external_id),
-        channel.completion_code,
-        _fill_in(channel.screen_out_url, external_id),
-        channel.screen_out_code,
-        _fill_in(full_url, external_id),
-        full_code,
-    )
+    ends = []
+    for url, code in (
+        (channel.completion_url, channel.completion_code),
+        screen_out,
+        full if any(full) else screen_out,
+    ):
+        ends += [_fill_in(url, external_id) or _address_of_code(channel, code), code]
+    return Ends(*ends)
+
+
+def _address_of_code(channel: Channel, code: str) -> str:
+    """Where the recruitment site takes a code in an address; empty where it takes none, or may not be led to."""
+    if not code or channel.platform != Channel.Platform.PROLIFIC:
+        return ""
+    url = f"https://app.prolific.com/submissions/complete?cc={quote(code, safe='')}"
+    return "" if host_problem(url) else url
 
 
 def _fill_in(url: str, external_id: str) -> str:

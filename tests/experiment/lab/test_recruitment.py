@@ -72,6 +72,22 @@ def test_nobody_is_sent_on_without_the_id_that_is_needed(study: Study) -> None:
     assert ending(study, named).completion_url.endswith("id=a%20b")
 
 
+def test_a_code_of_prolific_is_a_way_back_by_itself(study: Study, settings: Any) -> None:
+    codes = {"completion_code": "C1", "screen_out_code": "A B"}
+    make_channel(study, "prolific", **codes)
+    make_channel(study, "mturk", **codes)
+    back = "https://app.prolific.com/submissions/complete?cc="
+    of = {
+        code: ending(study, ExternalIds(code, "p1", channel=code)) for code in ("prolific", "mturk")
+    }
+    assert of["prolific"].completion_url == f"{back}C1"
+    assert of["prolific"].screen_out_url == of["prolific"].full_url == f"{back}A%20B"
+    assert of["prolific"].completion_code == of["mturk"].completion_code == "C1"
+    assert of["mturk"].completion_url == ""
+    settings.RECRUITMENT_HOSTS = ["panel.example"]
+    assert ending(study, ExternalIds("prolific", "p1", channel="prolific")).completion_url == ""
+
+
 def test_a_preview_shows_what_the_channel_sees_and_codes_to_who_sets_up_alone(
     ruth: Client, study: Study
 ) -> None:

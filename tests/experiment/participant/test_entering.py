@@ -140,7 +140,8 @@ def test_the_code_is_shown_only_after_every_answer_is_stored(study: Study) -> No
     debrief = f"{study.get_absolute_url()}debrief/"
     refused = client.post(debrief, {"comments": "x" * 5_001})
     assert (refused.status_code, CODE in refused.content.decode()) == (422, False)
-    ended = client.post(debrief, {"comments": ""}, follow=True).content.decode()
+    assert client.post(debrief, {"comments": ""})["Location"].endswith(f"?cc={CODE}")
+    ended = come(study, "done/", client)
     person.refresh_from_db()
     assert (person.stage, person.trials.filter(judgment=None).count()) == ("finished", 0)
     assert CODE in ended
