@@ -136,7 +136,8 @@ def hidden_fields(page: str) -> dict[str, str]:
 class Person:
     """One participant in one browser. Even numbers have the page's script, odd ones no JavaScript, unless it is said."""
 
-    shown_again = UNPROCESSABLE  # the status of a practice page whose answer was wrong
+    # The status of a practice page whose answer was wrong, of a site that shows it without a redirect
+    shown_again = 0
 
     def __init__(
         self,

@@ -261,7 +261,10 @@ def demographics(request: HttpRequest, participant: Participant) -> HttpResponse
 
 
 def practice(request: HttpRequest, participant: Participant) -> HttpResponse:
-    return render_trial(request, participant, practice_page(participant))
+    """Again, with a word, after a wrong choice."""
+    is_wrong = participant.practice_attempts > 0
+    page = practice_page(participant)
+    return render_trial(request, participant, page, is_wrong_practice=is_wrong)
 
 
 def start(request: HttpRequest, participant: Participant) -> HttpResponse:
@@ -339,7 +342,8 @@ def render_trial(
         "ratings_required": study.ratings_required,
     }
     if form is None:
-        return render_kept(request, participant, name, (), lambda: context, own)
+        key = tuple(notices.items())
+        return render_kept(request, participant, name, key, lambda: context | notices, own)
     return render_page(request, participant, name, context | notices | own, status)
 
 

@@ -69,12 +69,7 @@ def practice(request: HttpRequest, study: Study, participant: Participant) -> Ht
     if wants_json(request) and side != taking_part.practice_side(participant):
         # The script sends the form once more as a page; that one is the attempt.
         return problem(request, "wrong_side")
-    here = taking_part.attempt_practice(participant, side, timezone.now())
-    if here.stage != Stage.PRACTICE:
-        return go_on(request, here)
-    return render_trial(
-        request, participant, page, form, status=UNPROCESSABLE, is_wrong_practice=True
-    )
+    return go_on(request, taking_part.attempt_practice(participant, side, timezone.now()))
 
 
 @on_stage(Stage.START)

@@ -53,7 +53,9 @@ def test_only_the_right_choice_leaves_the_practice_and_nothing_of_it_is_judged(
     at = open_page(study, "practice")
     right = at.fields["side"]
     wrong = "B" if right == "A" else "A"
-    assert_page(at.send(side=wrong), 422, "Not this one.")
+    again = at.send(side=wrong)  # a page that Back leads to without sending anything once more
+    assert (again.status_code, again["Location"]) == (303, at.address)
+    assert_page(at.client.get(at.address), 200, "Not this one.")
     person = Participant.objects.get()
     assert (person.stage, person.practice_attempts) == ("practice", 1)
     response = at.send()
