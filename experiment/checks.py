@@ -109,7 +109,7 @@ def recruitment_ids_are_ids(databases: Sequence[str] | None = None, **_: Any) ->
     if not people:
         return []
     hint = (
-        "Each of them may be several people, who saw one another's page and withdrawal code. Look at their trials, "
+        "Each of them may be several people, who saw one another's page and own code. Look at their trials, "
         "and correct the study's link at the recruitment site. Ids that were erased meanwhile cannot be looked at."
     )
     text = "Participants whose recruitment id is a placeholder that was not filled in:\n    "

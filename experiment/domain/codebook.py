@@ -65,7 +65,11 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
         "How far the participant has come by the time of the export.",
         levels=("demographics", "practice", "start", "trial", "debrief", "finished"),
     ),
-    Column("position", "The trial's place in the participant's session, from 1.", "integer"),
+    Column(
+        "position",
+        "Which of the participant's trials this was, from 1, in the order in which they were shown.",
+        "integer",
+    ),
     Column(
         "stratum",
         "What the item was drawn as: a human-created or machine-created test case, a catch trial, or a question.",
@@ -235,7 +239,7 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
     ),
     Column(
         "position_held",
-        "Current position.",
+        "The post in research that the participant holds, as they said.",
         levels=(
             "predoctoral_student",
             "doctoral_student",
