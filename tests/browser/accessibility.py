@@ -9,9 +9,9 @@ from playwright.sync_api import Page
 from tests.conftest import SWEEP
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-RUN = (
-    "tags => axe.run(document, {runOnly: {type: 'tag', values: tags}, resultTypes: ['violations']})"
-)
+RUN = "only => axe.run(document, {runOnly: only, resultTypes: ['violations']})"
+EVERY_RULE = {"type": "tag", "values": TAGS}
+CONTRAST = {"type": "rule", "values": ["color-contrast"]}
 # Scrolls sideways, sticks out of the window, or is cut off; what is hidden on purpose, scaled down, or scrolls in a frame of its own, does not count.
 MISFITS = """() => {
   const found = [], root = document.documentElement;
@@ -35,12 +35,12 @@ def axe_source() -> str:
     return (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 
 
-def violations(page: Page) -> list[str]:
+def violations(page: Page, only: dict[str, Any] = EVERY_RULE) -> list[str]:
     """Violations of WCAG 2.2, levels A and AA, one line for each element."""
     if not page.evaluate("'axe' in window"):
         # Put in by the debugger's way, which the page's policy does not reach.
         page.evaluate(axe_source())
-    result: dict[str, Any] = page.evaluate(RUN, TAGS)
+    result: dict[str, Any] = page.evaluate(RUN, only)
     return [
         f"{rule['id']}: {node['html'][:200]} {node['failureSummary']}"
         for rule in result["violations"]
@@ -51,13 +51,16 @@ def violations(page: Page) -> list[str]:
 def faults(page: Page) -> list[str]:
     """What is wrong with the page at 320 pixels, on a desktop, and with letters of twice the size.
 
-    axe reads it in the narrow window, where all is there that a wide one shows; in the sweep it reads both.
+    axe reads it in the narrow window and in dark colours, where all is there that a wide one shows, and then the contrast of
+    the light ones; in the sweep it reads both in full.
     """
     found = []
-    for size in (NARROW, WIDE):
+    for size, scheme in ((NARROW, "dark"), (WIDE, "light")):
+        page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": size[0], "height": size[1]})
-        wrong = violations(page) if size == NARROW or SWEEP else []
-        found += [f"at {size[0]} px {fault}" for fault in wrong + page.evaluate(MISFITS)]
+        wrong = violations(page, EVERY_RULE if scheme == "dark" or SWEEP else CONTRAST)
+        wrong += page.evaluate(MISFITS)
+        found += [f"at {size[0]} px, {scheme}: {fault}" for fault in wrong]
     page.set_viewport_size({"width": ZOOMED[0], "height": ZOOMED[1]})
     page.evaluate("document.documentElement.style.fontSize = '200%'")
     found += [f"with text at 200% {fault}" for fault in page.evaluate(MISFITS)]
