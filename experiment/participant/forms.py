@@ -190,7 +190,9 @@ class TrialForm(forms.Form):
     idempotency_key = forms.UUIDField()
     side = forms.ChoiceField(
         choices=(("A", "A"), ("B", "B")),
-        error_messages=_required(_("Please choose side A or side B: select any of its passages.")),
+        error_messages=_required(
+            _("Please choose side A or side B by selecting any of its passages.")
+        ),
     )
     confidence = forms.IntegerField(min_value=1, max_value=100, required=False)
     expertise = forms.IntegerField(min_value=1, max_value=100, required=False)
@@ -248,9 +250,7 @@ class TrialForm(forms.Form):
         }
         if set(self.errors) - set(shown):
             shown["general"] = str(
-                _(
-                    "The form did not arrive as it was sent. Please check your answer and continue again."
-                )
+                _("The form did not arrive intact. Please check your answer and continue again.")
             )
         return shown
 
@@ -298,6 +298,6 @@ class DebriefForm(forms.Form):
         max_length=MAX_COMMENT,
         required=False,
         error_messages={
-            "max_length": _("Please keep your comment at %(limit_value)d characters at most.")
+            "max_length": _("Please use at most %(limit_value)d characters in your comment.")
         },
     )

@@ -193,7 +193,7 @@ def come_back(request: HttpRequest, study: Study) -> HttpResponse:
         context = {
             "study": study,
             "code_value": code[:100],
-            "errors": {"code": _("This study has no such code. Please check it.")},
+            "errors": {"code": _("This study does not have this code. Please check it.")},
         }
         return render(request, "participant/return.html", context, status=UNPROCESSABLE)
     response = resume(request, study, participant)
@@ -234,7 +234,7 @@ def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
         context = {
             "study": study,
             "code_value": code,
-            "errors": {"code": _("This study has no such code. Please check it.")},
+            "errors": {"code": _("This study does not have this code. Please check it.")},
         }
         return render(request, "participant/withdraw.html", context, status=UNPROCESSABLE)
     if is_confirmed or participant.stage == Stage.WITHDRAWN:

@@ -29,7 +29,7 @@ class QuestionForm(TrialForm):
         max_length=MAX_ANSWER,
         required=False,
         error_messages={
-            "max_length": _("Please keep your answer at %(limit_value)d characters at most.")
+            "max_length": _("Please use at most %(limit_value)d characters in your answer.")
         },
     )
     abstained = forms.BooleanField(required=False)
@@ -52,7 +52,9 @@ class QuestionForm(TrialForm):
         values = self.cleaned_data
         text, abstained = values.get("answer_text"), values.get("abstained")
         if text and abstained:
-            both = _("You wrote an answer and chose “I do not know”: please take one of them back.")
+            both = _(
+                "You wrote an answer and also chose “I do not know”. Please keep only one of the two."
+            )
             self.add_error("answer_text", forms.ValidationError(both, code="required"))
         elif not (text or abstained or "answer_text" in self.errors):
             missing = _("Please write an answer, or choose “I do not know”.")

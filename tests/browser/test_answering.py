@@ -204,7 +204,7 @@ def test_empty_ratings_bring_one_gentle_reminder_and_then_go_on_empty(
     visitor.fill(Answer("B", confidence=30))
     visitor.go_on()
     # Beside the rating that was left out, and nowhere else; it is no error.
-    expect(visitor.error("expertise")).to_contain_text("You have not rated this.")
+    expect(visitor.error("expertise")).to_contain_text("You have not answered this.")
     expect(visitor.page.locator("#expertise")).to_be_focused()
     expect(visitor.error("confidence")).to_be_empty()
     expect(visitor.page.locator("[aria-invalid]")).to_have_count(0)

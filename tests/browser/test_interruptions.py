@@ -68,7 +68,7 @@ def test_in_two_tabs_time_counts_once_and_the_first_answer_stands(
     visitor.fill(Answer("A", 10, 10))
     visitor.go_on()
     expect(visitor.heading).to_have_text("Already answered")
-    visitor.link("Go on where you were").click()
+    visitor.link("Continue where you left off").click()
     visitor.is_at("trial/2")
     visitor.answer("B")
     assert [judgment.side for judgment in visitor.judgments()] == ["B", "B"]

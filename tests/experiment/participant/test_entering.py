@@ -113,7 +113,7 @@ def test_who_sends_consent_undecided_is_told_beside_the_buttons_and_led_to_neith
 
 def test_what_is_closed_or_not_there_lets_nobody_in_and_sends_on(study: Study) -> None:
     unknown = Client().get(study.get_absolute_url() + "?channel=none")
-    assert_page(unknown, 404, "This link is not known")
+    assert_page(unknown, 404, "This link is not valid")
     started = Client()
     agree(study, LINK, started)
     make_channel(study, "uk", is_open=False)
@@ -187,9 +187,9 @@ def test_channels_are_asked_for_once_by_a_process(study: Study) -> None:
 
 
 def test_who_gave_the_ids_is_named_at_consent_and_to_who_asks_what_is_held(study: Study) -> None:
-    assert "Prolific UK put these ids" in come(study, LINK)
-    assert "Mechanical Turk put these ids" in come(study, "?workerId=w1")
-    assert "put these ids" not in come(study)
+    assert "Prolific UK added these IDs" in come(study, LINK)
+    assert "Mechanical Turk added these IDs" in come(study, "?workerId=w1")
+    assert "added these IDs" not in come(study)
     address = f"{study.get_absolute_url()}withdraw/"
     for external, shown in ((IDS, True), (ExternalIds(), False)):
         person = enroll(study, external=external)

@@ -41,7 +41,7 @@ def test_a_stale_tab_is_told_and_the_first_answer_stands(study: Study) -> None:
     assert at.send(side="A", confidence="70").status_code == 303
     before = stored()
     other = {"side": "B", "confidence": "1", "idempotency_key": str(uuid.uuid4())}
-    said = ("Already answered", "Your first answer is stored", "Go on where you were")
+    said = ("Already answered", "Your first answer is stored", "Continue where you left off")
     assert_page(at.send(**other), 409, *said)
     as_script = at.client.post(at.address, at.fields | other, headers=JSON)
     assert (as_script.status_code, as_script.json()["title"]) == (409, said[0])
@@ -91,7 +91,7 @@ def test_another_participants_trial_and_one_that_was_never_opened_are_not_answer
     assert_page(mine.send(trial_token=theirs.fields["trial_token"]), 403, *said)
     assert_page(unopened.send(), 403, said[0])
     assert_page(unopened.send(trial_token=str(uuid.uuid4())), 403, said[0])
-    assert_page(unopened.send(side=""), 409, "on another page")
+    assert_page(unopened.send(side=""), 409, "at a different step")
     assert stored() == before
 
 
@@ -100,11 +100,11 @@ def test_a_position_skipped_or_replayed_is_refused(study: Study, position: int) 
     at = open_page(study, "trial")  # at position 2
     before = stored()
     wrong = AtPage(at.client, f"{study.get_absolute_url()}trial/{position}/", at.fields)
-    assert_page(wrong.send(), 409, "on another page")
-    assert_page(wrong.send(side=""), 409, "on another page")
+    assert_page(wrong.send(), 409, "at a different step")
+    assert_page(wrong.send(side=""), 409, "at a different step")
     first = at.person.trials.get(position=1)
     replayed = wrong.send(trial_token=str(first.token))
-    assert_page(replayed, 409, "Already answered" if position == 1 else "on another page")
+    assert_page(replayed, 409, "Already answered" if position == 1 else "at a different step")
     assert stored() == before
     response = at.client.get(wrong.address)
     assert (response.status_code, response["Location"]) == (303, at.address)
@@ -131,16 +131,16 @@ def test_every_other_page_leads_to_the_present_one_and_takes_no_form(
             if response.status_code == 303:
                 assert response["Location"] == at.address
             if page == "about-you" and other not in ("", "done/"):  # of a page not reached yet
-                assert_page(response, 409, "on another page")
+                assert_page(response, 409, "at a different step")
     assert stored() == before
 
 
 @pytest.mark.parametrize(
     ("page", "other", "said"),
     [
-        ("about-you", {"age_number": "35"}, "What you sent first is stored"),
-        ("about-you", {"age_number": "abc"}, "on another page"),
-        ("debrief", {"comments": "One more thing"}, "What you sent first is stored"),
+        ("about-you", {"age_number": "35"}, "Your first answers are stored"),
+        ("about-you", {"age_number": "abc"}, "at a different step"),
+        ("debrief", {"comments": "One more thing"}, "Your first answers are stored"),
     ],
 )
 def test_what_is_sent_later_on_another_time_is_not_silently_dropped(

@@ -124,7 +124,7 @@ def test_a_rating_that_is_left_out_is_reminded_of_once_and_the_text_stays(study:
     response = at.send(confidence="")
     assert response.status_code == 422
     page = response.content.decode()
-    assert "You have not rated this." in page
+    assert "You have not answered this." in page
     assert ">It rises.</textarea>" in page
     assert at.send(confidence="", reminded="1").status_code == 303
     assert stored()[1].confidence is None
@@ -140,11 +140,11 @@ def test_an_answer_to_the_form_of_an_abstract_is_refused(study: Study) -> None:
 
 def test_consent_says_what_is_stored_of_questions_where_there_are_any(study: Study) -> None:
     asking = come(study)
-    assert "Of each question: what you write" in asking
+    assert "For each question: your answer" in asking
     assert "You answer <strong>2 questions</strong>" in asking
     assert "You judge <strong>3 abstracts</strong>" in asking
     plain = come(make_study(recruitment="open"))
-    assert "question: what you write" not in plain
+    assert "question: your answer" not in plain
     assert "in your own words" not in plain
 
 

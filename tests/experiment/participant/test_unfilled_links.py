@@ -131,7 +131,7 @@ def test_what_every_visitor_brings_alike_or_nobody_brings_is_no_id(
 )
 def test_a_preview_shows_the_first_page_and_lets_nobody_begin(study: Study, query: str) -> None:
     page = Client().get(f"{study.get_absolute_url()}?{query}")
-    assert_page(page, 200, study.title, "accept the task at the recruitment site")
+    assert_page(page, 200, study.title, "accept the task on the recruitment site")
     assert not page.cookies
     assert "<form" not in page.text
     study.refresh_from_db()

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 PAGES = {
     "consent": "Informed consent",
     "demographics": "About you",
-    "practice": "This first one is for practice",
+    "practice": "This first abstract is for practice",
     "trial": "Which version of this abstract is the original?",
     "question": "What is the answer to this question?",
     "debrief": "Your results",

@@ -277,13 +277,13 @@ def test_a_study_made_of_questions_alone_is_told_so(client: Client):
     client.force_login(make_user("ruth", study))
     shown = client.get(reverse("lab:setup_trials", args=["ask"])).content.decode()
     assert "answers 5 questions" in shown
-    assert "after one for practice" not in shown
+    assert "after a practice abstract" not in shown
 
 
 def test_the_consent_page_names_who_else_reads_what_is_written(client: Client):
     study = make_asking_study(counts=(0, 0, 0))
     page = client.get(study.get_absolute_url()).content.decode()
-    assert "people of this study" in page
+    assert "language models that they run" in page
     assert "another server" not in page
     Study.objects.update(answers_read_by=READER)
     page = client.get(study.get_absolute_url()).content.decode()
