@@ -26,6 +26,7 @@ from scoring.training.corpus.entrez import sources
 from scoring.training.corpus.entrez.fetch import Fetched, Order, opened
 from scoring.training.corpus.manifest import EXCLUDED, BuiltCorpus, Excluded, open_corpus
 from scoring.training.corpus.read.local import Reading
+from scoring.training.corpus.unwanted import ENGLISH, plain_language
 
 Run = Callable[[ReportingCommand, Mapping[str, Any]], None]
 AGAIN = "The same command goes on from there."
@@ -128,8 +129,8 @@ def _add_add(parser: CommandParser) -> None:
         "--text-column",
         default="text",
         metavar="NAME",
-        help="where JSON and tables have the text (default: text); id, title, doi, pmid, pmcid, journal, published, licence "
-        "and kind are read where they are there",
+        help="where JSON and tables have the text (default: text); id, title, doi, pmid, pmcid, journal, published, licence, "
+        "kind, publication_types and language are read where they are there",
     )
     parser.add_argument(
         "--split", choices=("blank-lines",), help="a .txt file's blocks are documents of their own"
@@ -155,6 +156,9 @@ def _added_lines(added: Added) -> Iterator[str]:
     names = ", ".join([*added.skipped[:SKIPPED_SHOWN], *more])
     skipped = f" Not read, for its kind: {len(added.skipped):,} ({names})." if added.skipped else ""
     yield f"{added.path}: {added.documents:,} documents{before}.{skipped}"
+    if added.passed_over:
+        told = ", ".join(f"{n:,} {what}" for what, n in added.passed_over.items())
+        yield f"Records passed over: {told}."
     if added.n_no_dates:
         yield f"Kept without a date, for theirs is none (2019, 2019-08 or 2019-08-12): {added.n_no_dates:,}."
         yield from added.no_dates
@@ -163,6 +167,8 @@ def _added_lines(added: Added) -> Iterator[str]:
 
 
 LEAKS_SHOWN = 5
+ALL = "all"
+CODE_LETTERS = 3
 
 
 def _add_build(parser: CommandParser) -> None:
@@ -177,6 +183,13 @@ def _add_build(parser: CommandParser) -> None:
         metavar="FOLDER",
         help="what tokens are counted with (default: the demonstration model's)",
     )
+    parser.add_argument(
+        "--languages",
+        type=_languages,
+        default=(ENGLISH,),
+        metavar=f"CODE,…|{ALL}",
+        help="of texts, as PubMed writes them: eng, spa, fre, ger, … (default: eng); texts that name none are taken",
+    )
     parser.add_argument("--replace", action="store_true", help="a corpus of this name")
 
 
@@ -188,6 +201,7 @@ def _build(command: ReportingCommand, options: Mapping[str, Any]) -> None:
             seed=options["seed"],
             tokenizer=options["tokenizer"],
             replace=options["replace"],
+            languages=options["languages"],
             on_progress=stages.update,
         )
     corpus = open_corpus(row.folder)
@@ -232,6 +246,15 @@ def _built_lines(corpus: BuiltCorpus, leaks: list[Excluded]) -> Iterator[str]:
         yield f"Test cases: {documents} would have given away one, {leaks[0].id} the first; by test case:"
         yield from (f"  {key}: {n:,}" for key, n in items)
     yield f"What was left out, and why, is in {corpus.folder / EXCLUDED}; the corpus is {corpus.sha256[:12]}."
+
+
+def _languages(text: str) -> tuple[str, ...]:
+    if text == ALL:
+        return ()
+    codes = tuple(plain_language(text.replace(",", ";")).split("; "))
+    if not all(code.isalpha() and len(code) == CODE_LETTERS for code in codes):
+        raise ArgumentTypeError(f"“{text}” names no languages; write eng,spa or {ALL}")
+    return codes
 
 
 def _share(text: str) -> float:
@@ -298,7 +321,7 @@ PARTS: Mapping[str, tuple[str, Callable[[CommandParser], object], Run]] = {
         _fetch,
     ),
     "add": (
-        "Collect texts under a corpus's name: files of .jsonl, .csv, .tsv and .txt, and folders of them.",
+        "Collect texts under a corpus's name: files of .jsonl, .csv, .tsv, .txt, PubMed's .xml, .xml.gz and .nbib, and folders.",
         _add_add,
         _add,
     ),

@@ -52,7 +52,7 @@ class Command(WritingCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         research_field = find_field(options)
         try:
-            abstracts = _abstracts(options, research_field)
+            abstracts = self._abstracts(options, research_field)
         except ValidationError as error:
             raise CommandError("\n".join(error.messages)) from error
         told = content_of(options["instructions"])
@@ -64,6 +64,21 @@ class Command(WritingCommand):
         run = self.work_off(run, runs.run, ("drafts", "abstracts"), options)
         self.report(options, _data(run), _lines(run))
         check_over(run)
+
+    def _abstracts(
+        self, options: Mapping[str, Any], research_field: ResearchField
+    ) -> list[SourceAbstract]:
+        path, limit, left_out = options["source"], options["limit"], Counter[str]()
+        if path.is_dir() or path.suffix == ".jsonl":
+            found = of_fetched(path, research_field, limit, left_out)
+            if +left_out:
+                told = ", ".join(f"{n:,} ({why})" for why, n in (+left_out).items())
+                self.stderr.write(f"Abstracts left out: {told}.")
+            return found
+        try:
+            return of_table(read_content(path), research_field)[:limit]
+        except FileRefusedError as error:
+            raise CommandError(str(error)) from error
 
     def _run_for(
         self, draft: DraftingRun, abstracts: list[SourceAbstract], options: Mapping[str, Any]
@@ -82,16 +97,6 @@ class Command(WritingCommand):
                 f"Run {run.pk} begins anew."
             )
         return run
-
-
-def _abstracts(options: Mapping[str, Any], research_field: ResearchField) -> list[SourceAbstract]:
-    path, limit = options["source"], options["limit"]
-    if path.is_dir() or path.suffix == ".jsonl":
-        return of_fetched(path, research_field, limit)
-    try:
-        return of_table(read_content(path), research_field)[:limit]
-    except FileRefusedError as error:
-        raise CommandError(str(error)) from error
 
 
 def _data(run: DraftingRun) -> dict[str, Any]:

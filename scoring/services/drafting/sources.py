@@ -1,5 +1,6 @@
 """Abstracts to draft from: pasted, rows of a CSV file, or what was fetched from PubMed. Everything wrong is named by its row."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -14,6 +15,7 @@ from lib.tables import named
 from scoring.domain.drafting import one_line
 from scoring.training.corpus.document import CorpusError, Document, read_documents
 from scoring.training.corpus.read.local import no_text
+from scoring.training.corpus.unwanted import why_unwanted
 
 COLUMNS = ("abstract", "doi", "subfield", "publication_date")
 # What a column may be called, and what it holds
@@ -68,15 +70,27 @@ def of_pasted(text: str, subfield: str, research_field: ResearchField) -> list[S
 
 
 def of_fetched(
-    path: Path, research_field: ResearchField, limit: int | None = None
+    path: Path,
+    research_field: ResearchField,
+    limit: int | None = None,
+    left_out: Counter[str] | None = None,
 ) -> list[SourceAbstract]:
-    """The first abstracts in what `corpus fetch` wrote, a file of them or a folder.
+    """The first abstracts in what `corpus fetch` wrote, a file of them or a folder; none that no corpus would take.
 
+    Args:
+        left_out: counts those before the last one taken that are retracted, notices or in another language.
     Raises:
         ValidationError: a sentence for each problem.
     """
     files = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
-    documents = (document for file in files for document in read_documents(file))
+    count = Counter[str]() if left_out is None else left_out
+
+    def is_wanted(document: Document) -> bool:
+        why = why_unwanted(document)
+        count[why] += bool(why)
+        return not why
+
+    documents = filter(is_wanted, (one for file in files for one in read_documents(file)))
     try:
         found = list(islice(documents, limit or MOST_ABSTRACTS + 1))
     except (CorpusError, OSError, UnicodeDecodeError) as error:

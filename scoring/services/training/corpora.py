@@ -5,7 +5,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,6 +27,7 @@ from scoring.training.corpus.document import CorpusError, to_line
 from scoring.training.corpus.entrez.client import Access, Client
 from scoring.training.corpus.manifest import BuiltCorpus, Excluded, open_corpus
 from scoring.training.corpus.read.local import Problems, Reading, local_files, read_file
+from scoring.training.corpus.unwanted import ENGLISH
 
 
 def open_client() -> Client:
@@ -48,6 +49,7 @@ class Added:
     skipped: Sequence[str]  # files of other kinds
     n_no_dates: int  # documents whose date is none, and was left off
     no_dates: Sequence[str]  # the first of them, by file and line
+    passed_over: Mapping[str, int]  # records that are no documents, by what they are
 
 
 def sources_folder(name: str) -> Path:
@@ -78,7 +80,7 @@ def add_source(name: str, path: Path, reading: Reading, on_done: Callable[[int],
                 line = to_line(document).encode() + b"\n"
                 file.write(line)
                 digest.update(line)
-                n += 1
+                n += bool(document.text)
                 on_done(n)
         problems.refuse()
         if not n:
@@ -87,7 +89,8 @@ def add_source(name: str, path: Path, reading: Reading, on_done: Callable[[int],
     was_there = kept.exists()
     draft.replace(kept)
     return Added(
-        str(path), kept.name, n, was_there, skipped, problems.n_no_dates, problems.no_dates
+        *(str(path), kept.name, n, was_there, skipped, problems.n_no_dates, problems.no_dates),
+        dict(+problems.passed_over),
     )
 
 
@@ -118,10 +121,13 @@ def build_corpus(
     seed: int,
     tokenizer: Path | None,
     replace: bool,
+    languages: Sequence[str] = (ENGLISH,),
     on_progress: OnProgress,
 ) -> Corpus:
     """Build a corpus of what was collected under its name.
 
+    Args:
+        languages: of texts, as PubMed writes them; none for all.
     Raises:
         CorpusError: nothing was, a corpus of that name is there or is being built, or it cannot be replaced.
     """
@@ -141,7 +147,7 @@ def build_corpus(
         made = Path(beside) / name
         made.mkdir()
         created = timezone.localtime().isoformat(timespec="seconds")
-        about = Settings(name, holdout, seed, created)
+        about = Settings(name, holdout, seed, created, tuple(languages))
         built = build(made, sources, known_items(), about, counter, on_progress)
         with transaction.atomic():
             _check_free(name, replace)

@@ -34,6 +34,10 @@ class Document:
     licence: str = ""  # as the source states it: "CC BY", an address
     kind: Kind = "other"
     source: str = ""  # "pubmed", "pmc", "pubget", a file's name
+    publication_types: str = (
+        ""  # as the source names them: "Journal Article; Retracted Publication"
+    )
+    language: str = ""  # of the text, as PubMed writes it: "eng"
 
     @property
     def year(self) -> str:

@@ -63,6 +63,7 @@ class Manifest:
     created: str  # ISO 8601 with offset
     tokenizer: str  # what tokens were counted with
     rules: Mapping[str, float] = field(default_factory=dict)  # thresholds of what is left out
+    languages: Sequence[str] = ()  # of the texts that were taken; none: all
     test_cases: str = ""  # fingerprint of the test cases that were looked for
     sources: Mapping[str, File] = field(
         default_factory=dict

@@ -61,6 +61,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(tmp_path: Path) -> None:
         ("Nothing was collected for sleep", "build", "--name", "sleep"),
         ("no corpus sleep", "check", "--name", "sleep"),
         ("no share between 0 and 1", "build", "--name", "sleep", "--holdout", "1.5"),
+        ("names no languages", "build", "--name", "sleep", "--languages", "Klingon"),
         ("absent: is not there", "add", "--name", "sleep", tmp_path / "absent"),
         *(("slug", "add", folder, "--name", name) for name in ("../sleep", "sleep.sources")),
         *(("slug", "build", "--name", name) for name in ("../sleep", "sleep.sources")),

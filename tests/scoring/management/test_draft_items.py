@@ -1,6 +1,8 @@
 """`draft_items`: from a CSV file to drafts, on one's own terminal."""
 
+import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from scoring.models import DraftingRun
 from scoring.training.corpus.document import Document, write_documents
 from tests.factories import make_research_field, make_study
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
-from tests.scoring.commands import json_of, refusal
+from tests.scoring.commands import called, json_of, refusal
 from tests.scoring.services.drafting.abstracts import Lessons, abstract, csv_of
 
 
@@ -58,9 +60,12 @@ class TestTheCommand:
     ) -> None:
         fetched = [Document(f"pmid:{n}", abstract(n), doi=f"10.1234/{n}", kind="abstract") for n in (1, 3)]  # fmt: skip
         write_documents(tmp_path / "2019-03.jsonl", fetched)
-        said = draft(stub, tmp_path, "--limit", "1")
-        assert said["states"] == {"drafted": 1}
-        assert Item.objects.get(key=said["drafts"][0]["item"]).doi == "10.1234/1"
+        retracted = replace(fetched[0], id="pmid:2", publication_types="Retracted Publication")
+        write_documents(tmp_path / "2019-02.jsonl", [retracted])
+        out, said, _ = called("draft_items", *arguments(stub, tmp_path, "--limit", "1"), "--json")
+        assert json.loads(out)["states"] == {"drafted": 1}
+        assert said == "Abstracts left out: 1 (retracted).\n"
+        assert Item.objects.get().doi == "10.1234/1"
 
     def test_takes_the_field_of_a_study_and_instructions_of_a_file(
         self, stub: ChatStub, cooking: ResearchField, tmp_path: Path

@@ -4,8 +4,8 @@ Which documents stay: one of each paper and of its near copies, and none that gi
 
 Documents that share a DOI, PMID or PMCID, and near copies, are joined, and what is joined to those too; whichever the
 order, the same groups come of it. Of a group the full text is kept, or else the longest text; of a group in which one
-gives a test case away, none.
-
+gives a test case away, none. What is retracted, a notice or in another language is left out, of what is retracted the
+paper's other forms too.
 """
 
 import hashlib
@@ -36,7 +36,13 @@ from scoring.training.corpus.building.near_duplicates import (
     word_hashes,
 )
 from scoring.training.corpus.building.overlap import ItemTexts, Overlap, Overlaps, fingerprint
-from scoring.training.corpus.building.store import Statistics, Store, TokenCounter, write_part
+from scoring.training.corpus.building.store import (
+    Statistics,
+    Store,
+    TokenCounter,
+    identifiers_of,
+    write_part,
+)
 from scoring.training.corpus.document import CorpusError, Document, read_documents
 from scoring.training.corpus.manifest import (
     EXCLUDED,
@@ -48,6 +54,7 @@ from scoring.training.corpus.manifest import (
     open_corpus,
     write_manifest,
 )
+from scoring.training.corpus.unwanted import ENGLISH, WITHDRAWN, why_unwanted
 
 
 def work_of(document: Document) -> str:
@@ -83,15 +90,27 @@ class Choice:
         return document
 
 
-def choose(store: Store, found: Mapping[int, Overlap], on_done: Callable[[int], None]) -> Choice:
-    """`found`: the rows that give a test case away. `on_done` hears of bands compared."""
+def choose(
+    store: Store,
+    found: Mapping[int, Overlap],
+    gone: Mapping[str, Excluded],
+    on_done: Callable[[int], None],
+) -> Choice:
+    """`found`: the rows that give a test case away; `gone`: what is withdrawn, by identifier. `on_done` hears of bands compared."""
     papers = Groups()
     for one, other in store.same_papers().tolist():
         papers.join(one, other)
     groups = _with_near_copies(store, deepcopy(papers), on_done)
-    excluded = {row: _left(store[row], leak.by, leak.of) for row, leak in found.items()}
+    excluded = {
+        row: _left(store[row], one.reason, one.id) for row, one in _withdrawn(store, papers, gone)
+    }
+    withdrawn = set(excluded)
+    excluded |= {row: _left(store[row], leak.by, leak.of) for row, leak in found.items()}
     forms: dict[int, Sequence[int]] = {}
-    for rows in groups.groups().values():
+    for group in groups.groups().values():
+        rows = [row for row in group if row not in withdrawn or row in found]
+        if not rows:
+            continue
         leaks = [found[row] for row in rows if row in found]
         if leaks:
             of = min(leak.of for leak in leaks)
@@ -107,6 +126,16 @@ def choose(store: Store, found: Mapping[int, Overlap], on_done: Callable[[int], 
                 reason = "same paper" if row in forms[kept] else "near copy"
                 excluded[row] = _left(documents[row], reason, documents[kept].id)
     return Choice(excluded, forms)
+
+
+def _withdrawn(
+    store: Store, papers: Groups, gone: Mapping[str, Excluded]
+) -> Iterator[tuple[int, Excluded]]:
+    """The forms of papers that were withdrawn, each with the record that says so."""
+    known = papers.groups()
+    for row, identifier in store.rows_of(gone):
+        for form in known.get(papers.first(row), [row]):
+            yield form, gone[identifier]
 
 
 def _with_near_copies(store: Store, groups: Groups, on_done: Callable[[int], None]) -> Groups:
@@ -150,6 +179,7 @@ class Settings:
     holdout: float
     seed: int
     created: str  # ISO 8601 with offset
+    languages: tuple[str, ...] = (ENGLISH,)  # of texts, as PubMed writes them; none: all
 
 
 def build(
@@ -168,13 +198,11 @@ def build(
     scratch = folder / "scratch"
     scratch.mkdir()
     with Store(scratch) as store:
-        facts, found, excluded = _read(store, sources, Overlaps(items), settings.seed, on_progress)
-        if not len(store):
-            raise CorpusError(
-                f"There is no text of {MIN_WORDS} words or more to build {settings.name} of."
-            )
-        choice = choose(store, found, lambda done: on_progress("comparing", done, BANDS))
+        facts, found, gone, excluded = _read(store, sources, Overlaps(items), settings, on_progress)
+        _check_enough(settings, len(store), excluded)
+        choice = choose(store, found, gone, lambda done: on_progress("comparing", done, BANDS))
         excluded += choice.excluded.values()
+        _check_enough(settings, len(store) - len(choice.excluded), excluded)
         statistics, files = _write(folder, store, choice, settings, counter, on_progress)
     shutil.rmtree(scratch)
     files[EXCLUDED] = _write_excluded(folder, excluded)
@@ -185,6 +213,7 @@ def build(
         created=settings.created,
         tokenizer=counter.name,
         rules=RULES,
+        languages=settings.languages,
         test_cases=fingerprint(items),
         sources=facts,
         files=files,
@@ -203,17 +232,37 @@ def build(
     return open_corpus(folder)
 
 
+def _check_enough(settings: Settings, n: int, excluded: Sequence[Excluded]) -> None:
+    """Raises CorpusError where fewer than two documents are left, with why the others are not."""
+    if n < 2:
+        reasons = _sorted(Counter(one.reason for one in excluded)).items()
+        told = ", ".join(f"{count:,} ({reason})" for reason, count in reasons) or "none"
+        raise CorpusError(
+            f"{settings.name}: documents left: {n}, and two are needed, one to hold out; left out: {told}."
+        )
+
+
 def _read(
-    store: Store, sources: Sequence[Path], overlaps: Overlaps, seed: int, on_progress: OnProgress
-) -> tuple[dict[str, File], dict[int, Overlap], list[Excluded]]:
-    """The files that were read, the rows that give a test case away, and what was left out at once."""
+    store: Store,
+    sources: Sequence[Path],
+    overlaps: Overlaps,
+    settings: Settings,
+    on_progress: OnProgress,
+) -> tuple[dict[str, File], dict[int, Overlap], dict[str, Excluded], list[Excluded]]:
+    """The files that were read, the rows that give a test case away, what is withdrawn, and what was left out at once."""
+    gone: dict[str, Excluded] = {}
     facts = {path.name: _facts(path) for path in sorted(sources, key=lambda path: path.name)}
     total = sum(file.rows for file in facts.values())
-    signer, found, excluded, n = Signer(seed), dict[int, Overlap](), list[Excluded](), 0
+    signer, found, excluded, n = Signer(settings.seed), dict[int, Overlap](), list[Excluded](), 0
     for path in sources:
         for document in map(normalised, read_documents(path)):
             n += 1
             on_progress("reading", n, total)
+            if reason := why_unwanted(document, settings.languages):
+                excluded.append(_left(document, reason))
+                if reason in WITHDRAWN:
+                    gone |= dict.fromkeys(identifiers_of(document), excluded[-1])
+                continue
             hashes = word_hashes(document.text)
             if len(hashes) < MIN_WORDS:
                 reason = "too short" if document.text else "empty"
@@ -221,11 +270,11 @@ def _read(
                 continue
             own = shingles(hashes)
             digest = hashlib.blake2b(hashes.tobytes(), digest_size=8).digest()
-            at = place(seed, work_of(document))
+            at = place(settings.seed, work_of(document))
             row = store.append(document, int.from_bytes(digest, "little"), at, signer.bands(own))
             if leak := overlaps.of(document.doi, hashes, own):
                 found[row] = leak
-    return facts, found, excluded
+    return facts, found, gone, excluded
 
 
 def _facts(path: Path) -> File:
@@ -266,10 +315,6 @@ def _parted(store: Store, choice: Choice, settings: Settings) -> tuple[npt.NDArr
     for row in choice.forms:
         places[row] = place(settings.seed, work_of(choice.document(store, row)))
     kept = np.array([row for row in range(len(store)) if row not in choice.excluded], np.int64)
-    if len(kept) < 2:
-        raise CorpusError(
-            f"{settings.name}: {len(kept)} of {len(store)} documents are left, and two are needed, one to hold out."
-        )
     rows = kept[np.lexsort((store.text_hashes()[kept], places[kept]))]
     n = int(np.searchsorted(places[rows], settings.holdout))
     return rows, min(max(n, 1), len(kept) - 1)

@@ -3,7 +3,7 @@
 import hashlib
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import fields
 from datetime import date
@@ -79,6 +79,16 @@ def _end(published: str) -> tuple[date, str]:
     return last_day(published) or date.min, published
 
 
+def identifiers_of(document: Document) -> list[str]:
+    """By which other forms of its paper are known.
+
+    >>> identifiers_of(Document("pmid:1", "", doi="10.1/x", pmid="1"))
+    ['doi:10.1/x', 'pmid:1']
+    """
+    names = ("doi", "pmid", "pmcid")
+    return [f"{name}:{value}" for name in names if (value := getattr(document, name))]
+
+
 class Store(ExitStack):
     """Documents by row, from 0; about 60 bytes of memory each, and 200 more that the system may put aside."""
 
@@ -100,10 +110,9 @@ class Store(ExitStack):
         self._bands.write(bands.tobytes())
         self._text_hashes.append(text_hash)
         self._places.append(place)
-        for name in ("doi", "pmid", "pmcid"):
-            if value := getattr(document, name):
-                self._identifiers.append(hash_of(f"{name}:{value}"))
-                self._rows.append(row)
+        for identifier in identifiers_of(document):
+            self._identifiers.append(hash_of(identifier))
+            self._rows.append(row)
         return row
 
     def __getitem__(self, row: int) -> Document:
@@ -122,6 +131,14 @@ class Store(ExitStack):
         """Rows x BANDS."""
         self._bands.flush()
         return np.memmap(self._bands, np.uint64, "r", shape=(len(self), BANDS))
+
+    def rows_of(self, identifiers: Collection[str]) -> Iterator[tuple[int, str]]:
+        """Rows that have one of these, each as "doi:10.1000/x", with it."""
+        wanted = {hash_of(identifier): identifier for identifier in identifiers}
+        known = np.frombuffer(self._identifiers, np.uint64)
+        places = np.flatnonzero(np.isin(known, np.array([*wanted], np.uint64)))
+        for place in places.tolist():
+            yield self._rows[place], wanted[self._identifiers[place]]
 
     def same_papers(self) -> npt.NDArray[np.uint64]:
         """Pairs of rows that have a DOI, PMID or PMCID in common; enough of them to join all."""

@@ -1,19 +1,25 @@
-"""Reads texts from files of one's own: lines of JSON, tables with named columns, plain texts, and folders of them.
+"""Reads texts from files of one's own: lines of JSON, tables with named columns, PubMed's files, plain texts, folders of them.
 
 What is wrong is gathered by file and line. Links are not followed, so that a folder brings in what lies in it alone.
 """
 
+import gzip
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, get_args
 
 from lib.files import not_json, open_regular
 from lib.tables import UTF_16, TableReader, folded, under
 from scoring.training.corpus.document import CorpusError, Document, Kind, last_day, plain_doi
+from scoring.training.corpus.read.nbib import is_tagged, read_tagged
+from scoring.training.corpus.read.xml import Damaged, read_articles
+from scoring.training.corpus.unwanted import DELETED_TYPE
 
 TEXTS, METADATA = "text.csv", "metadata.csv"
 
@@ -96,9 +102,10 @@ Lines = Iterator[tuple[int, str]]
 
 @dataclass
 class Problems:
-    """What keeps files from being read, by place, and dates that were left off."""
+    """What keeps files from being read, by place, records that are no documents, and dates that were left off."""
 
     found: list[str] = field(default_factory=list)
+    passed_over: Counter[str] = field(default_factory=Counter)  # by what they are
     no_dates: list[str] = field(default_factory=list)  # the first ones
     n_no_dates: int = 0
 
@@ -140,12 +147,12 @@ class LocalFile:
 def local_files(path: Path, problems: Problems, skipped: list[str]) -> Iterator[LocalFile]:
     """The readable files at a path, in the order of their names; `skipped` gets the names of files of other kinds."""
     if not path.is_dir():
-        if path.suffix.lower() in READERS:
+        if ending_of(path) in ENDINGS:
             yield LocalFile(path, path.name)
         else:
             problems.add(
                 path.name,
-                f"is no file of {', '.join(READERS)}" if path.exists() else "is not there",
+                f"is no file of {', '.join(ENDINGS)}" if path.exists() else "is not there",
             )
         return
     folders = [path]
@@ -160,7 +167,7 @@ def local_files(path: Path, problems: Problems, skipped: list[str]) -> Iterator[
             name = f"{path.resolve().name}/{Path(entry.path).relative_to(path)}"
             if entry.is_symlink():
                 problems.add(name, "is a link, and links are not followed")
-            elif Path(entry.name).suffix.lower() in READERS and not entry.is_dir():
+            elif ending_of(Path(entry.name)) in ENDINGS and not entry.is_dir():
                 yield LocalFile(Path(entry.path), name)
             elif not entry.is_dir() and not entry.name.startswith("."):  # notes of `corpus fetch`
                 skipped.append(name)
@@ -178,14 +185,45 @@ def read_file(local: LocalFile, reading: Reading, problems: Problems) -> Iterato
         return
     try:
         with open_regular(local.path, follow=False) as file:
+            if (ending := ending_of(local.path)) in XML:
+                yield from _of_xml(file, name, problems, packed=ending.endswith(".gz"))
+                return
             lines = _lines(file, name, problems)
-            if (rows := READERS[local.path.suffix.lower()]) is None:
+            begin = list(islice(lines, 1))
+            lines = chain(begin, lines)
+            if ending == NBIB or (ending == ".txt" and begin and is_tagged(begin[0][1])):
+                yield from _of_pubmed(read_tagged(line for _, line in lines), name, problems)
+            elif (rows := READERS[ending]) is None:
                 yield from _plain_text(lines, name, reading, problems)
             else:
                 read = rows(lines, name, reading, problems)
                 yield from _documents(read, name, reading, problems)
     except OSError as error:
         problems.add(name, f"cannot be read ({error.strerror or error})")
+
+
+def _of_xml(file: BinaryIO, name: str, problems: Problems, *, packed: bool) -> Iterator[Document]:
+    n = 0
+    try:
+        with gzip.GzipFile(fileobj=file) if packed else file as content:
+            for records in read_articles(content):
+                n += 1
+                yield from _of_pubmed(records.documents, name, problems)
+                problems.passed_over[NO_ABSTRACT] += len(records.without_text)
+                problems.passed_over[BOOK] += len(records.books)
+    except Damaged as error:
+        problems.add(name, f"is no XML that can be read, after {n:,} records ({error})")
+        return
+    if not n:
+        problems.add(name, "holds no article of PubMed or PMC")
+
+
+def _of_pubmed(documents: Iterable[Document], name: str, problems: Problems) -> Iterator[Document]:
+    for document in documents:
+        if not document.text and document.publication_types != DELETED_TYPE:
+            problems.passed_over[NO_ABSTRACT] += 1
+        else:
+            yield problems.dated(document, f"{name}, {document.id}")
 
 
 def _json_rows(lines: Lines, name: str, reading: Reading, problems: Problems) -> Iterator[Row]:
@@ -254,6 +292,9 @@ def _plain_text(
         yield Document(f"file:{name}{place}", "".join(block), source=name)
 
 
+NO_ABSTRACT, BOOK = "without a text", "a book"
+XML = (".xml", ".xml.gz")
+NBIB = ".nbib"
 # What reads rows of a file; None where it has none, but a text
 READERS: Mapping[str, Callable[[Lines, str, Reading, Problems], Iterator[Row]] | None] = {
     ".jsonl": _json_rows,
@@ -262,6 +303,17 @@ READERS: Mapping[str, Callable[[Lines, str, Reading, Problems], Iterator[Row]] |
     ".tsv": partial(_table_rows, delimiter="\t"),
     ".txt": None,
 }
+ENDINGS = (*READERS, NBIB, *XML)
+
+
+def ending_of(path: Path) -> str:
+    """Of a file's name, in small letters; with what is packed in a .gz.
+
+    >>> ending_of(Path("pubmed26n0001.XML.gz")), ending_of(Path("notes.v2.txt"))
+    ('.xml.gz', '.txt')
+    """
+    inner = Path(path.stem).suffix if path.suffix.lower() == ".gz" else ""
+    return f"{inner}{path.suffix}".lower()
 
 
 def _lines(file: BinaryIO, name: str, problems: Problems) -> Lines:

@@ -1,16 +1,26 @@
 """PubMed's and PMC's XML -> documents: how it is read, its dates, its articles. Knows neither the network nor the folder."""
 
+import gzip
 import html
 import re
+import zlib
 from calendar import month_abbr
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 from lxml import etree
 
 from scoring.training.corpus.document import Document, last_day, plain_doi
+from scoring.training.corpus.unwanted import (
+    DELETED_TYPE,
+    ENGLISH,
+    RETRACTED_TYPE,
+    is_english,
+    plain_language,
+)
 
+XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 XLINK = "{http://www.w3.org/1999/xlink}"
 # A name that the XML itself does not know, as &alpha; or, escaped twice by a publisher, &amp;lt;
 ENTITY = re.compile(r"&(?:#\d+|#x[0-9a-fA-F]+|[A-Za-z]\w*);")
@@ -51,7 +61,7 @@ def text_of(
     blocks: Collection[str] = (),
     citations: bool = True,
 ) -> str:
-    """An element's text in plain lines: markup within a line is left off, its text kept.
+    """An element's text in plain lines: markup within a line is left off, its text kept; an exponent keeps its place (10^6).
 
     Args:
         without: names of elements that are left out with all that they hold.
@@ -61,7 +71,7 @@ def text_of(
     >>> text_of(parse(b"<p>H<sub>2</sub>O at  5 <i>mM</i>, p &amp;lt; .05</p>"))
     'H2O at 5 mM, p < .05'
     """
-    text = "".join(_pieces(element, frozenset(without), frozenset(blocks), citations))
+    text = _level("".join(_pieces(element, frozenset(without), frozenset(blocks), citations)))
     text = ENTITY.sub(lambda match: html.unescape(match.group()), text)
     if not citations:
         text = re.sub(r"[\[(][\s,;\u2013-]*[\])]", "", text)
@@ -79,13 +89,60 @@ def _pieces(
         if name == "":  # an entity that is not resolved
             yield child.text
         elif name == "math":
-            yield "".join(piece.strip() for piece in _pieces(child, TEX, frozenset(), True))
+            yield "".join(_pieces_of_math(child))
         elif name not in without and (citations or not _is_citation(child)):
             edge = "\n" if name in blocks else ""
-            yield edge
+            before, after = {"sup": (UP, END), "sub": (DOWN, END)}.get(name, (edge, edge))
+            yield before
             yield from _pieces(child, without, blocks, citations)
-            yield edge
+            yield after
         yield _flat(child.tail)
+
+
+def _pieces_of_math(element: Any) -> Iterator[str]:
+    """Without white space; of msup, msub and msubsup the second part and the third stand above or below."""
+    marks = {"msup": ("", UP), "msub": ("", DOWN), "msubsup": ("", DOWN, UP)}
+    places = marks.get(local_name(element), ())
+    yield (element.text or "").strip()
+    children = [child for child in element if local_name(child) not in TEX]
+    for n, child in enumerate(children):
+        mark = places[n] if n < len(places) else ""
+        yield mark
+        yield from _pieces_of_math(child) if local_name(child) else [child.text]
+        yield END if mark else ""
+        yield (child.tail or "").strip()
+
+
+# Around what stands raised or lowered; no XML can hold them
+UP, DOWN, END = "\x0e", "\x0f", "\x10"
+_RAISED = re.compile(rf"([{UP}{DOWN}])([^{UP}{DOWN}{END}]*){END}")
+_NUMBER = re.compile(r"[+\-\u2212\u2013]?\d[\d.,]*")
+_SIGNS = re.compile(r"[^\w]*|st|nd|rd|th")
+
+
+def _level(text: str) -> str:
+    """Raised and lowered text on the line; with a sign before it where it would else run into a number.
+
+    >>> _level(f"10{UP}6{END} m{UP}-2{END} Ca{UP}2+{END} CD4{UP}+{END} {UP}14{END}C CO{DOWN}2{END} 7{DOWN}2{END}")
+    '10^6 m^-2 Ca2+ CD4+ 14C CO2 7_2'
+    """
+
+    def put(match: re.Match[str]) -> str:
+        inner = match[2].strip()
+        before = match.string[: match.start()][-1:]
+        if match[1] == DOWN:
+            return f"_{inner}" if before.isdigit() and inner[:1].isdigit() else inner
+        is_base = before.isalnum() or before in (")", "]")
+        is_exponent = before.isdigit() and not _SIGNS.fullmatch(inner)
+        return (
+            f"^{inner}"
+            if before and is_base and (is_exponent or _NUMBER.fullmatch(inner))
+            else inner
+        )
+
+    while _RAISED.search(text):  # the innermost first
+        text = _RAISED.sub(put, text)
+    return text
 
 
 def local_name(element: Any) -> str:
@@ -147,17 +204,67 @@ def best_date(dates: Iterable[str]) -> str:
     return max(dates, key=len, default="")
 
 
-def read_pubmed(root: Any) -> Records:
-    """The articles under a PubmedArticleSet; books and articles without an abstract by their PMIDs."""
-    documents, without_text = [], []
-    for article in root.iterfind("PubmedArticle"):
+def read_pubmed(root: Iterable[Any]) -> Records:
+    """The articles of a PubmedArticleSet; books and articles without an abstract by their PMIDs."""
+    documents, without_text, books = [], [], []
+    for article in root:
+        if article.tag == "PubmedBookArticle":
+            books.append(article.findtext("BookDocument/PMID") or "")
+        if article.tag != "PubmedArticle":
+            continue
         document = _article(article)
         if document.text:
             documents.append(document)
         else:
             without_text.append(document.pmid)
-    books = [pmid.text for pmid in root.iterfind("PubmedBookArticle/BookDocument/PMID")]
     return Records(tuple(documents), tuple(without_text), tuple(books))
+
+
+# What a file of PubMed's or PMC's is made of
+TAGS = ("PubmedArticle", "PubmedBookArticle", "DeleteCitation", "article")
+Damaged = (etree.XMLSyntaxError, gzip.BadGzipFile, EOFError, zlib.error)
+
+
+def read_articles(file: BinaryIO | gzip.GzipFile) -> Iterator[Records]:
+    """The records of a file one after the other: a yearly file of PubMed has 30,000 in 300 MB. No DTD, entity or network.
+
+    Raises:
+        Damaged: it is no XML, or was cut off.
+    """
+    parser = etree.iterparse(
+        file,
+        tag=TAGS,
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    for _, element in parser:
+        name = element.tag
+        if name == "DeleteCitation":
+            numbers = [pmid.text.strip() for pmid in element.iterfind("PMID")]
+            yield Records(tuple(_deleted(number) for number in numbers if number))
+        elif name == "article":
+            yield read_jats([element])
+        else:
+            yield read_pubmed([element])
+        # What was read is let go, with what stands before it
+        element.clear()
+        while (before := element.getprevious()) is not None:
+            element.getparent().remove(before)
+
+
+def _deleted(pmid: str) -> Document:
+    """That PubMed has taken a record back; its paper then goes wherever it came from."""
+    return Document(
+        f"pmid:{pmid}",
+        "",
+        pmid=pmid,
+        kind="abstract",
+        source="pubmed",
+        publication_types=DELETED_TYPE,
+    )
 
 
 def _article(article: Any) -> Document:
@@ -165,12 +272,16 @@ def _article(article: Any) -> Document:
     pmid = citation.findtext("PMID").strip()
     # Of the article itself: its references, further down, have lists of ids too
     ids = {e.get("IdType"): e.text or "" for e in article.iterfind("PubmedData/ArticleIdList/*")}
-    doi = about.findtext("ELocationID[@EIdType='doi']") or ids.get("doi", "")
+    text, language = _abstract(citation)
+    types = [_flat(e.text).strip() for e in about.iterfind("PublicationTypeList/PublicationType")]
+    is_retracted = citation.find("CommentsCorrectionsList/*[@RefType='RetractionIn']") is not None
+    if is_retracted and RETRACTED_TYPE not in types:  # its types may say so later
+        types.append(RETRACTED_TYPE)
     return Document(
         id=f"pmid:{pmid}",
-        text=_abstract(about),
+        text=text,
         title=_text(about, "ArticleTitle"),
-        doi=plain_doi(doi),
+        doi=_doi(about, ids.get("doi", "")),
         pmid=pmid,
         pmcid=ids.get("pmc", ""),
         journal=_text(about, "Journal/Title") or _text(about, "Journal/ISOAbbreviation"),
@@ -178,15 +289,40 @@ def _article(article: Any) -> Document:
         licence=_text(about, "Abstract/CopyrightInformation"),
         kind="abstract",
         source="pubmed",
+        publication_types="; ".join(filter(None, types)),
+        language=language,
     )
 
 
-def _abstract(about: Any) -> str:
-    """Whole, each part of a structured one on a line with its label."""
+def _doi(about: Any, listed: str) -> str:
+    """The article's DOI; none that its publisher has found to be wrong, in whichever list it stands."""
+    stated = [
+        (e.get("ValidYN"), plain_doi(e.text)) for e in about.iterfind("ELocationID[@EIdType='doi']")
+    ]
+    wrong = {doi for is_valid, doi in stated if is_valid == "N"}
+    found = (*(doi for _, doi in stated), plain_doi(listed))
+    return next((doi for doi in found if doi and doi not in wrong), "")
+
+
+def _abstract(citation: Any) -> tuple[str, str]:
+    """The text and its language: of an article in another one, an English abstract beside it is taken."""
+    languages = [_flat(e.text).strip() for e in citation.iterfind("Article/Language")]
+    language = plain_language("; ".join(languages))
+    text = labelled(citation.iterfind("Article/Abstract/AbstractText"))
+    if not language or ENGLISH in language.split("; ") or is_english(text):
+        return text, ENGLISH if language else ""
+    for other in citation.iterfind("OtherAbstract"):
+        if plain_language(other.get("Language") or "") == ENGLISH:
+            return labelled(other.iterfind("AbstractText")), ENGLISH
+    return text, language
+
+
+def labelled(parts: Iterable[Any]) -> str:
+    """Whole, each part of a structured abstract on a line with its label."""
     lines = []
-    for part in about.iterfind("Abstract/AbstractText"):
+    for part in parts:
         label, text = (part.get("Label") or "").strip(), text_of(part)
-        is_named = label and label.upper() != "UNLABELLED"
+        is_named = label and label.upper() != "UNLABELLED" and not text.startswith(f"{label}:")
         if text:
             lines.append(f"{label}: {text}" if is_named else text)
     return "\n".join(lines)
@@ -220,11 +356,11 @@ BLOCKS = (
 LICENCE_REF = "{http://www.niso.org/schemas/ali/1.0/}license_ref"
 
 
-def read_jats(root: Any) -> Records:
-    """The articles under a pmc-articleset; those without a body by their numbers, those without a number not at all."""
+def read_jats(root: Iterable[Any]) -> Records:
+    """The articles of a pmc-articleset; those without a body by their numbers, those without a number not at all."""
     documents, without_text = [], []
-    for article in root.iterfind("article"):
-        if article.find("front/article-meta") is None:
+    for article in root:
+        if article.tag != "article" or article.find("front/article-meta") is None:
             continue  # damaged, and without a number: it is reported as not given
         document, body = _paper(article)
         if body:
@@ -256,6 +392,8 @@ def _paper(article: Any) -> tuple[Document, str]:
         licence=_licence(about),
         kind="fulltext",
         source="pmc",
+        publication_types=(article.get("article-type") or "").strip(),
+        language=plain_language(article.get(XML_LANG) or ""),
     )
     return document, body
 

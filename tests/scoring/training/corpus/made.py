@@ -52,11 +52,12 @@ def build_from(
     holdout: float = 0.2,
     seed: int = 1,
     created: str = "2026-11-23T05:00:00+00:00",
+    languages: tuple[str, ...] = ("eng",),
 ) -> BuiltCorpus:
     out = folder / "corpus"
     out.mkdir()
     counter = TokenCounter(MODEL_FOLDER, "demo")
-    about = Settings("sleep", holdout, seed, created)
+    about = Settings("sleep", holdout, seed, created, languages)
     return build(out, sources, items, about, counter, lambda stage, done, total: None)
 
 

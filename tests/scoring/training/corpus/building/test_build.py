@@ -92,6 +92,39 @@ def test_near_copies_are_left_out_and_short_texts_counted(tmp_path: Path) -> Non
     assert corpus.manifest.excluded == {"empty": 1, "near copy": 1, "too short": 1}
 
 
+RETRACTED = "Journal Article; Retracted Publication"
+
+
+def test_what_is_retracted_a_notice_or_in_another_language_is_left_out_by_name(
+    tmp_path: Path,
+) -> None:
+    documents = [
+        document(1, publication_types=RETRACTED, doi="10.1/x", source="pubmed"),
+        document(2, kind="fulltext", pmid="", doi="10.1/X", source="pmc"),  # another form of it
+        document(3, text=prose(1), pmid="3"),  # a near copy, and a paper of its own
+        document(4, publication_types="Published Erratum", source="pubmed"),
+        document(5, language="spa"),
+        document(6, language="en"),
+        document(7, text="", publication_types="Deleted Citation"),
+        document(7, kind="fulltext"),
+        document(8),
+        document(9, title="Erratum to: sleep"),
+    ]
+    corpus = build_of(tmp_path / "a", documents)
+    assert ids(corpus) == {"pmid:3", "pmid:6", "pmid:8"}
+    left = {(one.id, one.reason, one.of) for one in corpus.excluded()}
+    assert ("pmid:2", "retracted", "pmid:1") in left
+    assert corpus.manifest.excluded == {
+        "deleted from PubMed": 2, "notice": 2, "retracted": 2, "another language": 1,
+    }  # fmt: skip
+    assert corpus.manifest.languages == ["eng"]
+    with pytest.raises(CorpusError, match=r"left: 0, .* left out: 2 \(another language\)"):
+        build_of(tmp_path / "c", [document(n, language="ger") for n in (1, 2)])
+    every = build_of(tmp_path / "b", documents, languages=())
+    assert ids(every) - ids(corpus) == {"pmid:5"}
+    assert every.sha256 != corpus.sha256
+
+
 def test_a_document_more_moves_none_between_the_parts(tmp_path: Path) -> None:
     few = build_of(tmp_path / "a", SOME)
     many = build_of(tmp_path / "b", [*SOME, *map(document, range(50, 80))])

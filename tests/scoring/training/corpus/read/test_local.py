@@ -1,5 +1,7 @@
 """Files of one's own, and pubget's."""
 
+import gzip
+import io
 import os
 from pathlib import Path
 
@@ -15,6 +17,8 @@ from scoring.training.corpus.read.local import (
     read_file,
     read_pubget,
 )
+from scoring.training.corpus.read.xml import read_articles
+from scoring.training.corpus.unwanted import why_unwanted
 from tests.scoring.training.corpus.made import document
 
 METADATA = "pmcid,pmid,doi,title,journal,publication_year,license\n"
@@ -106,6 +110,125 @@ def test_tables_are_read_by_the_names_of_their_columns(tmp_path: Path, ending: s
         Document(f"file:t.{ending}#3", 'A, "quoted"\ntext', doi="10.1/x", source=f"t.{ending}"),
         Document(f"file:t.{ending}#5", "Next", source=f"t.{ending}"),
     ]
+
+
+ARTICLE = """<PubmedArticle><MedlineCitation><PMID>{n}</PMID><Article><ArticleTitle>T</ArticleTitle>
+<Abstract><AbstractText>{text}</AbstractText></Abstract></Article></MedlineCitation></PubmedArticle>"""
+BOOKS = "<PubmedBookArticle><BookDocument><PMID>8</PMID></BookDocument></PubmedBookArticle>"
+GONE = "<DeleteCitation><PMID Version='1'>5</PMID><PMID Version='1'>6</PMID></DeleteCitation>"
+
+
+def pubmed_set(*parts: str) -> bytes:
+    return f"<?xml version='1.0'?><PubmedArticleSet>{''.join(parts)}</PubmedArticleSet>".encode()
+
+
+@pytest.mark.parametrize("name", ["pubmed26n0001.xml.gz", "set.XML"])
+def test_files_of_pubmed_are_read_and_what_is_no_document_counted(
+    tmp_path: Path, name: str
+) -> None:
+    articles = (ARTICLE.format(n=n, text="Mice sleep." if n < 4 else "") for n in range(1, 5))
+    content = pubmed_set(*articles, BOOKS, GONE)
+    path = written(tmp_path / name, gzip.compress(content) if name.endswith("gz") else content)
+    problems = Problems()
+    found = [
+        one
+        for local in local_files(tmp_path, problems, [])
+        for one in read_file(local, Reading(), problems)
+    ]
+    assert [one.id for one in found] == ["pmid:1", "pmid:2", "pmid:3", "pmid:5", "pmid:6"]
+    assert [why_unwanted(one) for one in found[2:]] == [
+        "",
+        "deleted from PubMed",
+        "deleted from PubMed",
+    ]
+    assert dict(problems.passed_over) == {"without a text": 1, "a book": 1}
+    assert path.exists()
+
+
+def test_a_file_of_pubmed_is_read_one_article_after_the_other() -> None:
+    content = pubmed_set(*(ARTICLE.format(n=n, text="Mice. " * 200) for n in range(2000)))
+    file = io.BytesIO(content)
+    records = read_articles(file)
+    next(records)
+    assert file.tell() < len(content) / 10
+    assert sum(len(one.documents) for one in records) == 1999
+
+
+def test_an_article_of_pmc_is_read_with_its_type_and_language(tmp_path: Path) -> None:
+    front = "<front><article-meta><article-id pub-id-type='pmcid'>PMC7</article-id><title-group><article-title>RETRACTED: mice</article-title></title-group></article-meta></front>"
+    path = written(tmp_path / "a.xml", f"<article article-type='research-article' xml:lang='en'>{front}<body><p>Mice.</p></body></article>")  # fmt: skip
+    (found,) = read(path)
+    assert (found.id, found.text, found.language) == ("pmcid:PMC7", "Mice.", "eng")
+    assert why_unwanted(found) == "retracted"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.xml", pubmed_set(ARTICLE.format(n=1, text="A."))[:-40], "a.xml: is no XML that can be read, after"),
+        ("a.xml", b"<html><p>Mice.</p></html>", "a.xml: holds no article of PubMed or PMC."),
+        ("a.xml.gz", b"no gzip", "a.xml.gz: is no XML that can be read, after 0 records (Not a gzipped file"),
+        ("a.xml.gz", gzip.compress(pubmed_set(ARTICLE.format(n=1, text="A.")))[:-30], "a.xml.gz: is no XML that can be read"),
+        ("a.tar.gz", b"", "a.tar.gz: is no file of .jsonl"),
+    ],
+)  # fmt: skip
+def test_xml_that_cannot_be_read_is_named(
+    tmp_path: Path, name: str, content: bytes, words: str
+) -> None:
+    with pytest.raises(CorpusError) as raised:
+        read(written(tmp_path / name, content))
+    assert str(raised.value).startswith(words)
+
+
+TAGGED = """PMID- 90000005
+DP  - 2019 Aug 2
+TI  - Invented
+      title
+LID - S1 [pii]
+AB  - BACKGROUND: We found that forty rats slept
+      and dreamt.
+PT  - Journal Article
+PT  - Retracted Publication
+LA  - eng
+JT  - Journal of sleep
+AID - 10.5555/Y [doi]
+PMC - PMC77
+
+PMID- 90000006
+TI  - Without
+LA  - spa
+
+PMID- 90000007
+AB  - Se durmió.
+LA  - spa
+OABL- eng
+OAB - They slept.
+RIN - J Sleep. 2020
+"""
+
+
+@pytest.mark.parametrize("name", ["pubmed-set.nbib", "pubmed-set.txt"])
+def test_pubmeds_tagged_format_is_read_by_its_tags(tmp_path: Path, name: str) -> None:
+    problems = Problems()
+    (local,) = local_files(written(tmp_path / name, TAGGED.replace("\n", "\r\n")), problems, [])
+    first, last = read_file(local, Reading(), problems)
+    assert first == Document(
+        id="pmid:90000005",
+        text="BACKGROUND: We found that forty rats slept and dreamt.",
+        title="Invented title",
+        doi="10.5555/y",
+        pmid="90000005",
+        pmcid="PMC77",
+        journal="Journal of sleep",
+        published="2019-08-02",
+        kind="abstract",
+        source="pubmed",
+        publication_types="Journal Article; Retracted Publication",
+        language="eng",
+    )
+    assert (last.text, last.language) == ("They slept.", "eng")
+    assert why_unwanted(last) == "retracted"
+    assert dict(problems.passed_over) == {"without a text": 1}
 
 
 def test_a_plain_text_is_a_document_or_one_for_each_block(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 import pytest
 
 from scoring.training.corpus.document import Document
-from scoring.training.corpus.read.xml import Records, parse, read_jats, read_pubmed
+from scoring.training.corpus.read.xml import Records, parse, read_jats, read_pubmed, text_of
+from scoring.training.corpus.unwanted import why_unwanted
 
 HEAD = """<?xml version="1.0" ?>
 <!DOCTYPE PubmedArticleSet PUBLIC "-//NLM//DTD PubMedArticle, 1st January 2025//EN"
@@ -71,7 +72,7 @@ def test_formulas_entities_and_line_breaks_become_text_of_one_line():
     )
     text = f"With {math} and &#x3b2;,\n  &amp;gt; 5 &alpha; &undefined; R&amp;D."
     document = only(article(f"<Abstract><AbstractText>{text}</AbstractText></Abstract>"))
-    assert document.text == "With x2 and β, > 5 \u03b1 &undefined; R&D."
+    assert document.text == "With x^2 and β, > 5 \u03b1 &undefined; R&D."
 
 
 @pytest.mark.parametrize(
@@ -89,6 +90,89 @@ def test_formulas_entities_and_line_breaks_become_text_of_one_line():
 )  # fmt: skip
 def test_a_date_is_read_as_far_as_it_is_known(date: str, electronic: str, expected: str):
     assert only(article(date=date, electronic=electronic)).published == expected
+
+
+@pytest.mark.parametrize(
+    ("stated", "listed", "expected"),
+    [
+        ((("N", "10.5/wrong"), ("Y", "10.5/right")), "10.5/right", "10.5/right"),
+        ((("N", "10.5/wrong"),), "10.5/WRONG", ""),
+        ((("N", "10.5/wrong"),), "10.5/right", "10.5/right"),
+        ((), "10.5/right", "10.5/right"),
+    ],
+)
+def test_a_doi_that_is_marked_as_wrong_is_never_taken(
+    stated: tuple[tuple[str, str], ...], listed: str, expected: str
+):
+    places = (f'<ELocationID EIdType="doi" ValidYN="{v}">{doi}</ELocationID>' for v, doi in stated)
+    known = '<ELocationID EIdType="doi" ValidYN="Y">10.1000/ABC.1</ELocationID>'
+    text = article().replace(known, "".join(places))
+    text = text.replace(
+        "<ArticleIdList>", f'<ArticleIdList><ArticleId IdType="doi">{listed}</ArticleId>', 1
+    )
+    assert only(text).doi == expected
+
+
+TYPES = "<PublicationTypeList><PublicationType UI=''>{}</PublicationType></PublicationTypeList>"
+RETRACTED_IN = "<CommentsCorrectionsList><CommentsCorrections RefType='RetractionIn'/></CommentsCorrectionsList>"
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "expected"),
+    [
+        ("Journal Article", "", ""),
+        ("Retracted Publication", "", "retracted"),
+        ("Journal Article", RETRACTED_IN, "retracted"),
+        ("Retraction of Publication", "", "notice"),
+        ("Published Erratum", "", "notice"),
+        ("Expression of Concern", "", "notice"),
+        ("Corrected and Republished Article", "", ""),
+    ],
+)
+def test_types_are_kept_and_say_what_no_corpus_takes(kind: str, more: str, expected: str):
+    text = article(electronic=TYPES.format(kind))
+    document = only(text.replace("</MedlineCitation>", f"{more}</MedlineCitation>"))
+    assert document.publication_types.startswith(kind)
+    assert why_unwanted(document) == expected
+
+
+SPANISH = "<Abstract><AbstractText>Se midió el sueño en cuarenta ratas y no se encontró nada.</AbstractText></Abstract>"
+OTHER = "<OtherAbstract Type='Publisher' Language='{}'><AbstractText>Sleep was measured and nothing found.</AbstractText></OtherAbstract>"
+
+
+@pytest.mark.parametrize(
+    ("languages", "abstract", "other", "expected"),
+    [
+        ("eng", PLAIN, "", ("eng", "Mice sleep.")),
+        ("spa", SPANISH, OTHER.format("eng"), ("eng", "Sleep was measured and nothing found.")),
+        ("spa", SPANISH, OTHER.format("por"), ("spa", "Se midió el sueño en cuarenta ratas y no se encontró nada.")),
+        ("fre", "<Abstract><AbstractText>The mice and the rats slept.</AbstractText></Abstract>", "", ("eng", "The mice and the rats slept.")),
+        ("", PLAIN, "", ("", "Mice sleep.")),
+    ],
+)  # fmt: skip
+def test_the_language_is_that_of_the_text(
+    languages: str, abstract: str, other: str, expected: tuple[str, str]
+):
+    named = f"<Language>{languages}</Language>" if languages else ""
+    text = article(abstract, electronic=named)
+    document = only(text.replace("</MedlineCitation>", f"{other}</MedlineCitation>"))
+    assert (document.language, document.text) == expected
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("10<sup>6</sup> cells", "10^6 cells"),
+        ("10<sup>-5</sup> to 10<sup>\u22125.5</sup>", "10^-5 to 10^\u22125.5"),
+        ("2<sup>n</sup>, (a + b)<sup>2</sup>, m<sup>2</sup>", "2^n, (a + b)^2, m^2"),
+        ("Ca<sup>2+</sup>, CD4<sup>+</sup>, 5<sup>th</sup>, <sup>14</sup>C", "Ca2+, CD4+, 5th, 14C"),
+        ("CO<sub>2</sub>, log<sub>10</sub>, 7<sub>2</sub>", "CO2, log10, 7_2"),
+        ("10<sup>2<sub>i</sub></sup>, <i>10<sup>3</sup></i>", "10^2i, 10^3"),
+        ("<math><msup><mn>10</mn><mn>6</mn></msup><msub><mi>x</mi><mn>1</mn></msub></math>", "10^6x1"),
+    ],
+)  # fmt: skip
+def test_exponents_stay_apart_from_their_base(markup: str, text: str):
+    assert text_of(parse(f"<p>{markup}</p>".encode())) == text
 
 
 def test_what_has_no_abstract_is_counted_and_not_kept():
@@ -133,7 +217,7 @@ CC = '<license license-type="open-access" xlink:href="https://creativecommons.or
 
 
 def read_pmc(body: str = BODY, licence: str = CC, ids: str = '<article-id pub-id-type="pmcid">PMC77</article-id>') -> Records:  # fmt: skip
-    article = f'<article article-type="research-article">{FRONT.format(ids=ids, licence=licence)}{body}</article>'
+    article = f'<article article-type="research-article" xml:lang="en">{FRONT.format(ids=ids, licence=licence)}{body}</article>'
     spaces = 'xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:mml="http://www.w3.org/1998/Math/MathML" xmlns:ali="http://www.niso.org/schemas/ali/1.0/"'
     return read_jats(parse(f"<pmc-articleset {spaces}>{article}</pmc-articleset>".encode()))
 
@@ -154,4 +238,6 @@ def test_a_full_text_is_abstract_and_body_without_figures_tables_formulas_and_re
         licence="https://creativecommons.org/licenses/by/4.0/",
         kind="fulltext",
         source="pmc",
+        publication_types="research-article",
+        language="eng",
     )
