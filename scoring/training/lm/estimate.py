@@ -1,6 +1,6 @@
-"""What a training would take, before it is begun: weights and memory computed, a batch measured. Trains nothing.
+"""What a training would take, before it is begun: weights and memory computed, a batch measured. Trains nothing, reads no weights.
 
-Shapes are counted on torch's meta device, which holds no weights. Memory is that of one device that holds the whole
+Shapes are counted on torch's meta device, which holds none, and a batch is timed with some at random. Memory is that of one device that holds the whole
 model: DeepSpeed and FSDP need less.
 """
 
@@ -20,10 +20,10 @@ from scoring.training.corpus.manifest import BuiltCorpus
 from scoring.training.lm.models import (
     Start,
     check_window,
-    model_of,
     parameters,
     read_config,
     scratch_config,
+    shape_of,
     tokenizer_of,
     with_adapter,
 )
@@ -194,7 +194,7 @@ def estimate(
     measured = step_s = hours = None
     if tokenizer is not None and _fits(memory):
         with quiet():
-            measured = measure(settings, model_of(settings, start, tokenizer))
+            measured = measure(settings, shape_of(settings, start, tokenizer))
         step_s = settings.accumulation * measured.batch_s + measured.optimizer_s
     if measured and step_s and amount and held_out_rows:
         batches = math.ceil(held_out_rows / settings.batch_rows / settings.devices)

@@ -17,7 +17,7 @@ from transformers import (
 )
 from transformers.pytorch_utils import Conv1D
 
-from scoring.backends.causal_lm.loading import load, quiet
+from scoring.backends.causal_lm.loading import DTYPES, load, quiet
 from scoring.backends.model_files import refuse_adapter
 from scoring.backends.tokenizers import load_tokenizer, set_start_token
 from scoring.domain.backend import ScoringError
@@ -69,12 +69,35 @@ def model_of(
         TrainingError: it cannot be made, or the settings do not fit it.
     """
     torch.manual_seed(settings.seed)
-    model: PreTrainedModel
     if settings.mode == "scratch":
         config = scratch_config(settings, start.config, tokenizer)
-        model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)  # type: ignore[no-untyped-call]
-    else:
-        model = _pretrained(settings, start)
+        return _ready(_at_random(config, "float32"), settings, start, tokenizer)
+    return _ready(_pretrained(settings, start), settings, start, tokenizer)
+
+
+def shape_of(
+    settings: TrainingSettings, start: Start, tokenizer: Any
+) -> PreTrainedModel | PeftModel:
+    """A model of the size and types of `model_of`'s, with weights at random: a batch takes as long. Of a model's folder it
+    reads the configuration alone.
+
+    Raises:
+        TrainingError: it cannot be made, or the settings do not fit it.
+    """
+    if settings.mode == "scratch":
+        return model_of(settings, start, tokenizer)
+    config = read_config(str(start.pretrained), revision=start.revision)
+    return _ready(_at_random(config, _base_dtype(settings)), settings, start, tokenizer)
+
+
+def _at_random(config: PreTrainedConfig, dtype: str) -> PreTrainedModel:
+    return AutoModelForCausalLM.from_config(config, dtype=DTYPES[dtype])  # type: ignore[no-untyped-call,no-any-return]
+
+
+def _ready(
+    model: PreTrainedModel, settings: TrainingSettings, start: Start, tokenizer: Any
+) -> PreTrainedModel | PeftModel:
+    """The model, with its adapter where the settings have one, if it takes their rows and the tokenizer's tokens."""
     check_window(model.config, settings.context)
     if len(tokenizer) > model.config.get_text_config().vocab_size:
         raise TrainingError(
@@ -124,9 +147,13 @@ def gpt2_config(shape: Shape, context: int, **tokens: Any) -> GPT2Config:
     )
 
 
-def _pretrained(settings: TrainingSettings, start: Start) -> PreTrainedModel:
+def _base_dtype(settings: TrainingSettings) -> str:
     # A base that stays as it is needs no more precision than it is used with; weights that learn do
-    dtype = settings.dtype if settings.mode == "lora" else "float32"
+    return settings.dtype if settings.mode == "lora" else "float32"
+
+
+def _pretrained(settings: TrainingSettings, start: Start) -> PreTrainedModel:
+    dtype = _base_dtype(settings)
     args = {"pretrained": str(start.pretrained), "dtype": dtype, "device": "cpu"}
     try:
         refuse_adapter(

@@ -11,7 +11,7 @@ from scoring.demo_lm import MODEL_FOLDER
 from scoring.training.lm.estimate import count, estimate
 from scoring.training.lm.models import Start
 from scoring.training.lm.train import train
-from scoring.training.settings import PRESETS, TrainingError, of_preset
+from scoring.training.settings import PRESETS, Mode, TrainingError, of_preset
 from tests.scoring.training.lm.made import make_corpus, make_tokenizer_folder, small
 
 GPT2_SIZES = {  # as their configurations on the Hub say, with the head's matrix that of the words
@@ -60,6 +60,23 @@ def test_a_model_too_large_for_this_machine_is_counted_and_not_measured(tmp_path
     told = estimate(of_preset("tiny", "full"), Start(pretrained=tmp_path, tokenizer=MODEL_FOLDER))
     assert told.memory.total > 1e13
     assert (told.measured, told.hours) == (None, None)
+
+
+@pytest.mark.parametrize("mode", ["lora", "full"])
+def test_configuration_and_tokenizer_are_enough(mode: Mode, tmp_path: Path) -> None:
+    for file in MODEL_FOLDER.glob("*.json"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    told, of_whole = (
+        estimate(of_preset("tiny", mode), Start(pretrained=folder))
+        for folder in (tmp_path, MODEL_FOLDER)
+    )
+    assert (told.parameters, told.trainable_parameters, told.memory) == (
+        of_whole.parameters,
+        of_whole.trainable_parameters,
+        of_whole.memory,
+    )
+    assert told.measured
+    assert told.step_s
 
 
 # The table of shared/reference/BRAINGPT.md
