@@ -95,6 +95,7 @@ lint-rest:
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python scripts/check_words.py
 	$(RUN) makemigrations --check --dry-run --verbosity 1
 	$(DEPLOYED) $(RUN) check --deploy --fail-level WARNING
 
