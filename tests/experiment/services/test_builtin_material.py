@@ -93,7 +93,7 @@ def test_simulated_participants_need_nobody_whom_they_could_ask():
     ensure_items(("test", "catch", "practice"))
     Item.objects.update(is_demo=False)
     data = run_json("create_study", "ours", "--collection", "any")
-    assert data["problems"] == ["no contact: participants must know whom they can ask"]
+    assert data["problems"] == ["no contact address: participants must know whom they can ask"]
     simulated = run_json("simulate_participants", "ours", "--finish", "1", "--dropout", "0")
     assert simulated["flow"]["finished"] == 1
 
@@ -103,6 +103,6 @@ def test_a_study_is_not_created_twice_and_not_opened_without_items():
     run_json("create_study", "ours")
     with pytest.raises(CommandError, match="a study ours already"):
         run_json("create_study", "ours")
-    with pytest.raises(CommandError, match="cannot be opened: 6 human trials"):
+    with pytest.raises(CommandError, match="cannot be opened: each participant judges 6 human"):
         run_json("create_study", "other", "--recruitment", "open")
     assert not Study.objects.filter(slug="other").exists()
