@@ -405,7 +405,8 @@ comma-separated, in UTF-8, with a header line; [export](participants.md#export) 
 `analysis` those with `included` true. An empty cell is a missing value; what that means is said at each column. Nothing else is one, but programs take
 some words for it, such as Namibia's code `NA`. So read it with `pandas.read_csv(FILE, keep_default_na=False, na_values=[""])`, in R with
 `read.csv(FILE, na.strings = "")`. Texts that look like numbers, such as test cases named `007` and `1e5`, stay texts with
-`dtype={"item_key": str}`, in R with `colClasses = c(item_key = "character")`; Parquet keeps all types.
+`dtype={"item_key": str}`, in R with `colClasses = c(item_key = "character")`, and in a spreadsheet where the column is imported as text;
+Parquet keeps all types.
 
 A text that a spreadsheet would run as a formula (it starts with `=`, `+`, `-`, `@`, a tab or a carriage return,
 also after spaces) has an apostrophe put before it. Numbers never do. Imported participants' answers about

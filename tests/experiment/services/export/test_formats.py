@@ -5,6 +5,7 @@ import io
 import json
 import re
 from datetime import UTC, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from experiment.domain.codebook import TRIAL_COLUMNS
 from experiment.domain.release import FORMATS, Form, parse
 from experiment.domain.trial_query import QueryError, TrialQuery
 from experiment.models import Judgment, Study
+from experiment.models.triggers import drop_triggers, install_triggers
 from experiment.services.export import trials as trial_rows
 from experiment.services.export.files import export_trials
 from experiment.services.export.trials import first_rows
@@ -100,8 +102,8 @@ def test_an_export_without_rows_is_whole(name: str) -> None:
 
 
 READ = {
-    "csv": read_csv,
-    "jsonl": lambda file: pd.read_json(file, lines=True),
+    "csv": partial(read_csv, dtype={"item_key": str}),
+    "jsonl": partial(pd.read_json, lines=True, dtype=False),
     "parquet": pd.read_parquet,
 }
 POLARS = {
@@ -133,13 +135,19 @@ def test_pandas_and_polars_read_it(study: Study, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_words_that_programs_take_for_nothing_are_read_as_they_are(name: str) -> None:
+def test_texts_that_programs_take_for_nothing_or_numbers_are_read_as_they_are(name: str) -> None:
     study = make_study()
     make_participant(study, demographics={"country": "NA"})  # Namibia
     study.items.update(subfield="None")
+    drop_triggers("default")
+    keys = {f"{n:03}" for n in range(study.items.count())}
+    for item, key in zip(study.items.all(), keys, strict=True):
+        study.items.filter(pk=item.pk).update(key=key)
+    install_triggers("default")
     table = READ[name](written(study, Form(name)))
     assert set(table["country"]) == {"NA"}
     assert set(table["subfield"]) == {"None"}
+    assert set(table["item_key"]) <= keys
     assert table["gender"].isna().all()
 
 
