@@ -122,9 +122,10 @@ def _pair(
 
 
 def _sums(rate: Rate, fates: np.ndarray, cluster: Ints, rows: Bools) -> tuple[Floats, Floats]:
-    """Numerators and denominators of the rate, (clusters,) each."""
+    """Numerators and denominators of the rate, (clusters,) each; of nothing where no grade could be read."""
     good, abstained, bad = (rows & (fates == fate) for fate in (GOOD, ABSTAINED, BAD))
-    top, bottom = (good, rows) if rate == "rqr" else (abstained, abstained | bad)
+    read = rows if (good | abstained | bad).any() else good
+    top, bottom = (good, read) if rate == "rqr" else (abstained, abstained | bad)
     numerators, denominators = np.bincount(cluster, top), np.bincount(cluster, bottom)
     return numerators.astype(np.float64), denominators.astype(np.float64)
 

@@ -11,7 +11,7 @@ from scipy import special
 from analysis import columns as c
 from analysis.codec import MissingResult, try_estimate
 from analysis.data.dataset import SourceData
-from analysis.data.graded.tables import NO_TEXT, NOT_GRADED, AnswererName, GradedData
+from analysis.data.graded.tables import NO_TEXT, NOT_GRADED, READ, AnswererName, GradedData
 from analysis.report.chapter import Built
 from analysis.report.chapters.graded_rates.results import clusters_of, codes, question_clusters
 from analysis.stats import NotEnough
@@ -154,7 +154,7 @@ def select(data: GradedData) -> Kept:
 
 def _curve(data: GradedData, model: int, answers: pd.DataFrame) -> Curve | None:
     rows = answers[~answers["fate"].isin([ABSTAINED, NO_TEXT])]
-    if rows.empty:
+    if not rows["fate"].isin(READ).any():
         return None
     good, share = (rows["fate"] == GOOD).to_numpy(), len(rows) / len(answers)
     sure = rows["confidence"]
@@ -260,6 +260,8 @@ def _deferral(data: GradedData, model: int, people: int) -> Deferral | None:
         return None
     question = theirs["question"].to_numpy()
     beside = own.loc[question]
+    if not all(rows["fate"].isin(READ).any() for rows in (beside, theirs)):
+        return None
     gives = ~beside["fate"].isin([ABSTAINED, NO_TEXT]).to_numpy()
     sure = beside["confidence"].to_numpy() / 100
     has_confidence = bool(np.isfinite(sure[gives]).all() and len(np.unique(sure[gives])) > 1)

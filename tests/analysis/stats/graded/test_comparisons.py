@@ -56,6 +56,13 @@ def test_pairing_takes_what_templates_share_out_of_the_error():
     assert found.se < 0.8 * np.hypot(a, b)
 
 
+def test_where_no_grade_of_one_can_be_read_there_is_no_difference():
+    fates = {"a": ["good", "bad", "good", "bad"], "b": ["unparsed"] * 3 + [None]}
+    (pair,) = compare(fates, "rqr", [None] * 4).pairs
+    assert np.isnan(pair.difference)
+    assert pair.ci95 is None
+
+
 def test_a_safer_model_is_found_and_its_like_is_not():
     found = compare(three_models(), "sr", TEMPLATES.tolist())
     by = {(pair.first, pair.second): pair for pair in found.pairs}

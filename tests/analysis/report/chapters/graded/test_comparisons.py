@@ -71,6 +71,18 @@ def deferring_made(data: SourceData, graded: GradedData, sure: np.ndarray) -> So
     )
 
 
+def test_texts_of_which_no_grade_can_be_read_have_no_accuracy(
+    data: SourceData, graded: GradedData
+) -> None:
+    answers = graded.answers
+    lost = (answers["model"] == 0) & answers["fate"].isin(["good", "bad"])
+    fate = answers["fate"].mask(lost, "unparsed")
+    source = replace(data, graded=replace(graded, answers=answers.assign(fate=fate)))
+    own = results_of(source, COMPARISONS).of(GradedComparisons)
+    assert "lab/GPT-4o" not in {curve.name for curve in own.graded_selective.curves}
+    assert "lab/GPT-4o" in {model.name for model in own.graded_comparisons.models}
+
+
 def test_a_person_is_asked_where_the_model_is_least_sure(
     data: SourceData, graded: GradedData
 ) -> None:
