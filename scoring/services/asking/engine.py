@@ -205,6 +205,7 @@ class Asking(Generic[J]):
         self.spending = self.spent(job)
         self.failures = 0  # since the last answer
         self.n_read = self.n_unread = 0
+        self.may_quote = True  # what the model said, in the job's error
 
     @classmethod
     def run(cls, job: J, on_progress: Callable[[J], None] = lambda job: None) -> J:
@@ -274,9 +275,8 @@ class Asking(Generic[J]):
             return
         self.n_read, self.n_unread = self.n_read + is_read, self.n_unread + (not is_read)
         if not self.n_read and self.n_unread == FIRST_TEXTS:
-            raise ScoringError(
-                f"None of the first {FIRST_TEXTS} texts can be read. {_came_back(answer)}"
-            )
+            said = _came_back(answer) if self.may_quote else "What came is stored."
+            raise ScoringError(f"None of the first {FIRST_TEXTS} texts can be read. {said}")
 
 
 def _came_back(answer: Generated) -> str:

@@ -278,6 +278,8 @@ class _Grading(Asking[GradingRun]):
     def go_on(self) -> None:
         self.rubric = Rubric.from_json(self.job.rubric)
         self.schema = schema(self.rubric)
+        # A judge may repeat a participant's words, which are forgotten where they are kept as such
+        self.may_quote = targets.PEOPLE not in self.job.runs
         self.second = set[int]()  # rows that are asked about again, of those under way
         self.job.total = targets.count(self.job)
         self.job.done = self.job.total - targets.n_open(self.job)

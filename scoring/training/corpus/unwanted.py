@@ -67,9 +67,10 @@ def why_unwanted(document: Document, languages: Collection[str] = (ENGLISH,)) ->
         return DELETED
     if not NOTICES.isdisjoint(types):
         return NOTICE
-    if document.source != PUBMED and _RETRACTED_TITLE.match(document.title):
+    is_by_type = document.source == PUBMED and types
+    if not is_by_type and _RETRACTED_TITLE.match(document.title):
         return RETRACTED
-    if document.source != PUBMED and _NOTICE_TITLE.match(document.title):
+    if not is_by_type and _NOTICE_TITLE.match(document.title):
         return NOTICE
     named = set(plain_language(document.language).split("; ")) - {""}
     return OTHER_LANGUAGE if languages and named and named.isdisjoint(languages) else ""

@@ -112,6 +112,16 @@ def test_a_judge_none_of_whose_first_texts_is_a_grade_is_stopped(
     assert grading_runs.unread(run).share == 1
 
 
+def test_a_judge_of_participants_is_stopped_without_a_word_of_theirs(
+    stub: ChatStub, study: Study
+) -> None:
+    stub.text_of = lambda request: "They wrote: mine."
+    for _ in range(20):
+        make_written(study, "mine")
+    run = grading_runs.run(grading(study, judged_by(stub), people=True))
+    assert run.error == "None of the first 20 texts can be read. What came is stored."
+
+
 def test_a_grade_that_was_cut_off_is_none(stub: ChatStub, study: Study) -> None:
     stub.script = ["truncated", "truncated"]  # "2" of what may have become "2.5"
     make_answers(study, ["one"])
