@@ -16,7 +16,7 @@ PROMPTS = tuple(kind for kind in KINDS if kind != "custom")
 
 
 class Command(ModelCommand):
-    help = "Have a language model read a field's drafts and what is in review: how hard each is, for who leads the field."
+    help = "Have a language model read a field's drafts and what is in review: how hard each is, for those who may know."
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_field_arguments(parser)
