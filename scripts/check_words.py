@@ -45,7 +45,6 @@ NOT_YET: tuple[str, ...] = (
     "scoring/",
     "templates/analysis/",
     "templates/benchmarks/",
-    "templates/lab/",
     "templates/scoring/",
     "tests/",
 )

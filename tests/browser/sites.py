@@ -190,7 +190,7 @@ def select(page: Page, words: str, length: int | None = None) -> None:
 def change(page: Page, words: str, altered: str) -> None:
     select(page, words)
     page.keyboard.press("Control+e")
-    expect(page.get_by_label("The altered version says")).to_have_value(words)
+    expect(page.get_by_label("Wording of the altered version")).to_have_value(words)
     page.keyboard.type(altered)
     page.keyboard.press("Enter")
 

@@ -46,9 +46,11 @@ def test_a_pasted_abstract_is_altered_explained_and_accepted_by_two_people(
     page.get_by_role("button", name="Save and send to review").click()
     checks = page.get_by_role("region", name="Checks")
     expect(checks).to_contain_text("a whole sentence")
-    told = page.get_by_role("heading", name="To be changed, or explained in a word")
+    told = page.get_by_role("heading", name="Change or explain briefly")
     expect(told).to_be_visible()
-    checks.get_by_label("Why it is right as it is").fill("The loaf is cut in no other sentence.")
+    checks.get_by_label("Why the text is correct as it is").fill(
+        "The loaf is cut in no other sentence."
+    )
     checks.get_by_role("button", name="Explain").click()
     expect(checks.get_by_role("heading", name="Explained")).to_be_visible()
     sites.send_to_review(page)

@@ -60,12 +60,12 @@ def test_words_are_changed_by_a_key_and_every_step_is_undone(
     # The change at the caret is changed, and taken back
     select(page, "slower", 0)
     page.keyboard.press("Control+e")
-    expect(page.get_by_label("The altered version says")).to_have_value("slower")
+    expect(page.get_by_label("Wording of the altered version")).to_have_value("slower")
     page.keyboard.type("not at all")
     page.keyboard.press("Enter")
     expect(text_of(page)).to_have_value(both.replace("slower", "not at all"))
     select(page, "grey", 0)
-    page.get_by_role("button", name="Take the change back").click()
+    page.get_by_role("button", name="Undo this change").click()
     expect(text_of(page)).to_have_value(one.replace("slower", "not at all"))
 
     for wanted in (both.replace("slower", "not at all"), both, one):
@@ -90,7 +90,7 @@ def test_lines_of_a_pasted_paragraph_are_joined_and_undo_brings_them_back(
     page.keyboard.press("Control+v")
     joined = "One.Sugar made the dough rise.\n\nThe crust was darker.Two."
     expect(text_of(page)).to_have_value(joined)
-    expect(page.locator("#said")).to_contain_text("Undo brings them back")
+    expect(page.locator("#said")).to_contain_text("Undo restores them")
     page.keyboard.press("Control+z")
     expect(text_of(page)).to_have_value(re.compile("made the ?\ndough"))
 
@@ -140,7 +140,7 @@ def test_a_new_test_case_is_saved_by_itself_from_the_first_words_on(
     page = open_page(NEW)
     text_of(page).fill("Half [[a")
     state = page.locator("#save-state")
-    expect(state).to_contain_text("Kept as you typed it")
+    expect(state).to_contain_text("Draft kept at")
     assert ItemScratch.objects.get().values["markup"] == "Half [[a"
     assert "?begun=" in page.url
     text_of(page).fill(TEXT)
@@ -171,16 +171,16 @@ def test_without_a_connection_the_text_is_kept_here_and_offered_after_a_crash(
     address = page.url
     page.context.set_offline(True)
     text_of(page).fill(TEXT.replace("paler", "softer"))
-    expect(page.locator("#save-state")).to_contain_text("it is kept in this browser")
+    expect(page.locator("#save-state")).to_contain_text("kept in this browser")
     assert Item.objects.get().markup == TEXT
     again = page.context.new_page()
     page.close()
     page.context.set_offline(False)
     again.goto(address)
     expect(text_of(again)).to_have_value(TEXT)
-    again.get_by_role("button", name="Put it into the form").click()
+    again.get_by_role("button", name="Insert it into the form").click()
     expect(text_of(again)).to_have_value(TEXT.replace("paler", "softer"))
     saved(again)
     assert Item.objects.get().markup == TEXT.replace("paler", "softer")
     again.reload()
-    expect(again.get_by_role("button", name="Put it into the form")).to_have_count(0)
+    expect(again.get_by_role("button", name="Insert it into the form")).to_have_count(0)

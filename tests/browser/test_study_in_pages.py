@@ -88,7 +88,7 @@ def make_study(page: Page) -> str:
         :MACHINE
     ]
     page.locator("#id_keys").fill("\n".join(key.split()[0] for key in chosen))
-    page.get_by_role("button", name="Take these test cases").click()
+    page.get_by_role("button", name="Use these test cases").click()
     expect(figure(page, "Human-created").first).to_have_text(str(HUMAN))
     say_who_answers_for_it(page)
     return slug

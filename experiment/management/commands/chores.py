@@ -138,7 +138,7 @@ class Command(ReportingCommand):
         verb = "would be made" if options["dry_run"] else "were made"
         line = (
             f"{study.slug}: {people['participants']} participants {verb} anonymous ({people['with_details']} with details, "
-            f"{people['with_comment']} with a comment, {people['with_ids']} with recruitment ids)."
+            f"{people['with_comment']} with a comment, {people['with_ids']} with recruitment IDs)."
         )
         self.report(options, people | {"dry_run": options["dry_run"]}, [line])
 

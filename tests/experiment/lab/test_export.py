@@ -89,7 +89,7 @@ def test_what_cannot_be_asked_is_said_at_its_field_and_nothing_is_exported(
     shown = ruth.get(f"{PAGE}?{query}")
     assert shown.status_code == 400
     assert list(shown.context["form"].errors) == [name]
-    assert "Nothing is shown or written" in shown.text
+    assert "Nothing is shown or exported" in shown.text
     response = ruth.get(f"{FILE}?{query}", follow=True)
     assert (response.status_code, response["Content-Type"]) == (400, "text/html; charset=utf-8")
     assert not AuditEvent.objects.filter(action="exported").exists()

@@ -117,7 +117,7 @@ def test_new_subfields_are_added_and_columns_chosen_where_they_are_missed(cookin
     )
     place = send(lead, data, source="machine")
     page = text(lead.get(place))
-    assert "mend it in the file" not in page
+    assert "Correct it in the file" not in page
     chosen = dict(re.findall(r'<select name="(\w+)".*?value="([^"]*)" selected', page, re.S))
     assert chosen == {"column_markup": "", "column_original": "abstract", "column_altered": "altered abstract"}  # fmt: skip
     hidden = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', page))

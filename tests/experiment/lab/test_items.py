@@ -83,7 +83,7 @@ def test_a_lead_retires_with_a_reason_and_sees_which_studies_have_it(kitchen: Ki
     item.refresh_from_db()
     assert item.status == "retired"
     assert study.items.filter(pk=item.pk).exists()
-    assert "give it to nobody" in shown(as_(kitchen.lead), item)
+    assert "do not show it to participants" in shown(as_(kitchen.lead), item)
 
 
 def test_comments_and_explanations_are_given_on_the_page(kitchen: Kitchen) -> None:

@@ -34,10 +34,10 @@ def test_no_page_fails_and_none_of_taking_part_shows_what_was_written(
     for address in addresses:
         assert client.get(address).status_code in (200, 302, 404, 405), address
     page = client.get(reverse("lab:study", args=[study.slug])).text
-    assert "<span>2 questions a participant</span>" in page
+    assert "<span>2 questions per participant</span>" in page
     assert ("2 human-created, 0 machine-created, 1 catch" in page) == any(counts)
     page = client.get(reverse("lab:participant", args=[study.slug, person.public_id]))
-    assert "not judged right or wrong" in page.text
+    assert "not scored as right or wrong" in page.text
     assert "It rises." not in page.text
     page = client.get(reverse("lab:export", args=[study.slug])).text
     assert "It rises." in page

@@ -60,17 +60,17 @@ def test_a_timeline_tells_pages_and_why_which_test_case_and_a_draw_that_was_tamp
         "Saw the first trial, after 1 practice answer",
         "Answered the last trial",
         "one of 8 with the lowest score",
-        "give the same test case again",
+        "reproduce the same test case",
     ):
         assert said in text, said
-    assert "do not give this test case" not in text
+    assert "do not reproduce this test case" not in text
     assert text.count("<details>") == 11
     trial = person.trials.get(position=1)
     others = study.items.of_stratum(trial.stratum).exclude(trials__participant=person)
     person.trials.filter(pk=trial.pk).update(item=others.first())
     text = shown(ruth, person)
     person.trials.filter(pk=trial.pk).update(item=trial.item)
-    assert "do not give this test case" in text
+    assert "do not reproduce this test case" in text
 
 
 @pytest.mark.parametrize(

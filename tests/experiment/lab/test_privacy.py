@@ -84,7 +84,7 @@ def test_data_are_purged_past_their_day_and_not_before(study: Study, ruth: Clien
     assert RecruitmentRecord.objects.exists()
     ruth.post(address("privacy_purge"), {"confirm": "another"})
     assert RecruitmentRecord.objects.exists()
-    assert "with recruitment ids 1" in ruth.get(address("privacy")).text
+    assert "with recruitment IDs 1" in ruth.get(address("privacy")).text
     for _ in range(2):
         page = ruth.post(address("privacy_purge"), {"confirm": study.slug}, follow=True)
         assert "No worker is running" in page.text

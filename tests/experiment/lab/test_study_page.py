@@ -169,7 +169,7 @@ def test_key_numbers_come_first_and_the_forecast_is_said_in_words(
     ):
         assert f"<dt>{name}</dt><dd>{n}</dd>" in shown
     assert "<dt>Valid</dt><dd>1 <small>of 10</small></dd>" in shown
-    assert "cannot be said yet" in shown
+    assert "There is no forecast yet" in shown
     assert shown.index("Recruited") < shown.index("Page by page") < shown.index("Exposures")
 
 

@@ -56,7 +56,7 @@ def test_the_preregistration_of_questions_alone_speaks_of_nothing_else(
     text = fetch(client, "preregistration", "md").decode()
     assert "| question | 3 | 4 | 4 |" in text
     for word in ("abstract", "practice", "perplexity", "catch trials", "slider", "ms to Continue"):
-        assert word not in text.replace("an abstract and a question", "")
+        assert word not in text.replace("an abstract of an article", "")
     Study.objects.update(question_min_rt_ms=2_345)
     text = fetch(client, "preregistration", "md").decode()
     assert "less than 2345 ms to Continue" in text
@@ -64,11 +64,11 @@ def test_the_preregistration_of_questions_alone_speaks_of_nothing_else(
 
 def test_data_management_says_who_reads_what_is_written(client: Client, asking: Study) -> None:
     text = fetch(client, "data-management", "md").decode()
-    assert "sent to no other server" in text
+    assert "not sent to any other server" in text
     Study.objects.update(answers_read_by="Grader 9 of Example | Inc.")
     text = fetch(client, "data-management", "md").decode()
     assert r"to a language model on another server: Grader 9 of Example \| Inc." in text
-    assert "sent to no other server" not in text
+    assert "not sent to any other server" not in text
 
 
 def test_the_hash_names_the_test_cases_that_can_be_drawn(study: Study) -> None:

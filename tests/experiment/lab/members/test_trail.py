@@ -47,10 +47,10 @@ def test_long_trails_come_in_pages(boss: Client) -> None:
 
 @pytest.mark.parametrize("page", ["/lab/trail/", "/lab/studies/memory/trail/"])
 def test_the_chain_is_checked_when_asked(boss: Client, study: Study, page: str) -> None:
-    assert "The chain holds" not in boss.get(page).text
-    assert "The chain holds" in boss.get(f"{page}?verify").text
+    assert "The chain is intact" not in boss.get(page).text
+    assert "The chain is intact" in boss.get(f"{page}?verify").text
     pk = change_the_past()
-    assert f"breaks at event {pk}" in boss.get(f"{page}?verify").text
+    assert f"is broken at event {pk}" in boss.get(f"{page}?verify").text
 
 
 def test_the_command_says_whether_it_holds(study: Study) -> None:
