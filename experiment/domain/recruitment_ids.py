@@ -91,10 +91,10 @@ def is_id(value: str, *names: str) -> bool:
 def is_preview(value: str) -> bool:
     """Whether the value says that a visitor only looks at the study from the recruitment site.
 
-    >>> is_preview("ASSIGNMENT_ID_NOT_AVAILABLE"), is_preview("5f3a9c")
+    >>> is_preview("ASSIGNMENT_ID_NOT_AVAILABLE"), is_preview("{{preview}}")
     (True, False)
     """
-    return _letters(value) in _PREVIEWS
+    return re.sub(r"[ _-]", "", value.casefold()) in _PREVIEWS
 
 
 def _letters(text: str) -> str:

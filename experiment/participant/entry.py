@@ -36,8 +36,8 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
         return decide(request, study)
     try:
         external, simulated = identity.read_parameters(study, request.GET)
-    except identity.PreviewLinkError:
-        return show_from_site(request, study)
+    except identity.PreviewLinkError as preview:
+        return show_from_site(request, study, preview.source)
     seen = identity.read_entry(request, study)
     is_new = seen is None or simulated or _is_another(external, seen.external)
     if seen is None or is_new:
@@ -64,9 +64,9 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
     return response
 
 
-def show_from_site(request: HttpRequest, study: Study) -> HttpResponse:
+def show_from_site(request: HttpRequest, study: Study, source: str) -> HttpResponse:
     """The first page as who accepts the task will see it, and nothing to send."""
-    seen = identity.Entry(unguessable_id(), ExternalIds("", SAMPLE_ID))
+    seen = identity.Entry(unguessable_id(), ExternalIds(source, SAMPLE_ID))
     _may_enter(request, study, seen)
     return render_consent(request, study, seen, is_from_site=True)
 

@@ -30,7 +30,11 @@ from lib.fast.prepared import Prepared
 
 
 class PreviewLinkError(Exception):
-    """Nobody can take part by this link, and everybody may look."""
+    """Nobody can take part by this link, and everybody may look; `source` is where it was followed."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        super().__init__(source)
 
 
 PARTICIPANT_COOKIE = "bb-participant-"
@@ -98,6 +102,8 @@ def read_parameters(study: Study, query: QueryDict) -> tuple[ExternalIds, bool]:
 
 def _read_ids(query: QueryDict, source: str, names: Sequence[Parameter]) -> ExternalIds:
     sent = {p.name: str(query[p.name]) for p in names if p.name in query}
+    if any(map(is_preview, sent.values())):
+        raise PreviewLinkError(source)
     values = [_clean_id(p.name, sent[p.name]) if sent.get(p.name) else "" for p in names]
     if names and sent.get(names[0].name) == "":
         raise UnfilledLinkError(names[0].name)
@@ -112,8 +118,6 @@ def simulated_token() -> str:
 def _clean_id(name: str, value: str) -> str:
     if len(value) > MAX_EXTERNAL_ID or re.search(r"[\x00-\x1f\x7f]", value):
         raise BadLinkError(name, MAX_EXTERNAL_ID)
-    if is_preview(value):
-        raise PreviewLinkError
     if not is_id(value, name):
         raise UnfilledLinkError(name)
     return value

@@ -11,7 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from experiment.checks import recruitment_ids_are_ids
-from experiment.models import Participant, RecruitmentRecord, Study
+from experiment.models import Channel, Participant, RecruitmentRecord, Study
 from experiment.participant import identity
 from experiment.services.channels import ExternalIds, links
 from tests.experiment.people import decide, enroll
@@ -120,19 +120,23 @@ def test_what_every_visitor_brings_alike_or_nobody_brings_is_no_id(
 
 
 @pytest.mark.parametrize(
-    "query",
+    ("query", "site"),
     [
-        "assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&hitId=h1",
-        "workerId=w1&hitId=h1&assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE",
-        "channel=turk&hitId=h1&assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE",
-        "PROLIFIC_PID=preview&STUDY_ID=s1&SESSION_ID=x1",
-        "channel=panel&who=a&round=PREVIEW_MODE",
+        ("assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&hitId=h1", "Mechanical Turk"),
+        ("workerId=w1&hitId=h1&assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE", "Mechanical Turk"),
+        ("channel=turk&hitId=h1&assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE", "Mechanical Turk"),
+        ("PROLIFIC_PID=preview&STUDY_ID=s1&SESSION_ID=x1", "Prolific"),
+        ("channel=panel&who=a&round=PREVIEW_MODE", "The panel"),
     ],
 )
-def test_a_preview_shows_the_first_page_and_lets_nobody_begin(study: Study, query: str) -> None:
+def test_a_preview_shows_the_first_page_and_lets_nobody_begin(
+    study: Study, query: str, site: str
+) -> None:
+    Channel.objects.filter(code="panel").update(label="The panel")
     page = Client().get(f"{study.get_absolute_url()}?{query}")
     assert_page(page, 200, study.title, "accept the task on the recruitment site")
     assert not page.cookies
+    assert site in page.text
     assert "<form" not in page.text
     study.refresh_from_db()
     assert study.unfilled_links == 0  # it is no fault of the link
