@@ -14,11 +14,12 @@ from django.test.utils import CaptureQueriesContext
 
 from experiment.imports.store.plans import Action
 from experiment.imports.store.writing import import_items
-from experiment.models import Item, ItemChange, ResearchField
+from experiment.models import Item, ItemChange, ResearchField, Study
 from tests.experiment.imports.items.rows import OTHER, TEXT, table
 from tests.factories import make_item, make_research_field, make_user
 
 pytestmark = pytest.mark.django_db
+ROOT = Path(__file__).resolve().parents[4]
 
 
 @pytest.fixture
@@ -162,6 +163,19 @@ def test_test_cases_accepted_elsewhere_are_accepted_with_the_reason(cooking, fil
         last = item.changes.last()
         assert last is not None
         assert (last.after, last.reason) == ({"status": "accepted"}, "Reviewed in Lyon.")
+
+
+def test_the_steps_of_the_docs_lead_from_a_file_to_an_open_study(monkeypatch):
+    page = (ROOT / "docs" / "test-cases.md").read_text(encoding="utf-8")
+    steps = page.partition("\n```\n")[2].partition("\n```\n")[0].splitlines()
+    assert "import_items" in steps[0]
+    assert "set_recruitment" in steps[-1]
+    monkeypatch.chdir(ROOT)
+    for step in steps:
+        call_command(*shlex.split(step)[2:], stdout=StringIO())
+    study = Study.objects.get(slug="sleep")
+    assert study.recruitment == "open"
+    assert study.items.filter(kind="test").count() == 10
 
 
 def test_without_a_key_a_test_case_is_found_by_its_text_or_its_doi(cooking, file):
