@@ -32,7 +32,7 @@ demo serve braingpt: export BASE_URL := $(BASE_URL)
 
 help:
 	@echo 'make demo    install what is needed, load the demo study, serve it on port $(PORT)'
-	@echo 'make braingpt  train a model and an adapter, and test them on the demo study (3 minutes); TEXTS=FOLDER adds your own texts'
+	@echo 'make braingpt  train a model and an adapter, and test them on the demo study (3 minutes of one core); TEXTS=FOLDER adds your own texts'
 	@echo 'make serve   the same without the demo study'
 	@echo 'make check   lint, and the tests of rules, estimators and what changes data of participants (5 minutes on two slow cores)'
 	@echo 'make test    every check, and every test but those of make sweep (33 minutes on two slow cores)'
