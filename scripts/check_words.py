@@ -43,7 +43,6 @@ NOT_YET: tuple[str, ...] = (
     "docs/",
     "experiment/",
     "scoring/",
-    "templates/analysis/",
     "templates/benchmarks/",
     "templates/scoring/",
     "tests/",

@@ -152,9 +152,9 @@ def test_many_trials_are_computed_by_one_process_at_a_time(
     monkeypatch.setattr("lib.jobs.worker.subprocess.Popen", FakeProcess.starting(started))
     make_participant(study)
     for _ in range(2):
-        assert "a process of its own" in ruth.get(url("results_live")).content.decode()
+        assert "a separate process" in ruth.get(url("results_live")).content.decode()
     assert ruth.get(url("results_report", query="?trials=all")).status_code == 400
-    assert "a process of its own" in shown(ruth, "?trials=all&source=human&now=1")
+    assert "a separate process" in shown(ruth, "?trials=all&source=human&now=1")
     assert (len(started), computed) == (1, [])
     compute.run(Computation.objects.get(pk=started[0]))
     assert ruth.get(url("results_live")).status_code == 302

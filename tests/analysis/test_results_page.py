@@ -171,7 +171,7 @@ def test_its_page_shows_each_chapter_on_graded_answers_and_says_that_they_are_si
         assert page.count(f'name="chapter" id="{chapter.id}"') == 1
     assert page.count("<figure") == 13
     assert "Simulated model A" in page
-    assert "are simulated, to show what results look like" in page
+    assert "are simulated to show what results look like" in page
     for wrong in ("None", ">nan", "Traceback"):
         assert wrong not in page
     (figure, *_) = re.findall(r'<img src="([^"]*graded_[^"]*)"', page)

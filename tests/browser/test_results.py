@@ -66,7 +66,7 @@ def test_chapters_are_opened_filtered_and_saved(open_page: Callable[..., Page]) 
     expect(page.get_by_role("heading", name="Humans against models")).to_be_visible()
     assert re.search(r"trials=all.*models=lab%2F1", page.url)
     page.get_by_text("Shown:").click()
-    page.get_by_role("link", name="Back to the usual").click()
+    page.get_by_role("link", name="Reset to the defaults").click()
     expect(page).to_have_url(re.compile(rf"{RESULTS}$"))
 
 

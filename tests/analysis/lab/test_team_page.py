@@ -83,10 +83,10 @@ def test_nothing_ticked_is_no_team_and_one_member_learns_that_a_team_takes_two(
 ) -> None:
     assert 'name="sent"' in shown(ruth)
     page = shown(ruth, "?sent=1&method=majority")
-    assert "No one is in the team</h2>" in page
+    assert "The team has no members</h2>" in page
     assert (ticked(page), tried) == ([], [])
     page = shown(ruth, "?sent=1&members=lab/1")
-    assert "This is one member, and a team takes two" in page
+    assert "A team needs two members" in page
     assert re.findall(r"<dt>([\w ]+)</dt>", page) == ["Right"]
 
 
@@ -162,10 +162,10 @@ def test_files_hold_what_the_page_showed_even_if_data_change_meanwhile(
 
 def test_an_empty_study_and_an_empty_team_say_what_they_take(ruth: Client, study: Study) -> None:
     page = shown(ruth, "?members=human")
-    assert "No one to combine yet" in page
+    assert "No members to combine yet" in page
     assert "<form class" not in page
     finish(ask(study, "lab/0"), right=5)
-    assert "Tick two members or more" in shown(ruth, "?members=")
+    assert "Tick two or more members" in shown(ruth, "?members=")
     assert ticked(shown(ruth)) == ["lab/0"]  # no one judged, so no human
 
 
@@ -175,6 +175,6 @@ def test_without_trials_or_scores_here_the_page_leads_to_where_there_are_some(
     make_participant(study, judged=0)
     make_participant(study, kind="simulated")
     page = shown(ruth, "?kind=real")
-    assert "No one to combine yet" in page
+    assert "No members to combine yet" in page
     (link,) = re.findall(r'href="[^"]+(\?[^"]+)">Simulated participants', page)
     assert 'name="members" value="human"' in shown(ruth, link.replace("&amp;", "&"))

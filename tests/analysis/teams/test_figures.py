@@ -107,7 +107,7 @@ def test_many_teams_with_long_names_stay_within_the_page_and_say_what_they_leave
     assert height <= 1400
     assert min(int(px) for px in re.findall(r'font-size="(\d+)px"', picture)) >= 10
     if name in ("teams", "teams_gain"):
-        assert re.search(r"Shown are \d+ of \d+: .*the most accurate", figure.caption)
+        assert re.search(r"This figure shows \d+ of \d+: .*the most accurate", figure.caption)
     if name == "teams":
         assert short(LONG.format(6, 6), LONGEST) in written(figure)
 
