@@ -92,7 +92,7 @@ class Progress:
 def compare(request: HttpRequest, study: Study) -> HttpResponse:
     form = CompareForm(study, request.user, request.GET)  # type: ignore[arg-type]
     is_valid = form.is_valid()
-    context: dict[str, Any] = {"study": study, "part": "results", "form": form}
+    context: dict[str, Any] = {"study": study, "form": form}
     sides = _sides(study, form.cleaned_data) if is_valid else None
     if sides:
         source = form.cleaned_data["source"] or "human"

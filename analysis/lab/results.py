@@ -179,7 +179,6 @@ def _context(chosen: Chosen | TeamChosen, state: StoredResult | Waiting | None) 
     study, query = chosen.study, f"?{chosen.query}" if chosen.query else ""
     context = {
         "study": study,
-        "part": "results",
         "chosen": chosen,
         "command": chosen.command,
         "note": note_beside_numbers(study, chosen.kind),

@@ -24,7 +24,7 @@ def trace(request: HttpRequest, study: Study) -> HttpResponse:
     from analysis.report.services.traces import traceable_runs
 
     found = _read(request, study)
-    context = {"study": study, "part": "results", "runs": traceable_runs(study)}
+    context = {"study": study, "runs": traceable_runs(study)}
     if found is not None:
         context |= _item_context(found, _chosen_key(request, found))
     return render(request, "analysis/trace.html", context)

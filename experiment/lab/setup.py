@@ -30,7 +30,7 @@ LABELS: dict[str, StrPromise] = {
     "general": _("General"),
     "texts": _("Texts"),
     "wording": _("Wording of the pages"),
-    "items": _("Test cases"),
+    "items": _("Choice of test cases"),
     "trials": _("Trials and ratings"),
     "rules": _("Exclusion rules"),
     "target": _("Dates and target"),

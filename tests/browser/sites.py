@@ -95,11 +95,25 @@ def sign_in(page: Page, name: str, address: str) -> None:
     page.get_by_label("Username").fill(name)
     page.get_by_label("Password").fill(name)
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+    expect(account_menu(page)).to_be_visible()
 
 
-def part(page: Page, name: str) -> None:
-    page.get_by_role("navigation", name="Parts of the study").get_by_text(name, exact=True).click()
+def account_menu(page: Page) -> Locator:
+    return page.locator(".account-menu > summary")
+
+
+def from_account_menu(page: Page, name: str) -> None:
+    account_menu(page).click()
+    page.locator(".account-menu").get_by_text(name, exact=True).click()
+
+
+def part(page: Page, name: str, section: str = "") -> None:
+    """By the menu of a study."""
+    menu = page.get_by_role("navigation", name="Parts of the study")
+    menu.get_by_text(name, exact=True).click()
+    if section:
+        sections = page.get_by_role("navigation", name=name, exact=True)
+        sections.get_by_role("link", name=section, exact=True).click()
 
 
 def figure(page: Page, name: str) -> Locator:
@@ -123,12 +137,12 @@ def say_who_answers_for_it(page: Page) -> None:
     page.get_by_label("Number of the ethics approval").fill("2026/7")
     page.get_by_label("Who approved").fill("The board")
     page.get_by_role("button", name="Save").click()
-    page.get_by_role("link", name="Overview").click()
+    page.get_by_role("link", name="Before it opens").click()
     expect(page.locator(".finding-blocking")).to_have_count(0)
 
 
 def open_recruitment(page: Page) -> None:
-    part(page, "Recruitment")
+    part(page, "Set up", "Recruitment")
     page.get_by_label("Open", exact=True).check()
     page.get_by_role("button", name="Change recruitment").click()
     expect(page.locator(".state")).to_have_text("open")

@@ -75,7 +75,7 @@ def test_from_a_file_of_questions_to_the_chapter_and_files(
     grade_all(open_as("ben", grading), {5: BAD, 2: "1"})
     settle(lena, grading)
     read_results(lena)
-    part(lena, "Grades")
+    part(lena, "Models", "Grades")
     grades = downloaded(lena, lena.get_by_role("link", name="People’s grades as CSV"))  # noqa: RUF001 (as the page writes it)
     assert len(grades) == 2 * N + 1
     assert [row["points"] for row in grades if row["is_adjudication"] == "true"] == ["0.0"]
@@ -104,16 +104,16 @@ def take_questions(page: Page) -> None:
 
 
 def have_answered(page: Page, stub: ChatStub) -> None:
-    part(page, "Answers")
+    part(page, "Models", "Answers")
     ask(page, stub, "Have it answer")
     look(page)
 
 
 def have_graded(page: Page, stub: ChatStub) -> None:
-    part(page, "Grades")
+    part(page, "Models", "Grades")
     ask(page, stub, "Have them graded")
     look(page)
-    part(page, "Grades")
+    part(page, "Models", "Grades")
 
 
 def ask(page: Page, stub: ChatStub, button: str) -> None:

@@ -10,6 +10,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from experiment.models import Study
 from tests.browser.accessibility import look
+from tests.browser.sites import from_account_menu
 from tests.experiment.lab.members.codes import shown_by_app
 from tests.factories import make_study
 
@@ -49,7 +50,7 @@ def test_from_an_invitation_to_signing_in_with_a_code(
     press(page, "Make the account and join")
     expect(page.get_by_role("link", name=study.title)).to_be_visible()
 
-    page.get_by_role("link", name="Account").click()
+    from_account_menu(page, "Password, codes and tokens")
     look(page)
     page.get_by_role("link", name="Set up codes").click()
     picture = page.get_by_role("img", name="QR code")
@@ -61,11 +62,11 @@ def test_from_an_invitation_to_signing_in_with_a_code(
     expect(page.get_by_role("heading", name="Your recovery codes")).to_be_visible()
     look(page)
     page.get_by_role("link", name="I have saved them").click()
-    page.get_by_role("link", name="Account").click()
+    from_account_menu(page, "Password, codes and tokens")
     expect(page.get_by_text("10 recovery codes are left")).to_be_visible()
     look(page)
 
-    press(page, "Sign out")
+    from_account_menu(page, "Sign out")
     page.goto("/lab/studies/memory/trail/")
     fill(page, Username="ann", Password=PASSWORD)
     press(page, "Sign in")

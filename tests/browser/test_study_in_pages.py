@@ -14,6 +14,7 @@ from tests.browser.sites import (
     WORK_MS,
     agree,
     figure,
+    from_account_menu,
     name_study,
     open_recruitment,
     part,
@@ -46,7 +47,7 @@ def test_a_study_from_the_preset_to_its_analysis_set_in_pages_alone(
     open_recruitment(page)
 
     # Two come, and the page that is open sees them
-    part(page, "Watch")
+    part(page, "Overview")
     page.get_by_role("link", name="Real").click()
     people = [open_browser().new_page() for _ in range(2)]
     for n, person in enumerate(people, start=1):
@@ -72,7 +73,7 @@ def come_in(page: Page, link: str) -> None:
 
 
 def import_published(page: Page) -> None:
-    page.get_by_role("link", name="Work", exact=True).click()
+    from_account_menu(page, "Work of the site")
     page.get_by_role("link", name="Import published data").click()
     page.get_by_role("button", name="Start the import").click()
     expect(page.get_by_role("link", name="See the study")).to_be_visible(timeout=WORK_MS)
@@ -95,8 +96,7 @@ def make_study(page: Page) -> str:
 
 
 def dry_run(page: Page) -> None:
-    part(page, "Recruitment")
-    page.get_by_role("link", name="Dry run").click()
+    part(page, "Set up", "Dry run")
     page.get_by_label("Participants who finish").fill("12")
     page.get_by_role("button", name="Start the dry run").click()
     expect(figure(page, "Finished")).to_have_text("12", timeout=WORK_MS)
