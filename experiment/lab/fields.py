@@ -1,5 +1,7 @@
 """Fields of research: what each holds, who belongs to it, and what its leads decide."""
 
+from collections import Counter
+
 from django import forms
 from django.contrib import messages
 from django.db.models import Count, IntegerField, OuterRef, Q, Subquery
@@ -16,6 +18,7 @@ from experiment.lab.members import give_role
 from experiment.models import FieldMember, Item, ResearchField, Subfield
 from experiment.services import fields as services
 from experiment.services import members
+from experiment.services.curation.reviews import n_waiting_for
 from experiment.services.fields import has_items, is_used
 from experiment.services.rights import fields_of, may_create_studies
 from lib.http import UNPROCESSABLE, either
@@ -73,9 +76,15 @@ def fields(request: HttpRequest) -> HttpResponse:
     rows = fields_of(user_of(request)).annotate(
         n_accepted=_n_accepted(~is_question), n_questions=_n_accepted(is_question)
     )
-    may_create = may_create_studies(request.user)
+    waiting = Counter[str]()
+    for (name, _are_questions), n in n_waiting_for(user_of(request)).items():
+        waiting[name] += n
     return show(
-        request, "lab/fields/fields.html", fields=rows, may_create=may_create, section="fields"
+        request,
+        "lab/fields/fields.html",
+        fields=[(row, waiting[row.name]) for row in rows],
+        may_create=may_create_studies(request.user),
+        section="fields",
     )
 
 

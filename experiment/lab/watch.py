@@ -24,7 +24,7 @@ from experiment.services.counts import kind_note, watched_kind
 from experiment.services.overview import forecast, page_by_page
 from experiment.services.people import People, Status, Wanted, people, timeline
 from experiment.services.reapplying import mixed_sentence, rules_under_way
-from experiment.services.rights import may_create_studies
+from experiment.services.rights import fields_of, may_create_studies
 from experiment.services.study_versions import version_shown
 from lib.pages import show
 
@@ -41,6 +41,7 @@ def studies(request: HttpRequest) -> HttpResponse:
         section="studies",
         may_create=may_create_studies(user),
         curated=set(curated.values_list("study", flat=True)),
+        fields=fields_of(user),
     )
 
 

@@ -1,6 +1,7 @@
 """Work in the background as people see it: what runs, waits or ended, of any kind; who started and who stopped it."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import IO, Any, TypeVar, cast
 
 from django.contrib.auth.models import AnonymousUser, User
@@ -73,6 +74,18 @@ def listing(study: Study | None = None) -> tuple[list[Listed], list[Listed]]:
     still_open.sort(key=lambda row: row.job.created_at)
     ended.sort(key=lambda row: row.job.finished_at or row.job.created_at, reverse=True)
     return still_open, ended[:ENDED_SHOWN]
+
+
+def ended_of(user: User, since: datetime) -> list[Listed]:
+    """What the user asked for and what ended since then, the latest first."""
+    rows = [
+        _listed(job)
+        for model in all_kinds()
+        if any(field.name == "created_by" for field in model._meta.concrete_fields)
+        for job in _jobs(model, None).filter(Q(("created_by", user)), finished_at__gte=since)
+    ]
+    rows.sort(key=lambda row: row.job.finished_at or row.job.created_at, reverse=True)
+    return rows[:ENDED_SHOWN]
 
 
 def find(kind: str, pk: int, study: Study | None = None) -> Job | None:

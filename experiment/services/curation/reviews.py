@@ -3,11 +3,13 @@
 A verdict holds for the text with its hash: a changed text has none.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import Count as CountOf
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
@@ -19,7 +21,7 @@ from experiment.models.studies import StudyQuerySet
 from experiment.services import audit
 from experiment.services.curation import writing
 from experiment.services.curation.remarks import standing
-from experiment.services.rights import field_rights_of
+from experiment.services.rights import field_rights_of, fields_of
 
 
 def writers_of(item: Item) -> QuerySet[User]:
@@ -302,6 +304,16 @@ def waiting_for(user: User) -> Q:
     """Versions in review that the user did not write and has given no verdict on, as they stand now."""
     in_review = Q(status=Item.Status.IN_REVIEW)
     return in_review & ~_written_by(user) & ~Q(Exists(_verdicts_of(user)))
+
+
+def n_waiting_for(user: User) -> dict[tuple[str, bool], int]:
+    """How many versions wait for the user's verdict, by the field's name and whether they are questions."""
+    rows = Item.objects.filter(waiting_for(user), field__in=fields_of(user).values("name"))
+    by_kind = rows.order_by().values_list("field", "kind").annotate(n=CountOf("pk"))
+    found = Counter[tuple[str, bool]]()
+    for field, kind, n in by_kind:
+        found[field, kind == Item.Kind.QUESTION] += n
+    return dict(found)
 
 
 def _written_by(user: User) -> Q:

@@ -7,7 +7,7 @@ numbers, so that none of the other rows are read.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -156,14 +156,23 @@ def next_for(user: User, study: Study) -> Target | None:
     """What the person grades next: never one that they graded, each person in an order of their own."""
     plan = plan_of(study)
     found: list[tuple[int, int]] = []
-    for rows, name in ((sampled_answers(plan), "answer"), (sampled_judgments(plan), "judgment")):
-        mine = PersonGrade.objects.filter(**{name: OuterRef("pk")}, grader=user)
-        waiting = rows.filter(~Exists(mine), given__lt=F("needed"))
+    for waiting, name in _waiting_for(user, plan):
         turns = waiting.annotate(turn=mixed(plan.seed, TURN + user.pk)).order_by("turn", "pk")
         first = turns.values_list("turn", "pk").first()
         if first is not None:
             found.append((first[0], first[1] if name == "answer" else -first[1]))
     return None if not found else target_of(plan, min(found)[1])
+
+
+def n_waiting_for(user: User, plan: GradingPlan) -> int:
+    """How many answers the person could still grade."""
+    return sum(rows.count() for rows, _name in _waiting_for(user, plan))
+
+
+def _waiting_for(user: User, plan: GradingPlan) -> Iterator[tuple[QuerySet[Any], str]]:
+    for rows, name in ((sampled_answers(plan), "answer"), (sampled_judgments(plan), "judgment")):
+        mine = PersonGrade.objects.filter(**{name: OuterRef("pk")}, grader=user)
+        yield rows.filter(~Exists(mine), given__lt=F("needed")), name
 
 
 def target_of(plan: GradingPlan, row: int) -> Target | None:

@@ -1,0 +1,102 @@
+"""What waits for one person, of all fields and studies: reviews, answers to grade or to settle, and decisions about studies."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import User
+from django.db.models import Q
+
+from experiment.domain.roles import Right
+from experiment.models import Participant, ResearchField, Study
+from experiment.services import work
+from experiment.services.counts import n_valid_of
+from experiment.services.curation.reviews import n_waiting_for as n_reviews_of
+from experiment.services.rights import fields_of, studies_with
+from scoring.models import GradingPlan
+from scoring.services.grading import people
+
+LATELY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Reviews:
+    """Test cases, or questions, of a field that wait for the person's verdict."""
+
+    field: ResearchField
+    n: int
+    are_questions: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Grades:
+    """Answers of a study that the person could grade, and those to settle, on which two people differ."""
+
+    study: Study
+    n: int
+    n_to_settle: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """An open study that goes on only if somebody decides."""
+
+    study: Study
+    is_full: bool  # the target is reached
+    is_over: bool  # its last day has passed
+    n_valid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    reviews: Sequence[Reviews]
+    grades: Sequence[Grades]
+    decisions: Sequence[Decision]
+
+    @property
+    def n(self) -> int:
+        """Test cases, answers and studies together."""
+        graded = sum(each.n + each.n_to_settle for each in self.grades)
+        return sum(each.n for each in self.reviews) + graded + len(self.decisions)
+
+
+def waiting_for(user: User, now: datetime) -> Waiting:
+    return Waiting(_reviews(user), _grades(user), _decisions(user, now))
+
+
+def lately_ended(user: User, now: datetime) -> list[work.Listed]:
+    """What the user asked a worker for, and what became of it since yesterday."""
+    return work.ended_of(user, now - LATELY)
+
+
+def _reviews(user: User) -> list[Reviews]:
+    counted = n_reviews_of(user)
+    fields = fields_of(user).in_bulk({name for name, _ in counted}, field_name="name")
+    return [Reviews(fields[name], n, asked) for (name, asked), n in sorted(counted.items())]
+
+
+def _grades(user: User) -> list[Grades]:
+    """Of studies with a plan: before somebody made one, nobody has asked for grades."""
+    plans = GradingPlan.objects.filter(study__in=studies_with(user, Right.CURATE))
+    found = [
+        Grades(plan.study, people.n_waiting_for(user, plan), people.n_open(plan.study, user))
+        for plan in plans.select_related("study").order_by("study__title")
+    ]
+    return [each for each in found if each.n or each.n_to_settle]
+
+
+def _decisions(user: User, now: datetime) -> list[Decision]:
+    is_open = Q(recruitment=Study.Recruitment.OPEN)
+    limited = studies_with(user, Right.SET_UP).filter(
+        is_open, Q(target_valid__isnull=False) | Q(closes_at__lte=now)
+    )
+    studies = list(limited.order_by("title"))
+    valid = n_valid_of([study.pk for study in studies], Participant.Kind.REAL)
+    found = []
+    for study in studies:
+        n, target = valid.get(study.pk, 0), study.target_valid
+        is_full = target is not None and n >= target
+        is_over = study.closes_at is not None and study.closes_at <= now
+        if is_full or is_over:
+            found.append(Decision(study, is_full, is_over, n))
+    return found

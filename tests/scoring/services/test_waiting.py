@@ -1,0 +1,110 @@
+"""What waits for a person, of what they may do: reviews, answers to grade or to settle, and decisions about studies."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from experiment.domain.roles import Role
+from experiment.models import Item, ItemImport, Study
+from scoring.services.grading import people
+from scoring.services.waiting import Waiting, lately_ended, waiting_for
+from tests.factories import (
+    make_item,
+    make_participant,
+    make_question,
+    make_research_field,
+    make_study,
+    make_user,
+)
+from tests.scoring.services.grading.rows import make_answers
+from tests.scoring.services.grading.test_people import EXACT, WRONG, grade_all, plan
+
+pytestmark = pytest.mark.django_db
+IN_REVIEW = Item.Status.IN_REVIEW
+
+
+def waits(user: Any) -> Waiting:
+    return waiting_for(user, timezone.now())
+
+
+@pytest.fixture
+def ben() -> Any:
+    return make_user("ben")
+
+
+def test_reviews_of_ones_own_fields_that_somebody_else_wrote(ben: Any) -> None:
+    ada = make_user("ada")
+    make_research_field("cooking", curators=[ada, ben])
+    make_research_field("sailing", curators=[ada])
+    make_item("a", field="cooking", status=IN_REVIEW, created_by=ada)
+    make_item("b", field="cooking", status=IN_REVIEW, created_by=ben)
+    make_item("c", field="cooking", status="draft", created_by=ada)
+    make_item("d", field="sailing", status=IN_REVIEW, created_by=ada)
+    make_question(field="cooking", status=IN_REVIEW, created_by=ada)
+    found = {(each.field.slug, each.are_questions): each.n for each in waits(ben).reviews}
+    assert found == {("cooking", False): 1, ("cooking", True): 1}
+    assert waits(ben).n == 2
+
+
+def test_answers_to_grade_and_to_settle_where_somebody_made_a_plan(study: Study, ben: Any) -> None:
+    ada, cleo = make_user("ada"), make_user("cleo")
+    for user in (ada, ben, cleo):
+        study.memberships.create(user=user, role=Role.CURATOR)
+    make_answers(study, ["one", "two"])
+    assert waits(ben).n == 0
+    plan(study, double_share=1.0)
+    [grades] = waits(ben).grades
+    assert (grades.study, grades.n, grades.n_to_settle) == (study, 2, 0)
+    grade_all(ada, study, EXACT)
+    grade_all(ben, study, WRONG)
+    assert waits(ben).n == 0
+    assert people.n_open(study) == 2
+    [grades] = waits(cleo).grades
+    assert (grades.n, grades.n_to_settle) == (0, 2)
+
+
+def test_open_studies_that_are_full_or_over_wait_for_who_sets_them_up(ben: Any) -> None:
+    now = timezone.now()
+    full, over, dates = make_study("full"), make_study("over"), timedelta(days=1)
+    for study in (full, over, make_study("fine"), make_study("closed")):
+        study.memberships.create(user=ben, role=Role.RESEARCHER)
+        Study.objects.filter(pk=study.pk).update(recruitment="open", target_valid=2)
+    make_participant(full)
+    assert waits(ben).n == 0
+    make_participant(full)
+    Study.objects.filter(pk=over.pk).update(closes_at=now - dates)
+    Study.objects.filter(slug="closed").update(closes_at=now - dates, recruitment="closed")
+    decisions = waits(ben).decisions
+    assert [(each.study, each.is_full, each.is_over) for each in decisions] == [
+        (full, True, False),
+        (over, False, True),
+    ]
+    ben.memberships.update(role=Role.AUDITOR)
+    assert waits(ben).n == 0
+
+
+def test_what_one_asked_for_is_told_for_a_day_after_it_ended(ben: Any) -> None:
+    now = timezone.now()
+    field = make_research_field("cooking")
+    for who, ended in ((ben, now), (ben, now - timedelta(days=2)), (make_user("ada"), now)):
+        ItemImport.objects.create(
+            research_field=field, created_by=who, status="finished", finished_at=ended
+        )
+    assert [row.job.finished_at for row in lately_ended(ben, now)] == [now]
+
+
+def test_the_first_page_says_it_and_every_page_has_the_number(client: Client, ben: Any) -> None:
+    ada = make_user("ada")
+    make_research_field("cooking", curators=[ada, ben])
+    client.force_login(ben)
+    assert "Waiting" not in client.get("/lab/account/").text
+    make_item("a", field="cooking", status=IN_REVIEW, created_by=ada)
+    page = client.get("/lab/").text  # it counts again, other pages do so after half a minute
+    assert "Review 1 test case of cooking" in page
+    assert client.get("/lab/fields/cooking/?is_waiting=on").context["listed"].lines
+    for address in ("/lab/", "/lab/account/"):
+        assert 'Waiting <span class="count">1</span>' in client.get(address).text
+    assert "1 waits for your review" in client.get("/lab/fields/").text
