@@ -8,7 +8,6 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils.text import slugify
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -22,7 +21,7 @@ from experiment.services.questions import (
     questions_title,
 )
 from experiment.services.study_file import MAX_BYTES, copy_study, create_from_file
-from experiment.services.study_setup import unused_title
+from experiment.services.study_setup import unused_slug, unused_title
 from lib.http import either
 from lib.name_fields import is_name
 from lib.pages import offer, show
@@ -135,17 +134,6 @@ class NewStudyForm(forms.Form):
             return copy_study(values["source"], slug=slug, title=title, by=user)
         published = ItemChoice(collection=PRESETS[start].collection)
         return create_chosen_study(slug, start, published, title=title, by=user)
-
-
-def unused_slug(title: str) -> str:
-    """A short name made from the title, with a number where it is taken."""
-    base = slugify(title)[:50].strip("-") or "study"
-    taken = set(Study.objects.filter(slug__startswith=base).values_list("slug", flat=True))
-    slug, n = base, 1
-    while slug in taken:
-        n += 1
-        slug = f"{base}-{n}"
-    return slug
 
 
 @either

@@ -8,6 +8,7 @@ from experiment.lab import (
     editor,
     export,
     fields,
+    first_study,
     item_files,
     items,
     members,
@@ -184,6 +185,7 @@ urlpatterns = [
         "work/<str:kind>/<int:pk>/retry/", work.site_act, {"act": "retry"}, name="site_work_retry"
     ),
     path("new-study/", new_study.new, name="new_study"),
+    path("new-study/paste/", first_study.first_study, name="first_study"),
     path("fields/", fields.fields, name="fields"),
     path("fields/new/", fields.new, name="new_field"),
     path("fields/<slug:field>/questions/", include(QUESTIONS)),

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.template.loader import render_to_string
+from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from experiment.domain.exclusion import Rules
@@ -58,6 +59,17 @@ def unused_title(title: str, slug: str) -> str:
     tails = chain(("", f" ({slug})"), (f" ({slug} {n})" for n in count(2)))
     titles = (title[: 200 - len(tail)] + tail for tail in tails)
     return next(free for free in titles if not Study.objects.filter(title=free).exists())
+
+
+def unused_slug(title: str) -> str:
+    """A short name made from the title, with a number where it is taken."""
+    base = slugify(title)[:50].strip("-") or "study"
+    taken = set(Study.objects.filter(slug__startswith=base).values_list("slug", flat=True))
+    slug, n = base, 1
+    while slug in taken:
+        n += 1
+        slug = f"{base}-{n}"
+    return slug
 
 
 @transaction.atomic

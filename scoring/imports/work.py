@@ -1,17 +1,27 @@
 """An import as background work: asked for on a page, done by a worker; all or nothing, and again changes nothing."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 from django.conf import settings
 
-from experiment.imports.read.brainbench import read_published
+from experiment.imports.read.brainbench import FOLDERS, read_published
 from experiment.imports.report import problem_lines
 from experiment.imports.store.published import ImportRefusedError, country_code
 from lib.folders import inside
 from lib.jobs.leases import Lease, run_job
+from lib.zips import ZipRefusedError, unpack
 from scoring.imports.read.published import FOLDER, read_results
 from scoring.imports.report import make_full_report
 from scoring.imports.store.published import import_all
 from scoring.models import PublishedImport
-from scoring.services.imports import STEPS
+from scoring.services.imports import STEPS, forget_zip, opened_zip
+
+# The published data have 300 files and 10 MB
+MOST_UNPACKED = 1024 * 2**20  # bytes
+MOST_FILES = 10_000
 
 
 class RefusedError(Exception):
@@ -23,19 +33,49 @@ def run(job: PublishedImport) -> PublishedImport:
 
 
 def _import(job: PublishedImport, lease: Lease) -> None:
-    folder = inside(settings.IMPORTS_DIR, job.folder)
-    if folder is None or not folder.is_dir():
-        raise RefusedError(f"There is no folder {job.folder} in {settings.IMPORTS_DIR}.")
-    data = read_published(folder, country_code, others=[FOLDER])
-    _step(lease, 1)
-    results = read_results(folder)
-    _step(lease, 2)
+    with _folder(job) as folder:
+        data = read_published(folder, country_code, others=[FOLDER])
+        _step(lease, 1)
+        results = read_results(folder)
+        _step(lease, 2)
     try:
         outcome = import_all(data, results, job.slug, job.texts)
     except ImportRefusedError as refusal:
-        raise RefusedError("\n".join(problem_lines(refusal.problems))) from refusal
+        lines = "\n".join(problem_lines(refusal.problems))
+        # Of a ZIP, a folder that is gone says nothing to anybody
+        raise RefusedError(lines.replace(str(folder), job.folder)) from refusal
     report = make_full_report(data, results, job.slug, job.texts, outcome)
     lease.write(done=STEPS, lines=report.lines())
+    if job.upload:
+        forget_zip(job)
+
+
+@contextmanager
+def _folder(job: PublishedImport) -> Iterator[Path]:
+    """Where the published data lie: a folder of the server, or for as long as this takes, what a ZIP holds."""
+    if not job.upload:
+        folder = inside(settings.IMPORTS_DIR, job.folder)
+        if folder is None or not folder.is_dir():
+            raise RefusedError(f"There is no folder {job.folder} in {settings.IMPORTS_DIR}.")
+        yield folder
+        return
+    with TemporaryDirectory(prefix="import-") as name:
+        root = Path(name)
+        try:
+            with opened_zip(job) as file:
+                unpack(file, root, most_bytes=MOST_UNPACKED, most_files=MOST_FILES)
+        except FileNotFoundError as gone:
+            raise RefusedError("The file is no longer kept: upload it again.") from gone
+        except ZipRefusedError as refused:
+            raise RefusedError(str(refused)) from refused
+        yield _top(root)
+
+
+def _top(root: Path) -> Path:
+    """The one folder that holds everything else, as in a ZIP of a repository; else the whole."""
+    found = list(root.iterdir())
+    is_one = len(found) == 1 and found[0].is_dir() and found[0].name not in (*FOLDERS, FOLDER)
+    return found[0] if is_one else root
 
 
 def _step(lease: Lease, done: int) -> None:

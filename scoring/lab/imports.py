@@ -1,4 +1,4 @@
-"""Imports of published data: a site administrator chooses what lies in the server's folder for imports, a worker reads it."""
+"""Imports of published data: a site administrator uploads a ZIP or chooses a folder of the server, a worker reads it."""
 
 from typing import Any
 
@@ -13,17 +13,24 @@ from django.views.decorators.http import require_POST, require_safe
 from experiment.lab.access import for_site_admins
 from experiment.models import Item
 from lib.jobs import workers
-from lib.pages import refused, show
+from lib.pages import LimitedFileField, refused, show
 from scoring.domain.backend import ScoringError
 from scoring.lab.forms import ScoredForm
 from scoring.models import PublishedImport
-from scoring.services.imports import ask, ask_for_corpus, corpus_files, folders
+from scoring.services.imports import (
+    ask,
+    ask_for_corpus,
+    corpus_files,
+    folders,
+    keep_zip,
+)
+
+MOST_BYTES = 30 * 1024 * 1024  # below UPLOAD_MAX_SIZE, which counts the whole request
 
 
-class ImportForm(forms.Form):
-    folder = forms.ChoiceField(
-        label=_("Folder"), choices=lambda: [(name, name) for name in folders()]
-    )
+class PublishedForm(forms.Form):
+    """Into which study published data go, and how."""
+
     study = forms.SlugField(
         label=_("Study"), initial="brainbench", max_length=60, help_text=_("Made if there is none.")
     )
@@ -34,6 +41,27 @@ class ImportForm(forms.Form):
             (Item.Texts.AS_PUBLISHED.value, _("as published")),
         ],
     )
+
+
+class ImportForm(PublishedForm):
+    folder = forms.ChoiceField(
+        label=_("Folder"), choices=lambda: [(name, name) for name in folders()]
+    )
+    field_order = ("folder",)
+
+
+class ZipForm(PublishedForm):
+    prefix = "zip"
+    file = LimitedFileField(
+        MOST_BYTES,
+        _(
+            "The file is larger than 30 MB: have a copy put into the folder for imports on the server."
+        ),
+        label=_("ZIP"),
+        help_text=_("30 MB at most."),
+        widget=forms.FileInput(attrs={"accept": ".zip,application/zip"}),
+    )
+    field_order = ("file",)
 
 
 class CorpusForm(ScoredForm):
@@ -72,6 +100,19 @@ def imports_start(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @for_site_admins
+def imports_upload(request: HttpRequest) -> HttpResponse:
+    """Keep a ZIP for a worker, which looks into it."""
+    form = ZipForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return show(request, "scoring/imports/imports.html", **_context() | {"zip_form": form})
+    asked = form.cleaned_data
+    file = asked["file"]
+    ask(file.name, asked["study"], asked["texts"], request.user, keep_zip(file))
+    return redirect("lab:imports")
+
+
+@require_POST
+@for_site_admins
 def corpus_start(request: HttpRequest) -> HttpResponse:
     """Have a model read a file of reference texts."""
     form = CorpusForm(request.POST)
@@ -92,6 +133,7 @@ def corpus_start(request: HttpRequest) -> HttpResponse:
 def _context() -> dict[str, Any]:
     return {
         "form": ImportForm(),
+        "zip_form": ZipForm(),
         "corpus_form": CorpusForm(),
         "has_corpora": bool(corpus_files()),
         "section": "work",

@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from scoring.lab import answering, drafting, grades, grading, imports, training, views
+from scoring.lab import answering, doors, drafting, grades, grading, imports, training, views
 from scoring.services.training import models
 
 DRAFTING = [
@@ -93,4 +93,6 @@ urlpatterns = [
         name="imports_live",
     ),
     path("imports/start/", imports.imports_start, name="imports_start"),
+    path("imports/upload/", imports.imports_upload, name="imports_upload"),
+    path("demo/", doors.demo, name="open_demo"),
 ]

@@ -259,7 +259,14 @@ class PublishedImport(Job):
 
     runner = "scoring.imports.work.run"
 
-    folder = models.CharField(max_length=200, help_text="Its name below IMPORTS_DIR.")
+    folder = models.CharField(
+        max_length=200, help_text="Its name below IMPORTS_DIR; of an uploaded ZIP, the file's."
+    )
+    upload = models.CharField(
+        max_length=32,
+        blank=True,
+        help_text="As the store names an uploaded ZIP; empty for a folder.",
+    )
     slug = models.CharField("study", max_length=60)
     texts = models.CharField(max_length=20)
     lines = models.JSONField(default=list, blank=True)

@@ -1,13 +1,19 @@
-"""What an administrator has read from IMPORTS_DIR: published data (`scoring.imports.work` does it), reference texts."""
+"""What an administrator has read from IMPORTS_DIR or uploads: published data (`scoring.imports.work` does it), reference texts."""
 
-from collections.abc import Mapping
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
+from django.core.files.base import File
+from django.core.files.storage import storages
 from django.db import transaction
 
 from experiment.services import work
+from experiment.services.item_files import UPLOADS
 from scoring.models import LanguageModel, PublishedImport, ScoringRun
 from scoring.services.open_model import default_name, language_model
 from scoring.services.runs import draft_run, newest_same
@@ -23,14 +29,38 @@ def folders() -> list[str]:
 
 
 @transaction.atomic
-def ask(folder: str, slug: str, texts: str, by: User | AnonymousUser) -> PublishedImport:
-    """A new import, for a worker."""
+def ask(
+    folder: str, slug: str, texts: str, by: User | AnonymousUser, upload: str = ""
+) -> PublishedImport:
+    """A new import, for a worker: of a folder, or of a ZIP that `keep_zip` gave this name."""
     user = by if isinstance(by, User) else None
     job = PublishedImport.objects.create(
-        folder=folder, slug=slug, texts=texts, total=STEPS, created_by=user
+        folder=folder[:200], slug=slug, texts=texts, upload=upload, total=STEPS, created_by=user
     )
     work.start(job, by)
     return job
+
+
+# A folder of what is deleted after a day (experiment/services/item_files.py)
+ZIPS = f"{UPLOADS}/published"
+
+
+def keep_zip(file: File[bytes]) -> str:
+    """Store a ZIP for a worker, on whichever machine it is; its name is for `ask`."""
+    name = secrets.token_hex(16)
+    storages["results"].save(f"{ZIPS}/{name}", file)
+    return name
+
+
+@contextmanager
+def opened_zip(job: PublishedImport) -> Iterator[IO[bytes]]:
+    """Raises FileNotFoundError where it is kept no longer."""
+    with storages["results"].open(f"{ZIPS}/{job.upload}") as file:
+        yield file
+
+
+def forget_zip(job: PublishedImport) -> None:
+    storages["results"].delete(f"{ZIPS}/{job.upload}")
 
 
 def corpus_files() -> list[str]:

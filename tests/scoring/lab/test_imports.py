@@ -1,13 +1,17 @@
-"""The page of imports: a folder of the server is chosen there, a worker imports it, the page says what came of it."""
+"""The page of imports: a ZIP is uploaded or a folder of the server chosen, a worker imports it, the page says what came of it."""
 
+import io
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from experiment.models import AuditEvent, Study
 from scoring.imports.work import run
+from scoring.lab.imports import ZipForm
 from scoring.models import PublishedImport, ScoringRun
 from tests.experiment.imports import small_copy
 from tests.factories import make_user
@@ -38,7 +42,7 @@ def folder(tmp_path: Path, settings: Any) -> Path:
 def test_a_folder_is_imported_and_the_page_says_what_came_of_it(
     admin: Client, folder: Path
 ) -> None:
-    assert "That folder is empty" in admin.get(PAGE).text
+    assert "From a folder of the server" not in admin.get(PAGE).text
     small_copy.SmallCopy(folder).write()
     assert admin.post(f"{PAGE}start/", ASKED).status_code == 302
     job = PublishedImport.objects.get()
@@ -52,6 +56,53 @@ def test_a_folder_is_imported_and_the_page_says_what_came_of_it(
     assert "/lab/studies/neuro/" in page
     started = AuditEvent.objects.get(action="work_started")
     assert (started.actor, started.details["kind"]) == ("ada", "scoring.publishedimport")
+
+
+def zipped(folder: Path, top: str = "") -> SimpleUploadedFile:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for path in folder.rglob("*.*"):
+            archive.write(path, f"{top}{path.relative_to(folder)}")
+    return SimpleUploadedFile("results-main.zip", file.getvalue())
+
+
+@pytest.mark.parametrize("top", ["", "brainbench_results-main/"])
+def test_an_uploaded_zip_is_imported_and_kept_no_longer(
+    admin: Client, folder: Path, top: str
+) -> None:
+    small_copy.SmallCopy(folder).write()
+    sent = {"zip-file": zipped(folder, top), "zip-study": "neuro", "zip-texts": "repaired"}
+    assert admin.post(f"{PAGE}upload/", sent).status_code == 302
+    job = PublishedImport.objects.get()
+    assert (str(job), job.status) == ("results-main.zip for neuro", "waiting")
+    assert run(job).status == "finished", job.error
+    assert Study.objects.get(slug="neuro").participants.exists()
+    assert "/lab/studies/neuro/results/" in admin.get(PAGE).text
+    job = run(PublishedImport.objects.create(folder="a.zip", upload=job.upload, slug="neuro"))
+    assert job.error == "The file is no longer kept: upload it again."
+
+
+def test_what_a_zip_lacks_is_said_by_its_own_name(admin: Client, folder: Path) -> None:
+    folder.mkdir()
+    (folder / "other.csv").write_text("a\n")
+    for content, said in ((zipped(folder), "results-main.zip"), (b"no zip", "is not a ZIP")):
+        file = SimpleUploadedFile("x.zip", content) if isinstance(content, bytes) else content
+        sent = {"zip-file": file, "zip-study": "neuro", "zip-texts": "repaired"}
+        admin.post(f"{PAGE}upload/", sent)
+        job = run(PublishedImport.objects.latest("pk"))
+        assert job.status == "failed"
+        assert said in job.error
+        assert "/tmp" not in job.error
+    assert not Study.objects.exists()
+
+
+def test_a_zip_that_is_too_large_is_not_kept(
+    admin: Client, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ZipForm.base_fields["file"], "most_bytes", 10)
+    sent = {"zip-file": SimpleUploadedFile("x.zip", b"0123456789a"), "zip-study": "neuro"}
+    answer = admin.post(f"{PAGE}upload/", sent | {"zip-texts": "repaired"})
+    assert (answer.status_code, PublishedImport.objects.count()) == (422, 0)
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc", "", ".", "copy/..", "none"])

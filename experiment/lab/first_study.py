@@ -1,0 +1,132 @@
+"""A study of one's own in one step: its abstracts are pasted, and it is there to be tried."""
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+
+from experiment.domain.roles import FieldRight
+from experiment.imports.read.pasted import pasted_table
+from experiment.imports.store.item_plans import Options
+from experiment.imports.store.writing import PlanRefusedError, import_items
+from experiment.lab.access import for_creators, user_of
+from experiment.models import ResearchField, Study
+from experiment.services.fields import create_field
+from experiment.services.item_choice import (
+    OTHER_TITLE,
+    ItemChoice,
+    ListedKey,
+    create_chosen_study,
+)
+from experiment.services.rights import field_rights_of
+from experiment.services.study_setup import unused_slug, unused_title
+from lib.http import either
+from lib.name_fields import is_name
+from lib.pages import UnixTextField, refused, show
+
+PRESET = "brainbench"
+MOST_TRIALS = 20  # of one participant, to begin with
+MOST_NAMED = 10  # problems
+MOST_CHARACTERS = 500_000
+EXAMPLE = (
+    "Adults who were kept awake for one night recalled [[fewer, more]] of forty words the next day."
+)
+
+
+class PasteForm(forms.Form):
+    field = forms.CharField(
+        label=_("Field of research"),
+        max_length=80,
+        validators=[is_name],
+        help_text=_("For example marine biology. It is made if there is none of this name."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    title = forms.CharField(
+        label=_("Title"),
+        max_length=200,
+        required=False,
+        validators=[is_name],
+        help_text=_("Participants read it; it can be changed. Empty: “Which result is real?”"),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    texts = UnixTextField(
+        label=_("Abstracts"),
+        max_length=MOST_CHARACTERS,
+        widget=forms.Textarea(attrs={"rows": 14, "placeholder": EXAMPLE}),
+    )
+
+    def clean_title(self) -> str:
+        title: str = self.cleaned_data["title"]
+        if title and Study.objects.filter(title=title).exists():
+            raise ValidationError(_("Another study of this site has this title."))
+        return title
+
+    @transaction.atomic
+    def create(self, user: User) -> Study:
+        """The field if there is none, the test cases, and the study that draws from them; all or nothing.
+
+        Raises:
+            ValidationError: the field is not the user's to add accepted test cases to.
+            PlanRefusedError: something is wrong with the texts.
+        """
+        values = self.cleaned_data
+        research_field = ResearchField.objects.filter(name__iexact=values["field"]).first()
+        if research_field is None:
+            needed = ResearchField._meta.get_field("reviews_needed").get_default()
+            research_field = create_field(values["field"], needed, user)
+        elif FieldRight.LEAD_FIELD not in field_rights_of(user, research_field):
+            message = _("Somebody else leads this field: ask them, or choose another name.")
+            raise ValidationError({"field": message})
+        why = gettext("Pasted by %(who)s with a new study; nobody has reviewed it here.")
+        options = Options(accepted_before=why % {"who": user.get_username()})
+        plan = import_items(pasted_table(values["texts"]), research_field, options, by=user)
+        slug = unused_slug(values["title"] or OTHER_TITLE)
+        return create_chosen_study(
+            slug,
+            PRESET,
+            ItemChoice(keys=tuple(ListedKey(key, "") for key in plan.keys)),
+            contact=user.email,
+            by=user,
+            title=values["title"] or unused_title(OTHER_TITLE, slug),
+            human_items=min(len(plan.keys), MOST_TRIALS),
+            machine_items=0,
+        )
+
+
+@either
+@for_creators
+def first_study(request: HttpRequest) -> HttpResponse:
+    form = PasteForm(request.POST) if request.method == "POST" else PasteForm()
+    if form.is_valid():
+        try:
+            with refused(form):
+                study = form.create(user_of(request))
+                _say_made(request, study)
+                page = reverse("lab:setup_trials", args=[study.slug])
+                return redirect(f"{page}?preview=trial")
+        except PlanRefusedError as refusal:
+            form.add_error("texts", _named(refusal))
+    return show(request, "lab/first_study.html", form=form, section="studies")
+
+
+def _named(refusal: PlanRefusedError) -> list[str]:
+    problems = refusal.plan.problems
+    named = [f"{problem}" for problem in problems[:MOST_NAMED]]
+    if more := len(problems) - len(named):
+        named.append(ngettext("… and %(n)d more", "… and %(n)d more", more) % {"n": more})
+    return named
+
+
+def _say_made(request: HttpRequest, study: Study) -> None:
+    said = ngettext(
+        "“%(title)s” is made, as a draft, with %(n)d test case. Beside the settings you see what participants see.",
+        "“%(title)s” is made, as a draft, with %(n)d test cases. Beside the settings you see what participants see.",
+        study.human_items,
+    )
+    messages.success(request, said % {"title": study.title, "n": study.human_items})

@@ -1,0 +1,47 @@
+"""The first page of an empty site has three doors, for who may go through them; the demo's opens by one button."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.test import Client
+
+from experiment.models import Study
+from scoring.models import ScoringRun
+from tests.factories import make_user
+
+pytestmark = pytest.mark.django_db
+DOORS = ("/lab/demo/", "/lab/imports/", "/lab/new-study/paste/")
+
+
+def offered(client: Client) -> list[str]:
+    page = client.get("/lab/").text
+    return [address for address in DOORS if f'"{address}"' in page]
+
+
+def signed_in(name: str, *permissions: str, **fields: Any) -> Client:
+    user, client = make_user(name, **fields), Client()
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    client.force_login(user)
+    return client
+
+
+def test_the_doors_are_there_until_there_is_a_study() -> None:
+    boss = signed_in("boss", is_superuser=True)
+    assert offered(boss) == [*DOORS]
+    assert offered(signed_in("ben", "add_study")) == [DOORS[2]]
+    assert offered(signed_in("ada")) == []
+    boss.post("/lab/demo/")
+    assert offered(boss) == []
+
+
+def test_the_demo_is_made_once_and_filled_by_a_worker() -> None:
+    boss = signed_in("boss", is_superuser=True)
+    for _ in range(2):
+        answer = boss.post("/lab/demo/")
+        assert answer["Location"] == "/lab/studies/demo/?kind=simulated"
+    assert {*Study.objects.values_list("slug", flat=True)} == {"demo", "demo-questions"}
+    runs = [study.dry_runs.get() for study in Study.objects.all()]
+    assert [(run.finishers, run.status) for run in runs] == [(12, "waiting")] * 2
+    assert ScoringRun.objects.get().status == "waiting"
+    assert "are taking the demo study" in boss.get(answer["Location"]).text
