@@ -9,6 +9,7 @@ from experiment.lab import (
     export,
     fields,
     first_study,
+    help_pages,
     item_files,
     items,
     members,
@@ -184,6 +185,8 @@ urlpatterns = [
     path(
         "work/<str:kind>/<int:pk>/retry/", work.site_act, {"act": "retry"}, name="site_work_retry"
     ),
+    path("help/", help_pages.pages, name="help"),
+    path("help/<slug:name>/", help_pages.page, name="help_page"),
     path("new-study/", new_study.new, name="new_study"),
     path("new-study/paste/", first_study.first_study, name="first_study"),
     path("fields/", fields.fields, name="fields"),

@@ -260,6 +260,7 @@ EXAMPLES: dict[str, Example | Callable[[Study], Example]] = {
     "lab:question_filling": lambda s: {"pk": template_of_questions(s).pk, "upload": "0" * 32},
     "lab:welcome": {"uidb64": "MQ", "token": "set-password"},
     "lab:document": {"name": "preregistration", "form": "md"},
+    "lab:help_page": {"name": "results"},
     "lab:link_preview": {"source": "plain", "end": "completion"},
     "lab:preview": {"page": "consent"},
     "lab:setup_text": {"number": number_of(participant_texts()[0])},

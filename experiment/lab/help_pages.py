@@ -1,0 +1,105 @@
+"""The docs that come with the site, as pages of the lab: those that its users need, each as its Markdown file has it."""
+
+import re
+from functools import cache
+from html import escape
+from pathlib import Path
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_safe
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from experiment.lab.access import for_signed_in
+from lib.pages import show
+
+FOLDER: Path = settings.BASE_DIR / "docs"
+# In the order in which a newcomer needs them
+PAGES = {
+    "test-cases": _("Write, import, check and review test cases"),
+    "participants": _("What participants do, what is stored, and what an export holds"),
+    "questions": _("Questions that participants and models answer, and how answers are graded"),
+    "models": _("Score, train and serve language models"),
+    "results": _("How each number of the results is computed"),
+    "codebook": _("Every column of an export"),
+    "rights": _("What each role may do"),
+    "api": _("The same data for programs"),
+    "commands": _("Commands for whoever runs the server"),
+    "operations": _("Install, configure, back up and restore a site"),
+}
+_LINK = re.compile(r"([a-z-]+)\.md(#.*)?")
+_PARSER = MarkdownIt("commonmark", {"html": False}).enable("table")
+
+
+@require_safe
+@for_signed_in
+def pages(request: HttpRequest) -> HttpResponse:
+    return show(request, "lab/help/pages.html", pages=PAGES, section="help")
+
+
+@require_safe
+@for_signed_in
+def page(request: HttpRequest, name: str) -> HttpResponse:
+    if name not in PAGES:
+        raise Http404
+    title, text = rendered(name)
+    return show(request, "lab/help/page.html", title=title, text=text, section="help")
+
+
+@cache
+def rendered(name: str) -> tuple[str, SafeString]:
+    """The title of a page, and the rest as HTML. The file is the project's own, and HTML in it is shown as it is written."""
+    head, _break, rest = (FOLDER / f"{name}.md").read_text(encoding="utf-8").partition("\n")
+    tokens = _PARSER.parse(rest)
+    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
+        if token.type == "heading_open" and following is not None:
+            token.attrSet("id", anchor_of(following.content))
+        if token.type == "inline" and token.children:
+            token.children = list(_with_links(token.children))
+    html = _PARSER.renderer.render(tokens, _PARSER.options, {})
+    return head.lstrip("# "), SafeString(_scrollable(html))
+
+
+def anchor_of(heading: str) -> str:
+    """As links of the docs name it.
+
+    >>> anchor_of("What a report is about, `by kind`")
+    'what-a-report-is-about-by-kind'
+    """
+    return re.sub(r"[^\w -]", "", heading.casefold()).strip().replace(" ", "-")
+
+
+def _with_links(tokens: list[Token]) -> "list[Token]":
+    """Links lead to pages of the lab or of other sites; those to other files, and pictures, are left out."""
+    kept: list[Token] = []
+    left_out = False
+    for token in tokens:
+        if token.type == "link_open":
+            address = _address(str(token.attrGet("href")))
+            left_out = not address
+            token.attrSet("href", address)
+        if token.type == "image" or (left_out and token.type in ("link_open", "link_close")):
+            left_out = left_out and token.type != "link_close"
+            continue
+        kept.append(token)
+    return kept
+
+
+def _address(href: str) -> str:
+    if href.startswith(("https://", "#")):
+        return href
+    found = _LINK.fullmatch(href)
+    if found is None or found[1] not in PAGES:
+        return ""
+    return reverse("lab:help_page", args=[found[1]]) + (found[2] or "")
+
+
+def _scrollable(html: str) -> str:
+    """Tables may be wider than a phone."""
+    label = escape(str(_("Table")))
+    opened = f'<div class="scroller" tabindex="0" role="region" aria-label="{label}"><table class="plain">'
+    return html.replace("<table>", opened).replace("</table>", "</table></div>")
