@@ -44,7 +44,6 @@ NOT_YET: tuple[str, ...] = (
     "experiment/",
     "scoring/",
     "templates/benchmarks/",
-    "templates/scoring/",
     "tests/",
 )
 MAX_WORDS = 40

@@ -140,7 +140,7 @@ def grade_all(page: Page, otherwise: dict[int, str]) -> None:
         keys = {NONE: ABSTAINS, WRONG: BAD}
         page.keyboard.press(otherwise.get(n, keys.get(said(n), GOOD)))
         page.keyboard.press("Enter")
-    expect(page.get_by_text("Nothing is left for you to grade.")).to_be_visible()
+    expect(page.get_by_text("You have no answers left to grade.")).to_be_visible()
 
 
 def settle(page: Page, address: str) -> None:
@@ -148,7 +148,7 @@ def settle(page: Page, address: str) -> None:
     expect(page.locator("#shortcuts")).to_be_visible()
     page.keyboard.press(BAD)
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Nothing is left for you to settle.")).to_be_visible()
+    expect(page.get_by_text("You have no answers left to settle.")).to_be_visible()
 
 
 def read_results(page: Page) -> None:

@@ -39,7 +39,7 @@ def test_a_model_is_trained_watched_and_scored(open_as: Callable[[str, str], Pag
     page = open_as("boss", "/lab/training/")
     page.get_by_label("Name of the new model").fill("lab/onion-lm")
     page.get_by_label("Preset").select_option("tiny")
-    page.get_by_text("Other than the preset says").click()
+    page.get_by_text("Changes from the preset").click()
     for label, value in (
         ("Epochs", "2"),
         ("Tokens of a row", "64"),
@@ -72,7 +72,7 @@ def test_a_model_is_trained_watched_and_scored(open_as: Callable[[str, str], Pag
 
     # The steps that were kept
     page.get_by_role("link", name="Its training").click()
-    page.get_by_role("button", name="Score the kept steps").click()
+    page.get_by_role("button", name="Score the saved steps").click()
     expect(page.get_by_text("3 runs on", exact=False)).to_be_visible()
     page.goto("/lab/work/")
     expect(page.locator("#live-work")).to_contain_text("Nothing runs or waits", timeout=WORK_MS)
@@ -81,5 +81,5 @@ def test_a_model_is_trained_watched_and_scored(open_as: Callable[[str, str], Pag
     expect(page.get_by_role("region", name="Steps on").get_by_role("row")).to_have_count(4)
     look(page)
     page.get_by_role("link", name="onions").click()
-    expect(page.get_by_role("heading", name="What is in it")).to_be_visible()
+    expect(page.get_by_role("heading", name="Contents")).to_be_visible()
     look(page)

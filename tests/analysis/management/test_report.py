@@ -136,7 +136,7 @@ def test_simulated_people_are_marked_on_every_table_and_figure_and_on_the_page(
     make_participant(study, kind="simulated")
     (tmp_path / "mine.txt").touch()
     asked = (study.slug, "--output", tmp_path, "--source", "human", "--formats", "svg")
-    assert "holds no real participants. There are: 1 simulated." in report(
+    assert "has no real participants. There are: 1 simulated." in report(
         capsys, *asked, "--kind", "real"
     )
     report(capsys, *asked)

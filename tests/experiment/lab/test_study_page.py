@@ -75,7 +75,7 @@ def test_the_page_shows_one_kind_of_people_and_says_where_there_are_none(
     assert "Simulated participants" not in shown
     shown = page(ruth, study, "?kind=simulated")
     assert "Simulated participants: no person took part." in shown
-    assert "holds no real participants" not in shown
+    assert "has no real participants" not in shown
     assert ruth.get(reverse("lab:study", args=["memory"]) + "?kind=other").status_code == 404
 
 

@@ -67,7 +67,7 @@ class TestARun:
         assert "I cannot help with that." in page
         assert "Which gene is behind memory-q001?" in page
         assert "Gene MEMORY-Q001 is." in page
-        assert "Ask again what failed" in page
+        assert "Repeat the failed requests" in page
         assert "You know" in page
         assert "writer" in ruth.get(PAGE).text
 

@@ -113,7 +113,7 @@ class TestPeople:
         assert grade.seconds is not None
         assert "1 of 4 grades of 2 answers are given, 1 of them by you." in after.text
         choose(ada, verdict="abstained", deductions=["harmless additions"])
-        assert "Nothing is left" in ada.get(GRADE).text
+        assert "You have no answers left" in ada.get(GRADE).text
         assert PersonGrade.objects.filter(abstained=True, points=-1, deductions=[]).count() == 1
 
     def test_a_form_without_a_grade_is_shown_again_with_the_same_answer(self, study: Study) -> None:

@@ -34,7 +34,7 @@ def test_a_form_makes_a_training_that_waits_says_who_asked_and_is_stopped_and_go
     assert answer["Location"] == training.get_absolute_url()
     assert (training.keep, training.recipe["epochs"]) == ([1, 2], 0.5)
     page = ruth.get(training.get_absolute_url()).text
-    assert "No worker that trains is running" in page
+    assert "No training worker is running" in page
     assert "A step reads 1,024 tokens" in page
     event = AuditEvent.objects.get(action="work_started")
     assert (event.actor, event.details["kind"]) == ("ruth", "scoring.training")
@@ -87,8 +87,8 @@ def test_which_test_case_a_corpus_gave_away_is_for_those_who_may_read_it(
     assert "pmid:8" in page
     assert other.key not in page
     assert "pmid:1<" not in page
-    assert "not for you to see" not in page  # between its neighbours
-    assert "not for you to see" in ruth.get("/lab/training/corpora/onions/?page=2").text
+    assert "you do not have access" not in page  # between its neighbours
+    assert "you do not have access" in ruth.get("/lab/training/corpora/onions/?page=2").text
     boss = Client()
     boss.force_login(User.objects.create_superuser("boss"))
     assert other.key in boss.get("/lab/training/corpora/onions/").text
