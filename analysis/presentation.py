@@ -3,13 +3,16 @@
 Sentences live in templates; here are the objects that templates are given.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import unescape
 from typing import TYPE_CHECKING, Any
 
 from django.template import Context
 from django.template.loader import get_template, render_to_string
 from django.template.loader_tags import BlockNode
+from django.utils.html import strip_tags
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from analysis.charts.figure import Figure
     from analysis.store import StoredFigure
 
+_END_OF_SENTENCE = re.compile(r"(?<=[.?])\s+(?=[A-Z])")
 FIGURE_TEXTS = ("title", "caption", "alt")
 
 
@@ -106,11 +110,21 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Section:
+    """group: of the sections that stand under one heading."""
+
     id: str
     title: str
     question: str
     blocks: Sequence[Block] = ()
+    group: str = ""
     is_gap: bool = False
+
+    @property
+    def finding(self) -> str:
+        """The first sentence, which says what was found."""
+        text = next((block.meaning for block in self.blocks if block.meaning), "")
+        words = " ".join(unescape(strip_tags(text)).split())
+        return _END_OF_SENTENCE.split(words, maxsplit=1)[0]
 
 
 @dataclass(frozen=True, slots=True)

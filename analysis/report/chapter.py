@@ -134,3 +134,11 @@ class Chapter:
         """For each key why it is missing; None where it is there."""
         found = [getattr(source.of(self.results), key) for key in self.keys]
         return [value if isinstance(value, MissingResult) else None for value in found]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Chapters under one heading."""
+
+    title: str | Promise
+    chapters: tuple[Chapter, ...]

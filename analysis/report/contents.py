@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from analysis.report.chapter import Chapter
+from analysis.report.chapter import Chapter, Group
 from analysis.report.chapters.accuracy.results import Accuracy, Positions, Subfields
 from analysis.report.chapters.confidence.results import Calibration, Expertise
 from analysis.report.chapters.finetuning.results import FineTuning
@@ -26,161 +26,214 @@ from analysis.report.chapters.participants.results import (
 from analysis.report.chapters.teams.results import Teams
 from analysis.report.chapters.uncertainty.results import Crossed, Differences, Sensitivity
 
-CHAPTERS: tuple[Chapter, ...] = (
-    Chapter(
-        "accuracy",
-        Accuracy,
-        _("Humans against models"),
-        _("Who finds the original more often?"),
-        ("accuracy", "other_models"),
-        address="models",
-    ),
-    Chapter("subfields", Subfields, _("Subfields"), _("Does it hold across the field?")),
-    Chapter(
-        "positions",
-        Positions,
-        _("Positions"),
-        _("Does it matter where people are in their career?"),
-    ),
-    Chapter(
-        "calibration",
-        Calibration,
-        _("Calibration"),
-        _("Are those who are surer more often right?"),
-        ("calibration_humans", "calibration_models", "table_s3"),
-    ),
-    Chapter(
-        "agreement",
-        Agreement,
-        _("Agreement"),
-        _("Do models and people find the same test cases hard?"),
-        ("agreement", "models_humans_agreement"),
-    ),
-    Chapter(
-        "integration",
-        Integration,
-        _("Integration of context"),
-        _("How much comes from the sentence itself, how much from its surroundings?"),
-    ),
-    Chapter(
-        "flips",
-        ChangesOfMind,
-        _("Changes of mind along the text"),
-        _("Does the preference at the first token that differs last to the end?"),
-        ("flips", "flips_traces", "flips_trajectories"),
-    ),
-    Chapter(
-        "memorisation", Memorisation, _("Memorisation"), _("Could models have known the abstracts?")
-    ),
-    Chapter(
-        "publication_date",
-        PublicationDate,
-        _("Publication date"),
-        _("Are older abstracts easier for models?"),
-    ),
-    Chapter(
-        "finetuning",
-        FineTuning,
-        _("Fine-tuning"),
-        _("What does training on the field's literature change?"),
-        ("finetuning", "finetuning_versions"),
-        address="fine-tuning",
-    ),
-    Chapter(
-        "expertise",
-        Expertise,
-        _("Expertise"),
-        _("How do people rate their own expertise?"),
-        ("expertise", "expertise_calibration"),
-    ),
-    Chapter(
-        "crossed",
-        Crossed,
-        _("Crossed uncertainty"),
-        _("How sure is the difference, had other people judged other test cases?"),
-    ),
-    Chapter("mixed_model", Mixed, _("Mixed model"), _("How much do people and test cases vary?")),
-    Chapter(
-        "item_differences",
-        Differences,
-        _("Differences by test case"),
-        _("On which test cases do people and models differ?"),
-    ),
-    Chapter(
-        "teams",
-        Teams,
-        _("Teams"),
-        _("Do people and models decide better together?"),
+GROUPS: tuple[Group, ...] = (
+    Group(
+        _("Accuracy"),
         (
-            "teams",
-            "teams_gain",
-            "teams_adding",
-            "teams_complementarity",
-            "teams_policy",
-            "teams_sizes",
+            Chapter(
+                "accuracy",
+                Accuracy,
+                _("Humans against models"),
+                _("Who finds the original more often?"),
+                ("accuracy", "other_models"),
+                address="models",
+            ),
+            Chapter("subfields", Subfields, _("Subfields"), _("Does it hold across the field?")),
+            Chapter(
+                "positions",
+                Positions,
+                _("Positions"),
+                _("Does it matter where people are in their career?"),
+            ),
+            Chapter(
+                "crossed",
+                Crossed,
+                _("Crossed uncertainty"),
+                _("How sure is the difference, had other people judged other test cases?"),
+            ),
+            Chapter(
+                "mixed_model", Mixed, _("Mixed model"), _("How much do people and test cases vary?")
+            ),
+            Chapter(
+                "item_differences",
+                Differences,
+                _("Differences by test case"),
+                _("On which test cases do people and models differ?"),
+            ),
         ),
     ),
-    Chapter(
-        "graded_rates",
-        GradedRates,
+    Group(
+        _("Confidence"),
+        (
+            Chapter(
+                "calibration",
+                Calibration,
+                _("Calibration"),
+                _("Are those who are surer more often right?"),
+                ("calibration_humans", "calibration_models", "table_s3"),
+            ),
+            Chapter(
+                "expertise",
+                Expertise,
+                _("Expertise"),
+                _("How do people rate their own expertise?"),
+                ("expertise", "expertise_calibration"),
+            ),
+        ),
+    ),
+    Group(
+        _("People and models together"),
+        (
+            Chapter(
+                "teams",
+                Teams,
+                _("Teams"),
+                _("Do people and models decide better together?"),
+                (
+                    "teams",
+                    "teams_gain",
+                    "teams_adding",
+                    "teams_complementarity",
+                    "teams_policy",
+                    "teams_sizes",
+                ),
+            ),
+            Chapter(
+                "agreement",
+                Agreement,
+                _("Agreement"),
+                _("Do models and people find the same test cases hard?"),
+                ("agreement", "models_humans_agreement"),
+            ),
+        ),
+    ),
+    Group(
+        _("What models learned"),
+        (
+            Chapter(
+                "integration",
+                Integration,
+                _("Integration of context"),
+                _("How much comes from the sentence itself, how much from its surroundings?"),
+            ),
+            Chapter(
+                "flips",
+                ChangesOfMind,
+                _("Changes of mind along the text"),
+                _("Does the preference at the first token that differs last to the end?"),
+                ("flips", "flips_traces", "flips_trajectories"),
+            ),
+            Chapter(
+                "memorisation",
+                Memorisation,
+                _("Memorisation"),
+                _("Could models have known the abstracts?"),
+            ),
+            Chapter(
+                "publication_date",
+                PublicationDate,
+                _("Publication date"),
+                _("Are older abstracts easier for models?"),
+            ),
+            Chapter(
+                "finetuning",
+                FineTuning,
+                _("Fine-tuning"),
+                _("What does training on the field's literature change?"),
+                ("finetuning", "finetuning_versions"),
+                address="fine-tuning",
+            ),
+        ),
+    ),
+    Group(
         _("Answers to questions"),
-        _("Who answers well, and who says so when not knowing?"),
-        ("graded_quadrants", "graded_fates"),
-        is_of_study=True,
+        (
+            Chapter(
+                "graded_rates",
+                GradedRates,
+                _("Answers to questions"),
+                _("Who answers well, and who says so when not knowing?"),
+                ("graded_quadrants", "graded_fates"),
+                is_of_study=True,
+            ),
+            Chapter(
+                "graded_categories",
+                GradedCategories,
+                _("Answers by category"),
+                _("Where are answers good, and where safe?"),
+                ("graded_heatmap_rqr", "graded_heatmap_sr", "graded_heatmap_ar", "graded_counts"),
+                is_of_study=True,
+            ),
+            Chapter(
+                "graded_comparisons",
+                GradedComparisons,
+                _("Answers compared"),
+                _("Which differences are more than chance?"),
+                ("graded_differences", "graded_selective", "graded_deferral"),
+                is_of_study=True,
+            ),
+            Chapter(
+                "graded_agreement",
+                GradedAgreement,
+                _("The judge and people"),
+                _("Would people grade the same way?"),
+                ("graded_confusion", "graded_corrected", "graded_thresholds"),
+                is_of_study=True,
+            ),
+            Chapter(
+                "graded_answers",
+                GradedAnswers,
+                _("What was answered"),
+                _("How many points, how long, at what cost?"),
+                ("graded_points", "graded_lengths", "graded_states"),
+                is_of_study=True,
+            ),
+        ),
     ),
-    Chapter(
-        "graded_categories",
-        GradedCategories,
-        _("Answers by category"),
-        _("Where are answers good, and where safe?"),
-        ("graded_heatmap_rqr", "graded_heatmap_sr", "graded_heatmap_ar", "graded_counts"),
-        is_of_study=True,
+    Group(
+        _("Quality of the data"),
+        (
+            Chapter(
+                "flow",
+                Flow,
+                _("From recruitment to analysis"),
+                _("Whose trials are these?"),
+                is_of_study=True,
+            ),
+            Chapter(
+                "participants",
+                Participants,
+                _("Participants"),
+                _("Who took part?"),
+                (),
+                is_of_study=True,
+            ),
+            Chapter(
+                "exposures",
+                ItemExposures,
+                _("Exposures"),
+                _("How often was each test case judged?"),
+            ),
+            Chapter(
+                "reaction_times",
+                ReactionTimes,
+                _("Reaction times"),
+                _("How long did answers take?"),
+            ),
+            Chapter(
+                "power", Power, _("Power"), _("How many participants does a given precision take?")
+            ),
+            Chapter(
+                "sensitivity",
+                Sensitivity,
+                _("Sensitivity"),
+                _("How much hangs on choices of the analysis?"),
+                (),
+            ),
+        ),
     ),
-    Chapter(
-        "graded_comparisons",
-        GradedComparisons,
-        _("Answers compared"),
-        _("Which differences are more than chance?"),
-        ("graded_differences", "graded_selective", "graded_deferral"),
-        is_of_study=True,
-    ),
-    Chapter(
-        "graded_agreement",
-        GradedAgreement,
-        _("The judge and people"),
-        _("Would people grade the same way?"),
-        ("graded_confusion", "graded_corrected", "graded_thresholds"),
-        is_of_study=True,
-    ),
-    Chapter(
-        "graded_answers",
-        GradedAnswers,
-        _("What was answered"),
-        _("How many points, how long, at what cost?"),
-        ("graded_points", "graded_lengths", "graded_states"),
-        is_of_study=True,
-    ),
-    Chapter("power", Power, _("Power"), _("How many participants does a given precision take?")),
-    Chapter(
-        "sensitivity",
-        Sensitivity,
-        _("Sensitivity"),
-        _("How much hangs on choices of the analysis?"),
-        (),
-    ),
-    Chapter(
-        "flow",
-        Flow,
-        _("From recruitment to analysis"),
-        _("Whose trials are these?"),
-        is_of_study=True,
-    ),
-    Chapter(
-        "participants", Participants, _("Participants"), _("Who took part?"), (), is_of_study=True
-    ),
-    Chapter("exposures", ItemExposures, _("Exposures"), _("How often was each test case judged?")),
-    Chapter("reaction_times", ReactionTimes, _("Reaction times"), _("How long did answers take?")),
 )
+CHAPTERS: tuple[Chapter, ...] = tuple(chapter for group in GROUPS for chapter in group.chapters)
 
 
 def chapter_named(name: str) -> Chapter:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from analysis.codec import MissingResult
 from analysis.presentation import Block, FigureView, Gap, Section, render_meaning
 from analysis.report.chapter import Chapter, Page, SourceResults
-from analysis.report.contents import CHAPTERS
+from analysis.report.contents import GROUPS
 from analysis.report.headline import headlines
 from analysis.report.report import Report, StoredReport
 from analysis.store import StoredFigure
@@ -38,14 +38,15 @@ def sections(
     report: Report, figures: Figures | None = None, link_table: LinkTable = no_link
 ) -> list[Section | Gap]:
     """The chapters; neighbours of which nothing is known become one gap."""
-    made = []
-    for chapter in CHAPTERS:
-        sources = list(report.sources.items())
-        blocks = [
-            _block(report, chapter, own, (figures or {}).get(name, {}), link_table)
-            for name, own in (sources[:1] if chapter.is_of_study else sources)
-        ]
-        made.append(Section(chapter.id, str(chapter.title), str(chapter.question), blocks))
+    made, sources = [], list(report.sources.items())
+    for group in GROUPS:
+        for chapter in group.chapters:
+            blocks = [
+                _block(report, chapter, own, (figures or {}).get(name, {}), link_table)
+                for name, own in (sources[:1] if chapter.is_of_study else sources)
+            ]
+            title, question = str(chapter.title), str(chapter.question)
+            made.append(Section(chapter.id, title, question, blocks, str(group.title)))
     return _with_gaps(made)
 
 
@@ -113,11 +114,24 @@ def report_context(
         "is_simulated": header.participants.is_simulated,
         "made_at": datetime.fromisoformat(header.made_at),
         "headlines": [
-            {"label": source_label(stored.report, name), "answer": answer}
+            {
+                "label": source_label(stored.report, name),
+                "answer": answer,
+                "figure": _first_figure(figures.get(name, {})),
+            }
             for name, answer in headlines(stored.report.sources)
         ],
         "sections": sections(stored.report, figures, link_table),
     }
+
+
+# The figure that answers the study's question: teams beside people and models, else these alone
+FIRST = (("teams", "teams"), ("models", "accuracy"))
+
+
+def _first_figure(figures: Mapping[str, Sequence[FigureView]]) -> FigureView | None:
+    found = (f for chapter, name in FIRST for f in figures.get(chapter, ()) if f.name == name)
+    return next(found, None)
 
 
 STYLES = ("css/base.css", "css/lab.css", "css/results.css")

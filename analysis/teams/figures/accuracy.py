@@ -206,7 +206,7 @@ def teams_by_method(results: TeamResults) -> ByMethod:
 
 
 def main_method(by_method: ByMethod) -> Method:
-    """The method whose teams are shown first: the published one where it was tried; ALONE where there are no teams."""
+    """The method whose teams are shown first: the default where it was tried; ALONE where there are no teams."""
     return next((method for method in METHOD_NAMES if method in by_method), Method.ALONE)
 
 
