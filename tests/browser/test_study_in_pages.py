@@ -73,8 +73,8 @@ def come_in(page: Page, link: str) -> None:
 
 
 def import_published(page: Page) -> None:
-    from_account_menu(page, "Work of the site")
-    page.get_by_role("link", name="Import published data").click()
+    from_account_menu(page, "Import published data")
+    page.get_by_text("From a folder of the server").click()
     page.get_by_role("button", name="Start the import").click()
     expect(page.get_by_role("link", name="See the study")).to_be_visible(timeout=WORK_MS)
 
