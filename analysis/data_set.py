@@ -105,7 +105,7 @@ def _tables(
     )  # fmt: skip
     tables = [
         Table("itemscores", gettext("language models on these test cases"), SCORES, in_blocks(scores)),
-        Table("trialsmodels", gettext("each trial with every model beside it"), joined, _joined(study, query, pairs)),
+        Table("trialsmodels", gettext("each trial combined with each model"), joined, _joined(study, query, pairs)),
     ]  # fmt: skip
     rows = list(_predictions(study, query, held, teams))
     if rows:

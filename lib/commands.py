@@ -31,13 +31,15 @@ from lib import disk
 from lib.names import printed
 
 INTERRUPTED = 130  # as shells report it
-GOES_ON = "Stopped; the same command goes on."
+GOES_ON = "Stopped; the same command continues."
 
 
 class StoppedError(CommandError):
     """Somebody has pressed Ctrl-C; the sentence says what that leaves."""
 
-    def __init__(self, sentence: str = "Stopped; the same command with --resume goes on.") -> None:
+    def __init__(
+        self, sentence: str = "Stopped; the same command with --resume continues."
+    ) -> None:
         super().__init__(sentence, returncode=INTERRUPTED)
 
 

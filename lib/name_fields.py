@@ -17,7 +17,7 @@ SENTENCES = {
     "unprintable": _(
         "“%(name)s” holds %(point)s at character %(at)d; a name is one line that can be printed."
     ),
-    "blank": _("“%(name)s” begins or ends with a blank."),
+    "blank": _("“%(name)s” starts or ends with a space."),
 }
 SHOWN = 80  # characters of a name that is none
 

@@ -34,15 +34,14 @@ READ = (
 )
 # Prompts for models: another wording is another measurement
 PROMPTS = "templates/scoring/*/*.txt"
-# What nobody has rewritten yet; a line goes once its files have no finding
+# What nobody has rewritten yet (a text of a model needs a migration); a line goes once its files have no finding
 NOT_YET: tuple[str, ...] = (
     "CHANGELOG.md",
     "README.md",
-    "analysis/",
     "benchmarks/",
     "docs/",
-    "experiment/",
-    "scoring/",
+    "experiment/models/",
+    "scoring/models/",
     "templates/benchmarks/",
     "tests/",
 )
@@ -97,7 +96,7 @@ RULES = {
     "term": (
         "the word of the glossary in CONTRIBUTING.md",
         r"\b(?:[Ss]ureness|[Jj]udgement|[Cc]alibration plot|[Hh]old-out|[Hh]eldout)s?\b",
-        r"\b(?:[Tt]est-case|[Tt]est person|[Ww]ithdrawal code)s?\b",
+        r"(?<!/)\b(?:[Tt]est-case|[Tt]est person|[Ww]ithdrawal code)s?\b",
     ),
 }
 # proselint's own that do not fit
@@ -230,7 +229,7 @@ def _text(node: ast.expr) -> str:
         return "".join(_text(part) for part in node.values)
     if isinstance(node, ast.Constant):
         return (
-            re.sub(r"%\(\w+\)[a-z]|\{\w+\}", PLACEHOLDER, node.value)
+            re.sub(r"`[^`]*`|%\(\w+\)[a-z]|\{\w+\}", PLACEHOLDER, node.value)
             if isinstance(node.value, str)
             else ""
         )

@@ -125,7 +125,7 @@ def save_view(request: HttpRequest, research_field: ResearchField) -> HttpRespon
     place = reverse("lab:field", args=[research_field.slug])
     if not (filters.is_valid() and form.is_valid()):
         messages.error(
-            request, gettext("The view was not kept: it needs a name and filters of the list.")
+            request, gettext("The view was not saved. It needs a name and at least one filter.")
         )
         return redirect(place)
     name = form.cleaned_data["name"]
@@ -142,7 +142,7 @@ def delete_view(request: HttpRequest, research_field: ResearchField) -> HttpResp
     """The person's own of the posted name; by name, since nobody has two of one."""
     name = request.POST.get("name", "")
     if own_views(request, research_field).filter(name=name).delete()[0]:
-        messages.success(request, gettext("“%(name)s” is no longer kept.") % {"name": name})
+        messages.success(request, gettext("“%(name)s” is no longer saved.") % {"name": name})
     return redirect("lab:field", research_field.slug)
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 TYPES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
 CSV = "text/csv; charset=utf-8"
 NOT_COMPUTED = gettext_lazy(
-    "These results are not computed yet: their page says how to compute them."
+    "These results have not been computed yet. Their page explains how to compute them."
 )
 # By the name of the page's address: what its address asks for
 READ: Mapping[str, Callable[[Study, QueryDict], Chosen | TeamChosen]] = {

@@ -35,7 +35,7 @@ METHODS = {
     "logistic": (
         _("Logistic regression"),
         _(
-            "Weighs the members' signed confidences, each on its own scale and the same for both sides. Allows for each participant's own accuracy, and chooses its penalties on training data."
+            "Weights the members' signed confidences, each on its own scale and equally for both sides. Allows for each participant's own accuracy and chooses its penalties on training data."
         ),
     ),
     "as-published": (
@@ -54,14 +54,23 @@ METHODS = {
         _("Average probability"),
         _("Confidence becomes a probability of being right; the mean decides."),
     ),
-    "most-confident": (_("Most confident"), _("Whoever is surest, once calibrated, decides.")),
-    "majority": (_("Majority"), _("One member, one vote; a tie goes to the surer side.")),
+    "most-confident": (
+        _("Most confident"),
+        _("The member with the highest calibrated confidence decides."),
+    ),
+    "majority": (
+        _("Majority"),
+        _("Each member has one vote; a tie goes to the side with the higher confidence."),
+    ),
 }
 OUT_OF = {
-    "item": (_("Test cases"), _("A team is tried on test cases that its fit has not seen.")),
+    "item": (
+        _("Test cases"),
+        _("A team is evaluated on test cases that were not used in its fit."),
+    ),
     "participant": (
         _("Test cases and participants"),
-        _("Nor has it seen the participant, as when a new one joins."),
+        _("The fit did not use this participant either, as if a new one joined."),
     ),
 }
 

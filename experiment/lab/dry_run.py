@@ -68,11 +68,13 @@ def ask(request: HttpRequest, study: Study) -> HttpResponse:
 @for_study(Right.WORK)
 def remove(request: HttpRequest, study: Study) -> HttpResponse:
     if service.is_under_way(study):
-        messages.error(request, _("A dry run is under way: stop it first."))
+        messages.error(request, _("A dry run is in progress. Stop it first."))
     else:
         n = service.remove_simulated(study)
         text = ngettext(
-            "%(n)d simulated participant is gone.", "%(n)d simulated participants are gone.", n
+            "%(n)d simulated participant was deleted.",
+            "%(n)d simulated participants were deleted.",
+            n,
         )
         messages.success(request, text % {"n": n})
     return redirect("lab:dry_runs", study.slug)

@@ -201,9 +201,9 @@ def write_item(request: HttpRequest, research_field: ResearchField, pk: int) -> 
     if item.status != Item.Status.DRAFT:
         messages.error(
             request,
-            gettext("An accepted text stays as it is: start a new version of it.")
+            gettext("An accepted text cannot change. Start a new version of it.")
             if item.is_frozen
-            else gettext("Only a draft can be written: take it back to draft first."),
+            else gettext("Only a draft can be edited. Return it to draft first."),
         )
         return redirect("lab:item", research_field.slug, pk)
     return _page(request, scratch)

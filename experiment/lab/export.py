@@ -50,8 +50,8 @@ from lib.table_files import CONTENT_TYPES, ZIP_TYPE
 
 Choices = list[tuple[str, StrOrPromise]]
 SETS: Choices = [
-    ("all", _("all, with reasons to exclude")),
-    ("analysis", _("of the analysis alone")),
+    ("all", _("all trials, with reasons for exclusion")),
+    ("analysis", _("only trials of the analysis set")),
 ]
 FORMATS: Choices = [
     ("csv", "CSV"),
@@ -107,14 +107,16 @@ class ExportForm(forms.Form):
     bom = forms.BooleanField(label=_("CSV for Excel (with a byte order mark)"))
     zip = forms.BooleanField(label=_("Zip with manifest and codebook"))
     release = forms.BooleanField(
-        label=_("For the public: coarsen what participants said about themselves")
+        label=_("For the public: group what participants said about themselves")
     )
     k = forms.CharField(
-        label=_("Fewest people who may be alike"),
+        label=_("Smallest group of people with the same answers"),
         widget=forms.NumberInput(attrs={"min": 2, "max": 9999}),
     )
     words = forms.BooleanField(
-        label=_("The public file has what participants wrote: it was read, and names nobody")
+        label=_(
+            "Include participants' written answers in the public file: they have been read and identify nobody"
+        )
     )
 
     def __init__(self, study: Study, asked: QueryDict) -> None:

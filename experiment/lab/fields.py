@@ -40,7 +40,9 @@ class FieldForm(forms.ModelForm[ResearchField]):
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         if self.instance.pk and has_items(self.instance):
-            _keep_name(self, gettext("Test cases and exports have this name: it stays."))
+            _keep_name(
+                self, gettext("This name cannot change because test cases and exports use it.")
+            )
 
 
 class SubfieldForm(forms.ModelForm[Subfield]):
@@ -52,7 +54,7 @@ class SubfieldForm(forms.ModelForm[Subfield]):
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         if self.instance.pk and is_used(self.instance):
-            _keep_name(self, gettext("Test cases have this name: it stays."))
+            _keep_name(self, gettext("This name cannot change because test cases use it."))
 
 
 class MemberForm(forms.Form):
@@ -121,8 +123,8 @@ def settings(request: HttpRequest, research_field: ResearchField) -> HttpRespons
             messages.success(request, gettext("Saved."))
             if n := len(accepted):
                 said = ngettext(
-                    "%(n)d test case has the reviews that are needed now, and is accepted.",
-                    "%(n)d test cases have the reviews that are needed now, and are accepted.",
+                    "%(n)d test case now has enough reviews and is accepted.",
+                    "%(n)d test cases now have enough reviews and are accepted.",
                     n,
                 )
                 messages.success(request, said % {"n": n})

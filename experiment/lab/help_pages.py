@@ -28,7 +28,7 @@ PAGES = {
     "codebook": _("Every column of an export"),
     "rights": _("What each role may do"),
     "api": _("The same data for programs"),
-    "commands": _("Commands for whoever runs the server"),
+    "commands": _("Commands for the server's administrator"),
     "operations": _("Install, configure, back up and restore a site"),
 }
 _LINK = re.compile(r"([a-z-]+)\.md(#.*)?")

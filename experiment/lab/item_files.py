@@ -56,8 +56,8 @@ def accepted_elsewhere() -> forms.CharField:
         max_length=1_000,
         required=False,
         help_text=_(
-            "Empty: they become drafts, for people of this field to review. Otherwise they are accepted at once, and this is "
-            "kept with each."
+            "If this is empty, they become drafts for people of this field to review. Otherwise they are accepted "
+            "immediately, and this note is stored with each."
         ),
     )
 
@@ -134,14 +134,14 @@ class OptionsForm(ColumnsForm):
         label=_("Who altered them"),
         choices=Item.Source.choices,
         required=False,
-        help_text=_("Where the file does not say: it has no column “source”."),
+        help_text=_("Used if the file has no column “source”."),
     )
     generator = forms.CharField(
         label=_("By name"),
         max_length=80,
         required=False,
         validators=[is_name],
-        help_text=_("A person or a model, such as GPT-4, where the file does not say."),
+        help_text=_("A person or a model, such as GPT-4, if the file does not say."),
     )
     accepted_before = accepted_elsewhere()
     for_leads = ("new_subfields", "accepted_before")
@@ -162,7 +162,7 @@ class UploadForm(OptionsForm):
     new_subfields = None  # type: ignore[assignment]  # asked where they are missed
     file = LimitedFileField(
         MAX_BYTES,
-        _("The file is larger than 30 MB: split it, or have it imported with import_items."),
+        _("The file is larger than 30 MB. Split it, or use the command import_items."),
         label=_("File"),
         allow_empty_file=True,
         help_text=_("CSV, JSONL or Parquet; 30 MB at most: some 10,000 test cases."),

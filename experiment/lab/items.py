@@ -38,7 +38,7 @@ class ReviewForm(forms.Form):
         required=False,
         max_length=5_000,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text=_("Needed to ask for a revision or to refuse."),
+        help_text=_("Required if you ask for a revision or reject the text."),
     )
 
 
@@ -50,7 +50,7 @@ class ReasonForm(forms.Form):
 
 class RetireForm(ReasonForm):
     every_version = forms.BooleanField(
-        label=_("its other versions too"), required=False, initial=True
+        label=_("also its other versions"), required=False, initial=True
     )
 
 
@@ -63,7 +63,9 @@ class CommentForm(forms.ModelForm[Comment]):
             "text": forms.Textarea(attrs={"rows": 4}),
         }
         help_texts = {
-            "quote": _("Select words of the text above, or copy them here. Empty: about the whole.")
+            "quote": _(
+                "Select words of the text above, or copy them here. Leave this empty to comment on the whole text."
+            )
         }
 
 
@@ -169,8 +171,8 @@ def review(request: HttpRequest, research_field: ResearchField, pk: int) -> Http
         with refused(form):
             item = reviews.review(item, user_of(request), sent["verdict"], sent["text"])
             is_accepted = item.status == Item.Status.ACCEPTED
-            kept = gettext("Your verdict is kept.")
-            said = gettext("With your verdict it is accepted.") if is_accepted else kept
+            kept = gettext("Your verdict is saved.")
+            said = gettext("With your verdict, it is accepted.") if is_accepted else kept
             messages.success(request, said)
             return redirect("lab:item", research_field.slug, pk)
     return _page(request, research_field, item, review_form=form)
@@ -213,7 +215,7 @@ def answer(
     elif (form := AnswerForm(request.POST)).is_valid():
         remarks.answer(thread, user, form.cleaned_data["text"])
     else:
-        messages.error(request, gettext("An answer says something, in 5,000 characters at most."))
+        messages.error(request, gettext("Write an answer of at most 5,000 characters."))
     return _to(research_field, item, thread)
 
 
@@ -238,7 +240,7 @@ class PauseForm(forms.Form):
         label=_("Why"),
         max_length=2_000,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text=_("Kept in the study's trail."),
+        help_text=_("Stored in the study's audit trail."),
     )
 
 
@@ -270,7 +272,7 @@ def pause_test_case(request: HttpRequest, study: Study, pk: int) -> HttpResponse
             messages.success(request, gettext("%(item)s is drawn again.") % {"item": row.item})
         else:
             set_paused(study, row.item, by=by, reason=reason, now=now)
-            messages.success(request, gettext("%(item)s is drawn no more.") % {"item": row.item})
+            messages.success(request, gettext("%(item)s is no longer drawn.") % {"item": row.item})
         return redirect("lab:test_cases", study.slug)
     return show(
         request,

@@ -188,7 +188,7 @@ def _join(request: HttpRequest, secret: str, user: User) -> HttpResponse:
     try:
         people.accept_invitation(secret, user)
     except AlreadyMemberError:
-        messages.info(request, _("You are a member of this study already."))
+        messages.info(request, _("You are already a member of this study."))
     return redirect("lab:studies")
 
 

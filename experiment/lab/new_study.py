@@ -40,7 +40,7 @@ class NewStudyForm(forms.Form):
         choices=[
             ("brainbench", _("BrainBench, our settings")),
             ("brainbench-strict", _("BrainBench, exactly as in the paper")),
-            ("questions", _("Questions alone, answered in one's own words")),
+            ("questions", _("Only questions, answered in participants' own words")),
             ("copy", _("A copy of a study")),
             ("file", _("A file of a study")),
         ],
@@ -51,7 +51,7 @@ class NewStudyForm(forms.Form):
         required=False,
         label=_("Questions of"),
         help_text=_(
-            "All accepted ones, ten for each participant; the set-up takes others. There are no abstracts, catch trials or practice."
+            "All accepted questions, ten per participant; you can choose others in the set-up. There are no abstracts, catch trials or practice."
         ),
     )
     source = StudyField(
@@ -59,13 +59,15 @@ class NewStudyForm(forms.Form):
         required=False,
         label=_("Study to copy"),
         empty_label=_("Please choose"),
-        help_text=_("Its settings, texts and test cases; no participants, members or codes."),
+        help_text=_(
+            "Copies settings, texts and test cases, but not participants, members or codes."
+        ),
         to_field_name="slug",
     )
     file = forms.FileField(
         required=False,
         label=_("File"),
-        help_text=_("A JSON file that a study's “Set up” page gives, of 16 MB at most."),
+        help_text=_("A JSON file from the “Set up” page of a study, at most 16 MB."),
         widget=forms.FileInput(attrs={"accept": ".json,application/json"}),
     )
     title = forms.CharField(
@@ -73,14 +75,16 @@ class NewStudyForm(forms.Form):
         required=False,
         validators=[is_name],
         label=_("Title"),
-        help_text=_("Participants read it. Empty: the title of what it starts from."),
+        help_text=_("Participants see this title. If empty, the title of the original is used."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     slug = forms.SlugField(
         max_length=60,
         required=False,
         label=_("Short name"),
-        help_text=_("In addresses and exports; it stays. Empty: made from the title."),
+        help_text=_(
+            "Used in addresses and exports; it cannot change later. If empty, it is derived from the title."
+        ),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
@@ -150,7 +154,9 @@ def new(request: HttpRequest) -> HttpResponse:
         except IntegrityError:  # somebody else was faster
             form.add_error(None, _("Another study has this title or short name."))
         else:
-            said = gettext("“%(title)s” is made, as a draft. What is missing is listed below.")
+            said = gettext(
+                "“%(title)s” was created as a draft. The list below shows what is missing."
+            )
             messages.success(request, said % {"title": study.title})
             return redirect("lab:setup", slug=study.slug)
     return show(

@@ -26,8 +26,8 @@ from lib.pages import refused, show
 class RequestForm(forms.Form):
     """A participant asked the researchers to withdraw their data."""
 
-    name = forms.CharField(max_length=128, label=_("Pseudonym or recruitment id"))
-    reason = forms.CharField(max_length=500, label=_("Why, for the audit trail"))
+    name = forms.CharField(max_length=128, label=_("Pseudonym or recruitment ID"))
+    reason = forms.CharField(max_length=500, label=_("Reason, for the audit trail"))
 
 
 class PolicyForm(forms.ModelForm[Study]):
@@ -58,7 +58,9 @@ def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
     if form.is_valid():
         found = find_on_request(study, form.cleaned_data["name"].strip())
         if not found:
-            form.add_error("name", gettext("This study knows nobody by it."))
+            form.add_error(
+                "name", gettext("No participant of this study has this pseudonym or ID.")
+            )
     is_sent, ticked = "confirm" in request.POST, request.POST.getlist("participant")
     people = [person for person in found if is_sent and str(person.public_id) in ticked]
     if not people:
@@ -68,7 +70,7 @@ def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
         return _page(request, study, status, **said)
     reason = form.cleaned_data["reason"]
     withdraw_on_request(study, people, timezone.now(), by=user_of(request), reason=reason)
-    messages.success(request, gettext("Withdrawn, as asked: %(n)d.") % {"n": len(people)})
+    messages.success(request, gettext("Withdrawn on request: %(n)d.") % {"n": len(people)})
     return redirect("lab:privacy", study.slug)
 
 
@@ -93,14 +95,17 @@ def policy(request: HttpRequest, study: Study) -> HttpResponse:
 def purge(request: HttpRequest, study: Study) -> HttpResponse:
     if request.POST.get("confirm", "").strip() != study.slug:
         messages.error(
-            request, gettext("Nothing was changed: the short name that you typed is another one.")
+            request,
+            gettext("Nothing was changed because the short name that you typed does not match."),
         )
         return redirect("lab:privacy", study.slug)
     try:
         with refused(request):
             ask(study, timezone.localdate(), user_of(request))
     except NotDueError:
-        messages.error(request, gettext("Personal data of this study are still to be kept."))
+        messages.error(
+            request, gettext("The retention period of this study's personal data has not ended.")
+        )
     return redirect("lab:privacy", study.slug)
 
 

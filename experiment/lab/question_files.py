@@ -56,7 +56,7 @@ class QuestionUploadForm(QuestionOptionsForm):
     new_subfields = None  # type: ignore[assignment]  # asked where they are missed
     file = LimitedFileField(
         MAX_BYTES,
-        _("The file is larger than 30 MB: have it imported with import_questions."),
+        _("The file is larger than 30 MB. Use the command import_questions."),
         label=_("File"),
         allow_empty_file=True,
         help_text=_("CSV, JSONL or Parquet; 30 MB at most."),

@@ -59,7 +59,9 @@ class RuleForm(forms.Form):
         label=gettext_lazy("Where"),
         max_length=LONGEST,
         required=False,
-        help_text=gettext_lazy("Such as: boils < 25 and group == 18. Empty: always."),
+        help_text=gettext_lazy(
+            "For example: boils < 25 and group == 18. Leave this empty to match every row."
+        ),
     )
     answer = UnixTextField(
         label=gettext_lazy("Answer"),
@@ -71,7 +73,7 @@ class RuleForm(forms.Form):
 class TableForm(forms.Form):
     file = LimitedFileField(
         MAX_BYTES,
-        gettext_lazy("The table is larger than 10 MB: have it filled in with fill_template."),
+        gettext_lazy("The table is larger than 10 MB. Use the command fill_template."),
         label=gettext_lazy("Table"),
         help_text=gettext_lazy("CSV or JSONL in UTF-8, or Parquet; 10 MB at most."),
     )
@@ -106,7 +108,7 @@ def new_template(request: HttpRequest, research_field: ResearchField) -> HttpRes
 def write_template(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
     template = template_of(research_field, pk)
     if is_fixed(template):
-        messages.error(request, _("It has made questions and stays as it is."))
+        messages.error(request, _("This template has created questions and cannot change."))
         return redirect("lab:question_template", research_field.slug, pk)
     return _written(request, research_field, template)
 
@@ -172,7 +174,7 @@ class FillingForm(AcceptForm):
         min_value=1,
         max_value=MOST,
         required=False,
-        help_text=gettext_lazy("Empty: all that the table gives."),
+        help_text=gettext_lazy("Leave this empty for all that the table gives."),
     )
     strata = forms.CharField(
         label=gettext_lazy("Spread evenly over"),
@@ -226,7 +228,12 @@ def filling(
             faults = getattr(error, "faults", (str(error),))
             form.add_error(None, list(faults))
     if filled is not None and len(filled.pairs) > MOST:
-        form.add_error("n", _("A page makes at most 20,000 questions: use fill_template."))
+        form.add_error(
+            "n",
+            _(
+                "This page creates at most 20,000 questions. Use the command fill_template for more."
+            ),
+        )
     elif filled is not None:
         shown = request.POST.get("shown", "") if is_asked else None
         plan, is_done = _planned(filled, research_field, form.reason, user, shown)

@@ -62,7 +62,7 @@ class CategoriesField(forms.CharField):
             required=False,
             max_length=5_000,
             widget=forms.Textarea(attrs={"rows": 3}),
-            help_text=_("A line for each dimension, such as “topic: Metals; Acids”."),
+            help_text=_("One line per dimension, such as “topic: Metals; Acids”."),
         )
 
     def prepare_value(self, value: Any) -> Any:
@@ -207,7 +207,7 @@ class QuestionForm(forms.ModelForm[Item]):
         max_length=MAX_CHARACTERS,
         label=_("Expert answer"),
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text=_("What answers are graded against; whoever answers never sees it."),
+        help_text=_("Answers are graded by comparison with this text. Respondents never see it."),
     )
     categories = CategoriesField()
     edits = forms.IntegerField(widget=forms.HiddenInput, initial=0)
@@ -256,9 +256,7 @@ def write_question(request: HttpRequest, research_field: ResearchField, pk: int)
     kinds = {"field": research_field.name, "kind": Item.Kind.QUESTION}
     item = get_object_or_404(Item, pk=pk, **kinds)
     if item.status != Item.Status.DRAFT:
-        messages.error(
-            request, gettext("Only a draft can be written: take it back to draft first.")
-        )
+        messages.error(request, gettext("Only a draft can be edited. Return it to draft first."))
         return redirect("lab:item", research_field.slug, pk)
     form = QuestionForm(
         request.POST or None, instance=Item.objects.get(pk=pk), research_field=research_field
@@ -269,7 +267,8 @@ def write_question(request: HttpRequest, research_field: ResearchField, pk: int)
             writing.write_draft(item, by=user_of(request), edits=edits, **form.columns)
         except EditedSinceError:
             form.add_error(
-                None, gettext("Somebody has changed it since you opened it: look at it again.")
+                None,
+                gettext("Somebody has changed this since you opened it. Please check it again."),
             )
             return _page(request, form, item, CONFLICT)
         except ValidationError as error:

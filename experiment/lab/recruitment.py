@@ -32,7 +32,9 @@ class ChannelForm(forms.ModelForm[Channel]):
     class Meta:
         model = Channel
         fields = (*WHO, *ENDS, *RULES)
-        help_texts = {"id_parameter": _("For another panel; the platforms' own are known.")}
+        help_texts = {
+            "id_parameter": _("Only for other panels; those of the platforms are built in.")
+        }
 
     def __init__(self, data: object = None, *, instance: Channel) -> None:
         super().__init__(data, instance=instance)  # type: ignore[arg-type]
@@ -78,7 +80,7 @@ def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
         study = study_setup.set_recruitment(study, state, by=user_of(request))
     except ValidationError:
         message = gettext(
-            "Recruitment stays %(state)s: what is missing is listed under Recruitment."
+            "Recruitment stays %(state)s: the list of missing items is under Recruitment."
         )
         messages.error(request, message % {"state": study.recruitment})
     else:

@@ -194,7 +194,7 @@ def say_saved(request: HttpRequest, revision: Revision) -> None:
     if not revision.is_applied:
         said.append(
             gettext(
-                "The rules are being applied to all who finished, a few at a time: the study's page shows how far that is."
+                "The rules are being applied to all participants who finished. The study's page shows the progress."
             )
         )
     messages.success(request, " ".join(said))

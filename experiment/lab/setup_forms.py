@@ -61,7 +61,7 @@ def reason_field() -> forms.CharField:
         max_length=2_000,
         label=_("Reason"),
         help_text=_(
-            "Real participants have entered: a change here makes a new version of the study, and needs a reason."
+            "Real participants have entered, so a change here creates a new version of the study and needs a reason."
         ),
     )
 
@@ -80,7 +80,7 @@ class GeneralForm(SettingsForm):
             "ethics_body",
             "ethics_contact",
         )
-        help_texts = {"title": _("Participants read it on every page.")}
+        help_texts = {"title": _("Shown to participants on every page.")}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -96,7 +96,7 @@ class TextsForm(SettingsForm):
         widget=forms.Textarea(attrs={"rows": 12}),
         label=_("About this study"),
         help_text=_(
-            "What participants read first. The numbers of abstracts, questions and minutes follow by themselves."
+            "The first text that participants read. The numbers of abstracts, questions and minutes are added automatically."
         ),
     )
     consent = UnixTextField(
@@ -104,7 +104,7 @@ class TextsForm(SettingsForm):
         widget=forms.Textarea(attrs={"rows": 12}),
         label=_("Informed consent"),
         help_text=_(
-            "A change makes a new version for whoever enters from now on; participants keep what they agreed to."
+            "A change creates a new version for participants who enter from now on. Earlier participants keep the version that they agreed to."
         ),
     )
     debriefing = UnixTextField(
@@ -112,14 +112,16 @@ class TextsForm(SettingsForm):
         max_length=50_000,
         widget=forms.Textarea(attrs={"rows": 6}),
         label=_("Why this study exists"),
-        help_text=_("Shown with the results; empty for the built-in text."),
+        help_text=_("Shown with the results. Leave this empty for the built-in text."),
     )
     demographic_fields = forms.MultipleChoiceField(
         choices=[(name, DEMOGRAPHIC_LABELS[name]) for name in DEMOGRAPHIC_FIELDS],
         widget=forms.CheckboxSelectMultiple,
         required=False,
         label=_("Questions about the participant"),
-        help_text=_("Each can be declined; with none chosen the page is left out."),
+        help_text=_(
+            "Participants can decline each one. If you choose none, the page is not shown."
+        ),
     )
     field_order = ("briefing", "consent", "debriefing", "demographic_fields")
 
@@ -162,15 +164,15 @@ class TrialsForm(SettingsForm):
             "question_items": _("Questions"),
             "catch_items": _("Catch trials"),
             "ratings_required": _("Both ratings must be given"),
-            "reading_aid": _("One side of the abstract can be read alone"),
+            "reading_aid": _("Participants can read one version on its own"),
             "debrief_catch_trials": _("The debrief says which catch trials were right"),
-            "policy": _("Who gets which test case"),
+            "policy": _("Assignment of test cases"),
         }
         help_texts = {
             "ratings_required": _("Otherwise a rating may stay empty after one reminder."),
             "reading_aid": _("By key or button; each use is counted."),
             "debrief_catch_trials": _(
-                "A catch trial that is named no longer catches whoever hears of it."
+                "A catch trial that is revealed no longer works for people who hear about it."
             ),
         }
         widgets = {"policy": forms.RadioSelect}
@@ -219,35 +221,35 @@ class RulesForm(SettingsForm):
     is_frozen_part = True
 
     exclude_missed_catch = forms.BooleanField(
-        required=False, label=_("Leave out who missed a catch trial")
+        required=False, label=_("Exclude participants who missed a catch trial")
     )
     exclude_cheating = forms.BooleanField(
-        required=False, label=_("Leave out who admitted to having looked something up")
+        required=False, label=_("Exclude participants who said that they had looked something up")
     )
     exclude_untouched = forms.ChoiceField(
         choices=Study.Untouched.choices, widget=forms.RadioSelect, label=_("Sliders never moved")
     )
     exclude_recognised = forms.BooleanField(
-        required=False, label=_("Leave out trials whose article was known already")
+        required=False, label=_("Exclude trials whose article the participant already knew")
     )
     min_rt_ms = SecondsField(
-        label=_("Leave out trials answered in less than so many seconds"),
-        help_text=_("0: none is too fast."),
+        label=_("Exclude trials answered in fewer than this many seconds"),
+        help_text=_("0 means no limit."),
     )
     min_rt_clock = forms.ChoiceField(
         choices=Study.Clock.choices, widget=forms.RadioSelect, label=_("Measured to")
     )
     question_min_rt_ms = SecondsField(
-        label=_("Leave out answers to questions given in less than so many seconds"),
-        help_text=_("0: none is too fast. “I do not know” never is."),
+        label=_("Exclude answers to questions given in fewer than this many seconds"),
+        help_text=_("0 means no limit. “I do not know” is never too fast."),
     )
     fast_page_ms = SecondsField(
-        label=_("Flag trials answered in less than so many seconds"),
-        help_text=_("A flag leaves nothing out: it is for a person to look at."),
+        label=_("Flag trials answered in fewer than this many seconds"),
+        help_text=_("A flag does not exclude a trial; it marks it for a person to check."),
     )
     hidden_flag_ms = SecondsField(
-        label=_("Flag trials whose page was hidden for more than so many seconds"),
-        help_text=_("0: none is flagged."),
+        label=_("Flag trials whose page was hidden for more than this many seconds"),
+        help_text=_("0 means no flags."),
     )
 
     class Meta:
@@ -285,15 +287,17 @@ class TargetForm(SettingsForm):
             "external_id_days",
         )
         labels = {
-            "target_valid": _("Valid finishers to stop at"),
-            "resume_hours": _("Hours during which a participant may come back"),
-            "live_minutes": _("Minutes until a silent page counts as left"),
-            "external_id_days": _("Days that recruitment ids are kept"),
+            "target_valid": _("Target number of valid finishers"),
+            "resume_hours": _("Hours within which a participant may return"),
+            "live_minutes": _("Minutes of inactivity after which a page counts as left"),
+            "external_id_days": _("Days for which recruitment IDs are kept"),
         }
         help_texts = {
-            "target_valid": _("Nobody new is let in beyond it. Empty: no limit."),
-            "live_minutes": _("Its test case is then given to others again."),
-            "external_id_days": _("From consent, which says the date."),
+            "target_valid": _(
+                "No new participants are admitted after that. Leave this empty for no limit."
+            ),
+            "live_minutes": _("The test case is then available to others again."),
+            "external_id_days": _("Counted from consent; the consent page shows the date."),
         }
         widgets = {
             name: forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")

@@ -35,7 +35,7 @@ def _keys(rows: int) -> forms.CharField:
         max_length=200_000,
         widget=forms.Textarea(attrs={"rows": rows, "spellcheck": "false"}),
         label=_("Exactly these"),
-        help_text=_("Keys, one a line; # begins a comment. Empty: all that fit."),
+        help_text=_("One key per line; # starts a comment. Leave this empty for all that match."),
     )
 
 
@@ -92,13 +92,15 @@ class QuestionsForm(forms.Form):
     questions_of = forms.ChoiceField(
         required=False,
         label=_("Accepted questions of"),
-        help_text=_("In place of the questions that the study has; test cases stay."),
+        help_text=_("Replaces the study's questions; test cases do not change."),
     )
     templates = forms.CharField(
         required=False,
         max_length=5_000,
         label=_("Of these templates"),
-        help_text=_("Keys, with commas between them. Empty: of all, and of none."),
+        help_text=_(
+            "Keys separated by commas. Leave this empty for questions from any template or none."
+        ),
     )
     categories = CategoriesField()
     keys = _keys(rows=3)
@@ -107,14 +109,14 @@ class QuestionsForm(forms.Form):
         min_value=1,
         max_value=20_000,
         label=_("How many of them"),
-        help_text=_("Drawn evenly over templates. Empty: all."),
+        help_text=_("Drawn evenly over templates. Leave this empty for all."),
     )
     seed = seed_field(_("The same seed draws the same questions."))
     question_items = forms.IntegerField(
         label=_("Questions per participant"),
         min_value=1,
         max_value=500,
-        help_text=_("No more are asked than there are."),
+        help_text=_("There are no more questions than this."),
     )
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
@@ -186,13 +188,13 @@ def questions(request: HttpRequest, study: Study) -> HttpResponse:
 def _say_changed(request: HttpRequest, study: Study, field: str, tasks: Tasks) -> None:
     """What taking questions changed beside them."""
     if study.field != field:
-        said = gettext("The study's field is now %(field)s: participants and models are told it.")
+        said = gettext("The study's field is now %(field)s: participants and models see this.")
         messages.info(request, said % {"field": study.field})
     if study.tasks != tasks and study.tasks == "questions":
         messages.info(
             request,
             gettext(
-                "Participants answer questions alone: there are no abstracts to judge, and so no catch trials and no practice."
+                "Participants only answer questions. There are no abstracts to judge, and therefore no catch trials and no practice."
             ),
         )
 

@@ -51,7 +51,7 @@ def limited(request: HttpRequest | None, name: str, step: str) -> Iterator[None]
         ) from None
     except sign_in.BusyError:
         raise forms.ValidationError(
-            _("Others are signing in at this moment: please try again."), code="busy"
+            _("Others are signing in at the moment. Please try again."), code="busy"
         ) from None
     sign_in.succeeded(step, name, address)
 
@@ -104,13 +104,13 @@ class CodeForm(forms.Form):
                 self.device = self.check(code)
             except sign_in.TooSoonError:
                 raise forms.ValidationError(
-                    _("This came too soon after a wrong code: wait a moment and try again."),
+                    _("You tried again too soon after a wrong code. Wait a moment and try again."),
                     code="soon",
                 ) from None
             if self.device is None:
                 raise forms.ValidationError(
                     _(
-                        "This code is wrong, or was used before: wait for the next one and try again."
+                        "This code is wrong or was used before. Wait for the next one and try again."
                     ),
                     code="wrong",
                 )
@@ -220,7 +220,7 @@ def account(request: HttpRequest) -> HttpResponse:
             form.save()
             audit.record(audit.Action.PASSWORD_CHANGED, by=user)
         update_session_auth_hash(request, user)  # other browsers are signed out
-        messages.success(request, _("Your password is changed."))
+        messages.success(request, _("Your password has been changed."))
         return redirect("lab:account")
     return _account(request, form=form)
 
@@ -268,7 +268,7 @@ def change_codes(request: HttpRequest) -> HttpResponse:
         sign_in.switch_off(user)
         request.session.cycle_key()
         sign_in.end_elsewhere(user, request.session)
-        messages.success(request, _("You sign in with your password alone now."))
+        messages.success(request, _("You now sign in with your password only."))
         return redirect("lab:account")
     return _recovery_codes(request, sign_in.new_recovery_codes(user))
 
@@ -278,7 +278,7 @@ def change_codes(request: HttpRequest) -> HttpResponse:
 def sign_out_elsewhere(request: HttpRequest) -> HttpResponse:
     n = sign_in.end_elsewhere(user_of(request), request.session)
     audit.record(audit.Action.SIGNED_OUT_ELSEWHERE, by=user_of(request), sign_ins=n)
-    messages.success(request, _("You are signed in here alone now."))
+    messages.success(request, _("You are now signed in only in this browser."))
     return redirect("lab:account")
 
 

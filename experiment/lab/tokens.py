@@ -39,7 +39,7 @@ class TokenForm(forms.Form):
         label=_("name"),
         max_length=80,
         validators=[is_name],
-        help_text=_("What it is for, such as the machine it is on."),
+        help_text=_("Purpose of the token, such as the machine that uses it."),
     )
     scopes = forms.MultipleChoiceField(
         label=_("what it may do"), widget=forms.CheckboxSelectMultiple
@@ -90,7 +90,7 @@ def _answer(
     if "revoke" in request.POST:
         pk = request.POST["revoke"]
         revoke_token(get_object_or_404(own, pk=pk if pk.isdecimal() else None), by=user)
-        messages.success(request, gettext("The token was revoked. It opens nothing any more."))
+        messages.success(request, gettext("The token was revoked and no longer gives access."))
         return redirect(request.get_full_path())
     form = TokenForm(request.POST or None, rights=rights)
     if form.is_valid():

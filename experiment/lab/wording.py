@@ -68,7 +68,7 @@ class LoadForm(forms.Form):
         _("The file is larger than 1 MB."),
         label=_("PO file"),
         widget=forms.FileInput(attrs={"accept": ".po"}),
-        help_text=_("Its texts take the place of all own ones."),
+        help_text=_("Its texts replace all of the study's own texts."),
     )
 
     def clean_file(self) -> list[po.Message]:

@@ -46,18 +46,18 @@ def add_release(parser: CommandParser) -> None:
     parser.add_argument(
         "--release",
         action="store_true",
-        help="for the public: coarsen what participants said about themselves, and leave out what tells one from all others",
+        help="for the public: group what participants said about themselves, and omit answers that identify single people",
     )
     parser.add_argument(
         "--k",
         default=str(USUAL_K),
         metavar="N",
-        help=f"fewest people whom a released combination of answers fits (default: {USUAL_K})",
+        help=f"smallest group of people that shares a released combination of answers (default: {USUAL_K})",
     )
     parser.add_argument(
         "--words",
         action="store_true",
-        help="the release has what participants wrote in answer to questions: it was read, and names nobody",
+        help="include participants' written answers in the release: they have been read and identify nobody",
     )
 
 

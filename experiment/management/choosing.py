@@ -49,7 +49,7 @@ def add_keys(group: argparse._ArgumentGroup) -> None:
         "--items-file",
         type=Path,
         metavar="FILE",
-        help="exactly those listed in a file, a key a line; # begins a comment",
+        help="exactly those listed in a file, one key per line; # starts a comment",
     )
 
 

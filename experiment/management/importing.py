@@ -16,7 +16,7 @@ def add_file_arguments(parser: CommandParser) -> None:
     field = parser.add_mutually_exclusive_group(required=True)
     field.add_argument("--field", metavar="SLUG", help="of research")
     field.add_argument(
-        "--new-field", metavar="NAME", help="make a field of research, with the file's subfields"
+        "--new-field", metavar="NAME", help="create the field of research with the file's subfields"
     )
     parser.add_argument(
         "--new-subfields", action="store_true", help="make those that the field does not have"
@@ -30,7 +30,7 @@ def add_file_arguments(parser: CommandParser) -> None:
         help="what the file calls one of our columns, such as markup=body; for each that needs it",
     )
     parser.add_argument(
-        "--dry-run", action="store_true", help="say what would be done, and do nothing"
+        "--dry-run", action="store_true", help="show what would change, without storing anything"
     )
     parser.add_argument("--by", default="", metavar="USERNAME", help="whose name they bear")
 

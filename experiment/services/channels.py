@@ -121,7 +121,7 @@ def save_channel(channel: Channel, by: User | None = None) -> Channel:
     channel.full_clean()
     errors = {n: e for n in ADDRESSES if (e := host_problem(getattr(channel, n)))}
     if _is_of_another_platform(channel):
-        errors["platform"] = _("Participants came by this channel: add another one instead.")
+        errors["platform"] = _("Participants have used this channel. Add another one instead.")
     if errors:
         raise ValidationError(errors)
     with transaction.atomic():

@@ -52,7 +52,9 @@ def change_field(
     if before == after:
         return []
     if name != research_field.name and has_items(research_field):
-        raise ValidationError({"name": _("Test cases and exports have this name: it stays.")})
+        raise ValidationError(
+            {"name": _("This name cannot change because test cases and exports use it.")}
+        )
     research_field.name, research_field.reviews_needed = name, reviews_needed
     _refuse_taken(research_field)
     research_field.full_clean()
@@ -76,7 +78,7 @@ def add_subfield(research_field: ResearchField, name: str, purpose: str, by: Use
 def change_subfield(subfield: Subfield, name: str, purpose: str, by: User) -> None:
     """Raises ValidationError for a name that is taken, or where test cases have the one that it had."""
     if name != subfield.name and is_used(subfield):
-        raise ValidationError({"name": _("Test cases have this name: it stays.")})
+        raise ValidationError({"name": _("This name cannot change because test cases use it.")})
     subfield.name, subfield.purpose = name, purpose
     _store(subfield, by, "changed")
 
@@ -85,7 +87,9 @@ def change_subfield(subfield: Subfield, name: str, purpose: str, by: User) -> No
 def remove_subfield(subfield: Subfield, by: User) -> None:
     """Raises ValidationError where test cases have it."""
     if is_used(subfield):
-        raise ValidationError(_("Test cases have this subfield: it stays."))
+        raise ValidationError(
+            _("This subfield cannot be renamed or removed because test cases use it.")
+        )
     subfield.delete()
     _record(subfield, by, "removed")
 

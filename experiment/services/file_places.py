@@ -69,7 +69,7 @@ class Place:
         elif len(value) > most:
             self.refuse(_("More than %(most)d characters.") % {"most": most})
         elif "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
-            self.refuse(_("It holds a character that is none of a text."))
+            self.refuse(_("It contains a character that cannot be part of a text."))
         else:
             return value
         return ""

@@ -24,7 +24,7 @@ from experiment.services.study_setup import create_study, fit_briefing, unused_t
 from experiment.services.study_versions import Revision, revise
 
 OTHER_TITLE = "Which result is real?"
-NONE_FITS = gettext_lazy("No accepted test case is of all that was asked for.")
+NONE_FITS = gettext_lazy("No accepted test case matches all criteria.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ def change_role(member: Member, role: Role | FieldRole, by: User) -> None:
     before = _held(member)
     if role == before:
         return
-    _keep_a_lead(member, _("The last researcher of a study stays one."))
+    _keep_a_lead(member, _("The last researcher of a study must keep this role."))
     member.role = role
     member.save(update_fields=["role"])
     told: dict[str, audit.Detail] = {"before": before, "after": role.value}
@@ -55,9 +55,9 @@ def add_to_field(
     ResearchField.objects.select_for_update(no_key=True).get(pk=research_field.pk)
     user = User.objects.filter(username=username, is_active=True).first()
     if user is None:
-        raise ValidationError(_("Nobody who can sign in has this user name."))
+        raise ValidationError(_("No active user has this name."))
     if research_field.memberships.filter(user=user).exists():
-        raise ValidationError(_("This person belongs to the field."))
+        raise ValidationError(_("This person is already a member of the field."))
     member = research_field.memberships.create(user=user, role=role)
     _record(Action.MEMBER_ADDED, member, by, role=role.value)
     return member
@@ -78,7 +78,7 @@ def _keep_a_lead(member: Member, why_of_study: str) -> None:
         lead, why = Role.RESEARCHER.value, why_of_study
         n = member.study.memberships.filter(role=lead).count()
     else:
-        lead, why = FieldRole.LEAD.value, _("The last lead of a field stays one.")
+        lead, why = FieldRole.LEAD.value, _("The last lead of a field must keep this role.")
         n = member.field.memberships.filter(role=lead).count()
     if member.role == lead and n == 1:
         raise ValidationError(why)

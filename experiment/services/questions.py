@@ -176,7 +176,7 @@ def choose_questions(
         )
     ]
     if not fitting:
-        raise ValidationError(_("No accepted question is all that was asked for."))
+        raise ValidationError(_("No accepted question matches all criteria."))
     if choice.n is None:
         return fitting
     return sample(fitting, choice.n, _template, random.Random(choice.seed))
@@ -254,7 +254,7 @@ def take_questions(
         ValidationError: nothing would be left to judge or answer, or what is chosen does not exist.
     """
     if research_field is None and not (study.human_items or study.machine_items):
-        raise ValidationError(_("The study would ask nothing: give it test cases first."))
+        raise ValidationError(_("The study would be empty. Add test cases first."))
     questions = choose_questions(research_field, choice) if research_field else []
     items = [*study.items.exclude(kind=Item.Kind.QUESTION), *questions]
     follows = _field_follows(study)
@@ -273,7 +273,7 @@ def _field_follows(study: Study) -> bool:
 
 
 def _fit_field(study: Study, by: User | None) -> None:
-    """Before anybody takes part, name the field of all that the study asks as its own: participants and models are told it."""
+    """Before anybody takes part, name the field of all that the study asks as its own: participants and models see this."""
     kinds = [Item.Kind.QUESTION] if study.tasks == "questions" else TESTED
     asked = {*study.items.filter(kind__in=kinds).values_list("field", flat=True)}
     if study.version or len(asked) != 1 or study.field in asked:

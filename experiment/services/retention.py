@@ -56,7 +56,7 @@ def ask(study: Study, today: date, by: User | None = None) -> Purge:
             job = Purge.objects.create(study=study, created_by=by)
             work.start(job, by)
     except IntegrityError as error:
-        raise ValidationError(_("It is under way.")) from error
+        raise ValidationError(_("It is in progress.")) from error
     return job
 
 
@@ -89,7 +89,9 @@ def _make_some_anonymous(job: Purge, lease: Lease, done: int) -> int:
         hold_shared(job.study)
         study = Study.objects.get(pk=job.study_id)
         if not is_due(study, timezone.localdate()):  # the day can be changed meanwhile
-            raise NotDueError(_("Personal data of this study are still to be kept."))
+            raise NotDueError(
+                _("The retention period of this study's personal data has not ended.")
+            )
         people = list(_people(study).order_by("pk").select_for_update(no_key=True)[:CHUNK])
         for person in people:
             anonymise(person, study)

@@ -138,7 +138,7 @@ def create_from_file(
     place = parse(content, problems)
     parts = place.members(PARTS, needed=("format", "version", "study"))
     if parts.get("format") and parts["format"].value != FORMAT:
-        raise StudyFileError([_("This is not the file of a study of BrainBench Live.")])
+        raise StudyFileError([_("This is not a study file of BrainBench Live.")])
     if parts.get("version") and parts["version"].value != VERSION:
         parts["version"].refuse(_("This site reads version %(n)d.") % {"n": VERSION})
     _stop_if(problems)

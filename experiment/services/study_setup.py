@@ -147,7 +147,7 @@ def reader_problem(study: Study, reader: str) -> str:
     """Why a locked study cannot name this reader of answers: who agreed was not told of it. Empty where it can."""
     if study.version and reader not in ("", study.answers_read_by):
         return _(
-            "The study has real participants, who agreed to take part without being told of this reader. Copy the study to begin anew with it."
+            "The study has real participants, who agreed to take part without information about this reader. Copy the study to start again with it."
         )
     return ""
 
@@ -201,7 +201,9 @@ def set_paused(
         ValidationError: no reason is given.
     """
     if not reason.strip():
-        raise ValidationError(_("Say why: the study's trail keeps it."), code="reason_required")
+        raise ValidationError(
+            _("Give a reason for the study's audit trail."), code="reason_required"
+        )
     row = StudyItem.objects.select_for_update().get(study=study, item=item)
     if (row.paused_at is None) == (now is None):
         return row

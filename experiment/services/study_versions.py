@@ -35,7 +35,9 @@ class ReasonRequiredError(ValidationError):
 
     def __init__(self) -> None:
         super().__init__(
-            _("The study has real participants: say why its rules, consent or test cases change."),
+            _(
+                "The study has real participants. Give a reason for changing its rules, consent or test cases."
+            ),
             code="reason_required",
         )
 

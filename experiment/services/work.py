@@ -129,7 +129,7 @@ def retry(job: J, by: Who) -> J:
             job = leases.reopen(job)
             start(job, by)
     except IntegrityError as error:
-        raise ValidationError(_("Another one is under way: stop it first.")) from error
+        raise ValidationError(_("Another dry run is in progress. Stop it first.")) from error
     return job
 
 
@@ -180,7 +180,7 @@ def ask_dry_run(study: Study, by: User, **chosen: Any) -> DryRun:
             record(Action.WORK_STARTED, by=by, study=study, work="dry run", number=job.pk)
             enqueue(job)
     except IntegrityError as error:
-        raise ValidationError(_("A dry run of this study is under way.")) from error
+        raise ValidationError(_("A dry run of this study is in progress.")) from error
     _clear(study)
     return job
 

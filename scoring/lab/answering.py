@@ -48,13 +48,16 @@ class AnsweringForm(ModelForm):
         required=False,
         max_length=200,
         validators=[is_name],
-        help_text=_("Empty: as the model is called."),
+        help_text=_("If empty, the name of the model is used."),
     )
     limit = forms.IntegerField(
-        label=_("Only the first so many questions"), required=False, min_value=1, max_value=10**6
+        label=_("Only the first N questions"), required=False, min_value=1, max_value=10**6
     )
     instructions = instructions_field(
-        default_instructions, 8, _("Filled in: {field}. Empty: as shipped."), _("System prompt")
+        default_instructions,
+        8,
+        _("Filled in: {field}. Leave this empty for the built-in text."),
+        _("System prompt"),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -50,7 +50,7 @@ class DraftingForm(ModelForm):
         ),
     )
     repairs = forms.IntegerField(
-        label=_("How often the model is told what is wrong"),
+        label=_("Maximum number of corrections by the model"),
         initial=3,
         min_value=0,
         max_value=MOST_REPAIRS,
@@ -59,7 +59,7 @@ class DraftingForm(ModelForm):
         texts.default_instructions,
         16,
         _(
-            "Filled in: {field}, {subfield}, {purpose}, {examples} and {abstract}. Empty: as shipped."
+            "Filled in: {field}, {subfield}, {purpose}, {examples} and {abstract}. Leave this empty for the built-in text."
         ),
     )
     abstracts: list[SourceAbstract]
@@ -99,7 +99,7 @@ class ReviewingForm(ModelForm):
     instructions = instructions_field(
         review_instructions,
         10,
-        _("Filled in: {field}, {subfield} and {purpose}. Empty: as shipped."),
+        _("Filled in: {field}, {subfield} and {purpose}. Leave this empty for the built-in text."),
     )
 
 

@@ -254,7 +254,7 @@ class ModelForm(forms.Form):
         required=False,
         max_length=300,
         help_text=_(
-            "http://HOST:PORT; whoever runs the site lists the hosts that texts may be sent to."
+            "http://HOST:PORT; the site's administrator lists the hosts to which texts may be sent."
         ),
     )
     model_args = forms.CharField(
@@ -267,14 +267,14 @@ class ModelForm(forms.Form):
         ),
     )
     price_in = _money(
-        _("Price of a million tokens read"),
+        _("Price per million tokens read"),
         _("Needed to show the cost and to keep a budget in money."),
     )
-    price_out = _money(_("Price of a million tokens written"))
+    price_out = _money(_("Price per million tokens written"))
     budget_tokens = forms.IntegerField(
-        label=_("At most so many tokens"), required=False, min_value=1, max_value=2**53
+        label=_("Maximum number of tokens"), required=False, min_value=1, max_value=2**53
     )
-    budget_money = _money(_("At most so much money"))
+    budget_money = _money(_("Maximum cost"))
     COSTS = ("price_in", "price_out", "budget_tokens", "budget_money")
     asked: Asked
 

@@ -109,7 +109,7 @@ class GradeForm(forms.Form):
         required=False,
         max_length=2000,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=gettext_lazy("For those who study the grades; nobody has to write one."),
+        help_text=gettext_lazy("Optional; for people who analyse the grades."),
     )
 
     def __init__(self, rubric: Rubric, *args: Any, **kwargs: Any) -> None:
@@ -145,7 +145,7 @@ def last(request: HttpRequest, study: Study) -> HttpResponse:
     """One's own last grade, to be changed."""
     found = people.last_of(user_of(request), study)
     if found is None:
-        messages.info(request, _("There is no grade of yours that can be changed."))
+        messages.info(request, _("You have no grade that can be changed."))
         return redirect("lab:grade", study.slug)
     target = people.target_of(plan_of(study), row_of(found))
     return _page(request, study, "last", target, own=found)
@@ -157,11 +157,11 @@ def undo(request: HttpRequest, study: Study) -> HttpResponse:
     """The form says which grade: sent twice, it takes back no other."""
     number = request.POST.get("grade", "")
     if not (number.isascii() and number.isdigit() and len(number) < MOST_DIGITS):
-        messages.error(request, _("That page was too old: nothing was taken back."))
+        messages.error(request, _("That page was out of date. No grade was withdrawn."))
         return redirect("lab:grade", study.slug)
     with refused(request, GradeRefusedError):
         people.take_back(user_of(request), study, int(number))
-        messages.success(request, _("Your last grade is taken back."))
+        messages.success(request, _("Your last grade has been withdrawn."))
     return redirect("lab:grade", study.slug)
 
 
@@ -187,7 +187,9 @@ def _keep(request: HttpRequest, study: Study, tasks: tuple[Task, ...]) -> HttpRe
     form = GradeForm(rubric_of(plan_of(study)), request.POST)
     page = recall(request, study.slug, str(request.POST.get("token", "")))
     if page is None or page.task not in tasks:
-        messages.error(request, _("That page was too old: nothing was kept. Here is the next."))
+        messages.error(
+            request, _("That page was out of date, and nothing was saved. This is the next answer.")
+        )
         return redirect(ADDRESSES[tasks[0]], study.slug)
     if not form.is_valid():
         target = people.target_of(plan_of(study), page.row)

@@ -43,7 +43,7 @@ class PlanForm(forms.Form):
         label=_("Points by which two people may differ"),
         min_value=0,
         max_value=1000,
-        help_text=_("A third settles what they differ in by more, and whether it abstains."),
+        help_text=_("A third person settles larger differences, and differences about abstention."),
     )
     seed = forms.IntegerField(
         label=_("Seed"), min_value=0, max_value=2**31 - 1, help_text=_("It draws the sample.")
@@ -78,7 +78,9 @@ class JudgeForm(ModelForm):
     runs = forms.TypedMultipleChoiceField(
         label=_("Whose answers"), coerce=str, widget=forms.CheckboxSelectMultiple
     )
-    prompt = instructions_field(default_prompt, 14, _("Filled in: {rubric}. Empty: as shipped."))
+    prompt = instructions_field(
+        default_prompt, 14, _("Filled in: {rubric}. Leave this empty for the built-in text.")
+    )
     PEOPLE = "people"
     draft: GradingRun
 
@@ -132,7 +134,7 @@ def plan(request: HttpRequest, study: Study) -> HttpResponse:
         values = {k: v for k, v in form.cleaned_data.items() if k != "rubric_text"}
         with refused(form, ScoringError, field="rubric_text"):
             plans.change(study, rubric=form.rubric, by=user_of(request), **values)
-            messages.success(request, _("The plan is kept."))
+            messages.success(request, _("The plan is saved."))
             return redirect("lab:grading", study.slug)
     return _page(request, study, plan_form=form)
 

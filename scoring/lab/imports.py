@@ -32,7 +32,10 @@ class PublishedForm(forms.Form):
     """Into which study published data go, and how."""
 
     study = forms.SlugField(
-        label=_("Study"), initial="brainbench", max_length=60, help_text=_("Made if there is none.")
+        label=_("Study"),
+        initial="brainbench",
+        max_length=60,
+        help_text=_("Created if it does not exist."),
     )
     texts = forms.ChoiceField(
         label=_("Damaged texts"),
@@ -74,7 +77,9 @@ class CorpusForm(ScoredForm):
         max_length=2000,
         help_text=_("As on a study's Models page."),
     )
-    anchor = forms.BooleanField(label=_("Models surely know these texts by heart"), required=False)
+    anchor = forms.BooleanField(
+        label=_("Models certainly know these texts by heart"), required=False
+    )
     field_order = ("file",)
 
 

@@ -54,19 +54,21 @@ class TrainingForm(FoldedForm):
         help_text=_("A folder of the site's models; needed from scratch, else the base's."),
     )
     epochs = forms.FloatField(label=_("Epochs"), required=False, min_value=0.01, max_value=1000)
-    context = _number(_("Tokens of a row"))
-    batch_rows = _number(_("Rows on a device at a time"))
-    accumulation = _number(_("Batches of a step"))
+    context = _number(_("Tokens per row"))
+    batch_rows = _number(_("Rows per device at a time"))
+    accumulation = _number(_("Batches per step"))
     learning_rate = forms.FloatField(
         label=_("Learning rate"), required=False, min_value=0, max_value=10
     )
     seed = _number(_("Seed"), minimum=0)
-    limit = _number(_("Only the first documents"))
+    limit = _number(_("Only the first N documents"))
     keep = forms.CharField(
         label=_("Keep the weights of steps"),
         required=False,
         max_length=300,
-        help_text=_("Numbers, separated by commas: they can be scored beside the result."),
+        help_text=_(
+            "Numbers, separated by commas. These weights can be scored in addition to the result."
+        ),
     )
     OVERRIDES = (
         "epochs", "context", "batch_rows", "accumulation", "learning_rate", "seed", "limit",

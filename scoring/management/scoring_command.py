@@ -351,7 +351,7 @@ class ScoringCommand(ModelCommand):
             raise ScoringError(run.error)
         if run.status == Status.CANCELLED:
             raise CommandError(
-                f"Run {run.pk} was cancelled at {run.done} of {run.total}; --resume goes on."
+                f"Run {run.pk} was cancelled at {run.done} of {run.total}; --resume continues it."
             )
         if run.status != Status.FINISHED:
             by = f"is being worked on by {run.worker}" if run.worker else "waits for a worker"
@@ -382,7 +382,7 @@ class ScoringCommand(ModelCommand):
         self.run.refresh_from_db()
         return (
             f"Stopped. Run {self.run.pk} stands at {self.run.done} of {self.run.total}; "
-            "the same command with --resume goes on."
+            "the same command with --resume continues it."
         )
 
     def _warn(self, run: ScoringRun) -> None:

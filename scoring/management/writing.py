@@ -203,7 +203,7 @@ def find_field(options: Mapping[str, Any]) -> ResearchField:
         found = ResearchField.objects.filter(name=study.field).first()
         if found is None:
             raise CommandError(
-                f"The study names no field with test cases of its own (“{study.field}”): --field SLUG."
+                f"The study's field (“{study.field}”) has no test cases: use --field SLUG."
             )
         return found
     return finding.find_field(options["field"])
@@ -263,7 +263,7 @@ def check_over(job: GeneratingJob) -> None:
         raise CommandError(f"Run {job.pk} is being worked on by {job.worker or 'a worker'}.")
     reason = job.error or "It was stopped."
     raise CommandError(
-        f"{reason} Run {job.pk} stands at {job.done} of {job.total}; --resume goes on."
+        f"{reason} Run {job.pk} has reached {job.done} of {job.total}; --resume continues it."
     )
 
 

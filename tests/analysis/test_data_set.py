@@ -71,7 +71,7 @@ def test_a_folder_appears_whole_and_is_never_written_over(study: Study, tmp_path
     manifest = json.loads((place / "documentation" / "manifest.json").read_text())
     assert manifest["released"]["suppressed"]["country"] == 2
     assert len(manifest["files"]) == len(list((place / "data").iterdir())) == 5
-    with pytest.raises(CommandError, match="is there already"):
+    with pytest.raises(CommandError, match="already exists"):
         call_command(*asked, stdout=io.StringIO())
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 

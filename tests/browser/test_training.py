@@ -42,8 +42,8 @@ def test_a_model_is_trained_watched_and_scored(open_as: Callable[[str, str], Pag
     page.get_by_text("Changes from the preset").click()
     for label, value in (
         ("Epochs", "2"),
-        ("Tokens of a row", "64"),
-        ("Only the first documents", "60"),
+        ("Tokens per row", "64"),
+        ("Only the first N documents", "60"),
         ("Keep the weights of steps", "4, 8"),
     ):
         page.get_by_label(label).fill(value)

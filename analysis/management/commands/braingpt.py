@@ -35,13 +35,14 @@ CONTROL = "textbook"
 
 class Command(ReportingCommand):
     help = (
-        "The whole way at demonstration size, minutes of a CPU: a corpus, a tokenizer, a model from scratch, an adapter onto the "
-        "demonstration model, both tested on the demo study, and the report's chapter on before and after. Run again, it goes on."
+        "Run the complete process at demonstration size in a few minutes of CPU time. It builds a corpus, trains a tokenizer, a "
+        "model from scratch and an adapter for the demonstration model, and tests both on the demo study. The report "
+        "compares before and after. A second run resumes."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--texts", type=Path, metavar="DIR", help="texts of your own: they join the field's"
+            "--texts", type=Path, metavar="DIR", help="your own texts, added to those of the field"
         )
         parser.add_argument(
             "--name",

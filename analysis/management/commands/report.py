@@ -18,7 +18,7 @@ from lib.commands import ReportingCommand, StoppedError, add_json_argument
 
 class Command(ReportingCommand):
     help = (
-        "Compute everything about a study's results, people and language models side by side, and write report.json, "
+        "Compute the results of a study for people and language models, and write report.json, "
         "tables, figures, report.html and, for a BrainBench import, replication.md. docs/results.md explains report.json."
     )
 
@@ -26,7 +26,10 @@ class Command(ReportingCommand):
         default = ReportOptions()
         parser.add_argument("study", metavar="SLUG")
         parser.add_argument(
-            "--output", type=place, metavar="DIR", help="where to write; made if it is not there"
+            "--output",
+            type=place,
+            metavar="DIR",
+            help="output folder; created if it does not exist",
         )
         parser.add_argument(
             "--source",
@@ -39,7 +42,7 @@ class Command(ReportingCommand):
             "--rules",
             type=int,
             metavar="N",
-            help="leave out what version N of the study's rules leaves out (default: the newest; study_versions lists them)",
+            help="apply the exclusions of version N of the study's rules (default: the newest; study_versions lists them)",
         )
         parser.add_argument(
             "--models", nargs="+", default=[], metavar="NAME", help="only these language models"

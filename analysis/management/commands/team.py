@@ -14,8 +14,8 @@ from lib.commands import ReportingCommand, StoppedError, add_json_argument
 
 class Command(ReportingCommand):
     help = (
-        "Combine people and language models into teams, try these on held-out test cases, and print how accurate they are "
-        "beside their best members. docs/results.md explains the numbers."
+        "Combine people and language models into teams, evaluate them on held-out test cases, and print their accuracy and "
+        "that of their best members. docs/results.md explains the numbers."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:  # long, and only a list
@@ -32,10 +32,10 @@ class Command(ReportingCommand):
             nargs="+",
             default=[],
             metavar="NAME",
-            help=f"human (again for each further human, up to {MOST_HUMANS} in all; any participants, so that human-2 alone is a human) "
-            "and language models, by their names or by a part of them that no other has; separated by commas or spaces (default: "
-            "for the published data a human and the three Llama-2 chat models of the published teams, else a human and the "
-            "three models with most trials right)",
+            help=f"humans and language models, separated by commas or spaces. Write human once for each, up to {MOST_HUMANS} times; "
+            "the participants are interchangeable. Name models in full or by a part of the name that no other has. "
+            "Default for the published data: a human and the three Llama-2 chat models of the published teams; otherwise a "
+            "human and the three models with most trials right",
         )
         parser.add_argument("--method", choices=METHODS, default=default.method)
         parser.add_argument(
@@ -52,8 +52,8 @@ class Command(ReportingCommand):
             "--out-of",
             choices=OUT_OF,
             default=default.out_of,
-            help="what a team is tried on: test cases its fit has not seen (item, the default), or test cases and "
-            "participants it has not seen (participant)",
+            help="what a team is evaluated on: test cases that its fit did not use (item, the default), or test cases "
+            "and participants that it did not use (participant)",
         )
         add_trial_arguments(parser)
         parser.add_argument(

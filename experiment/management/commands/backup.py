@@ -15,7 +15,7 @@ from lib.commands import ReportingCommand, add_json_argument
 
 
 class Command(ReportingCommand):
-    help = "One consistent, checked backup of the database and the files that nothing could make again, while the site runs."
+    help = "Write a consistent, verified backup of the database and of all files that cannot be recomputed, while the site is running."
 
     def add_arguments(self, parser: CommandParser) -> None:
         default = Path(settings.VAR_DIR) / "backups"
@@ -26,12 +26,12 @@ class Command(ReportingCommand):
             "--keep", type=int, metavar="N", help="then delete all but the newest N"
         )
         parser.add_argument(
-            "--with-results", action="store_true", help="also what can be computed again"
+            "--with-results", action="store_true", help="also files that can be recomputed"
         )
         parser.add_argument(
             "--with-keys",
             action="store_true",
-            help="also SECRET_KEY and WITHDRAWAL_KEY: whoever has the backup can then read participants' own codes",
+            help="also SECRET_KEY and WITHDRAWAL_KEY; anyone who has the backup can then read participants' own codes",
         )
         add_json_argument(parser)
 

@@ -12,8 +12,8 @@ from lib.commands import ReportingCommand, add_json_argument
 
 class Command(ReportingCommand):
     help = (
-        "Let a study ask these accepted questions of a field instead of those that it has; its test cases stay. Once a real "
-        "participant has entered this makes a new version of the study, and needs a reason."
+        "Replace the questions of a study with these accepted questions of a field; its test cases do not change. Once a real "
+        "participant has entered this creates a new version of the study and needs a reason."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -33,7 +33,7 @@ CHORES = {
 
 
 class Command(ReportingCommand):
-    help = "Keep the site in order: `chores NAME`, of those below."
+    help = "Run a maintenance task: `chores NAME`, where NAME is one of those below."
 
     def add_arguments(self, parser: CommandParser) -> None:
         names = parser.add_subparsers(dest="chore", required=True, metavar="NAME")
@@ -47,7 +47,7 @@ class Command(ReportingCommand):
             "study", metavar="SLUG", nargs="?", help="default: every study"
         )
         parsers["counters"].add_argument(
-            "--repair", action="store_true", help="let the counters say what the rows do"
+            "--repair", action="store_true", help="correct counters that differ from the rows"
         )
         parsers["purge"].add_argument("--dry-run", action="store_true", help="only count")
         parsers["codes"].add_argument(

@@ -21,15 +21,15 @@ GIVEN = ("title", "language", "target_valid", "policy", *(f"ethics_{name}" for n
 
 class Command(ReportingCommand):
     help = (
-        "Create a study from a preset: brainbench-strict is the paper's, brainbench ours (docs/participants.md compares them). "
-        "Both take the accepted test cases of BrainBench; choose others, or fewer, below."
+        "Create a study from a preset: brainbench-strict follows the paper, brainbench adds our changes (docs/participants.md compares them). "
+        "Both use the accepted test cases of BrainBench; choose others, or fewer, below."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("slug")
         parser.add_argument("--preset", choices=sorted(PRESETS), default="brainbench")
         parser.add_argument("--title")
-        parser.add_argument("--language", help="of the pages: en, de, pt-BR ... (default: en)")
+        parser.add_argument("--language", help="of the pages: en, de, pt-BR, … (default: en)")
         parser.add_argument(
             "--policy", choices=Study.Policy.values, help="who gets which test case"
         )
@@ -38,10 +38,10 @@ class Command(ReportingCommand):
         parser.add_argument(
             "--contact",
             default="",
-            help="whom participants can ask, an address for instance; without it a study is not opened",
+            help="contact for participants, such as an e-mail address; a study cannot open without it",
         )
         parser.add_argument(
-            "--target", type=int, dest="target_valid", help="number of valid finishers to stop at"
+            "--target", type=int, dest="target_valid", help="target number of valid finishers"
         )
         parser.add_argument(
             "--recruitment", choices=Study.Recruitment.values, default=Study.Recruitment.DRAFT

@@ -38,7 +38,9 @@ class Command(ReportingCommand):
         if user is None:
             raise CommandError(f"There is no user “{options['user']}”.")
         if not rights_of(user, study):
-            raise CommandError(f"{user} is no member of {study}: the token would open nothing.")
+            raise CommandError(
+                f"{user} is no member of {study}: the token would not give access to anything."
+            )
         if not 1 <= options["days"] <= MOST_DAYS:
             raise CommandError(f"--days: {options['days']} is not between 1 and {MOST_DAYS}.")
         scopes = [Scope(scope) for scope in options["scopes"]]

@@ -79,7 +79,7 @@ class Command(ReportingCommand):
 def _place(wanted: Wanted, path: Path) -> Path:
     if wanted.form == HUGGING_FACE:
         if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-            raise CommandError(f"{path} is there already: name a new or empty folder.")
+            raise CommandError(f"{path} already exists: name a new or empty folder.")
     elif path.is_dir() or (path.exists() and not path.is_file()):
         raise CommandError(f"{path} is not a file that could be replaced.")
     return path

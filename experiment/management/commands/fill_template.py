@@ -29,8 +29,8 @@ MOST_NAMED = 20
 
 class Command(ReportingCommand):
     help = (
-        "Make questions of a template and a table (CSV, JSONL or Parquet): the first rule that holds of a row gives its answer. "
-        "Rows that clash, or lack what the template needs, are left out and named. docs/questions.md says how."
+        "Make questions of a template and a table (CSV, JSONL or Parquet): the first rule that matches a row gives its answer. "
+        "Rows that conflict, or lack a value that the template needs, are omitted and listed. docs/questions.md says how."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

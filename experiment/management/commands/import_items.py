@@ -18,7 +18,7 @@ from lib.commands import ReportingCommand, add_json_argument, progress
 
 class Command(ReportingCommand):
     help = (
-        "Bring test cases of a CSV, JSONL or Parquet file into a field of research: all of them or none. Forms and columns: "
+        "Import test cases from a CSV, JSONL or Parquet file into a field of research: either all of them or none. Forms and columns: "
         "docs/test-cases.md. Exits with 1 where there are problems."
     )
 

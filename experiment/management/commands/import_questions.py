@@ -20,7 +20,7 @@ ACCEPTED = "import_questions --accept"
 
 class Command(ReportingCommand):
     help = (
-        "Bring questions with expert answers of a CSV, JSONL or Parquet file into a field of research: all of them or none. "
+        "Import questions with expert answers from a CSV, JSONL or Parquet file into a field of research: either all of them or none. "
         "Columns: docs/questions.md. Exits with 1 where there are problems."
     )
 

@@ -25,7 +25,7 @@ from lib.commands import ReportingCommand, add_json_argument, table_lines
 
 
 class Command(ReportingCommand):
-    help = "Bring a backup back; or with --verify restore it beside the site, compare it, and say what differs."
+    help = "Restore a backup. With --verify, restore it to a scratch database, compare it, and report the differences."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("backup", type=Path, metavar="BACKUP", help="the folder of one backup")
@@ -116,7 +116,7 @@ class Command(ReportingCommand):
             lines.append(f"{folder} was restored beside the site, and is what it was.")
         self.report(options, {"holds": not wrong, "differences": len(wrong)}, lines)
         if wrong:
-            raise CommandError(f"The backup does not hold. {difference(wrong[0])}")
+            raise CommandError(f"The backup is not intact. {difference(wrong[0])}")
 
     def _say(
         self, manifest: Manifest, done: Restored[tuple[Reapplied, Facts]], must: Facts, options: Any
@@ -140,4 +140,6 @@ class Command(ReportingCommand):
         }
         self.report(options, data, lines)
         if wrong:
-            raise CommandError(f"It is restored, but not as it should be. {difference(wrong[0])}")
+            raise CommandError(
+                f"The backup was restored, but with differences. {difference(wrong[0])}"
+            )

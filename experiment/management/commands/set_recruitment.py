@@ -9,7 +9,7 @@ from lib.commands import ReportingCommand, add_json_argument
 
 
 class Command(ReportingCommand):
-    help = "Say who may take part in a study: draft, pilot, open or closed."
+    help = "Set who may take part in a study: draft, pilot, open or closed."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="SLUG")

@@ -32,7 +32,7 @@ DOCS: dict[str, tuple[str, Callable[[Path], str]]] = {
 
 
 class Command(BaseCommand):
-    help = "Write the pages, or parts of pages, in docs/ that are made of the code: all of them, or those named."
+    help = "Write the generated pages, or parts of pages, in docs/: all of them, or those named."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -111,7 +111,7 @@ def explain(item: Item, finding_key: str, text: str, by: User | None) -> Explana
     """
     warnings = {f.key for f in findings(item) if f.level == Level.WARNING}
     if finding_key not in warnings:
-        raise ValidationError(_("The text has no such warning any more."))
+        raise ValidationError(_("The text no longer has this warning."))
     answer = Explanation.objects.filter(item=item, finding=finding_key).first()
     answer = answer or Explanation(item=item, finding=finding_key)
     answer.text, answer.by = text.strip(), by

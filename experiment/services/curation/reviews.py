@@ -55,7 +55,7 @@ def locked(item: Item, move: Move, by: User) -> tuple[Item, ResearchField]:
     item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
     research_field = ResearchField.objects.get(name=item.field)
     if move not in open_moves(item, research_field, by):
-        message = _("%(item)s is %(status)s now: you cannot do this with it.")
+        message = _("%(item)s is %(status)s now: this action is not possible.")
         params = {"item": item, "status": item.get_status_display()}
         raise ValidationError(message, params=params)
     return item, research_field
@@ -79,7 +79,7 @@ def submit(item: Item, by: User) -> Item:
     item, _field = locked(item, Move.SUBMIT, by)
     if not standing(item).may_be_reviewed:
         raise ValidationError(
-            _("The checks find what must be mended or explained before a review.")
+            _("The checks found problems that must be corrected or explained before a review.")
         )
     return set_status(item, Status.IN_REVIEW, by=by)
 
@@ -120,7 +120,7 @@ def revise(item: Item, by: User | None = None) -> Item:
     _hold_versions(item.key)
     newest = Item.objects.filter(key=item.key).latest("version")
     if not newest.is_frozen:
-        message = _("%(newest)s is %(status)s already: go on with that one.")
+        message = _("%(newest)s is %(status)s already: continue with that one.")
         params = {"newest": newest, "status": newest.get_status_display()}
         raise ValidationError(message, params=params)
     carried = {name: getattr(item, name) for name in CARRIED_FIELDS}
@@ -156,7 +156,7 @@ def _hold_versions(key: str) -> None:
 def needed(words: str) -> str:
     """The words, trimmed. Raises ValidationError where there are none."""
     if not (words := words.strip()):
-        raise ValidationError(_("Say why in a few words."))
+        raise ValidationError(_("Please give a short reason."))
     return words
 
 
@@ -194,7 +194,7 @@ def review(item: Item, by: User, verdict: str, text: str = "") -> Item:
     if verdict not in Verdict.values:
         raise ValidationError(_("Choose one of the verdicts."))
     if own(item, by) is not None:
-        raise ValidationError(_("You have given your verdict on this text."))
+        raise ValidationError(_("You have already given your verdict on this text."))
     why = text.strip() if verdict == Verdict.ACCEPT else needed(text)
     item.reviews.create(reviewer=by, verdict=verdict, text=why, sha256=item.sha256)
     return settle(item, research_field, by)
@@ -220,7 +220,7 @@ def accept_alone(item: Item, by: User) -> Item:
     """
     item, research_field = locked(item, Move.ACCEPT, by)
     if count(item, research_field).opposed:
-        raise ValidationError(_("Somebody is opposed to this text: change it first."))
+        raise ValidationError(_("Somebody has rejected this text. Change it first."))
     return _accept(item, 0, by)
 
 

@@ -88,9 +88,9 @@ def write_draft(
     if not before:
         return item  # a page that saves once more while its text is sent to review
     if item.is_frozen:
-        raise ValidationError(_("An accepted text stays as it is: start a new version of it."))
+        raise ValidationError(_("An accepted text cannot change. Start a new version of it."))
     if item.status != Item.Status.DRAFT:
-        raise ValidationError(_("Only a draft can be written: take it back to draft first."))
+        raise ValidationError(_("Only a draft can be edited. Return it to draft first."))
     if item.edits != edits:
         raise EditedSinceError
     for name in before:

@@ -117,7 +117,7 @@ def export_identities(study: Study, file: BinaryIO, *, by: User, reason: str) ->
         ValidationError: no reason is given.
     """
     if not reason.strip():
-        raise ValidationError(_("Say why you need to know who participants are."), code="no_reason")
+        raise ValidationError(_("Explain why you need to identify participants."), code="no_reason")
     target, n = Digesting(file), 0
     with snapshot(), writing("csv", cast("BinaryIO", target), IDENTITY_COLUMNS) as write:
         for block in _blocks(study):

@@ -129,11 +129,11 @@ def _add_add(parser: CommandParser) -> None:
         "--text-column",
         default="text",
         metavar="NAME",
-        help="where JSON and tables have the text (default: text); id, title, doi, pmid, pmcid, journal, published, licence, "
-        "kind, publication_types and language are read where they are there",
+        help="column of the text in JSON and tables (default: text). Also read if present: `id`, title, doi, pmid, pmcid, "
+        "journal, published, licence, kind, publication_types and language",
     )
     parser.add_argument(
-        "--split", choices=("blank-lines",), help="a .txt file's blocks are documents of their own"
+        "--split", choices=("blank-lines",), help="each block of a .txt file is a separate document"
     )
 
 

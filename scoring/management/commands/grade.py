@@ -24,7 +24,7 @@ ALL = "all"
 
 
 class Command(WritingCommand):
-    help = "Have a judge grade a study's answers by a rubric; what cannot be read as a grade is asked for once more, and counts."
+    help = "Have a judge grade a study's answers by a rubric. A grade that cannot be read is requested once more, and then counted."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--study", metavar="SLUG", required=True)
@@ -33,7 +33,7 @@ class Command(WritingCommand):
             dest="generator",
             choices=[str(kind) for kind in runs.JUDGES],
             required=True,
-            help="exact: word for word the expert's answer; needs no model, and only shows that all is in place",
+            help="exact: compares the words with the expert's answer. It needs no model and only tests the set-up",
         )
         parser.add_argument(
             "--runs",

@@ -121,8 +121,8 @@ class Command(ReportingCommand):
         same = Training.objects.filter(name=name).exclude(status=Status.FINISHED).first()
         if same is not None and not options["resume"]:
             raise CommandError(
-                f"Training {same.pk} is to make “{name}”, and stands at step {same.done} of {same.total}: "
-                "--resume goes on with it."
+                f"Training {same.pk} of “{name}” has reached step {same.done} of {same.total}: "
+                "--resume continues it."
             )
         from_scratch = settings.mode == "scratch"
         with transaction.atomic():

@@ -67,8 +67,8 @@ class Command(ScoringCommand):
         parser.add_argument(
             "--adapters",
             action="store_true",
-            help="with ls: past runs, of all studies, that read, or may have read, an adapter beside full weights unasked; "
-            "screenings (screen_items) keep no hash of weights and are not among them",
+            help="with ls: past runs of all studies that read, or may have read, an adapter in addition to full weights "
+            "without being told to. Screenings (screen_items) store no hash of weights and are not listed",
         )
         parser.add_argument("--watch", action="store_true", help="with --queue: and wait for more")
 

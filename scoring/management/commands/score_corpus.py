@@ -19,8 +19,8 @@ from scoring.services.texts import describe_corpus
 
 class Command(ScoringCommand):
     help = (
-        "Score a reference corpus (a text a row, JSONL or CSV): zlib/perplexity ratios say how well a model knows it, "
-        "beside a study's test cases and a text that it surely knows by heart (--anchor)."
+        "Score a reference corpus (one text per row, JSONL or CSV). Ratios of zlib length to perplexity show how well a model "
+        "knows it, compared with a study's test cases and a text that it certainly knows by heart (--anchor)."
     )
     default_prompt = "none"
 
@@ -29,11 +29,13 @@ class Command(ScoringCommand):
         self.add_model_arguments(parser)
         parser.add_argument("--name", metavar="NAME", help="the corpus' name; default: the file's")
         parser.add_argument(
-            "--anchor", action="store_true", help="models surely know these texts by heart"
+            "--anchor", action="store_true", help="models certainly know these texts by heart"
         )
         parser.add_argument("--text_column", default="text", metavar="NAME")
         parser.add_argument("--id_column", default="id", metavar="NAME")
-        parser.add_argument("--study", metavar="SLUG", help="whose test cases to set it beside")
+        parser.add_argument(
+            "--study", metavar="SLUG", help="study whose test cases are compared with it"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"]) if options["study"] else None

@@ -44,7 +44,7 @@ def test_the_text_is_an_aligned_table_and_sentences(crowd: Study, capsys: Any) -
     said = team(capsys, crowd.slug, "--members", "human", "model-00").splitlines()
     head = next(n for n, line in enumerate(said) if line.startswith("team "))
     assert len({len(row) for row in said[head + 1 : head + 4]}) == 1
-    assert "on 24 test cases is not yet worth reading" in " ".join(said[:head])
+    assert "on 24 test cases is not yet informative" in " ".join(said[:head])
     assert any("270 trials of 24 test cases by 30 participants." in line for line in said)
     assert not any("None" in line or "nan" in line for line in said)
 

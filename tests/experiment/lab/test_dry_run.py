@@ -113,7 +113,7 @@ def test_a_failure_leaves_no_simulated_participants(
 def test_one_at_a_time(ruth: Client, asked: DryRun, study: Study) -> None:
     response = ruth.post(reverse("lab:dry_run_ask", args=[study.slug]), ASKED)
     assert response.status_code == 422
-    assert "A dry run of this study is under way" in response.text
+    assert "A dry run of this study is in progress" in response.text
     with pytest.raises(CommandError, match="under way"):
         call_command("simulate_participants", study.slug)
     make_participant(study, kind="simulated")

@@ -154,7 +154,7 @@ def test_ids_and_comments_are_exported_by_pseudonym_for_a_reason(
 ) -> None:
     Participant.objects.filter(excluded_by="missed_catch").update(comments="=1+1, thanks")
     address = reverse("lab:export_identities", args=["memory"])
-    assert "Say why" in ruth.post(address, {"reason": "  "}, follow=True).text
+    assert "Explain why" in ruth.post(address, {"reason": "  "}, follow=True).text
     assert not AuditEvent.objects.filter(action="ids_exported").exists()
     response = ruth.post(address, {"reason": " To pay them. "})
     rows = list(csv.DictReader(io.StringIO(response.getvalue().decode())))

@@ -48,7 +48,7 @@ def test_a_wrong_step_changes_nothing_and_says_so(kitchen: Kitchen) -> None:
     item = make_item(field="cooking", status="in_review", created_by=kitchen.ben)
     client = as_(kitchen.ben)
     said = client.post(f"{page_of(item)}move/", {"move": "accept"}, follow=True).text
-    assert "you cannot do this with it" in said
+    assert "this action is not possible" in said
     assert client.post(f"{page_of(item)}move/", {"move": "nonsense"}).status_code == 404
     item.refresh_from_db()
     assert item.status == "in_review"
@@ -60,7 +60,7 @@ def test_going_back_asks_for_a_reason_and_a_refusal_for_words(kitchen: Kitchen) 
     sent = {"review-verdict": "refuse", "review-text": " "}
     response = as_(kitchen.ben).post(f"{page}review/", sent)
     assert response.status_code == 422
-    assert "Say why in a few words." in response.text
+    assert "Please give a short reason." in response.text
     assert not item.reviews.exists()
     assert as_(kitchen.ada).post(f"{page}move/", {"move": "back"}).status_code == 422
     as_(kitchen.ada).post(f"{page}move/", {"move": "back", "back-reason": "One word."})

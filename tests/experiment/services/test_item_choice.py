@@ -146,7 +146,7 @@ def test_a_command_chooses_again_and_asks_for_the_reason_once_the_study_runs() -
     asked = ("choose_items", "ours", "--source", "human")
     chosen = (*asked, "--collection", "brainbench")
     for wrong, said in (
-        (chosen, "say why"),
+        (chosen, "Give a reason"),
         ((*asked, "--reason", "x"), "--collection"),  # nothing joins silently
         ((*chosen, "--subfields", "Nowhere", "--reason", "x"), "No accepted test case"),
     ):

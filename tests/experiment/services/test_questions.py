@@ -99,7 +99,7 @@ def test_a_field_of_ones_own_and_that_of_abstracts_stay(field):
     take_questions(study, field, 3)
     assert (Study.objects.get(slug=study.slug).field, study.catch_items) == ("neuroscience", 2)
     said = [str(each) for each in preflight(study)]
-    told = "its questions are of matter, but participants and models are told of neuroscience"
+    told = "its questions are about matter, but participants and models are told that the field is neuroscience"
     assert told in said
 
 
@@ -167,7 +167,7 @@ def test_a_study_takes_some_questions_of_a_field(field):
     with pytest.raises(ValidationError) as refused:
         chosen(field, **unknown)
     assert len(refused.value.messages) == 3
-    with pytest.raises(ValidationError, match="all that was asked for"):
+    with pytest.raises(ValidationError, match="matches all criteria"):
         chosen(field, keys=read_keys(["q-1"], "x"), templates=["t-2"])
 
 
@@ -301,10 +301,10 @@ def test_a_reader_is_named_before_anybody_takes_part(field):
     Study.objects.filter(pk=study.pk).update(version=1)
     change_study(study, {"answers_read_by": READER, "title": "Another"}, by=lena)
     for reader in ("Somebody else", READER + "!"):
-        with pytest.raises(ValidationError, match="without being told of this reader"):
+        with pytest.raises(ValidationError, match="without information about this reader"):
             change_study(study, {"answers_read_by": reader}, by=lena)
     change_study(study, {"answers_read_by": ""}, by=lena)
-    with pytest.raises(ValidationError, match="without being told of this reader"):
+    with pytest.raises(ValidationError, match="without information about this reader"):
         change_study(study, {"answers_read_by": READER}, by=lena)
 
 

@@ -125,7 +125,7 @@ def test_a_day_that_is_put_off_meanwhile_keeps_the_data(study: Study) -> None:
     Study.objects.update(retain_until=timezone.localdate())
     job = run(job)
     assert (job.status, left(study), purged()) == ("failed", 5, [])
-    assert "still to be kept" in job.error
+    assert "has not ended" in job.error
     study.refresh_from_db()
     with pytest.raises(NotDueError):
         ask(study, timezone.localdate())

@@ -136,7 +136,7 @@ class TestPeople:
         ada = client_of(study, "ada")
         after = ada.post(GRADE, {"token": token, "verdict": "3.0"}, follow=True)
 
-        assert "nothing was kept" in after.text
+        assert "nothing was saved" in after.text
         assert not PersonGrade.objects.exists()
 
     def test_a_form_that_is_sent_twice_does_what_it_says_once(self, study: Study) -> None:
@@ -152,9 +152,9 @@ class TestPeople:
 
         undo = last_on(ada.get(GRADE))
         for _ in range(2):
-            assert "taken back" in ada.post(UNDO, undo, follow=True).text
+            assert "withdrawn" in ada.post(UNDO, undo, follow=True).text
         for number in ("", "one", "9" * 40):
-            assert "nothing was taken back" in ada.post(UNDO, {"grade": number}, follow=True).text
+            assert "No grade was withdrawn" in ada.post(UNDO, {"grade": number}, follow=True).text
         client_of(study, "ben").post(UNDO, last_on(ada.get(GRADE)))
         assert PersonGrade.objects.get().points == 3
 

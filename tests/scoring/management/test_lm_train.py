@@ -70,7 +70,7 @@ def test_a_model_is_trained_and_registered(tokenizer: Path) -> None:
 def test_a_training_is_left_to_a_worker_and_gone_on_with_when_asked() -> None:
     asked = ("--mode", "lora", "--model", DEMO_NAME, "--corpus", "sleep", "--name", "Field", *SMALL)
     assert lm_train(*asked, "--queue")["status"] == "waiting"
-    with pytest.raises(CommandError, match="--resume goes on"):
+    with pytest.raises(CommandError, match="--resume continues it"):
         lm_train(*asked)
     assert lm_train(*asked, "--resume")["status"] == "finished"
     assert Training.objects.count() == 1

@@ -117,7 +117,7 @@ def _named(name: str) -> str:
 
 def _biases(own: Reliability) -> list[Table]:
     columns = (
-        c.text(_("The judge, beside people"), "0"),
+        c.text(_("The judge compared with people"), "0"),
         c.number(_("Points"), "1.estimate"),
         c.ci(_("95% CI"), "1.ci95"),
         c.p_value("p", "1.p"),
@@ -125,7 +125,7 @@ def _biases(own: Reliability) -> list[Table]:
     )
     named = (
         (_("for each doubling of an answer's length"), own.by_length),
-        (_("to answers of its own family"), own.own_family),
+        (_("for answers from its model family"), own.own_family),
     )
     rows = [(name, found) for name, found in named if isinstance(found, Bias)]
     return c.page_table(_("What sways the judge"), columns, rows)

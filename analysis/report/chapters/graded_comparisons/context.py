@@ -116,11 +116,13 @@ def _best(own: TextMetrics) -> tuple[str, GradeCorrelation] | None:
 
 def _texts(own: TextMetrics) -> list[Table]:
     columns = (
-        c.text(_("Beside the expert answer"), "name"),
+        c.text(_("Comparison with the expert answer"), "name"),
         c.coefficient(_("Mean"), "mean"),
         c.coefficient(_("Spearman's rho with points"), "correlation.rho"),
         c.coefficient_ci(_("95% CI"), "correlation.rho_ci95"),
         c.coefficient(_("Kendall's tau-b"), "correlation.tau"),
         c.coefficient_ci(_("95% CI"), "correlation.tau_ci95"),
     )
-    return c.page_table(_("Answers beside the expert answer"), columns, own.metrics, "graded_texts")
+    return c.page_table(
+        _("Answers compared with the expert answer"), columns, own.metrics, "graded_texts"
+    )

@@ -8,7 +8,7 @@ from lib.jobs.worker import PollingWorker
 
 
 class Command(BaseCommand):
-    help = "Do what pages ask for, and the day's chores, one thing at a time, until stopped (SIGTERM, Ctrl-C)."
+    help = "Run queued jobs and daily maintenance, one at a time, until stopped (SIGTERM, Ctrl-C)."
 
     def handle(self, *args: Any, **options: Any) -> None:
         if settings.JOB_EXECUTOR == "celery":

@@ -87,7 +87,7 @@ def test_filters_are_kept_opened_and_deleted(vera: Client) -> None:
     ],
 )
 def test_a_view_needs_a_name_and_filters_of_the_list(vera: Client, sent: dict[str, str]) -> None:
-    assert "was not kept" in vera.post(f"{PAGE}views/", sent, follow=True).content.decode()
+    assert "was not saved" in vera.post(f"{PAGE}views/", sent, follow=True).content.decode()
     assert not SavedView.objects.exists()
 
 

@@ -83,7 +83,7 @@ def test_a_right_code_at_once_after_a_wrong_one_is_asked_to_wait_a_moment(
     assert client.post(CODE_PAGE, {"code": "000000"}).context["form"].has_error("code", "wrong")
     early = client.post(CODE_PAGE, right)
     assert early.context["form"].has_error("code", "soon")
-    assert "wait a moment" in early.text
+    assert "Wait a moment" in early.text
     assert not is_in(client)
     before = timezone.now() - timedelta(minutes=1)
     TOTPDevice.objects.update(throttling_failure_timestamp=before)

@@ -21,7 +21,7 @@ from experiment.services.sign_in import (
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
-BUSY = "Others are signing in at this moment"
+BUSY = "Others are signing in at the moment"
 REFUSED = "Too many failed attempts for this name: wait 15 minutes"
 
 

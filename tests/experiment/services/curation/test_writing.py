@@ -59,7 +59,7 @@ def test_a_subfield_of_another_field_and_an_accepted_text_are_refused() -> None:
     item = writing.create_draft(field, TEXT, by=None)
     Item.objects.filter(pk=item.pk).update(status="accepted")
     assert writing.write_draft(item, by=None, edits=7, markup=TEXT).edits == 0
-    with pytest.raises(ValidationError, match="start a new version"):
+    with pytest.raises(ValidationError, match="Start a new version"):
         writing.write_draft(item, by=None, edits=0, note="late")
 
 
