@@ -7,7 +7,15 @@ from enum import StrEnum
 from typing import TypeVar
 
 from experiment.domain.item_checks.characters import check_characters
-from experiment.domain.questions.language import Condition, LanguageError, Text, condition, text
+from experiment.domain.questions.language import (
+    ROWS,
+    Condition,
+    LanguageError,
+    Text,
+    condition,
+    text,
+)
+from experiment.domain.questions.neighbours import Rows, Table
 from experiment.domain.questions.values import (
     EmptyCellError,
     MixedColumn,
@@ -137,11 +145,11 @@ class CompiledTemplate:
         if faults:
             raise TemplateFaultsError(faults)
 
-    def fill(
-        self, row: int, values: Mapping[str, Value], cells: Mapping[str, str]
-    ) -> Pair | LeftOut:
-        """The first rule that holds gives the answer; a question or answer with a hole is none."""
-        used = {name: values[name] for name in self.slots}
+    def fill(self, row: int, table: Table, cells: Mapping[str, str]) -> Pair | LeftOut:
+        """The first rule that holds of the table's row, counted from 1, gives the answer; a question or answer with a hole is none."""
+        values = table.rows[row - 1]
+        used: dict[str, Value | Rows] = {name: values[name] for name in self.slots}
+        used[ROWS] = Rows(table, row - 1)
         try:
             number = next((n for n, (when, _) in enumerate(self.rules) if when.holds(used)), None)
             if number is None:
@@ -178,9 +186,10 @@ def fill(
     """
     compiled = CompiledTemplate(template)
     compiled.check_columns(list(dict.fromkeys(column for row in rows for column in row)))
+    table = Table(list(typed(rows)))
     made = [
-        compiled.fill(n, values, {slot_name(column): cell for column, cell in cells.items()})
-        for n, (values, cells) in enumerate(zip(typed(rows), rows, strict=True), 1)
+        compiled.fill(n, table, {slot_name(column): cell for column, cell in cells.items()})
+        for n, cells in enumerate(rows, 1)
     ]
     pairs, clashes = unique([m for m in made if isinstance(m, Pair)], unique_answers)
     left = [*(m for m in made if isinstance(m, LeftOut)), *clashes]

@@ -1,7 +1,8 @@
-"""The language of templates: slots, comparisons and simple filters; no calls, loops, attributes or arithmetic. Pure.
+"""The language of templates: slots, comparisons, arithmetic, simple filters and short loops; no calls and no code. Pure.
 
 Jinja's sandbox, of which a list of kinds of nodes is let through, so that a template is worked out in time and memory in
-proportion to its length and to the cells that it names.
+proportion to its length, to the cells that it names and to the turns of a loop, of which there are at most MOST_TURNS. A loop
+goes over the values of a cell, or over the rows of the table that are nearest to this one; none stands within another.
 """
 
 import re
@@ -13,18 +14,30 @@ from jinja2 import StrictUndefined, TemplateError, nodes
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from experiment.domain.questions.values import Empty, Number, UnlikeError, Value, Word
+from experiment.domain.questions.neighbours import Rows
+from experiment.domain.questions.values import (
+    Empty,
+    Number,
+    UnlikeError,
+    Value,
+    Word,
+    calculated,
+    several,
+)
 
 LONGEST = 4_000  # characters of one text of a template
 DEEPEST = 30  # nodes within one another
 MOST_DIGITS = 10
-# What Jinja itself means by these
-RESERVED = frozenset({"self", "loop", "caller", "super", "varargs", "kwargs"})
+MOST_TURNS = 100
+ROWS = "rows"  # the table, after “in” of a loop
+PLACES = ("index", "first", "last")  # of a loop's turn
+# What Jinja itself, or a loop, means by these
+RESERVED = frozenset({"self", "loop", "caller", "super", "varargs", "kwargs", ROWS})
 _ALLOWED = (
     *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.If, nodes.CondExpr),
     *(nodes.Name, nodes.Const, nodes.Tuple, nodes.List, nodes.Filter, nodes.Keyword),
     *(nodes.Compare, nodes.Operand, nodes.And, nodes.Or, nodes.Not, nodes.Neg, nodes.Pos),
-    nodes.Test,
+    *(nodes.Test, nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.For, nodes.Getattr),
 )
 # What is true or false; of a value alone nobody could say whether 0 and "no" are
 _TRUTHS = (nodes.Compare, nodes.Test, nodes.And, nodes.Or, nodes.Not)
@@ -61,11 +74,28 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "capitalize": lambda value: Word(str(value).capitalize()),
     "trim": lambda value: Word(str(value).strip()),
     "length": lambda value: Number(str(len(str(value)))),
+    "abs": lambda value: -value if value < 0 else +value,
     "round": rounded,
     "thousands": thousands,
 }
 
 
+def _pieces(value: Any) -> list[Value]:
+    found = several(value)
+    if len(found) > MOST_TURNS:
+        raise UnlikeError(f"a cell has {len(found)} values, and a loop at most {MOST_TURNS} turns")
+    return found
+
+
+def _nearest(rows: Rows, column: str, n: int, same: str = "") -> list[Mapping[str, Value]]:
+    return rows.nearest(column, n, same)
+
+
+SPLIT, NEAREST = "split", "nearest"  # what a loop goes over
+LOOP_FORMS = (
+    f"a loop is “for x in COLUMN | {SPLIT}”, or “for x in {ROWS} | {NEAREST}('COLUMN', N)”, or with a third "
+    f"“'COLUMN'” that is the same in these rows; N is 1 to {MOST_TURNS}"
+)
 EMPTY = "empty"  # the only test: `x is empty`, `x is not empty`
 
 
@@ -73,13 +103,25 @@ def _is_empty(value: Any) -> bool:
     return isinstance(value, Empty) or value == ""
 
 
-def _environment() -> ImmutableSandboxedEnvironment:
-    made = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
+class _Environment(ImmutableSandboxedEnvironment):
+    intercepted_binops = frozenset("+-*/")
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Number:
+        return calculated(operator, left, right)
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """A cell of another row, or where a loop stands: `_check_attribute` has let nothing else through."""
+        return obj[attribute] if isinstance(obj, Mapping) else getattr(obj, attribute)
+
+
+def _environment() -> _Environment:
+    made = _Environment(undefined=StrictUndefined, autoescape=False)
     made.globals.clear()
     made.tests.clear()
     made.tests[EMPTY] = _is_empty
     made.filters.clear()
     made.filters.update(FILTERS)
+    made.filters.update({SPLIT: _pieces, NEAREST: _nearest})
     return made
 
 
@@ -91,7 +133,7 @@ class Text:
     """A text with slots. `write` raises EmptyCellError, or UnlikeError where a text is taken for a number."""
 
     slots: frozenset[str]
-    write: Callable[[Mapping[str, Value]], str]
+    write: Callable[[Mapping[str, Value | Rows]], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +141,7 @@ class Condition:
     """What holds of a row or not. `holds` raises as `Text.write` does."""
 
     slots: frozenset[str]
-    holds: Callable[[Mapping[str, Value]], bool]
+    holds: Callable[[Mapping[str, Value | Rows]], bool]
 
 
 def text(source: str) -> Text:
@@ -163,20 +205,73 @@ def _checked(source: str, parse: Callable[[], nodes.Node]) -> frozenset[str]:
 
 
 def _names(root: nodes.Node) -> Iterator[str]:
-    waiting = [(root, 0)]
+    """The slots; `loop` is the variable of the loop around a node, and whether it is a row."""
+    waiting: list[tuple[nodes.Node, int, tuple[str, bool] | None]] = [(root, 0, None)]
     while waiting:
-        node, depth = waiting.pop()
+        node, depth, loop = waiting.pop()
         if depth > DEEPEST:
             raise LanguageError("too much stands within one another")
         if not isinstance(node, _ALLOWED):
             kind = type(node).__name__
             raise LanguageError(
-                f"line {node.lineno}: only slots, comparisons, if and filters may be used ({kind})"
+                f"line {node.lineno}: only slots, comparisons, arithmetic, if, for and filters may be used ({kind})"
             )
         _check(node)
-        if isinstance(node, nodes.Name):
-            yield node.name
-        waiting += [(child, depth + 1) for child in node.iter_child_nodes()]
+        match node:
+            case nodes.For():
+                if loop is not None:
+                    raise LanguageError(f"line {node.lineno}: a loop stands within another one")
+                variable, columns = _loop(node)
+                yield from columns
+                waiting += [(child, depth + 1, variable) for child in node.body]
+            case nodes.Getattr():
+                yield from _attribute(node, loop)
+            case nodes.Name() if loop is None or node.name != loop[0]:
+                yield node.name
+            case nodes.Name() if loop is not None and loop[1]:
+                raise LanguageError(f"“{node.name}” is a row: say “{node.name}.COLUMN”")
+            case _:
+                waiting += [(child, depth + 1, loop) for child in node.iter_child_nodes()]
+
+
+def _loop(node: nodes.For) -> tuple[tuple[str, bool], list[str]]:
+    """Its variable, and whether that is a row; and the columns that it names itself."""
+    over = node.iter
+    is_plain = not (node.test or node.else_ or node.recursive) and isinstance(
+        node.target, nodes.Name
+    )
+    if not (is_plain and isinstance(over, nodes.Filter) and isinstance(over.node, nodes.Name)):
+        raise LanguageError(LOOP_FORMS)
+    variable = str(node.target.name)  # type: ignore[attr-defined]
+    if variable in RESERVED:
+        raise LanguageError(f"“{variable}” cannot be the name in a loop")
+    if over.kwargs or over.dyn_args or over.dyn_kwargs:
+        raise LanguageError(LOOP_FORMS)
+    given = [one.value if isinstance(one, nodes.Const) else None for one in over.args]
+    if over.name == SPLIT and not given and over.node.name != ROWS:
+        return (variable, False), [over.node.name]
+    match given:
+        case [str() as column, int() as n, *same] if (
+            over.name == NEAREST
+            and over.node.name == ROWS
+            and n in range(1, MOST_TURNS + 1)
+            and not isinstance(n, bool)
+            and (not same or (len(same) == 1 and isinstance(same[0], str)))
+        ):
+            return (variable, True), [column, *map(str, same)]
+    raise LanguageError(LOOP_FORMS)
+
+
+def _attribute(node: nodes.Getattr, loop: tuple[str, bool] | None) -> Iterator[str]:
+    """The column of a row's cell; nothing of where a loop stands."""
+    name = node.node.name if isinstance(node.node, nodes.Name) else ""
+    if loop is not None and name == "loop" and node.attr in PLACES:
+        return
+    if loop is None or not loop[1] or name != loop[0]:
+        raise LanguageError(
+            f"“.{node.attr}” is not known: in a loop there are the columns of its rows, and loop.{', loop.'.join(PLACES)}"
+        )
+    yield node.attr
 
 
 def _check(node: nodes.Node) -> None:
@@ -198,6 +293,11 @@ def _check(node: nodes.Node) -> None:
 
 def _check_truth(node: nodes.Node) -> None:
     is_said = isinstance(node, nodes.Const) and isinstance(node.value, bool)
+    is_said |= (
+        isinstance(node, nodes.Getattr)
+        and node.attr in ("first", "last")
+        and (isinstance(node.node, nodes.Name) and node.node.name == "loop")
+    )
     if is_said or isinstance(node, _TRUTHS):
         return
     named = f"“{node.name}”" if isinstance(node, nodes.Name) else "a value"
@@ -222,7 +322,9 @@ def _check_compare(node: nodes.Compare) -> None:
 
 def _check_filter(node: nodes.Filter) -> None:
     if node.name not in FILTERS:
-        raise LanguageError(f"there is no filter “{node.name}” (there are: {', '.join(FILTERS)})")
+        raise LanguageError(
+            f"there is no filter “{node.name}” here (there are: {', '.join(FILTERS)})"
+        )
     is_plain = not (node.args or node.kwargs or node.dyn_args or node.dyn_kwargs)
     if is_plain:
         return

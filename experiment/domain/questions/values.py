@@ -9,7 +9,8 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from decimal import Context, Decimal
+from typing import Any, NoReturn
 
 # 007 is no number: a leading zero is part of a name
 _NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]{0,300})(\.[0-9]{1,300})?([eE][+-]?[0-9]{1,3})?")
@@ -162,6 +163,48 @@ class Empty:
 
 
 Value = Word | Number | Empty
+_EXACT = Context(prec=15)  # as many digits as a float holds
+
+
+def calculated(operator: str, left: Any, right: Any) -> Number:
+    """left `+`, `-`, `*` or `/` right, as one works it out on paper, to 15 digits.
+
+    Raises:
+        EmptyCellError: one is empty.
+        UnlikeError: one is no number, or there is no such number.
+
+    >>> str(calculated("-", Number("0.3"), Number("0.10"))), str(calculated("/", 10, Number("4")))
+    ('0.2', '2.5')
+    """
+    a, b = _decimal(left), _decimal(right)
+    if operator == "/" and not b:
+        raise UnlikeError(f"{left} is divided by 0")
+    how = {"+": _EXACT.add, "-": _EXACT.subtract, "*": _EXACT.multiply, "/": _EXACT.divide}
+    found = _EXACT.normalize(how[operator](a, b))
+    if not math.isfinite(float(found)):
+        raise UnlikeError(f"{left} {operator} {right} is too large")
+    return Number(f"{found:f}" if -_EXACT.prec <= found.adjusted() < 30 else f"{found:e}")
+
+
+def _decimal(value: Any) -> Decimal:
+    if isinstance(value, Empty):
+        raise EmptyCellError(value.name)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UnlikeError(f"“{value}” is no number")
+    return Decimal(str(value))
+
+
+def several(value: Any) -> list[Value]:
+    """The values of a cell, between semicolons: numbers, or all of them texts.
+
+    >>> several(Word("TP53; BRCA1"))
+    ['TP53', 'BRCA1']
+    """
+    if isinstance(value, Number):
+        return [value]
+    pieces = [piece for one in str(value).split(";") if (piece := one.strip())]
+    kind = Number if all(map(is_number, pieces)) else Word
+    return [kind(piece) for piece in pieces]
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,3 +146,45 @@ def test_strata_give_as_evenly_as_they_can_and_the_same_for_the_same_seed(sizes,
     assert sorted(Counter(name for name, _ in drawn).values()) == sorted(
         k for k in counts.values() if k
     )
+
+
+NEAREST = (
+    "{% for other in rows | nearest('at', 2, 'chromosome') %}"
+    "{{ other.gene }}{% if not loop.last %} and {% endif %}{% endfor %}"
+)
+
+
+def genes(*rows: str) -> list[dict[str, str]]:
+    return [dict(zip(("gene", "chromosome", "at"), row.split(), strict=True)) for row in rows]
+
+
+def test_the_rows_that_are_nearest_make_an_answer_and_chance_makes_none():
+    table = genes("A 1 100", "B 1 90", "C 1 130", "D 1 900", "E 2 101", "F 2 5", "G x 7")
+    template = Template("Which two are nearest to {{ gene }}?", (Rule("", NEAREST),))
+    found = fill(template, table)
+    assert {pair.question[-2]: pair.answer for pair in found.pairs} == {
+        "A": "B and C",
+        "B": "A and C",
+        "C": "A and B",
+        "D": "C and A",
+    }
+    assert {left.detail for left in found.left_out} == {
+        "of 2 rows near in “at” there are 1",
+        "of 2 rows near in “at” there are 0",
+    }
+    tied = fill(template, genes("A 1 100", "B 1 90", "C 1 80", "D 1 120"))
+    assert [(left.row, left.reason) for left in tied.left_out if "equally" in left.detail] == [
+        (1, Reason.UNUSABLE)
+    ]
+    with pytest.raises(TemplateFaultsError, match="no column “at”"):
+        fill(template, [{"gene": "A", "chromosome": "1"}])
+
+
+def test_of_many_rows_the_nearest_are_found_in_their_order():
+    rows = [{"name": f"n{k}", "at": str(k * k), "empty": ""} for k in range(5_000)]
+    near = "{% for other in rows | nearest('at', 3) %}{{ other.name }} {% endfor %}"
+    pairs = fill(Template("Near {{ name }}?", (Rule("", near),)), rows).pairs
+    assert (pairs[0].answer, pairs[100].answer) == ("n1 n2 n3", "n99 n101 n98")
+    hole = near.replace("other.name", "other.empty")
+    found = fill(Template("Near {{ name }}?", (Rule("", hole),)), rows[:9])
+    assert {left.reason for left in found.left_out} == {Reason.EMPTY}

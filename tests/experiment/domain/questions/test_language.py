@@ -1,22 +1,65 @@
-"""The language of templates lets nothing through but slots, comparisons, if and simple filters."""
+"""The language of templates lets nothing through but slots, comparisons, arithmetic, if, simple filters and short loops."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiment.domain.questions.language import LONGEST, LanguageError, condition, text
-from experiment.domain.questions.values import EmptyCellError, Number, UnlikeError, typed
+from experiment.domain.questions.language import (
+    LONGEST,
+    MOST_TURNS,
+    LanguageError,
+    condition,
+    text,
+)
+from experiment.domain.questions.values import (
+    Empty,
+    EmptyCellError,
+    Number,
+    UnlikeError,
+    Word,
+    typed,
+)
 
 HOSTILE = [
     *("{{ ''.__class__ }}", "{{ name.__init__.__globals__ }}", "{{ name['x'] }}"),
     *("{{ name|attr('__class__') }}", "{{ range(9) }}", "{{ cycler }}{{ cycler() }}"),
     *("{% for n in name %}x{% endfor %}", "{% set n = 1 %}", "{% macro m() %}{% endmacro %}"),
     *("{% include 'x' %}", "{% extends 'x' %}", "{% import 'os' as os %}", "{{ 9 ** 9 ** 9 }}"),
-    *("{{ name * 999999999 }}", "{{ name ~ name }}", "{{ name|center(99999999) }}"),
+    *("{{ name ~ name }}", "{{ name // 2 }}", "{{ name % 2 }}", "{{ name|center(99999999) }}"),
     *("{{ name|round(99999999) }}", "{{ name|round(precision=9) }}", "{{ name|upper('x') }}"),
     *("{{ name is defined }}", "{{ name is empty(1) }}", "{{ 'a' if name else 'b' }}"),
     *("{% if name %}x{% endif %}", "{{ name or 'b' }}", "{{ name in 'abc' }}", "{{ self }}"),
     *("{{ loop }}", "{{ (" * 900 + "}}", "{{ " + "not " * 900 + "name }}"),
+    # Loops: of what there is no end, within one another, of a row as a whole, of what is no column
+    *("{% for n in name|upper %}x{% endfor %}", "{% for n in rows %}x{% endfor %}"),
+    *("{% for n in name|split('x') %}x{% endfor %}", "{% for n in 'a;b'|split %}x{% endfor %}"),
+    *(
+        "{% for n in a|split if n == 'x' %}x{% endfor %}",
+        "{% for n in a|split recursive %}x{% endfor %}",
+    ),
+    *("{% for n in a|split %}{% for m in b|split %}x{% endfor %}{% endfor %}", "{{ a|split }}"),
+    *("{% for n in a|split %}x{% else %}y{% endfor %}", "{% for a, b in n|split %}x{% endfor %}"),
+    *(
+        "{% for n in rows|nearest('at', 101) %}x{% endfor %}",
+        "{% for n in rows|nearest('at', True) %}x{% endfor %}",
+    ),
+    *(
+        "{% for n in rows|nearest(at, 2) %}x{% endfor %}",
+        "{% for n in name|nearest('at', 2) %}x{% endfor %}",
+    ),
+    *(
+        "{% for n in rows|nearest('at', 2) %}{{ n }}{% endfor %}",
+        "{% for loop in a|split %}x{% endfor %}",
+    ),
+    *(
+        "{% for n in a|split %}{{ n.x }}{% endfor %}",
+        "{% for n in a|split %}{{ loop.cycle }}{% endfor %}",
+    ),
+    *(
+        "{% for n in rows|nearest('at', 2) %}{{ m.at }}{% endfor %}",
+        "{{ loop.first }}",
+        "{{ rows }}",
+    ),
     *("{% if name %}" * 200 + "{% endif %}" * 200, "{{ name", "{% if name %}", "x" * (LONGEST + 1)),
 ]
 
@@ -115,3 +158,48 @@ def test_filters_round_and_group_digits():
     shown = [text("{{ n|thousands }}").write({"n": Number(n)}) for n in ("-0.5", "-1234.5", "1e5")]
     assert shown == ["-0.5", "-1,234.5", "1e5"]
     assert text("{{ -n }} {{ +big }}").write(values) == "0.04 40225590"
+
+
+@pytest.mark.parametrize(
+    ("source", "written"),
+    [
+        ("{{ end - start }}", "0.2"),
+        ("{{ (start + 1) * 3 }}", "3.3"),
+        ("{{ 1 / n|round(2) }}", "0.333333333333333"),
+        ("{{ (start - end)|abs }}", "0.2"),
+        ("{{ big * 100 }}", "4022559000"),
+        ("{% if end - start > 0.2 %}far{% else %}near{% endif %}", "near"),
+    ],
+)
+def test_numbers_are_worked_out_as_on_paper(source, written):
+    numbers = {"start": "0.1", "end": "0.30", "n": "3", "big": "40225590"}
+    assert text(source).write({name: Number(n) for name, n in numbers.items()}) == written
+
+
+@pytest.mark.parametrize(
+    ("source", "fault"),
+    [
+        *(("{{ word * 999999999 }}", UnlikeError), ("{{ word + word }}", UnlikeError)),
+        *(("{{ 'a' * 999999999 }}", UnlikeError), ("{{ [1] * 999999999 }}", UnlikeError)),
+        *(("{{ n / (n - 2) }}", UnlikeError), ("{{ n + (n > 1) }}", UnlikeError)),
+        ("{{ " + "n * 1e300 * " * 2 + "n }}", UnlikeError),
+        ("{{ n - gone }}", EmptyCellError),
+        ("{% for g in gone|split %}x{% endfor %}", EmptyCellError),
+        ("{% for g in many|split %}x{% endfor %}", UnlikeError),
+    ],
+)
+def test_what_is_no_number_is_not_worked_out_nor_a_long_list_gone_over(source, fault):
+    many = Word(";".join("x" * (MOST_TURNS + 1)))
+    values = {"word": Word("tin"), "n": Number("2"), "gone": Empty("gone"), "many": many}
+    with pytest.raises(fault):
+        text(source).write(values)
+
+
+def test_a_loop_goes_over_the_values_of_a_cell():
+    comma = "{% if not loop.last %}, {% endif %}"
+    listed = text("{% for g in genes | split %}{{ loop.index }} {{ g }}" + comma + "{% endfor %}")
+    assert listed.slots == {"genes"}
+    assert listed.write({"genes": Word("TP53; BRCA1;")}) == "1 TP53, 2 BRCA1"
+    above = text("{% for n in sizes | split %}{% if n > least %}{{ n }} {% endif %}{% endfor %}")
+    assert above.slots == {"sizes", "least"}
+    assert above.write({"sizes": Word("9; 10; 11"), "least": Number("9")}) == "10 11"

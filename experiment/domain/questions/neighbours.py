@@ -1,0 +1,71 @@
+"""The rows of a table that are nearest to one of them. Pure."""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from experiment.domain.questions.values import Empty, EmptyCellError, Number, UnlikeError, Value
+
+Line = list[tuple[float, int]]  # (value, row) in order
+
+
+class Table:
+    """Rows of values by slot; each column is put in order once."""
+
+    def __init__(self, rows: Sequence[Mapping[str, Value]]) -> None:
+        self.rows = rows
+        self._lines: dict[tuple[str, str], dict[str, Line]] = {}
+
+    def line(self, column: str, same: str, group: str) -> Line:
+        """The rows in order of a column, of those that have `group` in the column `same`; "" all."""
+        if (column, same) not in self._lines:
+            found: dict[str, Line] = defaultdict(list)
+            for n, row in enumerate(self.rows):
+                value, of = row[column], row[same] if same else ""
+                if isinstance(value, Number) and not isinstance(of, Empty):
+                    found[str(of)].append((float(value), n))
+            self._lines[column, same] = {name: sorted(line) for name, line in found.items()}
+        return self._lines[column, same].get(group, [])
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table as one of its rows, counted from 0, sees it."""
+
+    table: Table
+    row: int
+
+    def nearest(self, column: str, n: int, same: str = "") -> list[Mapping[str, Value]]:
+        """The n other rows of the smallest difference in a column of numbers, the nearest first.
+
+        same: a column in which they are as this row. Rows without a number there are passed over.
+
+        Raises:
+            EmptyCellError: this row has no value in one of the columns.
+            UnlikeError: the column holds texts; there are fewer rows; or chance would say which the last one is.
+        """
+        own = self._own[column]
+        if isinstance(own, Empty):
+            raise EmptyCellError(own.name)
+        if not isinstance(own, Number):
+            raise UnlikeError(f"“{own}” in “{column}” is no number")
+        line = self.table.line(column, same, str(self._own[same]) if same else "")
+        found = self._around(line, float(own), n + 1)
+        if len(found) < n:
+            raise UnlikeError(f"of {n} rows near in “{column}” there are {len(found)}")
+        if len(found) > n and found[n - 1][0] == found[n][0]:
+            raise UnlikeError(f"several rows are equally near in “{column}”")
+        return [self.table.rows[row] for _, row in found[:n]]
+
+    @cached_property
+    def _own(self) -> Mapping[str, Value]:
+        return self.table.rows[self.row]
+
+    def _around(self, line: Line, own: float, n: int) -> list[tuple[float, int]]:
+        """Up to n (distance, row), without this row, the nearest first and of equals the first."""
+        after = bisect_left(line, (own, -1))
+        near = [*line[max(0, after - n) : after], *line[after : after + n + 1]]
+        found = sorted((abs(value - own), row) for value, row in near if row != self.row)
+        return found[:n]
