@@ -17,6 +17,7 @@ from experiment.domain.assignment import QUESTION, Stratum
 from experiment.domain.codebook import Column
 from experiment.domain.presets import PRESETS
 from experiment.domain.questions import made_from
+from experiment.domain.questions import split as split_questions
 from experiment.domain.questions.columns import (
     DIMENSION,
     MADE_FROM,
@@ -319,12 +320,18 @@ _PLACES = {"question": "markup", "answer": "expert_answer"}
 
 @dataclass(frozen=True, slots=True)
 class WantedQuestions:
-    """form: csv, jsonl or parquet. columns: own or published. status: of Item.Status, or `all`."""
+    """form: csv, jsonl or parquet. columns: own or published. status: of Item.Status, or `all`.
+
+    test_share: of each template and its categories, the share that the column `split` says is for tests, drawn by `seed`; None:
+    there is no such column.
+    """
 
     research_field: ResearchField
     form: str = "csv"
     columns: str = "own"
     status: str = Item.Status.ACCEPTED.value
+    test_share: float | None = None
+    seed: int = 1
 
     @property
     def items(self) -> list[Item]:
@@ -343,7 +350,12 @@ def content(wanted: WantedQuestions, items: Sequence[Item]) -> bytes:
     else:
         own = (*OWN, *(f"{name}{DIMENSION}" for name in names), NOTE, MADE_FROM)
         columns = dict(zip(own, own, strict=True))
-    rows = ([_cell(item, place) for place in columns.values()] for item in items)
+    places = list(columns.values())
+    rows: Iterator[list[str]] = ([_cell(item, place) for place in places] for item in items)
+    if wanted.test_share is not None:
+        columns[split_questions.COLUMN] = split_questions.COLUMN
+        parts = split_of(items, wanted.test_share, wanted.seed)
+        rows = ([*row, part] for row, part in zip(rows, parts, strict=True))
     if wanted.form == "csv":
         return b"".join((csv_line(columns), *map(csv_line, rows)))
     if wanted.form == "jsonl":
@@ -352,6 +364,13 @@ def content(wanted: WantedQuestions, items: Sequence[Item]) -> bytes:
     with writing("parquet", file, [Column(name, "") for name in columns]) as write:
         write(list(map(list, zip(*rows, strict=True))) or [[] for _ in columns])
     return file.getvalue()
+
+
+def split_of(items: Sequence[Item], share: float, seed: int) -> list[str]:
+    """Of each question whether it is for training or for tests, templates and categories alike in both."""
+    strata = {item.key: (_template(item), sorted(item.categories.items())) for item in items}
+    parts = split_questions.split(strata.items(), share, seed)
+    return [parts[item.key] for item in items]
 
 
 def _json_lines(columns: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[bytes]:

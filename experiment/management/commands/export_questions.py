@@ -1,4 +1,5 @@
 import sys
+from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,18 @@ class Command(ReportingCommand):
             help="the newest version of each question that has it (default: accepted)",
         )
         parser.add_argument(
+            "--test_share",
+            type=_share,
+            metavar="SHARE",
+            help=(
+                "add a column `split`: test for this share (such as 0.15) of the questions of each template and category, "
+                "drawn at random, else train"
+            ),
+        )
+        parser.add_argument(
+            "--seed", type=int, default=1, metavar="N", help="of this draw (default 1)"
+        )
+        parser.add_argument(
             "--template",
             metavar="KEY",
             help="write this template itself, as TOML that fill_template reads",
@@ -45,7 +58,12 @@ class Command(ReportingCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         wanted = WantedQuestions(
-            find_field(options["field"]), options["format"], options["columns"], options["status"]
+            find_field(options["field"]),
+            options["format"],
+            options["columns"],
+            options["status"],
+            options["test_share"],
+            options["seed"],
         )
         to = options["output"]
         if to == "-" and options["json"]:
@@ -70,6 +88,15 @@ class Command(ReportingCommand):
         self.report(
             options, {"questions": n, "file": to, "format": form}, [f"{what} written to {to}."]
         )
+
+
+def _share(text: str) -> float:
+    try:
+        if 0 < (share := float(text)) < 1:
+            return share
+    except ValueError:
+        pass
+    raise ArgumentTypeError(f"{text} is no share between 0 and 1")
 
 
 def _template(research_field: ResearchField, key: str) -> QuestionTemplate:

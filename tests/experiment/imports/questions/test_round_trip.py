@@ -162,3 +162,27 @@ def test_another_field_is_given_the_same_from_each_form(field):
         QuestionTemplate.objects.all().delete()
         import_questions(read_questions(written), field, "accepted elsewhere")
         assert content(wanted, wanted.items) == first
+
+
+@pytest.mark.parametrize("columns", COLUMNS)
+def test_an_export_says_which_questions_are_for_tests_alike_in_each_category(field, columns):
+    """Of 40 and 4 questions, a fifth."""
+    rows = [
+        (f"u-{n}", "", f"Question {n}?", f"{n}.", "Tissue" if n < 40 else "Drug", "")
+        for n in range(44)
+    ]
+    import_questions(read_questions(table(rows)), field, "accepted elsewhere")
+
+    def parts(seed: int) -> dict[str, str]:
+        wanted = WantedQuestions(field, columns=columns, test_share=0.2, seed=seed)
+        data = content(wanted, wanted.items)
+        assert plan_questions(read_questions(data), field).count("unchanged") == 44
+        header, *lines = cells(data)
+        key, part = header.index("uuid" if columns == "published" else "key"), header.index("split")
+        return {line[key]: line[part] for line in lines}
+
+    found = parts(7)
+    tested = [int(key[2:]) for key, part in found.items() if part == "test"]
+    assert (sum(n < 40 for n in tested), sum(n >= 40 for n in tested)) == (8, 1)
+    assert set(found.values()) == {"train", "test"}
+    assert found == parts(7) != parts(8)
