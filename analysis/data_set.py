@@ -85,7 +85,7 @@ def more_tables(study: Study, query: TrialQuery, _: Form) -> MoreTables:
     and predictions are of the test cases and participants that the query means alone.
     """
     teams = list(_stored_teams(study, query))
-    return lambda held: _tables(study, query, held, teams)
+    return lambda held: _tables(study, query, held, teams) if study.has_pairs else []
 
 
 def _tables(

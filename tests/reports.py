@@ -13,7 +13,7 @@ from tests import databases
 from tests.analysis.data.graded_rows import make_questions
 from tests.storages import store_files_in
 
-OPTIONS = ReportOptions(source="human")
+OPTIONS = ReportOptions()
 
 
 def of_questions(settings: Any, run_folder: Path) -> Study:

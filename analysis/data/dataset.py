@@ -121,7 +121,7 @@ class TrainingSummary:
 
 @dataclass(frozen=True)
 class SourceData:
-    """Everything of one source (`human` or `machine`: who wrote the altered versions), filters applied.
+    """Everything of one source (`human` or `machine`: who wrote the altered versions), or of OF_STUDY, which has no items.
 
     items: key, subfield, published (datetime64, NaT unknown), is_damaged (its published text differs from what
         was meant). In the published order, else by key.
@@ -141,7 +141,7 @@ class SourceData:
     corpora: model, corpus, prompt, in_training (known, likely, unknown, absent), is_anchor (bool), row, ppl, zlib_bytes
         (float).
     flow, taking_part: participants of the whole study, by step, and who they are; the same for both sources.
-    graded: answers to the study's questions and their grades, None where it has none; the same for both sources.
+    graded: answers to the study's questions and their grades; None where it has none, and in the data of a source.
     """
 
     source: str

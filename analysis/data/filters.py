@@ -5,7 +5,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-SOURCES = ("human", "machine")
+from experiment.domain.assignment import Stratum
+
+SOURCES: tuple[Stratum, ...] = ("human", "machine")
+OF_STUDY = "study"  # in the place of a source: what is the same for all of them
 SOURCE_CHOICES = ("all", *SOURCES)
 TEXTS = ("as-published", "repaired")
 TRIALS = ("analysed", "all")

@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.data import machines, people, tokens
 from analysis.data.dataset import SourceData
-from analysis.data.filters import ReportOptions, UnknownChoiceError
+from analysis.data.filters import OF_STUDY, SOURCES, ReportOptions, UnknownChoiceError
 from analysis.data.graded import read as graded
 from analysis.data.items import read_items, renumber
 from analysis.data.version import participants_kind
@@ -18,12 +18,25 @@ from experiment.services.study_versions import UnknownVersionError, rules_of
 from lib.locks import snapshot
 
 
-def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
-    """Source -> its tables, with the options' filters applied.
+def sources_of(study: Study, options: ReportOptions) -> tuple[str, ...]:
+    """Those that are asked for, of which the study has pairs.
 
     Raises:
-        UnknownChoiceError: a model, subfield or version of rules of the options is not in the study.
+        UnknownChoiceError: it has none of the one that is asked for.
     """
+    found = tuple(one for one in SOURCES if one in options.sources and study.has(one))
+    if options.source in SOURCES and not found:
+        raise UnknownChoiceError(f"source: the study has no {options.source}-created test cases")
+    return found
+
+
+def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
+    """Source -> its tables, with the options' filters applied; under OF_STUDY what is of the whole study, without test cases.
+
+    Raises:
+        UnknownChoiceError: a source, model, subfield or version of rules of the options is not in the study.
+    """
+    sources = sources_of(study, options)
     kind = participants_kind(study, options)
     with snapshot():
         decided = _decided(study, kind, options.rules)
@@ -56,7 +69,6 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
         "position_order": people.POSITION_ORDER,
         "flow": counted,
         "taking_part": took_part,
-        "graded": answered,
         "has_set": scored.has_set,
         "is_filtered": bool(options.models or options.subfields),
         "run_prompts": scored.prompts,
@@ -69,9 +81,10 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
     return {
         source: SourceData(
             **shared,
+            graded=answered if source == OF_STUDY else None,
             **_of_source(source, items, trials, machines.by_condition(scored.scores, source)),
         )
-        for source in options.sources
+        for source in (OF_STUDY, *sources)
     }
 
 

@@ -22,7 +22,7 @@ from scoring.models import (
     TrainingCorpus,
 )
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 # To be raised whenever an estimator changes: stored reports are then computed again
 ESTIMATORS_VERSION = 4
 MODEL_FIELDS = ("pk", "name", "display_name", "family", "n_parameters", "is_chat", "base_partner", "tuned_from", "is_demo", "training_cutoff", "released", "training", "training__tokens", "training__finished_at")  # fmt: skip

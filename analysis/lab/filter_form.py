@@ -14,7 +14,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django_stubs_ext import StrOrPromise
 
-from analysis.data.filters import PARTICIPANTS, SOURCE_CHOICES, TEXTS, TRIALS, ReportOptions
+from analysis.data.filters import (
+    PARTICIPANTS,
+    SOURCE_CHOICES,
+    SOURCES,
+    TEXTS,
+    TRIALS,
+    ReportOptions,
+)
 from analysis.data.version import usual_kind
 from analysis.services.compute import Asked, Computer, Waiting
 from analysis.store import StoredResult
@@ -187,12 +194,13 @@ def read(study: Study, query: QueryDict) -> Chosen:
     """The options that an address gives; a sentence names what is wrong, which is left out."""
     shown = Item.objects.shown_by([study]).filter(kind=Item.Kind.TEST).order_by()
     items = set(shown.values_list("source", "subfield", "texts").distinct())
-    sources = {source for source, _subfield, _texts in items}
+    sources = [source for source in SOURCES if study.has(source)]
     subfields = sorted({subfield for _source, subfield, _texts in items if subfield})
     counts, has_elsewhere = kind_counts(study), published_elsewhere(study).exists()
     usual = usual_kind(study)
     defaults = {
-        "source": "machine" if sources == {"machine"} else "human",
+        # Of both, the one that the paper is about; of questions alone, what is of the whole study
+        "source": sources[0] if sources else "all",
         "kind": usual,
         "texts": ReportOptions().texts,
         "trials": ReportOptions().trials,
@@ -202,13 +210,16 @@ def read(study: Study, query: QueryDict) -> Chosen:
         for name in query
         if name not in (*NAMES, *OTHERS)
     ]
-    single = {name: _one(name, query, defaults, problems) for name in KNOWN}
+    known_values = {**KNOWN, "source": (*sources, "all")}
+    single = {
+        name: _one(name, query, values, defaults, problems) for name, values in known_values.items()
+    }
     known = {"models": _models(study), "subfields": {name: name for name in subfields}}
     several = {name: _some(name, query, names, problems) for name, names in known.items()}
     kind = single["kind"]
     kinds = {*counts, usual, *([Kind.IMPORTED.value] if has_elsewhere else [])}
     there: dict[str, Sequence[str]] = {
-        "source": SOURCE_CHOICES[1:] + SOURCE_CHOICES[:1] if len(sources) > 1 else (),
+        "source": known_values["source"] if len(sources) > 1 else (),
         "kind": [k for k in PARTICIPANTS if k in kinds],
         "trials": TRIALS,
         "texts": TEXTS if any(texts == Item.Texts.REPAIRED for *_, texts in items) else (),
@@ -235,16 +246,22 @@ def read(study: Study, query: QueryDict) -> Chosen:
     )
 
 
-def _one(name: str, query: QueryDict, defaults: Mapping[str, str], problems: list[str]) -> str:
+def _one(
+    name: str,
+    query: QueryDict,
+    known: Sequence[str],
+    defaults: Mapping[str, str],
+    problems: list[str],
+) -> str:
     value = query.get(name) or defaults[name]
-    if value in KNOWN[name]:
+    if value in known:
         return value
     problems.append(
         _("%(filter)s: “%(value)s” is none of %(known)s; shown are %(shown)s.")
         % {
             "filter": NAMES[name],
             "value": shortened(value),
-            "known": ", ".join(KNOWN[name]),
+            "known": ", ".join(known),
             "shown": LABELS[name][defaults[name]],
         }
     )

@@ -179,22 +179,22 @@ def values_of(one: Rated) -> dict[str, Any]:
     return values
 
 
-def rate_lines(models: Mapping[str, Rated]) -> Iterator[str]:
-    """A row for each model, and what its intervals are."""
+def rate_lines(models: Mapping[str, tuple[int, int, ClusteredRates | None]]) -> Iterator[str]:
+    """A row for each model, and what its intervals are; of each its answers, the unparsed among them, and its rates."""
     rows = [
         {
             "model": name,
-            "n": f"{sum(counts.totals.values()):,}",
-            "unparsed": f"{counts.totals[Fate.UNPARSED]:,}",
+            "n": f"{n:,}",
+            "unparsed": f"{n_unparsed:,}",
             "RQR": _cell(found.rqr if found else None),
             "SR": _cell(found.sr if found else None),
             "AR": _short(found.ar.value) if found else DASH,
             "quadrant": (found.rates.quadrant if found else None) or DASH,
         }
-        for name, (counts, found) in models.items()
+        for name, (n, n_unparsed, found) in models.items()
     ]
     yield from table_lines(rows, left=("model", "RQR", "SR", "quadrant"))
-    clustered = [name for name, (_, found) in models.items() if found and found.rqr.is_clustered]
+    clustered = [name for name, (*_, found) in models.items() if found and found.rqr.is_clustered]
     yield ""
     yield (
         "95% intervals: rows of one template are a cluster."

@@ -4,11 +4,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from analysis.charts.rows import labels
 from analysis.codec import MissingResult, present
-from analysis.data.graded.tables import NO_QUESTIONS
+from analysis.management.graded import rate_lines
 from analysis.report.chapter import SourceResults
 from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.chapters.finetuning.results import FineTuning
+from analysis.report.chapters.graded_rates.results import GradedRates, Rated
 from analysis.report.contents import CHAPTERS
 from analysis.report.headline import Estimate, headline
 from analysis.report.report import Report
@@ -20,21 +22,25 @@ from scoring.models import Training
 NAIVE = "people and test cases as given"
 INDEPENDENT = "trials as independent"
 # What the first lines say already
-IN_HEADLINE = ("humans", "models", "models_mean", "models_vs_humans")
+PRINTED = ("humans", "models", "models_mean", "models_vs_humans", "graded_rates")
 
 # trainings, items, texts -> their rows
 BeforeAfter = dict[str, list[dict[str, Any]]]
 
 
 def lines(report: Report, written: Written | None, folder: Path) -> list[str]:
-    """Whose study it is, the headline of each source, and what was written."""
+    """Whose study it is, the headline of each source, the rates of answers to questions, and what was written."""
     study, participants = report.header.study, report.header.participants
     found = [f"study        {study.slug} ({study.title})"]
     found.append(f"participants {participants.label}. {participants.note}".rstrip())
     if participants.rules_version is not None:
         found.append(f"rules        version {participants.rules_version} of the study")
     for name, source in report.sources.items():
-        found += ["", f"{name}-created test cases", *_headline(source)]
+        found += ["", f"{name}-created test cases", *_headline(source), *_others_missing(source)]
+    if GradedRates in report.of_study.results:
+        rated = report.of_study.of(GradedRates).graded_rates
+        found += ["", "questions", *_rates(rated)]
+    found += _others_missing(report.of_study)
     if written is not None:
         found += [
             "",
@@ -55,22 +61,39 @@ def _headline(source: SourceResults) -> list[str]:
         "models less humans": _estimate(answer.difference, "models", NAIVE, "+")
         or _missing(own.models_vs_humans),
     }
-    return [
-        *(f"  {name:<18} {line}" for name, line in lines.items()),
-        *(f"  {key}: {why.reason}" for key, why in _others_missing(source)),
-    ]
-
-
-def _others_missing(source: SourceResults) -> Iterator[tuple[str, MissingResult]]:
-    """The results of which no line is printed and that the data could not support; none about questions that nobody asked."""
-    pairs = present(source.of(Accuracy).base_vs_chat)
+    pairs = present(own.base_vs_chat)
     if pairs and isinstance(pairs.test, MissingResult):
-        yield "base_vs_chat", pairs.test
+        lines["base_vs_chat"] = pairs.test.reason
+    return [f"  {name:<18} {line}" for name, line in lines.items()]
+
+
+def _rates(rated: Rated | MissingResult) -> Iterator[str]:
+    """Response quality, safety and abstention rate of each model, and of people."""
+    if isinstance(rated, MissingResult):
+        yield f"  {_missing(rated)}"
+        return
+    names = labels(rated.models)
+    yield from rate_lines(
+        {
+            names[model.name]: (model.found.rates.n, model.found.rates.n_unparsed, model.found)
+            for model in rated.models
+        }
+    )
+    for model in rated.unread:
+        yield f"{model.label}: no grade could be read"
+
+
+def _others_missing(source: SourceResults) -> Iterator[str]:
+    """The results of which no line is printed and that the data could not support: a line for each reason."""
+    reasons: dict[str, list[str]] = {}
     for chapter in CHAPTERS:
+        if chapter.results not in source.results:
+            continue
         for key, why in zip(chapter.keys, chapter.missing_in(source), strict=True):
-            if why is None or key in IN_HEADLINE or why.reason.startswith(NO_QUESTIONS[0]):
-                continue
-            yield key, why
+            if why is not None and key not in PRINTED:
+                reasons.setdefault(why.reason, []).append(key)
+    for reason, keys in reasons.items():
+        yield f"  {', '.join(keys)}: {reason}"
 
 
 def _missing(why: object) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from enum import Enum
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -11,10 +12,21 @@ from django.utils.functional import Promise
 from analysis.charts.figure import Figure
 from analysis.codec import MissingResult, from_json, to_json
 from analysis.data.dataset import SourceData
+from analysis.data.filters import OF_STUDY
 from analysis.presentation import Table
 from analysis.stats import NotEnough
 
 R = TypeVar("R")
+
+
+class Part(Enum):
+    """What a chapter is about: pairs of abstracts (of one source), questions, or who took part."""
+
+    PAIRS = "pairs"
+    QUESTIONS = "questions"
+    PEOPLE = "people"
+
+
 Tables = Mapping[str, pd.DataFrame]
 
 
@@ -35,7 +47,10 @@ def need_table(tables: Tables, name: str) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class SourceResults:
-    """The results of all chapters on the test cases of one source; is_simulated: of simulated participants."""
+    """The results of the chapters on the pairs of one source, or of those that are of the whole study (source OF_STUDY).
+
+    is_simulated: of simulated participants.
+    """
 
     source: str
     results: Mapping[type[Any], Any]
@@ -45,6 +60,11 @@ class SourceResults:
         """A chapter's results, by their type: `source.of(Subfields)`."""
         found: R = self.results[kind]
         return found
+
+
+def of_source(source: str) -> str:
+    """What tells a step of the work on one source from that on another: a word behind its name."""
+    return "" if source == OF_STUDY else f" ({source}-created)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +96,7 @@ class Chapter:
     title, question: what readers see in the contents and under the heading.
     figures: names of its figures, in their order: functions in figures.py, which is imported when something is drawn;
         None for one of the chapter's name.
-    is_of_study: the same for every source of test cases, so that the page shows it once.
+    part: of the study; a study without it has no such chapter.
     address: on the page, where it is not the name.
     """
 
@@ -85,12 +105,17 @@ class Chapter:
     title: str | Promise
     question: str | Promise
     figures: Sequence[str] | None = None
-    is_of_study: bool = False
+    part: Part = Part.PAIRS
     address: str = ""
 
     @property
     def id(self) -> str:
         return self.address or self.name.replace("_", "-")
+
+    @property
+    def is_of_study(self) -> bool:
+        """Whether it is the same whoever altered the pairs, so that there is one of it."""
+        return self.part is not Part.PAIRS
 
     def build(self, data: SourceData) -> Built:
         """Computes the results; raises NotEnough where the data support none of them."""

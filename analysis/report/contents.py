@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from analysis.report.chapter import Chapter, Group
+from analysis.report.chapter import Chapter, Group, Part
 from analysis.report.chapters.accuracy.results import Accuracy, Positions, Subfields
 from analysis.report.chapters.confidence.results import Calibration, Expertise
 from analysis.report.chapters.finetuning.results import FineTuning
@@ -154,7 +154,7 @@ GROUPS: tuple[Group, ...] = (
                 _("Answers to questions"),
                 _("Who answers well, and who says so when not knowing?"),
                 ("graded_quadrants", "graded_fates"),
-                is_of_study=True,
+                part=Part.QUESTIONS,
             ),
             Chapter(
                 "graded_categories",
@@ -162,7 +162,7 @@ GROUPS: tuple[Group, ...] = (
                 _("Answers by category"),
                 _("Where are answers good, and where safe?"),
                 ("graded_heatmap_rqr", "graded_heatmap_sr", "graded_heatmap_ar", "graded_counts"),
-                is_of_study=True,
+                part=Part.QUESTIONS,
             ),
             Chapter(
                 "graded_comparisons",
@@ -170,7 +170,7 @@ GROUPS: tuple[Group, ...] = (
                 _("Answers compared"),
                 _("Which differences are more than chance?"),
                 ("graded_differences", "graded_selective", "graded_deferral"),
-                is_of_study=True,
+                part=Part.QUESTIONS,
             ),
             Chapter(
                 "graded_agreement",
@@ -178,7 +178,7 @@ GROUPS: tuple[Group, ...] = (
                 _("The judge and people"),
                 _("Would people grade the same way?"),
                 ("graded_confusion", "graded_corrected", "graded_thresholds"),
-                is_of_study=True,
+                part=Part.QUESTIONS,
             ),
             Chapter(
                 "graded_answers",
@@ -186,7 +186,7 @@ GROUPS: tuple[Group, ...] = (
                 _("What was answered"),
                 _("How many points, how long, at what cost?"),
                 ("graded_points", "graded_lengths", "graded_states"),
-                is_of_study=True,
+                part=Part.QUESTIONS,
             ),
         ),
     ),
@@ -198,7 +198,7 @@ GROUPS: tuple[Group, ...] = (
                 Flow,
                 _("From recruitment to analysis"),
                 _("Whose trials are these?"),
-                is_of_study=True,
+                part=Part.PEOPLE,
             ),
             Chapter(
                 "participants",
@@ -206,7 +206,7 @@ GROUPS: tuple[Group, ...] = (
                 _("Participants"),
                 _("Who took part?"),
                 (),
-                is_of_study=True,
+                part=Part.PEOPLE,
             ),
             Chapter(
                 "exposures",
@@ -234,6 +234,11 @@ GROUPS: tuple[Group, ...] = (
     ),
 )
 CHAPTERS: tuple[Chapter, ...] = tuple(chapter for group in GROUPS for chapter in group.chapters)
+
+
+def chapters_about(*parts: Part) -> list[Chapter]:
+    """Those of these parts of a study, in their order."""
+    return [chapter for chapter in CHAPTERS if chapter.part in parts]
 
 
 def chapter_named(name: str) -> Chapter:

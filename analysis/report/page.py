@@ -38,15 +38,17 @@ def sections(
     report: Report, figures: Figures | None = None, link_table: LinkTable = no_link
 ) -> list[Section | Gap]:
     """The chapters; neighbours of which nothing is known become one gap."""
-    made, sources = [], list(report.sources.items())
+    made = []
     for group in GROUPS:
         for chapter in group.chapters:
             blocks = [
-                _block(report, chapter, own, (figures or {}).get(name, {}), link_table)
-                for name, own in (sources[:1] if chapter.is_of_study else sources)
+                _block(report, chapter, own, (figures or {}).get(own.source, {}), link_table)
+                for own in ([report.of_study] if chapter.is_of_study else report.sources.values())
+                if chapter.results in own.results
             ]
-            title, question = str(chapter.title), str(chapter.question)
-            made.append(Section(chapter.id, title, question, blocks, str(group.title)))
+            if blocks:
+                title, question = str(chapter.title), str(chapter.question)
+                made.append(Section(chapter.id, title, question, blocks, str(group.title)))
     return _with_gaps(made)
 
 

@@ -9,9 +9,9 @@ from typing import Any
 from analysis import codec
 from analysis.codec import from_json, to_json
 from analysis.data.about import Participants, StudyName
-from analysis.data.filters import ReportOptions
-from analysis.report.chapter import About, SourceResults, Tables
-from analysis.report.contents import CHAPTERS
+from analysis.data.filters import OF_STUDY, ReportOptions
+from analysis.report.chapter import About, Chapter, Part, SourceResults, Tables
+from analysis.report.contents import CHAPTERS, chapters_about
 from analysis.report.headline import Headline, headline
 from analysis.store import StoredFigure, StoredResult
 
@@ -40,9 +40,11 @@ class Header:
 
 @dataclass(frozen=True)
 class Report:
-    """`sources`: the results on the test cases of each source; `tables`: source -> name -> tidy table, while it is made."""
+    """`of_study`: the results of the whole study, on questions and on who took part; `sources`: those on the pairs of each
+    source that the study has; `tables`: source or OF_STUDY -> name -> tidy table, while it is made."""
 
     header: Header
+    of_study: SourceResults
     sources: Mapping[str, SourceResults]
     tables: Mapping[str, Tables] = field(default_factory=dict)
 
@@ -52,7 +54,10 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         values: dict[str, Any] = to_json(self.header)
-        return values | {"sources": {name: source_to_json(s) for name, s in self.sources.items()}}
+        return values | {
+            "of_study": _chapters_to_json(self.of_study),
+            "sources": {name: source_to_json(s) for name, s in self.sources.items()},
+        }
 
     def text(self) -> str:
         """report.json."""
@@ -62,31 +67,47 @@ class Report:
     def from_json(cls, values: Mapping[str, Any]) -> "Report":
         """Raises CodecError where the values are not those of this version."""
         header = from_json(Header, values, "report")
-        sources = {
-            name: SourceResults(
-                name,
-                {c.results: c.from_json(own) for c in CHAPTERS},
-                is_simulated=header.participants.is_simulated,
-            )
-            for name, own in values["sources"].items()
-        }
-        return cls(header, sources)
+
+        def results(name: str, own: Mapping[str, Any]) -> SourceResults:
+            there = [chapter for chapter in CHAPTERS if not own.keys().isdisjoint(chapter.keys)]
+            found = {chapter.results: chapter.from_json(own) for chapter in there}
+            return SourceResults(name, found, header.participants.is_simulated)
+
+        sources = {name: results(name, own) for name, own in values["sources"].items()}
+        return cls(header, results(OF_STUDY, values["of_study"]), sources)
 
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema of report.json."""
-    keys = [(f.name, f.type) for chapter in CHAPTERS for f in fields(chapter.results)]
-    source: Any = make_dataclass("Source", [("headline", Headline), *keys], frozen=True)
+
+    def keys(*parts: Part) -> list[tuple[str, Any]]:
+        return [
+            (f.name, f.type) for chapter in chapters_about(*parts) for f in fields(chapter.results)
+        ]
+
+    source: Any = make_dataclass("Source", [("headline", Headline), *keys(Part.PAIRS)], frozen=True)
+    # Keys that are only there where there are questions
+    asked: list[tuple[str, Any, Any]] = [
+        (name, kind, field(default_factory=dict)) for name, kind in keys(Part.QUESTIONS)
+    ]
+    whole: Any = make_dataclass("OfStudy", [*keys(Part.PEOPLE), *asked], frozen=True)
     report = make_dataclass(
-        "Report", [("sources", dict[str, source])], bases=(Header,), frozen=True
+        "Report",
+        [("of_study", whole), ("sources", dict[str, source])],
+        bases=(Header,),
+        frozen=True,
     )
     return codec.json_schema(report)
 
 
 def source_to_json(source: SourceResults) -> dict[str, Any]:
     """One source's part of report.json: the answer first, which is read from the chapters and not stored again."""
-    chapters = {key: v for chapter in CHAPTERS for key, v in chapter.to_json(source).items()}
-    return {"headline": to_json(headline(source)), **chapters}
+    return {"headline": to_json(headline(source)), **_chapters_to_json(source)}
+
+
+def _chapters_to_json(source: SourceResults) -> dict[str, Any]:
+    there: list[Chapter] = [c for c in CHAPTERS if c.results in source.results]
+    return {key: value for chapter in there for key, value in chapter.to_json(source).items()}
 
 
 @dataclass(frozen=True)
@@ -111,7 +132,7 @@ class StoredReport:
 
     @property
     def figures(self) -> list[StoredFigure]:
-        return [f for f in self.result.figures if f.source in self.values["sources"]]
+        return [f for f in self.result.figures if f.source in (OF_STUDY, *self.values["sources"])]
 
     def has_table(self, source: str, name: str) -> bool:
         return f"{source}_{name}" in self.result.tables

@@ -229,12 +229,11 @@ def _work(computation: Computation, lease: Lease) -> None:
     from analysis.codec import from_json
 
     if computation.kind == Computation.Kind.REPORT:
-        from analysis.report.contents import CHAPTERS
-        from analysis.report.services.make import make_report
+        from analysis.report.services.make import make_report, n_steps
         from analysis.report.services.save import save_report
 
         options = from_json(ReportOptions, computation.options)
-        steps = _Steps(lease, len(CHAPTERS) * len(options.sources))
+        steps = _Steps(lease, n_steps(computation.study, options))
         save_report(computation, make_report(computation.study, options, steps.advance))
     else:
         from analysis.teams.services import make_teams, save_teams

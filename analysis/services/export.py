@@ -87,7 +87,7 @@ def _documents(
     documents[PAGE] = render_file(stored)
     if is_replicable(report):
         announce("replication.md")
-        replication = replicate(study, report.sources, options)
+        replication = replicate(study, report)
         documents[REPLICATION] = markdown(replication, study.title)
     documents[NUMBERS] = report.text()
     return documents

@@ -9,8 +9,9 @@ from analysis.charts.save import specification, svg
 from analysis.data import read
 from analysis.data.filters import ReportOptions
 from analysis.data.version import data_version
+from analysis.report.contents import CHAPTERS
 from analysis.report.report import source_to_json
-from analysis.report.services.make import build_source
+from analysis.report.services.make import build
 from analysis.report.services.save import draw_all
 from analysis.store import csv_text
 from benchmarks.analysis.crowd import make_crowd
@@ -98,12 +99,12 @@ def measure(
     # A chapter's time is from its announcement to the next one's
     announced: list[str] = []
 
-    def announce(_source: str, chapter: str) -> None:
+    def announce(chapter: str) -> None:
         if announced:
             lap(announced[-1])
         announced.append(chapter)
 
-    source, tables = build_source(data, announce)
+    source, tables = build(data, CHAPTERS, announce)
     lap(announced[-1])
     if is_whole:
         for _, figure in draw_all(source, tables):

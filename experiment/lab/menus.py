@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from django_stubs_ext import StrPromise
 
 from experiment.domain.roles import Right
-from experiment.models import Item, Study
+from experiment.models import Study
 
 
 def _always(study: Study) -> bool:
@@ -16,12 +16,11 @@ def _always(study: Study) -> bool:
 
 
 def _has_pairs(study: Study) -> bool:
-    return bool(study.human_items or study.machine_items)
+    return study.has_pairs
 
 
 def _has_questions(study: Study) -> bool:
-    """Of participants or of models alone, who answer what the study holds."""
-    return bool(study.question_items) or study.items.filter(kind=Item.Kind.QUESTION).exists()
+    return study.has_questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ MENU: tuple[tuple[StrPromise, tuple[Section, ...]], ...] = (
             ),
             Section("teams", _("Teams"), "lab:results_teams", Right.SEE_DATA, _has_pairs),
             Section("traces", _("Traces"), "lab:results_trace", Right.SEE_DATA, _has_pairs),
-            Section("compare", _("Compare"), "lab:compare", Right.SEE_DATA),
+            Section("compare", _("Compare"), "lab:compare", Right.SEE_DATA, _has_pairs),
         ),
     ),
     (_("Export"), (Section("export", _("Export"), "lab:export", Right.EXPORT),)),

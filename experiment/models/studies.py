@@ -313,6 +313,19 @@ class Study(models.Model):
     def n_abstracts(self) -> int:
         return self.n_trials - self.question_items
 
+    def has(self, stratum: Stratum) -> bool:
+        """Whether it gives participants any of these, or has some that models alone are tried on."""
+        is_given = self.trial_counts.get(stratum, 0) > 0
+        return is_given or Item.objects.shown_by([self]).of_stratum(stratum).exists()
+
+    @property
+    def has_pairs(self) -> bool:
+        return self.has("human") or self.has("machine")
+
+    @property
+    def has_questions(self) -> bool:
+        return self.has("question")
+
     @property
     def shows_abstracts(self) -> bool:
         """Whether there is anything to practise: else participants answer questions alone."""

@@ -14,7 +14,7 @@ from analysis.charts.figure import Figure
 from analysis.codec import MissingResult
 from analysis.data.about import Participants, StudyName
 from analysis.data.dataset import SourceData
-from analysis.data.filters import ReportOptions
+from analysis.data.filters import OF_STUDY, ReportOptions
 from analysis.data.version import SCHEMA_VERSION, data_version, participants_kind
 from analysis.report.chapter import SourceResults, Tables
 from analysis.report.contents import CHAPTERS
@@ -80,12 +80,24 @@ def report(study: Study | None, options: ReportOptions, own: SourceResults | Non
         published=Published(False),
     )
     models = pd.DataFrame({"name": ["=1+1", "Model 1"], "accuracy": [0.1 + 0.2, 0.75]})
-    sources = {name: replace(own or source(), source=name) for name in options.sources}
-    return Report(header, sources, {name: {"models": models} for name in options.sources})
+    results = {name: replace(own or source(), source=name) for name in (OF_STUDY, *options.sources)}
+    tables = {name: {"models": models} for name in options.sources}
+    return Report(
+        header, _about(results.pop(OF_STUDY)), {k: _about(v) for k, v in results.items()}, tables
+    )
+
+
+def _about(own: SourceResults) -> SourceResults:
+    """Of chapters of all parts those that belong there."""
+    is_whole = own.source == OF_STUDY
+    there = {c.results: own.results[c.results] for c in CHAPTERS if c.is_of_study == is_whole}
+    return replace(own, results=there)
 
 
 def figures(own: SourceResults, tables: Tables) -> Iterator[tuple[str, Figure]]:
-    """Two figures of every source, with their chapters."""
+    """Two figures of every source, with their chapters; none of the whole study."""
+    if own.source == OF_STUDY:
+        return
     table = pd.DataFrame({"who": ["humans", "models"], "accuracy": [0.6, 0.75]})
     chart = alt.Chart(table, width=300, height=80).mark_point().encode(x="accuracy:Q", y="who:N")
     for chapter, name in (("models", "accuracy"), ("calibration", "calibration_humans")):

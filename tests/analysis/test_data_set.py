@@ -21,6 +21,7 @@ from experiment.services.export import jobs
 from experiment.services.export.files import export_trials
 from scoring.models import ItemScore
 from scoring.services.execute import execute
+from tests.analysis.data.graded_rows import make_questions, write
 from tests.experiment.services.export.test_psych_ds import problems
 from tests.exported import read_csv
 from tests.factories import make_participant, make_study, make_user
@@ -62,6 +63,18 @@ def test_models_and_trials_join(study: Study, tmp_path: Path) -> None:
     assert joined.loc[~tests, "model_correct__lab/one"].notna().all()
     assert set(items["item_key"]) == set(trials["item_key"])
     assert AuditEvent.objects.filter(action="exported").count() == 1
+
+
+def test_the_data_set_of_questions_alone_has_no_tables_of_pairs(tmp_path: Path) -> None:
+    quiz = make_questions()
+    write(quiz, ["Some words"])
+    asked = ("export_dataset", "quiz", "--set", "all", "--output", str(tmp_path / "all.zip"))
+    call_command(*asked, stdout=io.StringIO())
+    files = zipfile.ZipFile(tmp_path / "all.zip").namelist()
+    tables = {name.split("-")[-1] for name in files if name.endswith("_data.csv")}
+    assert tables == {
+        f"{name}_data.csv" for name in ("trials", "participants", "items", "questions")
+    }
 
 
 def test_a_folder_appears_whole_and_is_never_written_over(study: Study, tmp_path: Path) -> None:

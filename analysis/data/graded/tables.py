@@ -102,7 +102,7 @@ class GradedData:
             raise ValueError("each judge has a rubric")
 
     def cached(self, compute: Callable[["GradedData"], T]) -> T:
-        """`compute(self)`, computed once for these data: both sources' reports hold the same chapters."""
+        """`compute(self)`, computed once for these data: for what several chapters need."""
         if compute not in self._cache:
             self._cache[compute] = compute(self)
         found: T = self._cache[compute]

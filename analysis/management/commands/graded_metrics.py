@@ -31,7 +31,7 @@ class Command(ReportingCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         from analysis.management.graded import tally
-        from scoring.domain.grading.rubric import BIOSCORE
+        from scoring.domain.grading.rubric import BIOSCORE, Fate
 
         words: dict[str, Words] = {}
         wanted = options["words"] or options["bert_score"] is not None
@@ -56,12 +56,19 @@ class Command(ReportingCommand):
                 for name, one in models.items()
             },
         }
-        self.report(options, data, [*rate_lines(models), *_words(overlap)])
+        totals = {name: one.totals for name, one in counts.items()}
+        lines = rate_lines(
+            {
+                name: (sum(totals[name].values()), totals[name][Fate.UNPARSED], found)
+                for name, (_, found) in models.items()
+            }
+        )
+        self.report(options, data, [*lines, *_words(overlap)])
 
     def _count_words(self, words: "dict[str, Words]", options: dict[str, Any]) -> "Also":
         from analysis.management.graded import BadLine
         from analysis.management.graded_words import Words
-        from scoring.domain.grading.rubric import BIOSCORE
+        from scoring.domain.grading.rubric import BIOSCORE, Fate
 
         vectors = open_vectors(options)
 

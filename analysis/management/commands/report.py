@@ -68,21 +68,15 @@ class Command(ReportingCommand):
             )
         # Here: what computes takes longer to load than everything else, and --help and refusals do without
         from analysis.management.report_text import lines
-        from analysis.report.contents import CHAPTERS
-        from analysis.report.services.make import make_report
+        from analysis.report.services.make import make_report, n_steps
         from analysis.services.export import write_report
 
         written = None
         try:
             vectors = open_vectors(options)
             wanted = replace(_report_options(options), bert_score=vectors.name if vectors else "")
-            with Bar(len(CHAPTERS) * len(wanted.sources)) as bar:
-                report = make_report(
-                    study,
-                    wanted,
-                    lambda source, part: bar.step(f"{part} ({source}-created)"),
-                    vectors,
-                )
+            with Bar(n_steps(study, wanted)) as bar:
+                report = make_report(study, wanted, bar.step, vectors)
                 if folder := options["output"]:
                     written = write_report(
                         study, wanted, report, folder, options["formats"], bar.announce

@@ -1,7 +1,7 @@
 """Sets the printed beside the recomputed, and writes replication.md."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from django.template.loader import render_to_string
@@ -9,12 +9,13 @@ from django.template.loader import render_to_string
 from analysis.codec import MissingResult, present, try_estimate
 from analysis.data import read
 from analysis.data.dataset import SourceData
-from analysis.data.filters import SOURCES, ReportOptions
+from analysis.data.filters import OF_STUDY, SOURCES, ReportOptions
 from analysis.report.chapter import SourceResults
 from analysis.report.chapters.accuracy.results import SubfieldAccuracy, Subfields
 from analysis.report.replication.facts import Facts, facts
 from analysis.report.replication.printed import HUMAN, MACHINE, PLACES, ROWS, Place, Printed
 from analysis.report.replication.values import Recomputed
+from analysis.report.report import Report
 from experiment.models import Item, Study
 from lib.formatting import is_known
 
@@ -90,11 +91,15 @@ class Replication:
         return list(found.items())
 
 
-def replicate(
-    study: Study, results: Mapping[str, SourceResults], options: ReportOptions
-) -> Replication:
-    """`results`: of this study, by source; those on human-created test cases among them."""
-    data = read.read(study, ReportOptions(participants="imported", texts=options.texts))
+def replicate(study: Study, report: Report) -> Replication:
+    """`report`: of this study, with human-created test cases among its sources."""
+    options = ReportOptions(participants="imported", texts=report.header.options.texts)
+    data = read.read(study, options)
+    del data[OF_STUDY]
+    results = {
+        source: replace(own, results={**report.of_study.results, **own.results})
+        for source, own in report.sources.items()
+    }
     n_identical = _n_identical(data)
     by_source = {s: Recomputed(own, data[s], n_identical) for s, own in results.items()}
     return Replication(

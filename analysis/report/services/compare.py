@@ -86,7 +86,7 @@ class Compared:
 def side(title: str, stored: StoredReport, source: str) -> Side:
     """One report's part on test cases of one source."""
     own = stored.report.sources[source]
-    crossed, flow = present(own.of(Crossed).crossed), present(own.of(Flow).flow)
+    crossed, flow = present(own.of(Crossed).crossed), present(stored.report.of_study.of(Flow).flow)
     people = crossed.humans if crossed else None
     error = people.errors.two_way_se if people else None
     accuracy = own.of(Accuracy)

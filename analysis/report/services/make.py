@@ -1,7 +1,7 @@
 """Makes the report of a study: the one that the page, the command and the files show."""
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from importlib.metadata import version
 from typing import Any
@@ -13,10 +13,10 @@ from analysis.codec import MissingResult
 from analysis.data import read
 from analysis.data.about import Participants, StudyName
 from analysis.data.dataset import SourceData
-from analysis.data.filters import ReportOptions
+from analysis.data.filters import OF_STUDY, ReportOptions
 from analysis.data.version import SCHEMA_VERSION, data_version, participants_kind
-from analysis.report.chapter import Built, Chapter, SourceResults, Tables
-from analysis.report.contents import CHAPTERS
+from analysis.report.chapter import Built, Chapter, Part, SourceResults, Tables, of_source
+from analysis.report.contents import chapters_about
 from analysis.report.report import SCHEMA, Header, Published, Report
 from analysis.stats import NotEnough
 from analysis.stats.graded.bert_score import Vectors
@@ -28,7 +28,18 @@ from experiment.services.study_versions import version_shown
 PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "django")
 FILTERED = " Only the chosen models and subfields were looked at."
 
-Progress = Callable[[str, str], None]
+Progress = Callable[[str], None]
+
+
+def n_steps(study: Study, options: ReportOptions) -> int:
+    """How often `make_report` calls its `progress`. Raises UnknownChoiceError."""
+    n_sources = len(read.sources_of(study, options))
+    return len(chapters_about(Part.PAIRS)) * n_sources + len(_chapters_of_study(study))
+
+
+def _chapters_of_study(study: Study) -> list[Chapter]:
+    asked = (Part.QUESTIONS,) if study.has_questions else ()
+    return chapters_about(*asked, Part.PEOPLE)
 
 
 def make_report(
@@ -39,7 +50,7 @@ def make_report(
 ) -> Report:
     """Compute everything; a result that the data cannot support says why instead.
 
-    `progress` is called with source and chapter before each of them; `vectors` are those of `options.bert_score`.
+    `progress` is called with a chapter's name before each of them; `vectors` are those of `options.bert_score`.
 
     Raises:
         UnknownChoiceError: an option names what the study does not have.
@@ -48,7 +59,8 @@ def make_report(
         raise ValueError("A report with BERTScore is computed where its model is loaded.")
     version_of_data = data_version(study)
     kind = participants_kind(study, options)
-    data = _with_vectors(read.read(study, options), vectors)
+    data = read.read(study, options)
+    whole = _with_vectors(data.pop(OF_STUDY), vectors)
     header = Header(
         schema=SCHEMA,
         schema_version=SCHEMA_VERSION,
@@ -66,35 +78,32 @@ def make_report(
         software={"python": platform.python_version()} | {p: version(p) for p in PACKAGES},
         published=Published(any(own.is_brainbench for own in data.values())),
     )
-    made = {source: build_source(own, progress) for source, own in data.items()}
-    return Report(
-        header,
-        {
-            source: replace(results, is_simulated=header.participants.is_simulated)
-            for source, (results, _) in made.items()
-        },
-        {source: tables for source, (_, tables) in made.items()},
-    )
+    pairs = chapters_about(Part.PAIRS)
+    made = {source: build(own, pairs, progress) for source, own in data.items()}
+    made[OF_STUDY] = build(whole, _chapters_of_study(study), progress)
+    tables = {source: own for source, (_, own) in made.items()}
+    results = {
+        source: replace(own, is_simulated=header.participants.is_simulated)
+        for source, (own, _) in made.items()
+    }
+    return Report(header, results.pop(OF_STUDY), results, tables)
 
 
-def _with_vectors(data: dict[str, SourceData], vectors: Vectors | None) -> dict[str, SourceData]:
-    """Sources share what they know of graded answers: what is computed of it is computed once."""
-    graded = next((own.graded for own in data.values()), None)
-    if vectors is None or graded is None:
+def _with_vectors(data: SourceData, vectors: Vectors | None) -> SourceData:
+    if vectors is None or data.graded is None:
         return data
-    graded = replace(graded, vectors=vectors)
-    return {source: replace(own, graded=graded) for source, own in data.items()}
+    return replace(data, graded=replace(data.graded, vectors=vectors))
 
 
-def build_source(
-    data: SourceData, progress: Progress | None = None
+def build(
+    data: SourceData, chapters: Iterable[Chapter], progress: Progress | None = None
 ) -> tuple[SourceResults, Tables]:
-    """All chapters of one source, and the tidy tables behind them."""
+    """These chapters of the data, and the tidy tables behind them."""
     results: dict[type[Any], Any] = {}
     tables: dict[str, Any] = {}
-    for chapter in CHAPTERS:
+    for chapter in chapters:
         if progress is not None:
-            progress(data.source, str(chapter.title))
+            progress(f"{chapter.title}{of_source(data.source)}")
         built = _build(chapter, data)
         results[chapter.results] = _explained(built.results) if data.is_filtered else built.results
         tables |= built.tables

@@ -6,7 +6,7 @@ from analysis import store
 from analysis.charts.figure import Figure
 from analysis.models import Computation
 from analysis.presentation import provenance
-from analysis.report.chapter import SourceResults, Tables
+from analysis.report.chapter import SourceResults, Tables, of_source
 from analysis.report.contents import CHAPTERS
 from analysis.report.report import Report
 from analysis.stats import NotEnough
@@ -16,6 +16,8 @@ from analysis.store import Drawing
 def draw_all(source: SourceResults, tables: Tables) -> Iterator[tuple[str, Figure]]:
     """Each figure that the data support, with the id of its chapter, in the order of the page."""
     for chapter in CHAPTERS:
+        if chapter.results not in source.results:
+            continue
         for build in chapter.figure_builders().values():
             try:
                 yield chapter.id, build(source, tables)
@@ -40,7 +42,7 @@ def save_report(computation: Computation, report: Report, progress: Progress | N
 
 
 def _drawings(report: Report, progress: Progress) -> Iterator[Drawing]:
-    for source, results in report.sources.items():
-        for chapter, figure in draw_all(results, report.tables.get(source, {})):
-            progress(f"figure {figure.name} ({source}-created)")
-            yield Drawing(figure, source, chapter)
+    for results in (*report.sources.values(), report.of_study):
+        for chapter, figure in draw_all(results, report.tables.get(results.source, {})):
+            progress(f"figure {figure.name}{of_source(results.source)}")
+            yield Drawing(figure, results.source, chapter)

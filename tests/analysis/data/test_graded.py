@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.data import read as data_reader
-from analysis.data.filters import ReportOptions
+from analysis.data.filters import OF_STUDY, ReportOptions
 from analysis.data.graded import answers as answering
 from analysis.data.graded.tables import NO_TEXT, NOT_GRADED, GradedData
 from analysis.data.version import data_version
@@ -33,7 +33,7 @@ def quiz() -> Study:
 
 
 def graded(study: Study, **options: Any) -> GradedData:
-    found = data_reader.read(study, ReportOptions(**options))["human"].graded
+    found = data_reader.read(study, ReportOptions(**options))[OF_STUDY].graded
     assert found is not None
     return found
 

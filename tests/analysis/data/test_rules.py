@@ -51,7 +51,7 @@ def test_rules_that_are_only_applied_count_like_rules_that_are_stored(
 
 @pytest.fixture
 def _headers_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("analysis.report.services.make.CHAPTERS", ())
+    monkeypatch.setattr("analysis.report.services.make.chapters_about", lambda *parts: [])
 
 
 @pytest.mark.usefixtures("_headers_alone")

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from analysis.data.filters import ReportOptions
+from analysis.data.filters import SOURCES, ReportOptions
 from analysis.data.read import read
 from analysis.report.chapters.flips.results import ChangesOfMind
 from analysis.report.contents import chapter_named
@@ -48,7 +48,9 @@ def test_the_last_sign_by_token_and_by_sentence_is_the_decision_of_every_test_ca
             score = scores[row.item]
             assert getattr(row, f"end_{PPL}") == score.ppl_altered - score.ppl_original
             assert (row.category[3:] == "Pos") == score.decision.is_correct
-    for source, data in read(study, ReportOptions(source="all")).items():
+    found = read(study, ReportOptions())
+    for source in SOURCES:
+        data = found[source]
         flips = CHAPTER.build(data).results.flips
         (model,) = flips.models
         assert isinstance(CHAPTER.build(data).results, ChangesOfMind)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -14,7 +15,8 @@ from django.core.management import CommandError, call_command
 from django.db import transaction
 
 from analysis.data.filters import ReportOptions
-from analysis.report.contents import CHAPTERS
+from analysis.report.chapter import Part
+from analysis.report.contents import CHAPTERS, chapters_about
 from analysis.report.report import Report
 from analysis.services.compute import Asked
 from benchmarks.analysis.crowd import make_crowd
@@ -27,7 +29,10 @@ from tests.scoring.tiny_models import save_gpt2
 from tests.storages import store_files_in
 
 pytestmark = pytest.mark.django_db
-KEYS = {key for chapter in CHAPTERS for key in chapter.keys}
+
+
+def keys_about(*parts: Part) -> set[str]:
+    return {key for chapter in chapters_about(*parts) for key in chapter.keys}
 
 
 @pytest.fixture(autouse=True)
@@ -88,15 +93,16 @@ def report(capsys, *arguments: object) -> str:
 
 def test_it_writes_numbers_tables_figures_and_a_page(written):
     folder, said, values, crowd = written.folder, written.printed, written.values, written.crowd
-    assert (values["schema"], values["schema_version"]) == ("brainbench-live/report", 3)
+    assert (values["schema"], values["schema_version"]) == ("brainbench-live/report", 4)
     assert values["sources"].keys() == {"human"}
-    assert values["sources"]["human"].keys() >= KEYS
+    assert values["sources"]["human"].keys() == {"headline", *keys_about(Part.PAIRS)}
+    assert values["of_study"].keys() == keys_about(Part.PEOPLE)
     tables = {path.name for path in (folder / "tables").iterdir()}
     assert {"human_models.csv", "human_positions.csv", "human_figure_accuracy.csv"} <= tables
     with (folder / "tables/human_models.csv").open() as file:
         assert len(list(csv.DictReader(file))) == 4
     drawn = {path.name for path in (folder / "figures").iterdir()}
-    assert {"human_accuracy.svg", "human_flow.svg"} <= drawn
+    assert {"human_accuracy.svg", "study_flow.svg"} <= drawn
     page = (folder / "report.html").read_text()
     assert crowd.title in page
     assert "http://" not in page.replace("http://www.w3.org/", "")
@@ -203,7 +209,7 @@ def test_a_folder_that_cannot_be_written_to_is_named_and_nothing_is_half_there(
 
 def test_what_the_documentation_names_is_what_the_report_holds():
     text = (Path(__file__).resolve().parents[3] / "docs/results.md").read_text()
-    assert [key for key in KEYS if f"`{key}`" not in text] == []
+    assert [key for key in keys_about(*Part) if f"`{key}`" not in text] == []
 
 
 def estimates(value: Any, at: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
@@ -222,7 +228,8 @@ def test_each_estimate_of_a_crowd_says_how_many_it_is_from_and_has_an_interval(w
     human = written.values["sources"]["human"]
     assert (human["humans"]["trials"]["n"], len(human["models"])) == (270, 4)
     assert human["exposures"]["mean"] == pytest.approx(270 / 24)
-    assert sum(row["n"] for row in human["flow"]["steps"] if row["code"] == "analysed") == 30
+    steps = written.values["of_study"]["flow"]["steps"]
+    assert sum(row["n"] for row in steps if row["code"] == "analysed") == 30
     seen = list(estimates(human))
     assert len(seen) > 60
     without_n = {
@@ -234,6 +241,45 @@ def test_each_estimate_of_a_crowd_says_how_many_it_is_from_and_has_an_interval(w
     assert {at for at, part in shares if not any("ci95" in name for name in part)} == set()
 
 
+def test_a_study_of_questions_alone_has_their_rates_and_figures_once_and_nothing_of_pairs(
+    capsys, tmp_path: Path
+) -> None:
+    quiz = make_questions(6)
+    grade(quiz, {answer(quiz): [3.0, 3.0, 3.0, 0.0, -1.0, 2.0]})
+    said = report(capsys, quiz.slug, "--output", tmp_path, "--formats", "svg")
+    (row,) = (line.split() for line in said.splitlines() if line.strip().startswith("lab/a"))
+    assert [cell for cell in row if cell.startswith(".")] == [".67", ".50", ".17"]
+    assert not re.search(r"test case|trials|-created|humans", said)
+    values = json.loads((tmp_path / "report.json").read_text())
+    assert values["sources"] == {}
+    assert values["of_study"].keys() == keys_about(Part.QUESTIONS, Part.PEOPLE)
+    pictures = [path.read_bytes() for path in (tmp_path / "figures").glob("*.svg")]
+    assert len(pictures) == len(set(pictures)) > 5
+    drawn = {path.stem.split("_")[1] for path in (tmp_path / "figures").glob("*.svg")}
+    assert drawn <= {"graded", "flow"}
+    page = (tmp_path / "report.html").read_text()
+    assert {chapter.id for chapter in CHAPTERS if f'id="{chapter.id}"' in page} <= {
+        chapter.id for chapter in chapters_about(Part.QUESTIONS, Part.PEOPLE)
+    }
+    assert not re.search(r"test case|abstract", page.partition("</style>")[2])
+    with pytest.raises(CommandError, match="no machine-created test cases"):
+        report(capsys, quiz.slug, "--json", "--source", "machine")
+
+
+def test_what_a_study_of_pairs_of_one_source_does_not_have_is_not_spoken_of(
+    capsys, tmp_path: Path
+) -> None:
+    study = make_study(human=2, machine=0, machine_items=0)
+    said = report(capsys, study.slug, "--output", tmp_path, "--formats", "svg")
+    assert not re.search(r"machine-created|question|grade", said)
+    assert said.count("Nobody's trials are in the analysis yet.\n") == 1  # of many results
+    values = json.loads((tmp_path / "report.json").read_text())
+    assert values["sources"].keys() == {"human"}
+    assert values["of_study"].keys() == keys_about(Part.PEOPLE)
+    page = (tmp_path / "report.html").read_text()
+    assert not re.search(r"Machine-created|[Qq]uestions|[Gg]rade", page.partition("</style>")[2])
+
+
 def test_bert_score_is_computed_by_the_command_and_kept_apart_from_the_pages_report(
     capsys, tmp_path: Path
 ) -> None:
@@ -242,15 +288,15 @@ def test_bert_score_is_computed_by_the_command_and_kept_apart_from_the_pages_rep
         quiz, texts=[f"Answer {k}." if k % 2 else "The sample was large." for k in range(6)]
     )
     grade(quiz, {run: [0.0, 3.0, 0.5, 3.0, 0.0, 2.0]})
-    options = ("--source", "human", "--formats", "svg", "--output", tmp_path / "report")
+    options = ("--formats", "svg", "--output", tmp_path / "report")
     report(capsys, quiz.slug, *options, "--bert_score", folder, "--layer", "1")
     values = json.loads((tmp_path / "report" / "report.json").read_text())
-    metrics = values["sources"]["human"]["graded_texts"]["metrics"]
+    metrics = values["of_study"]["graded_texts"]["metrics"]
     assert [metric["name"] for metric in metrics][-1] == "BERTScore"
     assert metrics[-1]["correlation"]["rho"] > 0.5
     assert "tiny (layer 1, weights" in values["options"]["bert_score"]
     assert "tiny (layer 1, weights" in (tmp_path / "report" / "report.html").read_text()
-    asked = ReportOptions(source="human", resamples=200)
+    asked = ReportOptions(resamples=200)
     assert Asked(quiz, asked).find() is None
     with pytest.raises(CommandError, match="no folder"):
         report(capsys, quiz.slug, *options, "--bert_score", tmp_path / "none")

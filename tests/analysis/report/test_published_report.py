@@ -45,7 +45,7 @@ def made(imported, django_db_blocker) -> Iterator[SimpleNamespace]:
             human=human,
             machine=report.sources["machine"],
             teams=human.of(Teams).teaming,
-            replication=replicate(study, report.sources, options),
+            replication=replicate(study, report),
             study=study,
         )
 

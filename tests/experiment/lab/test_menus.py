@@ -39,9 +39,9 @@ def test_the_menu_names_only_what_the_study_has() -> None:
     asking = make_study("asking", question_items=2, human=0, machine=0, catch=0, **none)
     found = menu(asking, Role.RESEARCHER)
     assert found["Models"] == ["Answers", "Grades"]
-    assert found["Results"] == ["Report", "Compare"]
+    assert found["Results"] == []  # the report alone
     # The page that somebody is on is never left out
-    assert menu(asking, Role.RESEARCHER, "teams")["Results"] == ["Report", "Teams", "Compare"]
+    assert menu(asking, Role.RESEARCHER, "teams")["Results"] == ["Report", "Teams"]
 
 
 def test_an_entry_with_one_section_goes_by_its_name() -> None:

@@ -303,7 +303,7 @@ class GradedAgreement:
 
 def build_graded_agreement(data: SourceData) -> Built:
     """The agreement, what follows from it, and tables of both. Raises NotEnough without graded answers."""
-    return data.need_graded().cached(_built)
+    return _built(data.need_graded())
 
 
 def _built(data: GradedData) -> Built:

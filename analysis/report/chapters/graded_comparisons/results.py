@@ -442,7 +442,7 @@ class GradedComparisons:
 
 def build_graded_comparisons(data: SourceData) -> Built:
     """What is compared, and its tables. Raises NotEnough without graded answers."""
-    return data.need_graded().cached(_built)
+    return _built(data.need_graded())
 
 
 def _built(data: GradedData) -> Built:

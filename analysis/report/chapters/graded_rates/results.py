@@ -119,7 +119,7 @@ class GradedRates:
 
 def build_graded_rates(data: SourceData) -> Built:
     """The rates, and the table graded_rates. Raises NotEnough without graded answers."""
-    rated = data.need_graded().cached(_rated)
+    rated = _rated(data.need_graded())
     return Built(GradedRates(rated), {"graded_rates": c.tidy(RATES, rated.models)})
 
 
@@ -246,7 +246,7 @@ class GradedCategories:
 
 def build_graded_categories(data: SourceData) -> Built:
     """The rates, and the table graded_categories. Raises NotEnough without categories or graded answers."""
-    return data.need_graded().cached(_graded_categories_built)
+    return _graded_categories_built(data.need_graded())
 
 
 def _graded_categories_built(data: GradedData) -> Built:
@@ -424,7 +424,7 @@ def not_whole(categories: Sequence[CategoryStates]) -> list[str]:
 
 def build_graded_answers(data: SourceData) -> Built:
     """What the answers are like, and three tables: their lengths and points, their states by category, and their cost."""
-    return data.need_graded().cached(_graded_answers_built)
+    return _graded_answers_built(data.need_graded())
 
 
 def _graded_answers_built(data: GradedData) -> Built:

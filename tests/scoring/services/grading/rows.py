@@ -56,6 +56,7 @@ def make_empty_study(slug: str = "genes") -> Study:
 def make_written(study: Study, text: str, number: int = 1, **participant: Any) -> Judgment:
     """A valid participant who wrote this of a question; nothing is "I do not know"."""
     item = Item.objects.filter(key=f"question-{number}").first() or make_question(number)
+    StudyItem.objects.get_or_create(study=study, item=item)
     person = make_participant(study, judged=0, stage="finished", **participant)
     trial = Trial.objects.create(participant=person, position=1, stratum="question", item=item)
     judgment = Judgment.objects.create(

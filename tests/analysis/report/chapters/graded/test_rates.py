@@ -88,13 +88,3 @@ def test_without_questions_or_grades_every_chapter_says_why(small: SourceData) -
             with pytest.raises(NotEnough) as found:
                 chapter.build(of(small, ungraded))
             assert (found.value.reason, found.value.needed) == NO_GRADES
-
-
-def test_both_sources_have_the_same_chapter_and_it_is_computed_once(small: SourceData) -> None:
-    graded = make_graded(n_questions=50)
-    one, other = (replace(small, source=name, graded=graded) for name in ("human", "machine"))
-    for chapter in CHAPTERS:
-        if chapter.id.startswith("graded"):
-            assert chapter.is_of_study
-    first, second = (CHAPTER.build(data).results.graded_rates for data in (one, other))
-    assert first is second
