@@ -13,7 +13,15 @@ from analysis.data.filters import OF_STUDY, SOURCES, ReportOptions
 from analysis.report.chapter import SourceResults
 from analysis.report.chapters.accuracy.results import SubfieldAccuracy, Subfields
 from analysis.report.replication.facts import Facts, facts
-from analysis.report.replication.printed import HUMAN, MACHINE, PLACES, ROWS, Place, Printed
+from analysis.report.replication.printed import (
+    HUMAN,
+    MACHINE,
+    NO_MACHINE_SCORES,
+    PLACES,
+    ROWS,
+    Place,
+    Printed,
+)
 from analysis.report.replication.values import Recomputed
 from analysis.report.report import Report
 from experiment.models import Item, Study
@@ -25,13 +33,13 @@ SOURCE_LEFT_OUT = MissingResult(
 
 
 class Verdict(StrEnum):
-    """NOT_PRINTED: the figure shows the value but no number. NOT_PUBLIC: the public files cannot give the value. ABSENT:
+    """NOT_PRINTED: the figure shows the value but no number. NOT_IN_FILES: the imported files cannot give the value. ABSENT:
     they could, but it is not in this report."""
 
     AGREES = "agrees"
     DIFFERS = "differs"
     NOT_PRINTED = "not_printed"
-    NOT_PUBLIC = "not_public"
+    NOT_IN_FILES = "not_in_files"
     ABSENT = "absent"
 
 
@@ -118,9 +126,16 @@ def compare(row: Printed, by_source: Mapping[str, Recomputed]) -> Comparison:
         if row.agrees(value):
             return Comparison(row, Verdict.AGREES, value)
         return _difference(row, value, by_source)
-    if row.not_public and value is not SOURCE_LEFT_OUT:
-        return Comparison(row, Verdict.NOT_PUBLIC)
+    if value is not SOURCE_LEFT_OUT and _is_lacking(row, by_source):
+        return Comparison(row, Verdict.NOT_IN_FILES)
     return Comparison(row, Verdict.ABSENT, missing=value)
+
+
+def _is_lacking(row: Printed, by_source: Mapping[str, Recomputed]) -> bool:
+    """Whether the files lack what the row takes; of scores, whether there are none from elsewhere either."""
+    if row.not_in_files == NO_MACHINE_SCORES:
+        return not len(by_source[row.source].data.set_models)
+    return bool(row.not_in_files)
 
 
 def _compute(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 HUMAN, MACHINE = "human", "machine"
+NO_MACHINE_SCORES = "no_machine_scores"
 FILE = Path(__file__).with_name("printed.toml")
 
 
@@ -44,7 +45,7 @@ class Printed:
     why: str = ""
     instead: str = ""
     remark: str = ""
-    not_public: str = ""
+    not_in_files: str = ""
 
     def agrees(self, value: float) -> bool:
         """Whether the recomputed value is what the printed number says.
@@ -74,14 +75,14 @@ class Printed:
 def _rows(place: Place, tables: dict[str, Any]) -> Iterator[Printed]:
     """Of a figure that is shown again on machine-created test cases: the same values, without printed numbers.
 
-    Models' values need scores that nobody published.
+    Models' values need scores that a copy of the published data may lack.
     """
     table = tables[place.name]
     for row in table.get("rows", ()):
         yield Printed(**{"place": place, "source": place.source} | row)
     for row in tables[table["again"]]["rows"] if "again" in table else ():
         same = {name: row[name] for name in ("what", "value", "times") if name in row}
-        yield Printed(place=place, source=place.source, not_public="no_machine_scores", **same)
+        yield Printed(place=place, source=place.source, not_in_files=NO_MACHINE_SCORES, **same)
 
 
 def _read() -> tuple[dict[str, Place], tuple[Printed, ...]]:

@@ -73,7 +73,7 @@ COLUMNS = (
     "recognised",
     *DEMOGRAPHIC_COLUMNS,
 )
-# Six human-created and three machine-created test cases each; catch trials were not published.
+# Six human-created and three machine-created test cases each; the file holds no catch trials.
 TRIALS_PER_PERSON = 9
 MAX_MS = 2**31 - 1
 

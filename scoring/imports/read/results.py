@@ -86,12 +86,12 @@ PROMPTS = {
     ),
     "Falcon": (
         "more than the paper's sentence: the published compressed lengths are about 23 bytes longer; "
-        "what it was is not published"
+        "the imported files do not say what it was"
     ),
 }
 PROMPT_UNKNOWN = (
-    "the paper names its sentence and templates of the models' own; which one this model was given is "
-    "not published"
+    "the paper names its sentence and templates of the models' own; the imported files do not say which "
+    "one this model was given"
 )
 
 

@@ -15,7 +15,7 @@ from analysis.data.filters import ReportOptions
 from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.chapters.teams.results import Teams
 from analysis.report.replication.build import Verdict, compare, markdown, replicate
-from analysis.report.replication.printed import PLACES, ROWS
+from analysis.report.replication.printed import NO_MACHINE_SCORES, PLACES, ROWS
 from analysis.report.replication.values import Recomputed
 from analysis.report.services.make import make_report
 from analysis.services.export import is_replicable
@@ -82,15 +82,18 @@ def test_the_known_differences_are_found_and_no_others(made):
     assert found.of(Verdict.ABSENT) == []
 
 
-def test_what_the_public_files_cannot_give_says_why(made):
-    found = made.replication.of(Verdict.NOT_PUBLIC)
-    # No model's scores on machine-created test cases are public, and only models need them
-    no_scores = [one for one in found if one.row.not_public == "no_machine_scores"]
+def test_what_the_imported_files_cannot_give_says_what_they_lack(made):
+    found = made.replication.of(Verdict.NOT_IN_FILES)
+    # This copy is without model_results/*/llm_abstracts, and only models need them
+    no_scores = [one for one in found if one.row.not_in_files == NO_MACHINE_SCORES]
     assert {one.row.source for one in no_scores} == {"machine"}
     assert {one.row.printed for one in no_scores} == {"", "0.83", "0.06", "0.27", "0.05"}
     assert not [
         one for one in no_scores if one.row.what.startswith(("accuracy of people", "people"))
     ]
+    # Where models were scored, it is not for want of scores that a value is missing
+    scored = {"machine": Recomputed(made.machine, made.frames["human"])}
+    assert {compare(one.row, scored).verdict for one in no_scores} == {Verdict.ABSENT}
 
 
 def test_replication_is_only_of_what_the_paper_was_about(made):
@@ -146,7 +149,11 @@ def test_the_document_has_a_row_for_each_value_and_each_statement(made):
     assert "10 gained, 4 lost, exact McNemar p = 0.18" in text
     assert "25.80524" in text
     # Each reason and each verdict has its words
-    assert not [line for line in rows if line.endswith("| cannot be computed |  |")]
+    assert not [line for line in rows if line.endswith("| not in the imported files |  |")]
+    lacking = [line for line in rows if "model_results/*/llm_abstracts/" in line]
+    no_scores = [one for one in found.comparisons if one.row.not_in_files == NO_MACHINE_SCORES]
+    of_people = [one for one in no_scores if one.recomputed is not None]
+    assert len(lacking) == len(no_scores) - len(of_people) > 20
     assert "|  |  |  |" not in text
 
 

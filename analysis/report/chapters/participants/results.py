@@ -225,7 +225,7 @@ FLOW_METHOD = (
 )
 AFTER_PUBLICATION = (
     "The published trials are those after exclusion; who and what was left out is read from the gaps in their numbering, "
-    "the reasons are not published."
+    "the files do not say why."
 )
 
 

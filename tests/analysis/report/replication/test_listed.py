@@ -93,7 +93,7 @@ def mapped(numbering: str) -> set[str]:
 def test_every_word_of_the_rows_is_said_in_the_document():
     said = WHY_MD.read_text(encoding="utf-8")
     for row in ROWS:
-        words = [word for word in (row.why, row.remark, row.not_public) if word]
+        words = [word for word in (row.why, row.remark, row.not_in_files) if word]
         assert all(f'"{word}"' in said for word in words), row.what
         assert row.relation in ("equal", "above", "below", "at_least", "around")
 
