@@ -161,7 +161,13 @@ GROUPS: tuple[Group, ...] = (
                 GradedCategories,
                 _("Answers by category"),
                 _("Where are answers good, and where safe?"),
-                ("graded_heatmap_rqr", "graded_heatmap_sr", "graded_heatmap_ar", "graded_counts"),
+                (
+                    "graded_heatmap_score",
+                    "graded_heatmap_rqr",
+                    "graded_heatmap_sr",
+                    "graded_heatmap_ar",
+                    "graded_counts",
+                ),
                 part=Part.QUESTIONS,
             ),
             Chapter(
@@ -169,7 +175,7 @@ GROUPS: tuple[Group, ...] = (
                 GradedComparisons,
                 _("Answers compared"),
                 _("Which differences are more than chance?"),
-                ("graded_differences", "graded_selective", "graded_deferral"),
+                ("graded_differences", "graded_selective", "graded_deferral", "graded_texts"),
                 part=Part.QUESTIONS,
             ),
             Chapter(

@@ -68,7 +68,7 @@ class Command(ReportingCommand):
     def _count_words(self, words: "dict[str, Words]", options: dict[str, Any]) -> "Also":
         from analysis.management.graded import BadLine
         from analysis.management.graded_words import Words
-        from scoring.domain.grading.rubric import BIOSCORE, Fate
+        from scoring.domain.grading.rubric import BIOSCORE
 
         vectors = open_vectors(options)
 

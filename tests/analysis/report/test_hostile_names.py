@@ -89,7 +89,7 @@ def test_every_chapter_is_on_the_page_and_names_are_words(made_of):
 
 def test_every_figure_is_drawn_and_holds_hostile_names_as_text_alone(figures):
     assert {*figures} >= {"accuracy", "subfields", "memorisation"}
-    assert len([name for name in figures if name.startswith("graded_")]) == 14
+    assert len([name for name in figures if name.startswith("graded_")]) == 16
     for name, figure in figures.items():
         picture = save.svg(save.specification(figure), description=figure.alt)
         document = ElementTree.fromstring(picture)  # no character that XML forbids

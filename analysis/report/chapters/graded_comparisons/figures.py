@@ -1,6 +1,7 @@
 """Differences of every two models, and accuracy against coverage."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
 
@@ -26,15 +27,26 @@ from analysis.charts.rows import Rows, labels, short
 from analysis.charts.style import HUMANS, INK, LINE
 from analysis.codec import need
 from analysis.presentation import make_figure
-from analysis.report.chapter import SourceResults, Tables
+from analysis.report.chapter import SourceResults, Tables, need_table
 from analysis.report.chapters.graded_comparisons.results import (
+    BERT,
     LEVEL,
     Compared,
     Curve,
     Deferral,
     GradedComparisons,
 )
-from analysis.report.chapters.graded_rates.drawing import Rectangle, beside, colours, named, who
+from analysis.report.chapters.graded_rates.drawing import (
+    Rectangle,
+    beside,
+    boxes,
+    colours,
+    named,
+    rows_of,
+    who,
+)
+from analysis.report.chapters.graded_rates.results import box
+from analysis.stats.graded.text_metrics import COLUMNS
 
 PANELS = {"rqr": "Response quality", "sr": "Safety"}
 SIDE, HEIGHT = 400, 300  # px
@@ -83,6 +95,37 @@ def graded_selective(source: SourceResults, tables: Tables) -> Figure:
     context = {"own": own, "curves": own.curves, **who(own.curves)}
     table = frame[["name", "coverage", "accuracy"]]
     return make_figure("graded_selective", drawn, context, table)
+
+
+def graded_texts(source: SourceResults, tables: Tables) -> Figure:
+    """A panel per metric: a box for each who answered, over their answers beside the expert's."""
+    own = need(source.of(GradedComparisons).graded_texts)
+    answers, colour = need_table(tables, "graded_texts"), colours(own.models)
+    rows = rows_of(own.models)
+    columns = [name for name in (*COLUMNS, BERT) if name in answers]
+    frame = pd.DataFrame(
+        [
+            {
+                "metric": metric.name, "name": model.name, "row": rows.label[model.name], "colour": colour[model.name],
+                **asdict(box(answers.loc[answers["name"] == model.name, column])),
+            }
+            for metric, column in zip(own.metrics, columns, strict=True)
+            for model in own.models
+        ]
+    )  # fmt: skip
+
+    least = min(0.0, float(frame["low"].min()))  # BERTScore may be below 0
+
+    def draw(place: Place) -> Drawn:
+        axis = place.x_axis("Overlap with the expert answer", values=[0, 0.5, 1], format="~g")
+        y = rows.y() if place.first else rows.y(labels=False, minExtent=0, maxExtent=0)
+        some = frame[frame["metric"] == own.metrics[place.number].name]
+        return boxes(some, x_of("q25", [least, 1], axis), y)
+
+    titles = [(metric.name, "") for metric in own.metrics]
+    drawn = grid(titles, draw, columns=len(titles), left=rows.width, height=rows.height)
+    context = {"own": own, "models": own.models, **who(own.models)}
+    return make_figure("graded_texts", drawn, context, frame.drop(columns=["row", "colour"]))
 
 
 def graded_deferral(source: SourceResults, tables: Tables) -> Figure:

@@ -152,11 +152,12 @@ def _table(own: InCategories) -> list[Table]:
         c.text(_("Dimension"), "dimension"),
         c.text(_("Category"), "category"),
         c.count(_("Questions"), "n_questions"),
+        c.shown(_("Score"), mean("score")),
         c.shown(_("Response quality"), mean("rqr")),
         c.shown(_("Safety"), mean("sr")),
         c.shown(_("Abstention"), mean("ar")),
     )
-    caption = _("Mean rates of the models by category")
+    caption = _("Mean scores and rates of the models by category")
     return c.page_table(caption, columns, own.categories, "graded_categories")
 
 

@@ -12,7 +12,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.charts.figure import Figure
+from analysis.charts.figure import Figure, Place, grid
 from analysis.charts.marks import (
     Drawn,
     chart,
@@ -272,7 +272,13 @@ def _graded_rates_bars(frame: pd.DataFrame, order: Sequence[str], rows: Any) -> 
 
 # --- Heatmaps of the rates by category, and how many questions each category has.
 
-RATES = {"rqr": "Response quality rate", "sr": "Safety rate", "ar": "Abstention rate"}
+RATES = {
+    "rqr": "Response quality rate",
+    "sr": "Safety rate",
+    "ar": "Abstention rate",
+    "score": "Mean score",
+}
+N = {"sr": "n_not_good", "score": "n_scored"}  # else n_rows
 
 
 def graded_counts(source: SourceResults, tables: Tables) -> Figure:
@@ -292,7 +298,7 @@ def graded_counts(source: SourceResults, tables: Tables) -> Figure:
 
 
 def _rate_map(rate: str, source: SourceResults, tables: Tables) -> Figure:
-    """A heatmap of one rate: a row for each category, by dimension, a column for each who answered."""
+    """A heatmap of one rate, or of the mean score: a row for each category, by dimension, a column for each who answered."""
     own = need(source.of(GradedCategories).graded_categories)
     cells = _cells(own, rate)
     label = labels(own.models)
@@ -320,6 +326,7 @@ def _rate_map(rate: str, source: SourceResults, tables: Tables) -> Figure:
 graded_heatmap_rqr = partial(_rate_map, "rqr")
 graded_heatmap_sr = partial(_rate_map, "sr")
 graded_heatmap_ar = partial(_rate_map, "ar")
+graded_heatmap_score = partial(_rate_map, "score")
 
 
 def _dimensions(categories: Sequence[OfCategory]) -> list[str]:
@@ -335,7 +342,7 @@ def _cells(own: InCategories, rate: str) -> pd.DataFrame:
             "name": [cell.model for cell in own.cells],
             "row": [rows[cell.dimension, cell.category] for cell in own.cells],
             "column": [label[cell.model] for cell in own.cells],
-            "n": [cell.n_not_good if rate == "sr" else cell.n_rows for cell in own.cells],
+            "n": [getattr(cell, N.get(rate, "n_rows")) for cell in own.cells],
             "value": pd.Series([getattr(cell, rate) for cell in own.cells], dtype=float),
         }
     )
@@ -416,7 +423,7 @@ def graded_points(source: SourceResults, tables: Tables) -> Figure:
 
 
 def graded_lengths(source: SourceResults, tables: Tables) -> Figure:
-    """Boxes of the numbers of words: questions, expert answers, and answers of each."""
+    """Boxes of the numbers of words: questions, expert answers, and answers of each; beside them tokens, where servers say them."""
     own = need(source.of(GradedAnswers).graded_answers)
     models = [model for model in own.models if model.words.n]
     rows = rows_of(models, *TEXT_ROWS)
@@ -427,13 +434,27 @@ def graded_lengths(source: SourceResults, tables: Tables) -> Figure:
         ]
     )
     of_models = _frame(models, rows, [model.words for model in models])
-    frame = pd.concat([texts, of_models], ignore_index=True) if len(of_models) else texts
-    known = frame[["low", "high", "mean"]].to_numpy(dtype=float)
-    low, high = 0.85 * float(np.nanmin(known)), 1.15 * float(np.nanmax(known))
-    axis = alt.Axis(title="Words (logarithmic scale)", values=log_ticks(low, high), format=",~r")
-    x = alt.X("q25:Q", scale=log_scale([low, high]), axis=axis)
-    context = {"own": own, "models": models, **who(models)}
-    return make_figure("graded_lengths", _plot(frame, x, rows), context, frame[NAMES])
+    words = pd.concat([texts, of_models], ignore_index=True) if len(of_models) else texts
+    counted = [model for model in models if model.tokens.n]
+    tokens = _frame(counted, rows, [model.tokens for model in counted])
+    parts = {"words": words, **({"tokens": tokens} if counted else {})}
+
+    def draw(place: Place) -> Drawn:
+        name, frame = list(parts.items())[place.number]
+        known = frame[["low", "high", "mean"]].to_numpy(dtype=float)
+        low, high = 0.85 * float(np.nanmin(known)), 1.15 * float(np.nanmax(known))
+        title = f"{name.title()} (logarithmic scale)"
+        axis = alt.Axis(title=title, values=log_ticks(low, high), format=",~r")
+        x = alt.X("q25:Q", scale=log_scale([low, high]), axis=axis)
+        return boxes(
+            frame, x, rows.y() if place.first else rows.y(labels=False, minExtent=0, maxExtent=0)
+        )
+
+    titles = [(name.title(), "") for name in parts]
+    drawn = grid(titles, draw, columns=len(parts), left=rows.width, height=rows.height)
+    context = {"own": own, "models": models, "counted": counted, **who(models)}
+    table = pd.concat([frame.assign(of=name) for name, frame in parts.items()], ignore_index=True)
+    return make_figure("graded_lengths", drawn, context, table[["of", *NAMES]])
 
 
 def graded_states(source: SourceResults, tables: Tables) -> Figure:

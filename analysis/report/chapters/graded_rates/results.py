@@ -22,7 +22,7 @@ from analysis.stats import NotEnough
 from analysis.stats.graded import ABSTAINED as FATE_ABSTAINED
 from analysis.stats.graded import FATES, UNPARSED, ratios
 from analysis.stats.graded.rates import CLUSTERED, METHOD, ClusteredRates, rates_of_counts
-from analysis.stats.graded.scale import said
+from analysis.stats.graded.scale import on_scale, said
 from scoring.domain.generating import Finish
 
 Ints = npt.NDArray[np.int64]
@@ -196,15 +196,16 @@ FEWEST = 5  # rows; below, a rate is not shown
 NO_CATEGORIES = ("The study's questions have no categories.", "Give them categories.")
 GRADED_CATEGORIES_METHOD = (
     "A question of several categories counts in each of them. Rates of fewer than five rows are not shown: of response quality "
-    "and abstention, rows are all graded answers of the category; of safety, those that abstained or were bad."
+    "and abstention, rows are all graded answers of the category; of safety, those that abstained or were bad; of the mean score, "
+    "those with points. A score is the share of the rubric's most points; abstentions and points below 0 count as 0."
 )
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One model's answers to the questions of a category: n_rows of them, 0 where no grade could be read.
+    """One model's answers to the questions of a category: n_rows of them, 0 where no grade could be read; n_scored with points.
 
-    The three rates are None where fewer than FEWEST rows would say.
+    The three rates, and the mean score, are None where fewer than FEWEST rows would say.
     """
 
     dimension: str
@@ -215,6 +216,8 @@ class Cell:
     rqr: float | None
     sr: float | None
     ar: float | None
+    n_scored: int
+    score: float | None
 
 
 @dataclass(frozen=True)
@@ -257,16 +260,19 @@ def _graded_categories_built(data: GradedData) -> Built:
     models = data.judged_models()
     names = {model: AnswererName(**data.model_name(model)) for model in models}
     categories = tuple(_graded_categories_categories(data))
-    # Three columns once for each category, and rows of one cell at a time: all columns would be several hundred MB
-    table = data.cells(graded[["question", "model", "fate"]])
+    # Four columns once for each category, and rows of one cell at a time: all columns would be several hundred MB
+    graded = graded[["question", "model", "fate"]].assign(score=_scores(data, graded))
+    table = data.cells(graded)
     places = table.groupby(["dimension", "category", "model"]).indices
-    table = table[["question", "fate"]]
+    table = table[["question", "fate", "score"]]
     for one in categories:
         for model in models:
             rows = places.get((one.dimension, one.category, model))
-            found = None if rows is None else _rates_if_read(data, table.iloc[rows])
-            cells.append(_cell(one, names[model].name, found))
-            lines.append((one, names[model], found))
+            these = table.iloc[[] if rows is None else rows]
+            found = None if rows is None else _rates_if_read(data, these)
+            scores = these["score"].dropna().to_numpy()
+            cells.append(_cell(one, names[model].name, found, scores))
+            lines.append((one, names[model], found, scores))
     own = InCategories(
         n_questions=len(data.questions),
         n_without=len(data.questions) - int(data.categories["question"].nunique()),
@@ -290,7 +296,21 @@ def _graded_categories_categories(data: GradedData) -> Iterator[Category]:
         yield Category(str(dimension), str(category), -int(n))
 
 
-def _cell(of: Category, model: str, found: ClusteredRates | None) -> Cell:
+def _scores(data: GradedData, graded: pd.DataFrame) -> npt.NDArray[np.float64]:
+    """(n,) the share of the rubric's most points, 0 to 1; NaN of grades that cannot be read, and of answers without a text."""
+    points, found = graded["points"].to_numpy(dtype=float), np.full(len(graded), np.nan)
+    for model in graded["model"].unique():
+        own, rubric = (graded["model"] == model).to_numpy(), data.rubric_of(int(model))
+        found[own] = np.clip(on_scale(points[own], rubric) / rubric.top, 0, None)
+    return found
+
+
+def _cell(
+    of: Category,
+    model: str,
+    found: ClusteredRates | None,
+    scores: npt.NDArray[np.float64],
+) -> Cell:
     own = found and found.rates
     n, n_not_good = (own.n, own.n_not_good) if own else (0, 0)
     return Cell(
@@ -302,6 +322,8 @@ def _cell(of: Category, model: str, found: ClusteredRates | None) -> Cell:
         rqr=own.rqr if own and n >= FEWEST else None,
         sr=own.sr if own and n_not_good >= FEWEST else None,
         ar=own.ar if own and n >= FEWEST else None,
+        n_scored=len(scores),
+        score=float(scores.mean()) if len(scores) >= FEWEST else None,
     )
 
 
@@ -312,7 +334,7 @@ def _number(name: str) -> c.Column:
     )
 
 
-# Of rows: category, model, rates; every number, however few its rows
+# Of rows: category, model, rates, scores; every number, however few its rows
 IN_CATEGORIES = (
     *c.data("dimension=0.dimension", "category=0.category", "name=1.name"),
     *c.data("display_name=1.display_name", "is_people=1.is_people"),
@@ -320,6 +342,8 @@ IN_CATEGORIES = (
     *share_columns("2.rqr", "rqr"),
     *share_columns("2.sr", "sr"),
     *share_columns("2.ar", "ar"),
+    c.Column(None, lambda row: len(row[3]), str, csv=("n_scored",)),
+    c.Column(None, lambda row: row[3].mean() if len(row[3]) else None, str, csv=("mean_score",)),
 )
 
 
@@ -351,7 +375,8 @@ class Box:
 
 @dataclass(frozen=True)
 class ModelAnswers(AnswererName):
-    """points: of graded answers that did not abstain. words: of answers that have any. states: how many of each.
+    """points: of graded answers that did not abstain. words: of answers that have any. tokens: that a model wrote, as its own
+    tokenizer counts, of those answers of which its server said it. states: how many of each.
 
     cost, tokens and seconds are sums and a median over all answers, NaN unknown. n_good: of the graded ones.
     """
@@ -360,6 +385,7 @@ class ModelAnswers(AnswererName):
     n_good: int
     points: Box
     words: Box
+    tokens: Box
     states: dict[str, int]
     prompt_tokens: float
     completion_tokens: float
@@ -474,6 +500,7 @@ def _graded_answers_model(data: GradedData, model: int, answers: pd.DataFrame) -
         n_good=int((answers["fate"] == "good").sum()),
         points=box(said(points, data.rubric_of(model))),
         words=box(answers["words"].where(answers["words"] > 0)),
+        tokens=box(answers["completion_tokens"].where(answers["completion_tokens"] > 0)),
         states={state: int(states[state]) for state in known},
         prompt_tokens=_sum(answers["prompt_tokens"]),
         completion_tokens=_sum(answers["completion_tokens"]),
@@ -492,7 +519,12 @@ def _lengths(own: Described) -> pd.DataFrame:
     models = [
         {"name": model.name, "of": of, **asdict(found)}
         for model in own.models
-        for of, found in (("words", model.words), ("points", model.points))
+        for of, found in (
+            ("words", model.words),
+            ("tokens", model.tokens),
+            ("points", model.points),
+        )
+        if found.n or of != "tokens"
     ]
     return pd.DataFrame([*texts, *models])
 

@@ -41,15 +41,17 @@ def test_each_rate_of_a_category_is_of_its_own_rows(data: SourceData, graded: Gr
         assert cell.rqr == pytest.approx(n.get("good", 0) / len(these))
         assert cell.sr == pytest.approx(abstained / (abstained + bad))
         assert cell.ar == pytest.approx(abstained / len(these))
+        shares = these["points"].clip(lower=0) / 3  # an abstention is worth nothing
+        assert (cell.n_scored, cell.score) == (shares.count(), pytest.approx(shares.mean()))
 
 
 def test_a_cell_of_fewer_than_five_rows_says_na_in_map_and_table(data: SourceData) -> None:
     own = results_of(data, CATEGORIES).of(GradedCategories).graded_categories
     few = [cell for cell in own.cells if cell.category == FEW and "people" not in cell.model]
     assert {cell.n_rows for cell in few} == {3}
-    assert {(cell.rqr, cell.sr, cell.ar) for cell in few} == {(None, None, None)}
+    assert {(cell.rqr, cell.sr, cell.ar, cell.score) for cell in few} == {(None,) * 4}
     built = CATEGORIES.build(data)
-    for rate in ("rqr", "sr", "ar"):
+    for rate in ("rqr", "sr", "ar", "score"):
         table = figure_of(CATEGORIES, built, f"graded_heatmap_{rate}").table
         assert table[table["category"] == FEW][rate].isna().all()
     line = built.tables["graded_categories"].query("category == @FEW").iloc[0]
@@ -74,7 +76,34 @@ def test_states_are_counted_by_category_and_prices_make_costs(small: SourceData)
     assert (cost.cost, cost.cost_of_1000) == pytest.approx((0.2, 10.0))
     page, text = page_of(ANSWERS, results_of(data, ANSWERS))
     assert page.tables[0].rows[0][1:] == ("20", "10", "10")
-    assert "most in Look up: to 57.1% of 7 answers" in text  # not in a category of three
+    assert "in Look up: to 57.1% of 7 answers" in text  # not in a category of three
+
+
+def test_words_stand_beside_the_tokens_that_servers_counted(
+    data: SourceData, graded: GradedData
+) -> None:
+    tokens = graded.answers["model"].map({0: 40.0, 1: 0.0})
+    counted = replace(graded, answers=graded.answers.assign(completion_tokens=tokens))
+    built = ANSWERS.build(replace(data, graded=counted))
+    first, *others = built.results.graded_answers.models
+    assert (first.tokens.median, {one.tokens.n for one in others}) == (40.0, {0})
+    drawn = figure_of(ANSWERS, built, "graded_lengths")
+    assert drawn.table.query("of == 'tokens'")["name"].tolist() == [first.name]
+    unknown = graded.answers.assign(completion_tokens=np.nan)
+    built = ANSWERS.build(replace(data, graded=replace(graded, answers=unknown)))
+    assert set(figure_of(ANSWERS, built, "graded_lengths").table["of"]) == {"words"}
+
+
+def test_each_metric_of_texts_has_a_box_for_each_who_answered(data: SourceData) -> None:
+    built = COMPARISONS.build(data)
+    drawn, answers = (
+        figure_of(COMPARISONS, built, "graded_texts").table,
+        built.tables["graded_texts"],
+    )
+    means = answers.groupby("name")["rouge_l"].mean()
+    of_one = drawn[drawn["metric"] == "ROUGE-L"].set_index("name")["mean"]
+    assert of_one.to_dict() == pytest.approx(means.to_dict())
+    assert set(drawn["metric"]) == {"BLEU", "ROUGE-2", "ROUGE-L"}
 
 
 def test_points_of_two_rubrics_are_each_read_by_their_own(
@@ -98,6 +127,11 @@ def test_points_of_two_rubrics_are_each_read_by_their_own(
     assert (plain.top, found.top) == (3, 10)
     assert found.models[6].points.mean == pytest.approx(plain.models[6].points.mean * 10 / 3)
     assert found.models[0].points == plain.models[0].points
+    scores = [
+        [cell.score for cell in results_of(each, CATEGORIES).of(GradedCategories).graded_categories.cells]
+        for each in (data, own)
+    ]  # fmt: skip
+    assert scores[1] == pytest.approx(scores[0])
     one, other = (
         results_of(each, COMPARISONS).of(GradedComparisons).graded_texts.metrics[0].correlation.rho
         for each in (data, own)
