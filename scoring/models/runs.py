@@ -279,3 +279,6 @@ class PublishedImport(Job):
 
     def __str__(self) -> str:
         return f"{self.folder} for {self.slug}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("lab:imports")

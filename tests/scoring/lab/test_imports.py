@@ -78,6 +78,7 @@ def test_an_uploaded_zip_is_imported_and_kept_no_longer(
     assert run(job).status == "finished", job.error
     assert Study.objects.get(slug="neuro").participants.exists()
     assert "/lab/studies/neuro/results/" in admin.get(PAGE).text
+    assert f'href="{PAGE}">Import {job.pk}' in admin.get("/lab/").text
     job = run(PublishedImport.objects.create(folder="a.zip", upload=job.upload, slug="neuro"))
     assert job.error == "The file is no longer kept: upload it again."
 
