@@ -17,6 +17,7 @@ from scoring.models import (
     ScoringRun,
     Training,
 )
+from scoring.services.training.create import base_args
 
 APPLIED = "applied: the folder holds one beside the weights that were read"
 
@@ -34,8 +35,9 @@ def runs_with_adapters() -> Iterator[dict[str, Any]]:
     known: dict[tuple[str, str], str] = {}
     runs: Iterable[Any] = chain(scored, *written, Training.objects.all())
     for run in runs:
-        name, weights = run.model_args.get("pretrained", ""), run.identity.get("weights_sha256")
-        if not name or not weights or "adapter" in run.model_args:
+        args = base_args(run) if isinstance(run, Training) else run.model_args
+        name, weights = args.get("pretrained", ""), run.identity.get("weights_sha256")
+        if not name or not weights or "adapter" in args:
             continue
         if (name, weights) not in known:
             known[name, weights] = _adapter(Path(name), weights)

@@ -19,6 +19,7 @@ from lib.jobs import leases, worker
 from lib.jobs.queue import kinds
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.models import Corpus, LanguageModel, ScoringRun, Training
+from scoring.services.adapters import runs_with_adapters
 from scoring.services.execute import execute
 from scoring.services.open_model import ensure_language_model
 from scoring.services.summary import count_by_run
@@ -63,6 +64,10 @@ class TestAFinishedTraining:
         assert points[0][2] == manifest["untrained_held_out_loss"]
         assert training.done == training.total == manifest["steps"]
         assert training.tokens == manifest["tokens"]
+
+    def test_read_no_adapter_unasked_from_the_model_that_ships(self, training: Training) -> None:
+        assert training.identity["weights_sha256"]
+        assert list(runs_with_adapters()) == []
 
     def test_is_scored_with_its_base_by_the_same_queue(
         self, training: Training, study: Study
