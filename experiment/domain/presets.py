@@ -95,42 +95,42 @@ DEVIATIONS = (
     Deviation(
         "policy",
         "balanced",
-        "The paper's counter counts a test case as used when it is given out, so that those of people who leave or are "
-        "excluded are judged less often. The draw by expected exposure evens out valid judgments.",
+        "The paper's counter counts a test case as used when it is assigned, so test cases of people who leave or are "
+        "excluded receive fewer judgments. The draw by expected exposure balances valid judgments.",
     ),
     Deviation(
         "ratings_required",
         False,
-        "Whoever has no view must make a rating up, and it looks like any other. After one reminder a rating may stay "
-        "empty.",
+        "Participants without an opinion would have to invent a rating, which looks like any other. After one reminder, a "
+        "rating may stay empty.",
     ),
     Deviation(
         "reading_aid",
         True,
-        "Both passages stand in the text at once, which is hard to read where many follow one another. Each use is "
-        "counted, so that its effect can be examined.",
+        "The text contains both passages, which is hard to read if many follow one another. Each use is counted, so that "
+        "its effect can be examined.",
     ),
     Deviation(
         "debrief_catch_trials",
         False,
-        "A catch trial that is named as such no longer catches whoever hears of it from a participant.",
+        "A catch trial that is revealed no longer works for people who hear about it from a participant.",
     ),
 )
 
 # What the pages of both presets do and the paper does not print: no setting takes it away
 ADDITIONS: Mapping[str, str] = {
-    "Each question about the participant can be declined.": "Nobody has to tell a site about themselves to take part.",
+    "Each question about the participant can be declined.": "Taking part does not require personal information.",
     "A page between practice and trials says how many abstracts follow.": (
-        "Whoever has to leave now does so before an abstract is used."
+        "People who have to leave can do so before an abstract is used."
     ),
     "The side of the original is balanced within a participant, not only random.": (
-        "Somebody who always chooses one side is then right half of the time."
+        "A participant who always chooses one side is then right half of the time."
     ),
     "The last question of a trial names the article and its result.": (
-        "“The study” was taken for this experiment, and a yes leaves the trial out."
+        "Participants took “the study” to mean this experiment, and a yes excludes the trial."
     ),
     "Everyone receives a code to return with and to withdraw, and may write a comment.": (
-        "Answers can be erased without a name being stored."
+        "The site can erase answers without storing a name."
     ),
 }
 
@@ -148,16 +148,16 @@ LABELS = {
     "human_items": "Human-created test cases per participant",
     "machine_items": "Machine-created test cases per participant",
     "catch_items": "Catch trials per participant",
-    "policy": "Who gets which test case",
+    "policy": "Assignment of test cases",
     "demographic_fields": "Asked about the participant",
     "ratings_required": "Both ratings required",
-    "reading_aid": "One side can be read alone",
+    "reading_aid": "Participants can read one side on its own",
     "debrief_catch_trials": "Catch trials in the debrief",
-    "missed_catch": "Leaves out who missed a catch trial",
+    "missed_catch": "Excludes participants who missed a catch trial",
     "untouched_sliders": "Untouched sliders",
-    "admitted_cheating": "Leaves out who admitted to cheating",
-    "recognised": "Leaves out recognised trials",
-    "min_rt_ms": "Leaves out trials under (ms)",
+    "admitted_cheating": "Excludes participants who admitted to cheating",
+    "recognised": "Excludes recognised trials",
+    "min_rt_ms": "Excludes trials under (ms)",
     "min_rt_clock": "This time is measured to",
 }
 WORDS: Mapping[Any, str] = {
@@ -166,7 +166,7 @@ WORDS: Mapping[Any, str] = {
     "balanced": "the lowest expected exposure, drawn when shown",
     "paper": "the plain counter of uses, all drawn at the first trial",
     "brainbench": "BrainBench",
-    "neither": "leave out who never moved any of the two",
+    "neither": "exclude participants who moved neither of the two",
     "page": "Continue",
 }
 FIELD_WORDS = {
@@ -208,7 +208,7 @@ def _lines() -> Iterator[str]:
     for row in comparison():
         same = f"**{row.ours}**" if row.reason else "the same"
         yield f"| {row.label} | {row.strict} | {same} | {row.reason} |"
-    yield from ("", "| in both, and not in print | why |", "| --- | --- |")
+    yield from ("", "| in both presets, but not in print | why |", "| --- | --- |")
     yield from (f"| {what} | {why} |" for what, why in ADDITIONS.items())
 
 
