@@ -90,7 +90,7 @@ def test_stopping_at_work_removes_whom_it_simulated(
     monkeypatch.setattr(work, "simulate", stopped_midway)
     assert work.run(asked).status == "cancelled"
     assert not study.participants.exists()
-    assert "It was stopped" in text(ruth, asked)
+    assert "The dry run was stopped" in text(ruth, asked)
     assert [event.action for event in AuditEvent.objects.filter(study=study.slug)][-2:] == [
         "work_started",
         "work_stopped",

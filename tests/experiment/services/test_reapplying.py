@@ -224,10 +224,10 @@ def test_a_manifest_and_a_report_say_so_and_nothing_of_the_analysis_is_published
     before = data_state(study, analysis), data_version(study)
     assert export()
     assert not export(TrialQuery(set="analysis", kind="real", rules=1), k=2)
-    with pytest.raises(QueryError, match="version 2"):
+    with pytest.raises(QueryError, match="Version 2"):
         export(k=2)
     command = ("--set", "analysis", "--release", "--output", "x.csv")
-    with pytest.raises(CommandError, match="version 2"):
+    with pytest.raises(CommandError, match="Version 2"):
         run("export_trials", study.slug, *command)
     assert mixed_sentence(study) in note()
     reapplying.run(RuleApplication.objects.get())
