@@ -82,6 +82,7 @@ braingpt: migrate
 	@OMP_NUM_THREADS=1 $(RUN) braingpt $(if $(TEXTS),--texts '$(TEXTS)')
 
 serve: port migrate $(VAR_DIR)/static/staticfiles.json
+	@$(RUN) create_admin --if-none
 	@exec $(BIN)/python scripts/serve.py
 
 # Types take as long as all else: one core each
