@@ -44,8 +44,8 @@ class Column:
     null: str = ""
 
 
-NO_JAVASCRIPT = "the browser did not measure it (no JavaScript), or an import does not tell"
-NOT_IMPORTED = "an import does not tell"
+NO_JAVASCRIPT = "not measured by the browser (no JavaScript), or not in the imported data"
+NOT_IMPORTED = "not in the imported data"
 NOT_ASKED = "not asked, or not answered"
 NO_SIDES = "the item is a question"
 DECLINED = "prefer_not_to_say"
@@ -54,30 +54,30 @@ TRANSLATED = ("no", "page", "text")
 TRIAL_COLUMNS: tuple[Column, ...] = (
     # Who, and which trial
     Column("study", "The study's short name, as in its address."),
-    Column("participant", "The participant's public id, a random UUID."),
+    Column("participant", "The participant's public ID, a random UUID."),
     Column(
         "kind",
-        "What kind of participant this is. An export holds one kind only.",
+        "Kind of participant. An export contains only one kind.",
         levels=("real", "pilot", "simulated", "imported"),
     ),
     Column(
         "stage",
-        "How far the participant has come by the time of the export.",
+        "Stage that the participant had reached at the time of the export.",
         levels=("demographics", "practice", "start", "trial", "debrief", "finished"),
     ),
     Column(
         "position",
-        "Which of the participant's trials this was, from 1, in the order in which they were shown.",
+        "Number of the trial, from 1, in the order in which the participant's trials were shown.",
         "integer",
     ),
     Column(
         "stratum",
-        "What the item was drawn as: a human-created or machine-created test case, a catch trial, or a question.",
+        "Kind of item: a human-created or machine-created test case, a catch trial, or a question.",
         levels=("human", "machine", "catch", "question"),
     ),
     # The item
-    Column("item_key", "The item's name, the same for all its versions."),
-    Column("item_version", "Which version of the item's text was shown, from 1.", "integer"),
+    Column("item_key", "The item's name, shared by all its versions."),
+    Column("item_version", "Version of the item's text that was shown, from 1.", "integer"),
     Column(
         "item_sha256",
         "SHA-256 of the item's text as its curator wrote it (UTF-8), in hex; of a question's text, a line break and its "
@@ -85,7 +85,7 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
     ),
     Column(
         "item_source",
-        "Who altered the abstract; of a question, who wrote it.",
+        "Source of the altered abstract, or of the question.",
         levels=("human", "machine"),
     ),
     Column("generator", "The person, group or model that altered it.", null="not recorded"),
@@ -95,13 +95,13 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
     # The answer
     Column(
         "original_side",
-        "The side that held the original passages, drawn at random for every trial.",
+        "The side with the original passages, drawn at random for every trial.",
         levels=("A", "B"),
         null=f"{NOT_IMPORTED}; or {NO_SIDES}",
     ),
     Column(
         "side",
-        "The side the participant chose.",
+        "The side that the participant chose.",
         levels=("A", "B"),
         null=f"{NOT_IMPORTED}; or {NO_SIDES}",
     ),
@@ -113,8 +113,8 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
     ),
     Column(
         "confidence",
-        "Confidence slider, from lower to higher: in the choice or, of a question, that the answer is right. Who does "
-        "not know is not asked.",
+        "Confidence slider, from lower to higher: in the choice or, for a question, in the answer. Participants who do "
+        "not know the answer are not asked.",
         "integer",
         "1-100",
         null="not rated",
@@ -130,7 +130,7 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
     Column("expertise_moved", "Whether the expertise slider was touched.", "boolean"),
     Column(
         "recognised",
-        "Whether the participant said to have known the article or its result already; imported answers are to their "
+        "Whether the participant said that they already knew the article or its result; imported values answer the "
         "publication's own question.",
         "boolean",
         null=NOT_ASKED,
@@ -138,15 +138,15 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
     # How it was given
     Column(
         "rt_choice_ms",
-        "From the page's first paint to the first choice of a side, on the browser's monotonic clock. This and the other "
-        "browser's times end at the moment of the press or key itself.",
+        "From the page's first paint to the first choice of a side, on the browser's monotonic clock. All browser times "
+        "end at the moment of the press or key.",
         "integer",
         "milliseconds",
         null=f"{NO_SIDES}; or {NO_JAVASCRIPT}",
     ),
     Column(
         "rt_final_choice_ms",
-        "From the page's first paint to the choice that stood at Continue: rt_choice_ms where it never changed.",
+        "From the page's first paint to the final choice at Continue; equal to rt_choice_ms if the choice never changed.",
         "integer",
         "milliseconds",
         null=f"{NO_SIDES}; or {NO_JAVASCRIPT}",
@@ -172,14 +172,14 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
     Column(
         "server_ms",
         "From showing the trial for the first time to receiving its answer, on the server's clock. "
-        "Longer than rt_ms where the page was reloaded or left for a while.",
+        "Longer than rt_ms if the page was reloaded or left for a while.",
         "integer",
         "milliseconds",
         null=f"{NOT_IMPORTED}; or the server's clock was set back meanwhile",
     ),
     Column(
         "changes",
-        "How often the choice was changed after the first one; of a question, how often “I do not know” was switched.",
+        "How often the choice was changed after the first one; for a question, how often “I do not know” was switched.",
         "integer",
         "count",
         null=NO_JAVASCRIPT,
@@ -206,23 +206,22 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
     ),
     Column(
         "viewport_width",
-        "Width of the window's inside.",
+        "Inner width of the window.",
         "integer",
         "CSS pixels",
         null=NO_JAVASCRIPT,
     ),
     Column(
         "viewport_height",
-        "Height of the window's inside.",
+        "Inner height of the window.",
         "integer",
         "CSS pixels",
         null=NO_JAVASCRIPT,
     ),
     Column(
         "translated",
-        "What a translator, of the browser or an extension, had changed by Continue: nothing, the page around the text, or "
-        "the text that was judged or answered, which then was another one. A translation that was switched off again counts. "
-        "It excludes nothing.",
+        "Text that a translator in the browser or an extension had changed by Continue: none, the page around the text, or "
+        "the judged or answered text itself. A translation that was switched off again counts. It does not exclude a trial.",
         levels=TRANSLATED,
         null=NO_JAVASCRIPT,
     ),
@@ -239,7 +238,7 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
     ),
     Column(
         "position_held",
-        "The post in research that the participant holds, as they said.",
+        "The participant's current position in research, as they stated it.",
         levels=(
             "predoctoral_student",
             "doctoral_student",
@@ -257,7 +256,7 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
         null=NOT_ASKED,
     ),
     Column("recruitment_source", "Where the participant was recruited.", null="a plain link"),
-    Column("published_id", "The participant's id in published data.", null="not imported"),
+    Column("published_id", "The participant's ID in published data.", null="not imported"),
     Column(
         "consent_version", "Number of the consent text agreed to.", "integer", null=NOT_IMPORTED
     ),
@@ -267,10 +266,10 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
         "Number of the study's ethics approval, as consent shows it.",
         null="none was given",
     ),
-    Column("ethics_body", "Who gave the approval.", null="none was given"),
+    Column("ethics_body", "The body that gave the approval.", null="none was given"),
     Column(
         "ethics_contact",
-        "Whom participants can write to there about their rights.",
+        "Contact at that body for questions about participants' rights.",
         null="none was given",
     ),
     Column("consented_at", "When the participant agreed.", "time", null=NOT_IMPORTED),
@@ -284,7 +283,7 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
         "finished_at",
         "When the participant sent the last page.",
         "time",
-        null="not finished, or an import does not tell",
+        null="not finished, or not in the imported data",
     ),
     Column(
         "cheated",
@@ -303,34 +302,38 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
     # What counts
     Column(
         "rules_version",
-        "The version of the study's rules that the next columns follow. The study keeps every version, with its date, "
-        "its author and the reason for it.",
+        "The version of the study's rules that the next columns follow. The study stores every version with its date, "
+        "author and reason.",
         "integer",
         null="the rules were not frozen yet: no real participant had entered; or the publication of an import decided",
     ),
     Column(
         "participant_excluded_by",
-        "Codes of the reasons to leave all of this participant's trials out.",
+        "Codes of the reasons for excluding all trials of this participant.",
         null="no reason",
     ),
     Column(
         "trial_excluded_by",
-        "Codes of the reasons to leave this trial out; decided when the participant finishes.",
+        "Codes of the reasons for excluding this trial, determined when the participant finishes.",
         null="no reason, or not finished",
     ),
-    Column("flags", "Codes of what a person should look at; flags exclude nothing.", null="none"),
+    Column(
+        "flags",
+        "Codes of properties that a person should check; flags do not exclude trials.",
+        null="none",
+    ),
     Column(
         "included",
-        "Whether the trial belongs to the analysis: no reason speaks against it.",
+        "Whether the trial belongs to the analysis, that is, has no reason for exclusion.",
         "boolean",
     ),
     Column(
-        "excluded_by", "participant_excluded_by and trial_excluded_by together.", null="included"
+        "excluded_by", "participant_excluded_by and trial_excluded_by combined.", null="included"
     ),
     Column(
         "text",
-        "The item's abstract with its alternations, [[original, altered]]; where a passage holds a comma, "
-        "[[original | altered]]. Of a question, its text.",
+        "The item's abstract with its alternations, [[original, altered]]; if a passage contains a comma, "
+        "[[original | altered]]. For a question, its text.",
     ),
 )
 
@@ -339,7 +342,7 @@ ERASED = "or the participant's own words were erased"
 QUESTION_COLUMNS: tuple[Column, ...] = (
     Column(
         "answer_text",
-        "What the participant wrote in answer to the question.",
+        "The participant's written answer to the question.",
         null=f"no question; or “I do not know” was chosen; {ERASED}",
     ),
     Column(
@@ -362,10 +365,10 @@ QUESTION_COLUMNS: tuple[Column, ...] = (
 
 # In an export of their own, which asks for a reason and stands in the audit trail
 IDENTITY_COLUMNS: tuple[Column, ...] = (
-    Column("participant", "The participant's public id, as in every other export."),
+    Column("participant", "The participant's public ID, as in every other export."),
     Column(
         "kind",
-        "What kind of participant this is.",
+        "Kind of participant.",
         levels=("real", "pilot", "simulated", "imported"),
     ),
     Column(
@@ -373,16 +376,16 @@ IDENTITY_COLUMNS: tuple[Column, ...] = (
         "Where the participant was recruited.",
         null="a plain link, or forgotten",
     ),
-    Column("external_id", "The participant's id there.", null="a plain link, or forgotten"),
-    Column("external_study_id", "The study's id there.", null="none given, or forgotten"),
+    Column("external_id", "The participant's ID there.", null="a plain link, or forgotten"),
+    Column("external_study_id", "The study's ID there.", null="none given, or forgotten"),
     Column(
         "external_session_id",
-        "The id of the participant's session there.",
+        "The ID of the participant's session there.",
         null="none given, or forgotten",
     ),
     Column(
         "kept_until",
-        "The last day on which these ids are kept, as consent said.",
+        "The last day on which these IDs are kept, according to the consent text.",
         "date",
         null="none is kept",
     ),
@@ -401,18 +404,18 @@ INTRODUCTION = """\
 Generated by `manage.py write_docs codebook` from `experiment/domain/codebook.py`; do not edit it here.
 
 `manage.py export_trials SLUG --set all|analysis --format csv --output FILE` writes one row per judged trial,
-comma-separated, in UTF-8, with a header line; [export](participants.md#export) tells of other formats, filters and tables. The set `all` holds every judged trial of one kind of participants,
-`analysis` those with `included` true. An empty cell is a missing value; what that means is said at each column. Nothing else is one, but programs take
-some words for it, such as Namibia's code `NA`. So read it with `pandas.read_csv(FILE, keep_default_na=False, na_values=[""])`, in R with
+comma-separated, in UTF-8, with a header line; [export](participants.md#export) describes other formats, filters and tables. The set `all` contains every judged trial of one kind of
+participants, and `analysis` those with `included` true. Only an empty cell is a missing value; the table says what it means in each column. Some programs
+also treat words as missing, such as Namibia's code `NA`. Therefore, read the file with `pandas.read_csv(FILE, keep_default_na=False, na_values=[""])`, in R with
 `read.csv(FILE, na.strings = "")`. Texts that look like numbers, such as test cases named `007` and `1e5`, stay texts with
 `dtype={"item_key": str}`, in R with `colClasses = c(item_key = "character")`, and in a spreadsheet where the column is imported as text;
 Parquet keeps all types.
 
 A text that a spreadsheet would run as a formula (it starts with `=`, `+`, `-`, `@`, a tab or a carriage return,
-also after spaces) has an apostrophe put before it. Numbers never do. Imported participants' answers about
-themselves are given in the levels below, whatever words their publication used; their times are the publication's own,
-and `published_id` is their stable name, since `participant` differs from one installation to the next. Spreadsheet
-programs want to be told that the file is UTF-8, or are by `--bom`.
+also after spaces) is preceded by an apostrophe. Numbers never are. Imported participants' answers about
+themselves use the levels below, regardless of the wording in their publication. Their times come from the publication.
+`published_id` is their stable name, because `participant` differs between installations. Tell a spreadsheet program that
+the file is UTF-8, or export it with `--bom`.
 """
 
 
@@ -433,15 +436,15 @@ def as_markdown() -> str:
         "## Columns of a trial export\n",
         *_table(("column", "type", "meaning", "empty"), (_column_cells(c) for c in TRIAL_COLUMNS)),
         "\n## Columns of questions\n",
-        "They come after those above, where the study asks its participants questions. A public release has no `answer_text`, unless `--words` asks for it.\n",
+        "If the study asks questions, these columns follow those above. A public release has no `answer_text` unless `--words` requests it.\n",
         *_table(
             ("column", "type", "meaning", "empty"), (_column_cells(c) for c in QUESTION_COLUMNS)
         ),
         "\n## Columns of an export of identities\n",
-        "Recruitment ids and free comments are in this file alone. It asks for a reason, which stands in the audit trail.\n",
+        "Only this file contains recruitment IDs and free comments. It requires a reason, which the audit trail records.\n",
         *_table(("column", "type", "meaning", "empty"), map(_column_cells, IDENTITY_COLUMNS)),
         "\n## Reasons to exclude\n",
-        "Codes are stable. A cell with several holds them separated by spaces.\n",
+        "Codes are stable. A cell with several codes separates them with spaces.\n",
         *_table(("code", "reason"), ((f"`{r.code}`", r.sentence) for r in EXPORT_REASONS)),
         "\n## Flags\n",
         *_table(("code", "meaning"), ((f"`{flag.code}`", flag.sentence) for flag in FLAGS)),
