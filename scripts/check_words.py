@@ -38,7 +38,6 @@ PROMPTS = "templates/scoring/*/*.txt"
 NOT_YET: tuple[str, ...] = (
     "CHANGELOG.md",
     "benchmarks/",
-    "docs/commands.md",
     "docs/decisions/",
     "docs/model-families.md",
     "docs/models.md",
