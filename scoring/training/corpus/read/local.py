@@ -345,7 +345,7 @@ def _documents(
             continue
         # A number as JSON has it may be a PMID
         plain = {k: str(v).strip() for k, v in known.items() if isinstance(v, str | int)}
-        found = {one: plain.get(one, "") for one in NAMES}
+        found = {one: plain.get(folded(one), "") for one in NAMES}
         given = found["id"]
         found["id"] = given if given.startswith(NAMESPACES) else f"file:{name}#{given or number}"
         found["source"] = found["source"] or name

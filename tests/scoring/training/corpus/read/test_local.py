@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -94,10 +95,9 @@ def written(path: Path, content: str | bytes) -> Path:
 
 
 def test_lines_of_documents_are_read_as_they_were_written(tmp_path: Path) -> None:
-    documents = [
-        document(1, doi="10.1/x", source="pubmed"),
-        document(2, kind="fulltext", source="pmc"),
-    ]
+    whole = {one.name: f"some {one.name}" for one in fields(Document)}
+    told = whole | {"id": "pmid:1", "kind": "fulltext", "published": "2019-08"}
+    documents = [Document(**told), document(2, kind="fulltext", source="pmc")]  # type: ignore[arg-type]
     path = written(tmp_path / "a.jsonl", "".join(to_line(one) + "\n\n" for one in documents))
     assert read(path) == documents
 
