@@ -6,8 +6,6 @@ from collections.abc import Collection
 from scoring.training.corpus.document import Document
 
 RETRACTED, DELETED, NOTICE, OTHER_LANGUAGE = "retracted", "deleted from PubMed", "notice", "another language"  # fmt: skip
-# Of these, the paper's other forms go too
-WITHDRAWN = (RETRACTED, DELETED)
 # As PubMed names types; the last is ours, of a number that PubMed has taken back
 RETRACTED_TYPE, DELETED_TYPE = "Retracted Publication", "Deleted Citation"
 NOTICES = frozenset(

@@ -54,7 +54,7 @@ from scoring.training.corpus.manifest import (
     open_corpus,
     write_manifest,
 )
-from scoring.training.corpus.unwanted import ENGLISH, WITHDRAWN, why_unwanted
+from scoring.training.corpus.unwanted import DELETED, ENGLISH, RETRACTED, why_unwanted
 
 
 def work_of(document: Document) -> str:
@@ -131,11 +131,14 @@ def choose(
 def _withdrawn(
     store: Store, papers: Groups, gone: Mapping[str, Excluded]
 ) -> Iterator[tuple[int, Excluded]]:
-    """The forms of papers that were withdrawn, each with the record that says so."""
+    """The forms of papers that were retracted, and records that PubMed has deleted, each with what says so."""
     known = papers.groups()
     for row, identifier in store.rows_of(gone):
-        for form in known.get(papers.first(row), [row]):
-            yield form, gone[identifier]
+        says = gone[identifier]
+        # Most numbers that PubMed deletes are second ones of a paper that is valid
+        forms = [row] if says.reason == DELETED else known.get(papers.first(row), [row])
+        for form in forms:
+            yield form, says
 
 
 def _with_near_copies(store: Store, groups: Groups, on_done: Callable[[int], None]) -> Groups:
@@ -260,8 +263,10 @@ def _read(
             on_progress("reading", n, total)
             if reason := why_unwanted(document, settings.languages):
                 excluded.append(_left(document, reason))
-                if reason in WITHDRAWN:
+                if reason == RETRACTED:
                     gone |= dict.fromkeys(identifiers_of(document), excluded[-1])
+                elif reason == DELETED:  # never in place of a retraction, which says more
+                    gone.setdefault(f"pmid:{document.pmid}", excluded[-1])
                 continue
             hashes = word_hashes(document.text)
             if len(hashes) < MIN_WORDS:

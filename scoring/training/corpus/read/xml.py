@@ -256,7 +256,7 @@ def read_articles(file: BinaryIO | gzip.GzipFile) -> Iterator[Records]:
 
 
 def _deleted(pmid: str) -> Document:
-    """That PubMed has taken a record back; its paper then goes wherever it came from."""
+    """That PubMed has taken a number back; the record then goes wherever it came from."""
     return Document(
         f"pmid:{pmid}",
         "",

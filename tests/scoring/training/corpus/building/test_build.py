@@ -106,12 +106,13 @@ def test_what_is_retracted_a_notice_or_in_another_language_is_left_out_by_name(
         document(5, language="spa"),
         document(6, language="en"),
         document(7, text="", publication_types="Deleted Citation"),
-        document(7, kind="fulltext"),
+        document(7, kind="fulltext", doi="10.1/y"),
+        document(70, doi="10.1/Y"),  # the number under which PubMed keeps the paper
         document(8),
         document(9, title="Erratum to: sleep"),
     ]
     corpus = build_of(tmp_path / "a", documents)
-    assert ids(corpus) == {"pmid:3", "pmid:6", "pmid:8"}
+    assert ids(corpus) == {"pmid:3", "pmid:6", "pmid:8", "pmid:70"}
     left = {(one.id, one.reason, one.of) for one in corpus.excluded()}
     assert ("pmid:2", "retracted", "pmid:1") in left
     assert corpus.manifest.excluded == {
