@@ -83,6 +83,8 @@ def _nothing_kept() -> None:
         drawing.known_item.cache_clear()
     if study_language := sys.modules.get("experiment.services.study_language"):
         study_language.own_texts.cache_clear()
+    if cache := sys.modules.get("django.core.cache"):
+        cache.cache.clear()
 
 
 @pytest.fixture(scope="session")

@@ -1,17 +1,19 @@
 """What waits for who is signed in: for the first page of the lab, and as a number for the menu of every page."""
 
 from collections.abc import Mapping
-from time import time
 from typing import Any
 
 from django import template
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.cache import cache
 from django.utils import timezone
 
+from experiment.services.sign_in import is_verified
 from experiment.services.work import Listed
 from scoring.services import waiting as service
 
 register = template.Library()
-KEY = "waiting"
 KEPT_S = 30  # every page shows the number, and counting it asks for more than most pages do
 
 
@@ -20,17 +22,24 @@ def waiting(context: Mapping[str, Any]) -> service.Waiting:
     request = context["request"]
     if not hasattr(request, "waiting"):
         request.waiting = service.waiting_for(request.user, timezone.now())
-        request.session[KEY] = [request.waiting.n, time()]
+        # Not in the session: a slow page would write back what another one has changed there meanwhile
+        cache.set(_key(request.user), request.waiting.n, KEPT_S)
     found: service.Waiting = request.waiting
     return found
 
 
 @register.simple_tag(takes_context=True)
 def n_waiting(context: Mapping[str, Any]) -> int:
-    """As it was half a minute ago at most; on the first page, as the page says."""
-    n, counted_at = context["request"].session.get(KEY, (0, 0))
-    is_kept = 0 <= time() - counted_at < KEPT_S and context.get("section") != "studies"
-    return int(n) if is_kept else waiting(context).n
+    """As it was half a minute ago at most; on the first page, as the page says. 0 before the second step of signing in."""
+    user = context["request"].user
+    if settings.REQUIRE_TOTP and not is_verified(user):
+        return 0
+    kept: int | None = None if context.get("section") == "studies" else cache.get(_key(user))
+    return waiting(context).n if kept is None else kept
+
+
+def _key(user: User) -> str:
+    return f"waiting-{user.pk}"
 
 
 @register.simple_tag(takes_context=True)

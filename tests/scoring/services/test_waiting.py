@@ -108,3 +108,24 @@ def test_the_first_page_says_it_and_every_page_has_the_number(client: Client, be
     for address in ("/lab/", "/lab/account/"):
         assert 'Waiting <span class="count">1</span>' in client.get(address).text
     assert "1 waits for your review" in client.get("/lab/fields/").text
+
+
+def test_a_page_with_the_number_leaves_the_session_alone(client: Client, ben: Any) -> None:
+    """A page that is slower than the end of the session, or than another page, has nothing to save in it."""
+    client.force_login(ben)
+    for address in ("/lab/", "/lab/account/"):
+        page = client.get(address)
+        assert not page.wsgi_request.session.modified
+
+
+def test_the_number_is_not_shown_before_the_second_step(
+    client: Client, ben: Any, settings: Any
+) -> None:
+    make_research_field("cooking", curators=[ben])
+    make_item("a", field="cooking", status=IN_REVIEW, created_by=make_user("ada"))
+    client.force_login(ben)
+    for is_required in (False, True):
+        settings.REQUIRE_TOTP = is_required
+        page = client.get("/lab/account/", follow=True)
+        assert page.status_code == 200
+        assert ('Waiting <span class="count">1</span>' in page.text) == (not is_required)
