@@ -41,7 +41,6 @@ NOT_YET: tuple[str, ...] = (
     "docs/decisions/",
     "docs/model-families.md",
     "docs/models.md",
-    "docs/questions.md",
     "docs/results.md",
     "docs/trust.md",
     "experiment/models/",
