@@ -5,6 +5,7 @@ from typing import Any, Literal, Self
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
+from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.urls import reverse
@@ -20,6 +21,7 @@ is_language_tag = RegexValidator(
 )
 
 Tasks = Literal["abstracts", "questions", "both"]
+DEMO_SLUGS = ("demo", "demo-questions")  # which loading the demo again looks for
 MOST_WANTED = 1_000_000  # valid finishers of a study
 DEMOGRAPHIC_FIELDS = ("gender", "age", "country", "position", "experience_years")
 
@@ -281,6 +283,14 @@ class Study(models.Model):
 
     def __str__(self) -> str:
         return self.slug
+
+    def clean(self) -> None:
+        super().clean()
+        is_taken = not self.is_demo and self.slug in DEMO_SLUGS
+        if is_taken and not Study.objects.filter(pk=self.pk, slug=self.slug).exists():
+            raise ValidationError(
+                {"slug": _("This short name is kept for the built-in demo: choose another one.")}
+            )
 
     def get_absolute_url(self) -> str:
         return reverse("participant:entry", args=[self.slug])

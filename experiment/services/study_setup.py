@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from experiment.domain.exclusion import Rules
 from experiment.domain.presets import PRESETS
 from experiment.models import ConsentVersion, Item, Participant, Study, StudyItem, Trial
-from experiment.models.studies import RULE_COLUMNS, Tasks
+from experiment.models.studies import DEMO_SLUGS, RULE_COLUMNS, Tasks
 from experiment.services import audit
 from experiment.services.audit import Action
 from experiment.services.readiness import StudyProblem, item_problems, readiness_problems
@@ -62,9 +62,10 @@ def unused_title(title: str, slug: str) -> str:
 
 
 def unused_slug(title: str) -> str:
-    """A short name made from the title, with a number where it is taken."""
+    """A short name made from the title, with a number where it is taken or the demo's."""
     base = slugify(title)[:50].strip("-") or "study"
-    taken = set(Study.objects.filter(slug__startswith=base).values_list("slug", flat=True))
+    others = Study.objects.filter(slug__startswith=base).values_list("slug", flat=True)
+    taken = {*others, *DEMO_SLUGS}
     slug, n = base, 1
     while slug in taken:
         n += 1

@@ -1,6 +1,7 @@
 """The demo, from the first page of an empty site."""
 
 from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -15,7 +16,11 @@ from scoring.services.demo import open_demo
 @for_site_admins
 def demo(request: HttpRequest) -> HttpResponse:
     """Make it, and show how it fills."""
-    study = open_demo(user_of(request))
+    try:
+        study = open_demo(user_of(request))
+    except ValidationError as refused:
+        messages.error(request, " ".join(refused.messages))
+        return redirect("lab:studies")
     said = gettext(
         "Simulated participants and a small language model are taking the demo study. This page updates meanwhile, and Results shows their results in a minute."
     )

@@ -6,7 +6,13 @@ from django.core.exceptions import ValidationError
 from experiment.models import Study
 from experiment.services.curation.reviews import revise
 from experiment.services.readiness import readiness_problems
-from experiment.services.study_setup import pin_items, set_recruitment, word_consent
+from experiment.services.study_setup import (
+    create_study,
+    pin_items,
+    set_recruitment,
+    unused_slug,
+    word_consent,
+)
 from tests.factories import accepted, make_item, make_study
 
 pytestmark = pytest.mark.django_db
@@ -52,3 +58,10 @@ def test_every_gap_is_named_before_a_study_is_opened() -> None:
     for gap in ("6 human", "2 catch", "no practice", "no consent", "no contact"):
         assert gap in text
     assert set_recruitment(study, "closed").recruitment == "closed"
+
+
+def test_only_the_demo_gets_its_short_names() -> None:
+    assert (unused_slug("Demo"), unused_slug("Demo questions")) == ("demo-2", "demo-questions-2")
+    with pytest.raises(ValidationError, match="kept for the built-in demo"):
+        create_study("demo", "brainbench")
+    assert create_study("demo", "brainbench", is_demo=True).slug == "demo"

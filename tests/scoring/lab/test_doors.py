@@ -6,9 +6,10 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.test import Client
 
-from experiment.models import Study
+from experiment.models import DryRun, Study
 from scoring.models import ScoringRun
-from tests.factories import make_user
+from tests.experiment.http_client import at_once
+from tests.factories import make_study, make_user
 
 pytestmark = pytest.mark.django_db
 DOORS = ("/lab/demo/", "/lab/imports/", "/lab/new-study/paste/")
@@ -46,3 +47,27 @@ def test_the_demo_is_made_once_and_filled_by_a_worker() -> None:
     assert [(run.finishers, run.status) for run in runs] == [(12, "waiting")] * 2
     assert ScoringRun.objects.get().status == "waiting"
     assert "are taking the demo study" in boss.get(answer["Location"]).text
+
+
+@pytest.mark.parametrize("slug", ["demo", "demo-questions"])
+def test_a_study_of_ones_own_is_not_taken_for_the_demo(slug: str) -> None:
+    """Of a release that did not keep these names for the demo."""
+    own = make_study("own")
+    Study.objects.filter(pk=own.pk).update(slug=slug)
+    before = set(own.items.values_list("key", flat=True))
+    boss = signed_in("boss", is_superuser=True)
+    answer = boss.post("/lab/demo/", follow=True)
+    assert "is not demo material" in answer.text
+    assert set(own.items.values_list("key", flat=True)) == before
+    assert [*Study.objects.values_list("slug", flat=True)] == [slug]
+    assert not DryRun.objects.exists()
+
+
+@pytest.mark.both
+@pytest.mark.django_db(transaction=True)
+def test_two_clicks_at_once_make_one_demo() -> None:
+    clients = [signed_in(name, is_superuser=True) for name in ("ada", "ben")]
+    clicks = [lambda client=client: client.post("/lab/demo/")["Location"] for client in clients]
+    assert at_once(clicks) == ["/lab/studies/demo/?kind=simulated"] * 2
+    assert (Study.objects.count(), DryRun.objects.count()) == (2, 2)
+    assert ScoringRun.objects.count() == 1
