@@ -6,14 +6,27 @@ from dataclasses import dataclass
 
 from scoring.domain.generating import Finish
 
-# <think>, <thinking>, <seed:think>, [THINK], ◁think▷; and the channels of gpt-oss, as its own tokens spell them
-_NAME = r"(?:[a-z]+:)?(?:think|thinking|thought)"
-_CHANNEL = r"<\|channel\|>{}<\|message\|>"
-_BEGIN = re.compile(rf"[<\[◁]{_NAME}[>\]▷]|{_CHANNEL.format('analysis')}", re.IGNORECASE)
-_END = re.compile(rf"[<\[◁]/{_NAME}[>\]▷]|{_CHANNEL.format('final')}", re.IGNORECASE)
-_OF_CHANNELS = ("<|channel|>", "<|message|>")
+# <think>, <seed:think>, ◁think▷: of models alone
+_THINK = r"[<◁]{}(?:[a-z]+:)?think[>▷]"
+# [THINK], <thinking>, <reasoning>: people write such words in brackets too
+_WORD = r"[<\[◁]{}(?:[a-z]+:)?(?:think(?:ing)?|thought|reasoning|reflection)[>\]▷]"
+# Tokens: the channels of gpt-oss and of Gemma, and a thought's own
+_HEAD = r"(?:<\|end\|>)?(?:<\|start\|>)?(?:assistant)?<\|channel\|>{}<\|message\|>"
+_TOKEN_BEGIN = rf"{_HEAD.format('analysis')}|<\|channel>thought\b|<\|begin_of_thought\|>"
+_TOKEN_END = rf"{_HEAD.format('final')}|<channel\|>|<\|end_of_thought\|>"
+_SURE_BEGIN = re.compile(rf"{_THINK.format('')}|{_TOKEN_BEGIN}", re.IGNORECASE)
+_BEGIN = re.compile(rf"{_WORD.format('')}|{_TOKEN_BEGIN}", re.IGNORECASE)
+_END = re.compile(rf"{_WORD.format('/')}|{_TOKEN_END}", re.IGNORECASE)
+# Without an opening tag: at a line's beginning or end, else a sentence speaks of it
+_ALONE = re.compile(
+    rf"^[^\S\n]*{_THINK.format('/')}|{_THINK.format('/')}(?=[^\S\n]*$)|{_TOKEN_END}",
+    re.IGNORECASE | re.MULTILINE,
+)
+_OF_CHANNELS = ("<|channel|>", "<|message|>", "<|channel>")
+_HEADS = re.compile(_HEAD.format(r"\w+"))
+_TOKEN = re.compile(r"<\|\w+\|>")
 # Of no width, or blank: a tag stands at the beginning of a line for all that
-_BLANK = "\\s\u200b\u200c\u200d\u2060\ufeff"
+_NO_WIDTH = "\u200b\u200c\u200d\u2060\ufeff"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +85,13 @@ def apart(
 ) -> Said:
     r"""What a model wrote, its thought apart from its answer.
 
-    The answer is what follows the last closing tag, wherever the opening one stands: chat templates often write it. A thought
-    that is opened at the beginning of a line and not closed is no answer, `Finish.THINKING`; neither is a text that was cut
-    off before an end of the thought that was asked for by name. A text without a thought stays as it is.
+    The answer is what follows the last closing tag. The opening tag stands before it at the beginning of a line, or in the
+    prompt: chat templates often write it. Without one, `</think>` closes a thought only at the beginning or end of a line.
+
+    A thought that is not closed is no answer, `Finish.THINKING`: a text begins with `<think>`, or was cut off after a line that
+    does. Tags that people write too, as `[Thought]` and `<reasoning>`, need a closing tag, unless a text that was cut off begins
+    with one. Where the end of the thought was asked for by name, all that was cut off before it is thought. A text without a
+    thought stays as it is.
 
     Args:
         thought: what the server gave as such, beside the text.
@@ -87,12 +104,12 @@ def apart(
     >>> apart("<think>\nA gas, or", Finish.LENGTH)
     Said(thought='A gas, or', text='', finish=<Finish.THINKING: 'thinking'>)
     """
-    ends = list(marks.closing.finditer(text))
-    rest = text[ends[-1].end() :].lstrip() if ends else text
-    inner = text[: ends[-1].start()] if ends else ""
-    opened = _opened(rest, marks) or (begun and not ends)
+    end = _end(text, marks, begun)
+    rest = text[end.end() :].lstrip() if end else text
+    inner = text[: end.start()] if end else ""
+    opened = _is_open(rest, finish, marks) or (begun and not end)
     # Who names the end says that the model thinks, each time
-    unseen = bool(marks.end) and not ends and not thought and finish == Finish.LENGTH
+    unseen = bool(marks.end) and not end and not thought and finish == Finish.LENGTH
     if opened or unseen:
         inner, rest = text, ""
     thoughts = [part for part in (thought.strip(), _bare(inner, marks)) if part]
@@ -113,19 +130,38 @@ def answer_in(text: str) -> str:
     return apart(text, Finish.STOP).text
 
 
-def _opened(text: str, marks: Marks) -> bool:
-    return next(_openings(text, marks), None) is not None
+def _end(text: str, marks: Marks, begun: bool) -> re.Match[str] | None:
+    """The tag that closes the thought."""
+    opening = next(_openings(text, marks), None)
+    start = 0 if marks.end or begun else opening.end() if opening else len(text)
+    ends = [*marks.closing.finditer(text, start)] or ([] if marks.end else [*_ALONE.finditer(text)])
+    return ends[-1] if ends else None
+
+
+def _is_open(text: str, finish: Finish, marks: Marks) -> bool:
+    """Whether what follows the last closing tag is a thought that has begun."""
+    openings = list(_openings(text, marks))
+    sure = [one for one in openings if marks.end or _SURE_BEGIN.fullmatch(one["tag"])]
+    at_once = [one for one in openings[:1] if _is_blank(text[: one.start()])]
+    if finish == Finish.LENGTH:
+        return bool(sure or at_once)
+    return bool(at_once) and at_once == sure[:1]
 
 
 def _bare(thought: str, marks: Marks) -> str:
     first = next(_openings(thought, marks), None)
-    begins = first is not None and not thought[: first.start()].strip()
-    return thought[first.end() :].strip() if first and begins else thought.strip()
+    if first and _is_blank(thought[: first.start()]):
+        thought = thought[first.end() :]
+    return _TOKEN.sub("", _HEADS.sub("\n", thought)).strip()
+
+
+def _is_blank(text: str) -> bool:
+    return re.fullmatch(rf"[\s{_NO_WIDTH}]*", text) is not None
 
 
 def _openings(text: str, marks: Marks) -> Iterator[re.Match[str]]:
     """Opening tags at the beginning of a line."""
     if marks.opening is None:
         return iter(())
-    at_line = rf"^[{_BLANK}]*(?:{marks.opening.pattern})"
+    at_line = rf"^(?:[^\S\n]|[{_NO_WIDTH}])*(?P<tag>{marks.opening.pattern})"
     return re.finditer(at_line, text, marks.opening.flags | re.MULTILINE)

@@ -20,10 +20,23 @@ STOP, LENGTH, THINKING = Finish.STOP, Finish.LENGTH, Finish.THINKING
         ("<THINKING>Hmm.</THINKING> A gas.", "Hmm.", "A gas."),
         ("\u200b<seed:think>Hmm.</seed:think>A gas.", "Hmm.", "A gas."),
         ("[THINK]Hmm.[/THINK]A gas.", "Hmm.", "A gas."),
-        ("<|channel|>analysis<|message|>Hmm.assistant<|channel|>final<|message|>A gas.", "Hmm.assistant", "A gas."),
+        ("<|channel|>analysis<|message|>Hmm.assistant<|channel|>final<|message|>A gas.", "Hmm.", "A gas."),
+        ("<|channel|>analysis<|message|>A?<|end|><|start|>assistant<|channel|>analysis<|message|>B?<|end|><|start|>assistant<|channel|>final<|message|>A gas.", "A?\nB?", "A gas."),
+        ("<|channel>thought\nHmm.\n<channel|>A gas.", "Hmm.", "A gas."),
+        ("<|begin_of_thought|>Hmm.<|end_of_thought|>A gas.", "Hmm.", "A gas."),
+        ("<reasoning>Hmm.</reasoning>A gas.", "Hmm.", "A gas."),
+        ("<reflection>\nHmm.\n</reflection>\nA gas.", "Hmm.", "A gas."),
+        ("It closes with </think> or so.\n</think>\nA gas.", "It closes with </think> or so.", "A gas."),
         ("<think>It says </think> 3.</think>A gas.", "It says </think> 3.", "A gas."),
         ("Is x < think > y? A gas.", "", "Is x < think > y? A gas."),
-        ("The tag <think> opens a thought.", "", "The tag <think> opens a thought."),
+        *((text, "", text) for text in (
+            "The tag <think> opens a thought.",
+            "A thought begins with <think>, closes with </think> and then answers.",
+            "A gas.\n<think> is a tag.",
+            "[Thought] that dopamine matters.\nAnswer: dopamine",
+            "<thinking> is what models write.",
+            "Hmm.\n</thought>\nA gas.",
+        )),
     ],
 )  # fmt: skip
 def test_the_answer_is_what_follows_the_last_closing_tag(
@@ -35,12 +48,18 @@ def test_the_answer_is_what_follows_the_last_closing_tag(
 
 @pytest.mark.parametrize("finish", [STOP, LENGTH])
 @pytest.mark.parametrize(
-    "text", ["<think>A gas, or", "\ufeff <think>A gas", "A gas.\n<think>Or a", "<think>a</think>\n<think>b"]
+    "text", ["<think>A gas, or", "\ufeff <think>A gas", "<|channel>thought\nA gas", "<think>a</think>\n<think>b"]
 )  # fmt: skip
 def test_a_thought_without_an_end_is_no_answer(text: str, finish: Finish) -> None:
     said = apart(text, finish)
     assert (said.text, said.finish) == ("", THINKING)
     assert said.thought
+
+
+@pytest.mark.parametrize("text", ["A gas.\n<think>Or a", "[THINK]A gas, or", "<reasoning>\nA gas"])
+def test_a_thought_that_was_cut_off_is_no_answer(text: str) -> None:
+    assert (apart(text, LENGTH).text, apart(text, LENGTH).finish) == ("", THINKING)
+    assert apart(text, STOP).text == text
 
 
 def test_a_thought_that_the_prompt_began_is_known_without_its_tag() -> None:

@@ -121,7 +121,7 @@ class TestAnswersMadeElsewhere:
         lines = [
             {
                 "key": "memory-q001",
-                "answer": "PD?</think>SNCA.",
+                "answer": "PD?\n</think>\nSNCA.",
                 "prompt_tokens": 9,
                 "completion_tokens": 2,
             },

@@ -93,7 +93,7 @@ def test_what_is_no_grade_is_asked_for_once_more_and_both_texts_are_kept(
 
 
 def test_a_judges_thought_is_kept_apart_and_no_grade(stub: ChatStub, study: Study) -> None:
-    stub.text_of = Judge(one="<think>2?</think>3", two=["<think>2", "2</think>1"])
+    stub.text_of = Judge(one="<think>2?</think>3", two=["<think>2", "2\n</think>\n1"])
     make_answers(study, ["one", "two"])
     run = grading_runs.run(grading(study, judged_by(stub)))
     said = run.grades.order_by("answer").values_list("points", "text", "thought", "tries")
