@@ -12,12 +12,15 @@ NOTICES = frozenset(
     {"published erratum", "retraction of publication", "retraction notice", "expression of concern", "correction", "retraction",
      "partial-retraction", "expression-of-concern", "addendum", "corrected-article"}
 )  # fmt: skip
-PUBMED = "pubmed"  # whose types say it all; elsewhere publishers say it before the title
-_RETRACTED_TITLE = re.compile(r"(retracted|withdrawn)( article| publication)?:", re.I)
+PUBMED = "pubmed"  # whose types say which notices there are; elsewhere publishers say it before the title
+_RETRACTED_TITLE = re.compile(r"\[?(retracted|withdrawn)( article| publication)?[\]:]", re.I)
 _NOTICE_TITLE = re.compile(
-    r"(erratum|corrigendum|addendum|retraction( note)?|expression of concern|((author|publisher) )?correction)( to| for)?:",
+    r"(erratum|corrigendum|addendum|retraction( note)?|expression of concern|(author|publisher) correction)( to| for)?:",
     re.I,
 )
+# Papers are about corrections too: of drift, for multiple tests
+_CORRECTION_TITLE = re.compile(r"correction( to\b| for\b|:)", re.I)
+_NOTICE_WORDS = 100  # fewer than an abstract of a paper mostly has
 ENGLISH = "eng"
 # As PubMed writes languages
 CODES = {
@@ -65,10 +68,17 @@ def why_unwanted(document: Document, languages: Collection[str] = (ENGLISH,)) ->
         return DELETED
     if not NOTICES.isdisjoint(types):
         return NOTICE
-    is_by_type = document.source == PUBMED and types
-    if not is_by_type and _RETRACTED_TITLE.match(document.title):
+    if _RETRACTED_TITLE.match(document.title):
         return RETRACTED
-    if not is_by_type and _NOTICE_TITLE.match(document.title):
+    is_by_type = document.source == PUBMED and types
+    if not is_by_type and _is_notice(document):
         return NOTICE
     named = set(plain_language(document.language).split("; ")) - {""}
     return OTHER_LANGUAGE if languages and named and named.isdisjoint(languages) else ""
+
+
+def _is_notice(document: Document) -> bool:
+    """By the title."""
+    if _CORRECTION_TITLE.match(document.title):
+        return len(document.text.split(maxsplit=_NOTICE_WORDS)) < _NOTICE_WORDS
+    return _NOTICE_TITLE.match(document.title) is not None
