@@ -4,11 +4,14 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from functools import cached_property
 
 from experiment.domain.questions.values import Empty, EmptyCellError, Number, UnlikeError, Value
 
-Line = list[tuple[float, int]]  # (value, row) in order
+# Of numbers as they are written, no digit is lost: 0.3 - 0.2 is as much as 0.2 - 0.1, and of floats it is not
+_EXACT = Context(prec=2_000)
+Line = list[tuple[Decimal, int]]  # (value, row) in order
 
 
 class Table:
@@ -25,7 +28,7 @@ class Table:
             for n, row in enumerate(self.rows):
                 value, of = row[column], row[same] if same else ""
                 if isinstance(value, Number) and not isinstance(of, Empty):
-                    found[str(of)].append((float(value), n))
+                    found[str(of)].append((Decimal(value.text), n))
             self._lines[column, same] = {name: sorted(line) for name, line in found.items()}
         return self._lines[column, same].get(group, [])
 
@@ -44,7 +47,7 @@ class Rows:
 
         Raises:
             EmptyCellError: this row has no value in one of the columns.
-            UnlikeError: the column holds texts; there are fewer rows; or chance would say which the last one is.
+            UnlikeError: the column holds texts; there are fewer rows; or chance would say which comes first, or is the last.
         """
         own = self._own[column]
         if isinstance(own, Empty):
@@ -52,10 +55,10 @@ class Rows:
         if not isinstance(own, Number):
             raise UnlikeError(f"“{own}” in “{column}” is no number")
         line = self.table.line(column, same, str(self._own[same]) if same else "")
-        found = self._around(line, float(own), n + 1)
+        found = self._around(line, Decimal(own.text), n + 1)
         if len(found) < n:
             raise UnlikeError(f"of {n} rows near in “{column}” there are {len(found)}")
-        if len(found) > n and found[n - 1][0] == found[n][0]:
+        if len({distance for distance, _ in found}) < len(found):
             raise UnlikeError(f"several rows are equally near in “{column}”")
         return [self.table.rows[row] for _, row in found[:n]]
 
@@ -63,9 +66,11 @@ class Rows:
     def _own(self) -> Mapping[str, Value]:
         return self.table.rows[self.row]
 
-    def _around(self, line: Line, own: float, n: int) -> list[tuple[float, int]]:
+    def _around(self, line: Line, own: Decimal, n: int) -> list[tuple[Decimal, int]]:
         """Up to n (distance, row), without this row, the nearest first and of equals the first."""
         after = bisect_left(line, (own, -1))
         near = [*line[max(0, after - n) : after], *line[after : after + n + 1]]
-        found = sorted((abs(value - own), row) for value, row in near if row != self.row)
+        found = sorted(
+            (_EXACT.abs(_EXACT.subtract(value, own)), row) for value, row in near if row != self.row
+        )
         return found[:n]

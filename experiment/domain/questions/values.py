@@ -34,6 +34,8 @@ class Number(float):
 
     >>> Number("1.50") < 2, str(Number("1.50")), Number("18") == 18.0
     (True, '1.50', True)
+    >>> str(-Number("1.50")), str(-Number("0"))
+    ('-1.50', '0')
     """
 
     text: str
@@ -47,7 +49,8 @@ class Number(float):
         return self.text
 
     def __neg__(self) -> "Number":
-        return Number(self.text[1:] if self.text.startswith("-") else f"-{self.text.lstrip('+')}")
+        plain = self.text.lstrip("+-")
+        return Number(plain if self.text.startswith("-") or not self else f"-{plain}")
 
     def __pos__(self) -> "Number":
         return self
@@ -175,12 +178,14 @@ def calculated(operator: str, left: Any, right: Any) -> Number:
 
     >>> str(calculated("-", Number("0.3"), Number("0.10"))), str(calculated("/", 10, Number("4")))
     ('0.2', '2.5')
+    >>> str(calculated("*", 0, -1))
+    '0'
     """
     a, b = _decimal(left), _decimal(right)
     if operator == "/" and not b:
         raise UnlikeError(f"{left} is divided by 0")
     how = {"+": _EXACT.add, "-": _EXACT.subtract, "*": _EXACT.multiply, "/": _EXACT.divide}
-    found = _EXACT.normalize(how[operator](a, b))
+    found = _EXACT.normalize(how[operator](a, b)) or Decimal(0)  # never -0
     if not math.isfinite(float(found)):
         raise UnlikeError(f"{left} {operator} {right} is too large")
     return Number(f"{found:f}" if -_EXACT.prec <= found.adjusted() < 30 else f"{found:e}")

@@ -174,10 +174,20 @@ def test_the_rows_that_are_nearest_make_an_answer_and_chance_makes_none():
     }
     tied = fill(template, genes("A 1 100", "B 1 90", "C 1 80", "D 1 120"))
     assert [(left.row, left.reason) for left in tied.left_out if "equally" in left.detail] == [
-        (1, Reason.UNUSABLE)
+        (1, Reason.UNUSABLE),  # C or D
+        (2, Reason.UNUSABLE),  # “A and C” or “C and A”
     ]
     with pytest.raises(TemplateFaultsError, match="no column “at”"):
         fill(template, [{"gene": "A", "chromosome": "1"}])
+
+
+@pytest.mark.parametrize("at", ["0.1 0.2 0.3", "1.10 1.2 1.3", "1e-1 0.20 +3e-1"])
+def test_numbers_are_as_near_as_they_are_written(at: str):
+    rows = [{"name": name, "at": n} for name, n in zip("ABC", at.split(), strict=True)]
+    one = "{% for other in rows | nearest('at', 1) %}{{ other.name }}{% endfor %}"
+    found = fill(Template("Near {{ name }}?", (Rule("", one),)), rows)
+    assert [pair.row for pair in found.pairs] == [1]
+    assert [left.row for left in found.left_out if "equally" in left.detail] == [2]
 
 
 def test_of_many_rows_the_nearest_are_found_in_their_order():
