@@ -40,7 +40,6 @@ NOT_YET: tuple[str, ...] = (
     "benchmarks/",
     "docs/decisions/",
     "docs/model-families.md",
-    "docs/results.md",
     "docs/trust.md",
     "experiment/models/",
     "scoring/models/",
