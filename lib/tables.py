@@ -66,16 +66,14 @@ class TableReader:
             self._rows = iter(())
         header = [cell.strip() for cell in next(self._rows, ())]
         self.columns = [name or f"(column {n} without a name)" for n, name in enumerate(header, 1)]
-        repeated = [n for n, many in Counter(map(str.casefold, self.columns)).items() if many > 1]
-        if repeated:
-            names = ", ".join(map(shown, repeated))
-            refuse(self.first_line, f"several columns have the same name: {names}")
+        if said := same_name(self.columns):
+            refuse(self.first_line, said)
             self._rows = iter(())
 
     def __iter__(self) -> Iterator[list[str]]:
         n = len(self.columns)
         for cells in self._rows:
-            if any(cells[n:]):
+            if any(map(str.strip, cells[n:])):
                 begins = f"it begins with {shown(cells[0])}"
                 said = f"has {len(cells)} cells where the header has {n}; {begins}"
                 self._refuse(self.first_line, said)
@@ -121,6 +119,17 @@ def folded(name: str) -> str:
     ('journalsection', 'journalsection')
     """
     return re.sub(r"[\s_-]+", "", name.casefold())
+
+
+def same_name(columns: Collection[str]) -> str:
+    """What is wrong with columns whose names are compared as equal, of which only one would be read; empty where nothing is.
+
+    >>> same_name(["key", "Text 1", "text_1"])
+    'several columns have the same name: “Text 1”, “text_1”'
+    """
+    many = Counter(map(folded, columns))
+    alike = dict.fromkeys(name for name in columns if many[folded(name)] > 1)
+    return f"several columns have the same name: {', '.join(map(shown, alike))}" if alike else ""
 
 
 def under(column: str, values: Mapping[str, Any]) -> Any:

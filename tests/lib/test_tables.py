@@ -33,7 +33,7 @@ def test_a_first_line_names_what_separates_cells(named: str) -> None:
 
 
 def test_cells_rows_and_lines_in_which_nothing_stands_are_none() -> None:
-    rows, refused = read(",,\n\na,b\n,\n1,2,,\n\n3\n")
+    rows, refused = read(",,\n\na,b\n,\n1,2, ,\n\n3\n")
     assert (rows, refused) == ([["a", "b"], ["1", "2"], ["3", ""]], [])
 
 
@@ -45,9 +45,16 @@ def test_a_row_that_cannot_be_read_is_named_by_the_line_where_it_begins() -> Non
     rows, [(line, said)] = read('a,b\n"1\n2",x\n3,"4\n')
     assert (rows[1:], line) == ([["1\n2", "x"]], 4)
     assert "quotation mark" in said
-    assert read("a,A\n1,2\n")[0] == [["a", "A"]]
-    assert "“a”" in read("a,A\n1,2\n")[1][0][1]
     assert read("") == ([[]], [])
+
+
+@pytest.mark.parametrize(
+    "header", ["key,key", "key,Key", "original_abstract,Original Abstract", "a-b,AB"]
+)
+def test_columns_that_are_read_as_the_same_are_refused(header: str) -> None:
+    rows, [(line, said)] = read(f"{header}\n1,2\n")
+    assert (rows, line) == ([header.split(",")], 1)
+    assert all(f"“{name}”" in said for name in header.split(","))
 
 
 @pytest.mark.parametrize("coding", ["utf-8", "utf-8-sig", "utf-16"])

@@ -11,7 +11,7 @@ from typing import Any
 from lib.files import read_regular
 from lib.formulas import unguarded
 from lib.newlines import with_unix_newlines
-from lib.tables import TableReader, decoded, shown
+from lib.tables import TableReader, decoded, same_name, shown
 
 MAX_BYTES = 256 * 1024 * 1024
 PARQUET = b"PAR1"
@@ -201,6 +201,8 @@ def read_rows(data: bytes, known: Collection[str]) -> Table:
         FileRefusedError: it is no such file, too large, holds no row, or columns have the same name.
     """
     table = _read_parquet(data) if data.startswith(PARQUET) else _read_text(text_of(data), known)
+    if said := same_name(table.columns):
+        raise FileRefusedError(f"The file cannot be read: {said}.")
     if len(table.rows) > MOST_ROWS:
         raise FileRefusedError(f"The file has more than {MOST_ROWS:,} rows: split it.")
     if not (table.rows or table.problems):
@@ -218,8 +220,6 @@ def _read_parquet(data: bytes) -> Table:
             f"The file cannot be read as Parquet ({shown(str(error))})."
         ) from error
     columns = [name.strip().casefold() for name in read.column_names]
-    if len(set(columns)) < len(columns):
-        raise FileRefusedError("Several columns have the same name.")
     cells = [column.to_pylist() for column in read.columns]
     rows = (dict(zip(columns, map(_text, row), strict=True)) for row in zip(*cells, strict=True))
     return Table(columns, [TextRow(number, number, row) for number, row in enumerate(rows, 1)])

@@ -179,6 +179,13 @@ def test_what_is_no_file_of_test_cases_is_refused_in_a_sentence(data, words):
     assert words.replace("\n", " ") in message.replace("\n", " ")
 
 
+@pytest.mark.parametrize("write", [as_csv, lambda row: json.dumps(row).encode(), as_parquet])
+def test_of_two_columns_of_one_name_none_is_read(write):
+    row = {"original_abstract": "Rats ran.", "Original Abstract": "Rats sat.", "altered": "Rats."}
+    [(_row, _column, message)] = problems(write(row))
+    assert "several columns have the same name" in message
+
+
 def test_each_wrong_line_of_json_is_named():
     lines = '{\n3\n{"markup": [3.5]}\n{"markup": "a", "MARKUP": "b"}\n{"markup": "[[a, b]]"}'
     assert [(p[0], p[1]) for p in problems(lines)] == [(n, None) for n in (1, 2, 3, 4)]
