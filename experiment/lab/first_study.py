@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.roles import FieldRight
 from experiment.imports.read.pasted import pasted_table
+from experiment.imports.read.rows import FileRefusedError
 from experiment.imports.store.item_plans import Options
 from experiment.imports.store.writing import PlanRefusedError, import_items
 from experiment.lab.access import for_creators, user_of
@@ -67,6 +68,13 @@ class PasteForm(forms.Form):
             raise ValidationError(_("Another study of this site has this title."))
         return title
 
+    def clean_texts(self) -> bytes:
+        """As a file that the import reads."""
+        try:
+            return pasted_table(self.cleaned_data["texts"])
+        except FileRefusedError as refused:
+            raise ValidationError(str(refused)) from refused
+
     @transaction.atomic
     def create(self, user: User) -> Study:
         """The field if there is none, the test cases, and the study that draws from them; all or nothing.
@@ -85,7 +93,7 @@ class PasteForm(forms.Form):
             raise ValidationError({"field": message})
         why = gettext("Pasted by %(who)s with a new study; nobody has reviewed it here.")
         options = Options(accepted_before=why % {"who": user.get_username()})
-        plan = import_items(pasted_table(values["texts"]), research_field, options, by=user)
+        plan = import_items(values["texts"], research_field, options, by=user)
         slug = unused_slug(values["title"] or OTHER_TITLE)
         return create_chosen_study(
             slug,

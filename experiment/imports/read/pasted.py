@@ -1,17 +1,25 @@
 """Abstracts that somebody pastes into a page, as a file that an import reads. Plain Python: no database."""
 
+import csv
+import io
 import json
 import re
 
 from experiment.imports.read.items import NAMES, TEXT
+from experiment.imports.read.rows import FileRefusedError
 from lib.tables import folded
 
 _PARAGRAPHS = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
-HEADER = "original\taltered\n"
+# Spreadsheets quote a cell with line breaks or tabs as a whole; any other quotation mark is one of the text
+_CELL = re.compile(r'"([^"]*(?:""[^"]*)*)"(?=[\t\n]|\Z)|([^\t\n]*)')
+HEADER = ["original", "altered"]
 
 
 def pasted_table(text: str) -> bytes:
     r"""Rows of a spreadsheet, original and altered beside each other, with names of columns or without; else paragraphs of markup.
+
+    Raises:
+        FileRefusedError: lines of a paragraph look like abstracts of their own.
 
     >>> pasted_table("Rats slept.\tRats ran.")
     b'original\taltered\nRats slept.\tRats ran.\n'
@@ -19,10 +27,39 @@ def pasted_table(text: str) -> bytes:
     2
     """
     text = text.strip()
-    first = text.partition("\n")[0]
-    if "\t" in first:
+    rows = _rows(text)
+    if len(rows[0]) > 1:
         names = {*map(folded, (*NAMES, *TEXT))}
-        has_header = any(folded(cell) in names for cell in first.split("\t"))
-        return f"{'' if has_header else HEADER}{text}\n".encode()
-    lines = (" ".join(part.split()) for part in _PARAGRAPHS.split(text))
-    return "".join(f"{json.dumps({'markup': line})}\n" for line in lines if line).encode()
+        has_header = any(folded(cell) in names for cell in rows[0])
+        file = io.StringIO()
+        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+        writer.writerows(rows if has_header else [HEADER, *rows])
+        return file.getvalue().encode()
+    paragraphs = [part for part in _PARAGRAPHS.split(text) if part.strip()]
+    for number, part in enumerate(paragraphs, 1):
+        _check_lines(part, number)
+    lines = (" ".join(part.split()) for part in paragraphs)
+    return "".join(f"{json.dumps({'markup': line})}\n" for line in lines).encode()
+
+
+def _rows(text: str) -> list[list[str]]:
+    rows: list[list[str]] = [[]]
+    at = 0
+    while found := _CELL.match(text, at):
+        quoted, plain = found.groups()
+        rows[-1].append(plain if quoted is None else quoted.replace('""', '"'))
+        at = found.end() + 1
+        if at > len(text):
+            break
+        if text[at - 1] == "\n":
+            rows.append([])
+    return rows
+
+
+def _check_lines(paragraph: str, number: int) -> None:
+    """A line that begins in lower case goes on with the sentence before it; another one may be the next abstract."""
+    for found in re.finditer(r"\n\s*(?![a-zß-öø-ÿ\s])", paragraph):
+        if "[[" in paragraph[: found.start()] and "[[" in paragraph[found.end() :]:
+            raise FileRefusedError(
+                f"Several lines of abstract {number} contain “[[”. Leave an empty line between abstracts, and write each abstract on one line."
+            )

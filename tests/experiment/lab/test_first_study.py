@@ -32,11 +32,20 @@ def lena(client: Client) -> Client:
         (f"Original\tAltered\n{ROW}", 1),
         (f"doi\toriginal\taltered\n10.1234/a\t{ROW}", 1),
         ("Rats [[slept, ran]].\n \n\nMice [[ate,\nhid]].", 2),
+        ("Rats [[slept, ran]]\nand mice [[ate, hid]].\nAll was well.", 1),
+        (f'"Sleep" helps.\t"Sleep" harms.\n{ROW}', 2),
+        ('"Rats slept.\tRats ran.', 1),
+        ('"Rats slept.\nMice\tran."\t"So ""they"" ran."', 1),
     ],
 )
 def test_a_spreadsheets_rows_and_paragraphs_of_markup_are_read(text: str, n: int) -> None:
     file = read_items(pasted_table(text))
     assert (len(file.records), list(file.problems)) == (n, [])
+
+
+def test_quotation_marks_of_a_pasted_row_are_those_of_the_text() -> None:
+    [record] = read_items(pasted_table('"Sleep" helps "rats".\t"Sleep" harms "rats".')).records
+    assert (record.original, record.altered) == ('"Sleep" helps "rats".', '"Sleep" harms "rats".')
 
 
 def test_ten_pasted_abstracts_make_a_study_that_can_be_looked_at(lena: Client) -> None:
@@ -67,6 +76,8 @@ def test_ten_pasted_abstracts_make_a_study_that_can_be_looked_at(lena: Client) -
     [
         ({"texts": f"{TEN}\n\nNothing differs here."}, "row 11"),
         ({"texts": "Rats [[slept."}, "row 1"),
+        ({"texts": TEN.replace("\n\n", "\n")}, "Several lines of abstract 1"),
+        ({"texts": f"{TEN}\n\n[[A, B]] c.\nD.\n[[E, F]] g."}, "Several lines of abstract 11"),
         ({"texts": ""}, "required"),
         ({"field": "cooking"}, "Somebody else leads this field"),
     ],
