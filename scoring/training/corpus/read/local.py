@@ -4,6 +4,7 @@ What is wrong is gathered by file and line. Links are not followed, so that a fo
 """
 
 import gzip
+import io
 import json
 import os
 from collections import Counter
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, get_args
 
 from lib.files import not_json, open_regular
-from lib.tables import UTF_16, TableReader, folded, under
+from lib.tables import UTF_16, TableReader, decoded, folded, under
 from scoring.training.corpus.document import CorpusError, Document, Kind, last_day, plain_doi
 from scoring.training.corpus.read.nbib import is_tagged, read_tagged
 from scoring.training.corpus.read.xml import Damaged, read_articles
@@ -317,12 +318,12 @@ def ending_of(path: Path) -> str:
 
 
 def _lines(file: BinaryIO, name: str, problems: Problems) -> Lines:
-    """Lines of UTF-8 by number, with their ends; of another encoding, a problem."""
+    """Lines of UTF-8, or of UTF-16 with its mark, by number and with their ends; of another encoding, a problem."""
     number = 0
     while line := file.readline(MOST_BYTES + 1):
         number += 1
         if number == 1 and line.startswith(UTF_16):
-            problems.add(name, "is text in UTF-16: save it as UTF-8")
+            yield from _lines_of_utf_16(line + file.read(MOST_BYTES + 1), name, problems)
             return
         if len(line) > MOST_BYTES:
             problems.add(f"{name}, line {number}", f"has more than {MOST_BYTES:,} bytes")
@@ -331,6 +332,19 @@ def _lines(file: BinaryIO, name: str, problems: Problems) -> Lines:
             yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
             problems.add(f"{name}, line {number}", f"is not UTF-8, at byte {error.start + 1}")
+
+
+def _lines_of_utf_16(data: bytes, name: str, problems: Problems) -> Lines:
+    """Of a whole file, as its lines do not end at one byte."""
+    if len(data) > MOST_BYTES:
+        problems.add(name, f"is text in UTF-16 of more than {MOST_BYTES:,} bytes: save it as UTF-8")
+        return
+    try:
+        text = decoded(data)
+    except UnicodeDecodeError as error:
+        problems.add(name, f"is not UTF-16, at byte {error.start + 1}")
+        return
+    yield from enumerate(io.StringIO(text, newline="\n"), start=1)
 
 
 def _documents(

@@ -112,6 +112,13 @@ def test_tables_are_read_by_the_names_of_their_columns(tmp_path: Path, ending: s
     ]
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_tables_are_read_in_the_encoding_that_excel_calls_unicode(tmp_path: Path, encoding: str) -> None:  # fmt: skip
+    content = '\ufefftext\ttitle\r\nMäuse \u010aschlafen.\tA\r\n"Two\nlines"\tB\r\n'
+    read_back = read(written(tmp_path / "a.tsv", content.encode(encoding)))
+    assert [(one.text, one.title) for one in read_back] == [("Mäuse \u010aschlafen.", "A"), ("Two\nlines", "B")]  # fmt: skip
+
+
 ARTICLE = """<PubmedArticle><MedlineCitation><PMID>{n}</PMID><Article><ArticleTitle>T</ArticleTitle>
 <Abstract><AbstractText>{text}</AbstractText></Abstract></Article></MedlineCitation></PubmedArticle>"""
 BOOKS = "<PubmedBookArticle><BookDocument><PMID>8</PMID></BookDocument></PubmedBookArticle>"
@@ -271,7 +278,8 @@ WRONG = {
     "a row of too many cells": ("a.csv", "text\nx,y\n", "a.csv, line 2: has 2 cells where the header has 1"),
     "a table without the column": ("a.csv", "abstract\nx\ny\n", "a.csv, line 1: no text in “text” (there is: abstract)"),
     "PubMed's export": ("a.csv", "PMID,Title,Citation\n1,T,C\n", "a.csv, line 1: PubMed's CSV export holds no abstracts"),
-    "UTF-16": ("a.tsv", "text\nx\n".encode("utf-16"), "a.tsv: is text in UTF-16: save it as UTF-8"),
+    "half of UTF-16": ("a.tsv", "text\nx\n".encode("utf-16")[:-1], "a.tsv: is not UTF-16, at byte"),
+    "long UTF-16": ("a.tsv", ("text\n" + "x" * 2**25).encode("utf-16"), "a.tsv: is text in UTF-16 of more than 67,108,864 bytes: save it as UTF-8"),
     "another kind": ("a.docx", "x", "a.docx: is no file of .jsonl"),
 }  # fmt: skip
 
