@@ -18,6 +18,8 @@ logger = logging.getLogger(__name__)
 
 HUB_TIMEOUT_S = 10
 TOKENIZER = "tokenizer.json"
+# What a tokenizer leaves beside an adapter too
+PARTS = ("tokenizer_config.json", "added_tokens.json", "tokenizer.model", "vocab.json", "vocab.txt")
 # What rules differ about: spaces, numbers, case, accents, ellipses of words, lines
 SPECIMENS = (
     "Mice  gained 2012.5 mg; the naïve rats' weights didn't.",
@@ -63,13 +65,22 @@ def source_of(args: Mapping[str, str]) -> tuple[str, str | None]:
     """Which tokenizer a model is read with, and its revision: the one that is named, the adapter's own, else the model's.
 
     An adapter was trained with the tokenizer that lies beside it: it may know more tokens, or another chat template.
+
+    Raises:
+        ScoringError: beside the adapter lie parts of a tokenizer without the tokenizer.json that would make it whole.
     """
     if named := args.get("tokenizer"):
         return named, args.get("revision")
-    adapter = args.get("peft", "")
-    if adapter and (Path(adapter) / TOKENIZER).is_file():
-        return adapter, None
-    return args["pretrained"], args.get("revision")
+    adapter, model = args.get("peft", ""), args["pretrained"]
+    if adapter and Path(adapter).resolve() != Path(model).resolve():
+        if (Path(adapter) / TOKENIZER).is_file():
+            return adapter, None
+        if parts := [name for name in PARTS if (Path(adapter) / name).is_file()]:
+            raise ScoringError(
+                f"The adapter in {adapter} has {parts[0]}, but no {TOKENIZER}, so its own tokenizer cannot be read: "
+                f"save {TOKENIZER} beside it, or name the tokenizer (tokenizer=PATH)."
+            )
+    return model, args.get("revision")
 
 
 def set_start_token(tokenizer: Any, wanted: bool) -> None:

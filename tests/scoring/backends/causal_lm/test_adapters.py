@@ -135,5 +135,17 @@ def test_an_adapter_is_read_and_asked_with_the_tokenizer_beside_it(
     assert source_of(args | {"tokenizer": str(base)})[0] == str(base)
     generator = TransformersGenerator(args)
     assert generator.prompt_ids([Message("user", "cells")])[-1] == N
-    (tmp_path / "tokenizer.json").unlink()
-    assert source_of(args)[0] == str(base)
+
+
+@pytest.mark.parametrize("part", ["tokenizer_config.json", "added_tokens.json", "tokenizer.model"])
+def test_an_adapter_with_a_part_of_a_tokenizer_is_not_read_by_the_models(
+    tmp_path: Path, part: str
+) -> None:
+    args = {"pretrained": "base", "peft": str(tmp_path)}
+    assert source_of(args)[0] == "base"
+    (tmp_path / part).write_text("{}")
+    with pytest.raises(ScoringError, match=rf"has {part}, but no tokenizer\.json"):
+        source_of(args)
+    assert source_of(args | {"tokenizer": "named"})[0] == "named"
+    beside = args | {"pretrained": str(tmp_path)}  # the weights: they have no other tokenizer
+    assert source_of(beside)[0] == str(tmp_path)
