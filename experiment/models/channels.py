@@ -12,12 +12,14 @@ from lib.name_fields import NameField
 # The channel of links that name none
 PLAIN = "plain"
 is_code = RegexValidator(
-    r"^[a-z0-9][a-z0-9-]*$", _("Small letters, digits and hyphens only: it stands in the link.")
+    r"^[a-z0-9][a-z0-9-]*$",
+    _("Use only small letters, digits and hyphens, because this is part of the link."),
 )
 is_parameter = RegexValidator(
-    r"^[A-Za-z][A-Za-z0-9_.-]*$", _("Letters, digits, _, . and - only: it stands in the link.")
+    r"^[A-Za-z][A-Za-z0-9_.-]*$",
+    _("Use only letters, digits, _, . and -, because this is part of the link."),
 )
-is_https = RegexValidator(r"^https://", _("An address starts with https://."))
+is_https = RegexValidator(r"^https://", _("The address must start with https://."))
 
 
 def _address(label: object, help_text: object = "") -> models.CharField[str, str]:
@@ -38,15 +40,15 @@ class Channel(models.Model):
     """A way in which participants come to a study, and what they meet at its ends."""
 
     class Platform(models.TextChoices):
-        PLAIN = "plain", _("a plain link: no ids")
+        PLAIN = "plain", _("a plain link without IDs")
         PROLIFIC = "prolific", _("Prolific")
         SONA = "sona", _("SONA")
         MTURK = "mturk", _("Mechanical Turk")
         OTHER = "other", _("another panel")
 
     class Returns(models.TextChoices):
-        RESUME = "resume", _("go on where they were, if the link names the same session")
-        REFUSE = "refuse", _("go on with their own code alone")
+        RESUME = "resume", _("continue where they left off, if the link names the same session")
+        REFUSE = "refuse", _("continue only with their own code")
         AGAIN = "again", _("take part again; their trials are flagged")
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="channels")
@@ -54,37 +56,38 @@ class Channel(models.Model):
         _("short name"),
         max_length=20,
         validators=[is_code],
-        help_text=_("In the link and in exports. Links that name no channel belong to “plain”."),
+        help_text=_("Part of the link and of exports. Links without a channel belong to “plain”."),
     )
     label = NameField(
-        _("name"), max_length=80, help_text=_("The consent page names it where it gives ids.")
+        _("name"), max_length=80, help_text=_("The consent page shows this name with the IDs.")
     )
     platform = models.CharField(
         _("they come from"), max_length=10, choices=Platform, default=Platform.PLAIN
     )
-    id_parameter = _parameter(_("parameter with the participant's id"))
-    study_parameter = _parameter(_("parameter with the study's id there"))
-    session_parameter = _parameter(_("parameter with the session's id"))
+    id_parameter = _parameter(_("parameter with the participant's ID"))
+    study_parameter = _parameter(_("parameter with the study's ID on that site"))
+    session_parameter = _parameter(_("parameter with the session's ID"))
     completion_url = _address(
-        _("address for who finishes"),
-        _("{external_id} is replaced by the participant's id there."),
+        _("address after finishing"),
+        _("{external_id} is replaced by the participant's ID on that site."),
     )
-    completion_code = models.CharField(_("code for who finishes"), max_length=60, blank=True)
-    screen_out_url = _address(_("address for who does not agree or is not let in"))
+    completion_code = models.CharField(_("code after finishing"), max_length=60, blank=True)
+    screen_out_url = _address(_("address for participants who do not agree or are not admitted"))
     screen_out_code = models.CharField(
-        _("code for who does not agree or is not let in"), max_length=60, blank=True
+        _("code for participants who do not agree or are not admitted"), max_length=60, blank=True
     )
     full_url = _address(
-        _("address once the target is reached"), _("Empty: as for who is not let in.")
+        _("address after the target is reached"),
+        _("If empty, the address for participants who are not admitted is used."),
     )
-    full_code = models.CharField(_("code once the target is reached"), max_length=60, blank=True)
+    full_code = models.CharField(_("code after the target is reached"), max_length=60, blank=True)
     returns = models.CharField(
-        _("who comes again under a known id may"),
+        _("participants who return with a known ID may"),
         max_length=10,
         choices=Returns,
         default=Returns.RESUME,
     )
-    is_open = models.BooleanField(_("lets people in while the study is open"), default=True)
+    is_open = models.BooleanField(_("admits participants while the study is open"), default=True)
 
     class Meta:
         ordering = ("pk",)

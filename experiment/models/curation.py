@@ -132,10 +132,10 @@ class ItemScratch(models.Model):
         default=dict, help_text=_("The form as it was typed; empty once the version holds it.")
     )
     edits = models.PositiveIntegerField(
-        default=0, help_text=_("The version's, as this writer left it.")
+        default=0, help_text=_("State of the version in this writer's last draft.")
     )
     window = models.CharField(
-        max_length=36, blank=True, help_text=_("The page that wrote last, by a name of its own.")
+        max_length=36, blank=True, help_text=_("Identifier of the page that saved last.")
     )
     at = models.DateTimeField(auto_now=True)
 

@@ -91,7 +91,9 @@ class Participant(models.Model):
     )
     demographics = models.JSONField(default=dict)
     external_source = models.CharField(
-        max_length=20, blank=True, help_text=_("Who sent them: says nothing of a person.")
+        max_length=20,
+        blank=True,
+        help_text=_("The recruitment site; it does not identify a person."),
     )
     published_id = models.CharField(
         max_length=128, blank=True, help_text=_("An imported person's name in the published data.")

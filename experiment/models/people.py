@@ -159,7 +159,7 @@ class AuditEvent(models.Model):
         TOKEN_CREATED = "token_created", _("created an access token")
         TOKEN_REVOKED = "token_revoked", _("revoked an access token")
         EXPORTED = "exported", _("exported data")
-        IDS_EXPORTED = "ids_exported", _("exported recruitment ids")
+        IDS_EXPORTED = "ids_exported", _("exported recruitment IDs")
         WITHDRAWN = "withdrawn", _("withdrew a participant's data")
         PURGED = "purged", _("deleted data past their retention date")
         WORK_STARTED = "work_started", _("started work")

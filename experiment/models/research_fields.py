@@ -27,7 +27,9 @@ class ResearchField(models.Model):
         _("people who must accept a test case"),
         default=2,
         validators=[MaxValueValidator(MOST_REVIEWS)],
-        help_text=_("Others than its writer. 0: the writer alone; the test case then says so."),
+        help_text=_(
+            "Not counting its writer. With 0, the writer accepts it, and the test case says so."
+        ),
     )
     members = models.ManyToManyField(
         settings.AUTH_USER_MODEL, through="FieldMember", related_name="research_fields"
@@ -49,7 +51,8 @@ class Subfield(models.Model):
     field = models.ForeignKey(ResearchField, models.CASCADE, related_name="subfields")
     name = NameField(max_length=80)
     purpose = models.TextField(
-        blank=True, help_text=_("What a test case of it asks for; a model that drafts is told.")
+        blank=True,
+        help_text=_("Aim of test cases in this subfield, also given to models that draft."),
     )
 
     class Meta:

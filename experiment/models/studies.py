@@ -56,22 +56,22 @@ class Study(models.Model):
 
     class Recruitment(models.TextChoices):
         DRAFT = "draft", _("draft: only signed-in members can try it, as pilots")
-        PILOT = "pilot", _("pilot: whoever has the link is a pilot participant")
+        PILOT = "pilot", _("pilot: anyone with the link is a pilot participant")
         OPEN = "open", _("open")
-        CLOSED = "closed", _("closed: nobody new; those under way may finish")
+        CLOSED = "closed", _("closed: no new participants; those who have started may finish")
 
     class Policy(models.TextChoices):
         BALANCED = "balanced", _("lowest expected exposure, drawn when shown")
         PAPER = "paper", _("plain counter at assignment, as in the paper")
 
     class Untouched(models.TextChoices):
-        OFF = "off", _("exclude no one for it")
-        NEITHER = "neither", _("exclude who never moved any of the two sliders")
-        EITHER = "either", _("exclude who never moved one of the two sliders")
+        OFF = "off", _("do not exclude anyone for this")
+        NEITHER = "neither", _("exclude participants who moved neither of the two sliders")
+        EITHER = "either", _("exclude participants who left at least one slider untouched")
 
     class WithdrawalPolicy(models.TextChoices):
         DELETE = "delete", _("delete the answers")
-        ANONYMISE = "anonymise", _("keep the answers, without anything that leads to the person")
+        ANONYMISE = "anonymise", _("keep the answers, but nothing that could identify the person")
 
     class Clock(models.TextChoices):
         PAGE = "page", _("Continue")
@@ -100,7 +100,7 @@ class Study(models.Model):
     debriefing = models.TextField(
         _("why this study exists"),
         blank=True,
-        help_text=_("Shown with the results; empty for the built-in text."),
+        help_text=_("Shown with the results. Leave this empty for the built-in text."),
     )
     members = models.ManyToManyField(
         settings.AUTH_USER_MODEL, through="Membership", related_name="studies"
@@ -111,25 +111,25 @@ class Study(models.Model):
         max_length=80,
         blank=True,
         help_text=_(
-            "Named where participants say how many years of experience they have in it; empty: their own field."
+            "Participants are asked for their years of experience in this field. If empty, they are asked about their own field."
         ),
     )
     ethics_number = NameField(_("number of the ethics approval"), max_length=80, blank=True)
     ethics_body = NameField(_("who approved"), max_length=200, blank=True)
     answers_read_by = NameField(
-        _("who else reads answers to questions"),
+        _("other readers of answers to questions"),
         max_length=200,
         blank=True,
         help_text=_(
-            "A language model on another server that grades them, and who runs it, as in “GPT-4o of OpenAI”; shown at consent. "
-            "Without it no chat server outside this machine grades what participants write."
+            "A language model on another server that grades answers, and its operator, such as “GPT-4o of OpenAI”. The consent page shows it. "
+            "If this is empty, no chat server outside this machine grades participants' answers."
         ),
     )
     ethics_contact = NameField(
         _("contact there"),
         max_length=300,
         blank=True,
-        help_text=_("Whom participants can write to about their rights; shown at consent."),
+        help_text=_("Contact for questions about participants' rights. The consent page shows it."),
     )
     demographic_fields = models.JSONField(default=all_demographic_fields, blank=True)
     human_items = models.PositiveSmallIntegerField(
@@ -143,7 +143,9 @@ class Study(models.Model):
     ratings_required = models.BooleanField(default=False)
     reading_aid = models.BooleanField(
         default=True,
-        help_text=_("Participants may read one side alone, by key or button; each use is counted."),
+        help_text=_(
+            "Participants may read one side on its own with a key or button. Each use is counted."
+        ),
     )
     debrief_catch_trials = models.BooleanField(
         _("catch trials in the debrief"),
@@ -157,14 +159,14 @@ class Study(models.Model):
         null=True,
         blank=True,
         validators=[MinValueValidator(1), MaxValueValidator(MOST_WANTED)],
-        help_text=_("Nobody new is let in beyond it."),
+        help_text=_("No new participants are admitted after that."),
     )
     exclude_missed_catch = models.BooleanField(default=True)
     exclude_untouched = models.CharField(
         _("untouched sliders"), max_length=10, choices=Untouched, default=Untouched.NEITHER
     )
     exclude_cheating = models.BooleanField(
-        _("exclude who admitted to having cheated"), default=True
+        _("exclude participants who said that they had looked something up"), default=True
     )
     exclude_recognised = models.BooleanField(_("exclude recognised trials"), default=True)
     min_rt_ms = models.PositiveIntegerField(_("exclude trials under (ms)"), default=5_000)
@@ -172,7 +174,7 @@ class Study(models.Model):
         null=True,
         editable=False,
         help_text=_(
-            "Under which fast trials are counted until changed rules are applied; empty: as the rules say."
+            "Limit for counting fast trials until changed rules are applied. If empty, the limit of the rules."
         ),
     )
     min_rt_clock = models.CharField(
@@ -188,27 +190,32 @@ class Study(models.Model):
         _("flag trials hidden longer than (ms)"), default=60_000
     )
     opens_at = models.DateTimeField(
-        _("recruitment begins (UTC)"), null=True, blank=True, help_text=_("Empty: once it is open.")
+        _("recruitment begins (UTC)"),
+        null=True,
+        blank=True,
+        help_text=_("If empty, recruitment begins when the study opens."),
     )
     closes_at = models.DateTimeField(
         _("recruitment ends (UTC)"),
         null=True,
         blank=True,
-        help_text=_("Nobody new is let in from then on; who is under way may finish."),
+        help_text=_(
+            "No new participants are admitted after that. Those who have started may finish."
+        ),
     )
     channels_version = models.PositiveIntegerField(
         default=0, editable=False, help_text=_("Raised by every change of a channel.")
     )
     unfilled_links = models.PositiveIntegerField(
-        default=0, editable=False, help_text=_("Visits by links without the id that they are for.")
+        default=0, editable=False, help_text=_("Visits through links without the expected ID.")
     )
     unfilled_link_at = models.DateTimeField(null=True, editable=False)
     external_id_days = models.PositiveSmallIntegerField(
-        _("days that recruitment ids are kept"),
+        _("days for which recruitment IDs are kept"),
         default=90,
         validators=[MinValueValidator(1)],
         help_text=_(
-            "From consent; the consent page says the date. They are erased by chores recruitment-ids."
+            "Counted from consent; the consent page shows the date. The task chores recruitment-ids erases the IDs."
         ),
     )
     withdrawal_policy = models.CharField(
@@ -216,26 +223,26 @@ class Study(models.Model):
         max_length=10,
         choices=WithdrawalPolicy,
         default=WithdrawalPolicy.DELETE,
-        help_text=_("Of who has not finished, answers are deleted in any case."),
+        help_text=_("The answers of participants who have not finished are always deleted."),
     )
     retain_until = models.DateField(
         _("personal data are kept until"),
         null=True,
         blank=True,
-        help_text=_("Past this day they can be deleted for all participants together."),
+        help_text=_("After this date, they can be deleted for all participants together."),
     )
     contact = NameField(
         max_length=300,
         blank=True,
-        help_text=_("Whom participants can write to; a study without a contact cannot be opened."),
+        help_text=_("Contact for participants. A study without a contact cannot open."),
     )
     live_minutes = models.PositiveSmallIntegerField(
-        _("minutes until a silent page counts as left"),
+        _("minutes of inactivity after which a page counts as left"),
         default=15,
         validators=[MinValueValidator(1)],
     )
     resume_hours = models.PositiveIntegerField(
-        _("hours during which a participant may come back"),
+        _("hours within which a participant may return"),
         default=168,
         validators=[MinValueValidator(1)],
     )

@@ -19,8 +19,8 @@ from scoring.models.language_models import LanguageModel
 class Kind(models.TextChoices):
     CHAT = "chat", _("chat server")
     HF = "hf", _("model in this process")
-    EMBEDDED = "embedded", _("demonstration model (shows that all is in place)")
-    EXACT = "exact", _("exact match (a judge that shows that all is in place)")
+    EMBEDDED = "embedded", _("demonstration model (only tests the set-up)")
+    EXACT = "exact", _("exact match (a judge that only tests the set-up)")
     IMPORTED = "imported", _("imported")
 
 
@@ -30,7 +30,7 @@ class GeneratingJob(Job):
     generator = models.CharField(max_length=10, choices=Kind)
     model_args = models.JSONField(default=dict, blank=True)
     instructions = models.TextField(
-        help_text=_("What the model is told, before places are filled in.")
+        help_text=_("Instructions to the model, before placeholders are filled in.")
     )
     prompt_price = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
     completion_price = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
@@ -76,7 +76,7 @@ class ModelAnswer(models.Model):
     messages = models.JSONField(default=list)
     text = models.TextField(blank=True)
     thought = models.TextField(
-        blank=True, help_text=_("What the model thought aloud before it: no part of the answer.")
+        blank=True, help_text=_("Reasoning of the model, which is not part of the answer.")
     )
     finish = models.CharField(max_length=10, choices=[(f.value, f.value) for f in Finish])
     detail = models.TextField(blank=True, help_text=_("Why there is no whole answer."))
@@ -215,7 +215,7 @@ class JudgeGrade(ModelAnswer):
     )
     points = models.FloatField(null=True, blank=True, help_text=_("-1: abstained."))
     first_text = models.TextField(
-        blank=True, help_text=_("What the judge said first, whole, where it was no grade.")
+        blank=True, help_text=_("The judge's complete first text, if it was not a grade.")
     )
     tries = models.PositiveSmallIntegerField(default=1)
 
