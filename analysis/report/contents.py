@@ -49,7 +49,7 @@ GROUPS: tuple[Group, ...] = (
                 "crossed",
                 Crossed,
                 _("Crossed uncertainty"),
-                _("How sure is the difference, had other people judged other test cases?"),
+                _("How certain is the difference for other people and other test cases?"),
             ),
             Chapter(
                 "mixed_model", Mixed, _("Mixed model"), _("How much do people and test cases vary?")
@@ -69,7 +69,7 @@ GROUPS: tuple[Group, ...] = (
                 "calibration",
                 Calibration,
                 _("Calibration"),
-                _("Are those who are surer more often right?"),
+                _("Are more confident people and models right more often?"),
                 ("calibration_humans", "calibration_models", "table_s3"),
             ),
             Chapter(
@@ -152,7 +152,7 @@ GROUPS: tuple[Group, ...] = (
                 "graded_rates",
                 GradedRates,
                 _("Answers to questions"),
-                _("Who answers well, and who says so when not knowing?"),
+                _("Who answers well, and who says so when they do not know?"),
                 ("graded_quadrants", "graded_fates"),
                 part=Part.QUESTIONS,
             ),
@@ -174,7 +174,7 @@ GROUPS: tuple[Group, ...] = (
                 "graded_comparisons",
                 GradedComparisons,
                 _("Answers compared"),
-                _("Which differences are more than chance?"),
+                _("Which differences are significant?"),
                 ("graded_differences", "graded_selective", "graded_deferral", "graded_texts"),
                 part=Part.QUESTIONS,
             ),
@@ -227,13 +227,13 @@ GROUPS: tuple[Group, ...] = (
                 _("How long did answers take?"),
             ),
             Chapter(
-                "power", Power, _("Power"), _("How many participants does a given precision take?")
+                "power", Power, _("Power"), _("How many participants does a given precision need?")
             ),
             Chapter(
                 "sensitivity",
                 Sensitivity,
                 _("Sensitivity"),
-                _("How much hangs on choices of the analysis?"),
+                _("How much do the results depend on choices of the analysis?"),
                 (),
             ),
         ),

@@ -230,7 +230,7 @@ def _as(kind: type[Table], tables: Iterable[Table]) -> list[Table]:
 def _teams(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
     tried = answer.tried
     columns = team_columns(lambda row: short(row.team, answer.members))
-    caption = _("Teams and their members: the share of held-out trials that they have right")
+    caption = _("Teams and their members: share of held-out trials that are right")
     gains = [(r.team, r.gain, r.gain_ci95, r.gain_two_way_ci95) for r in tried.teams]
     tables = _as(OpenTable, c.page_table(caption, columns, tried.teams, "teams"))
     tables += _both_intervals(answer, _("Gains with both kinds of intervals"), gains)
@@ -280,11 +280,11 @@ def _adding(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
         c.p_value(_("p (Holm)"), "p_holm"),
         c.count(_("Trials"), "gain.n"),
     )
-    caption = _("Each team against the same team with one human less, on the same trials")
+    caption = _("Each team compared with the same team with one human fewer, on the same trials")
     both = [(r.larger_team, r.gain.value, r.gain.ci95, r.gain.two_way_ci95) for r in found]
     tables = _as(OpenTable, c.page_table(caption, columns, found))
     tables += _both_intervals(answer, _("The same with both kinds of intervals"), both)
-    question = _("What does one more expert change?")
+    question = _("What does one additional expert change?")
     block = Block("", "", tables=tables, figures=pictures)
     return _section("adding", _("Adding one human"), question, block)
 
@@ -305,7 +305,7 @@ def _together(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
     meaning = render_meaning("analysis/teams/_section_complementarity.html", {"answer": answer})
     question = _("Whom does the team follow where its members disagree?")
     block = Block("", "", meaning, tables, figures=_figures(figures, TOGETHER))
-    return _section("complementarity", _("Who is right together"), question, block)
+    return _section("complementarity", _("Joint correctness"), question, block)
 
 
 def _who(pattern: Pattern, team: Team, members: Sequence[MemberResult]) -> str:
@@ -323,7 +323,7 @@ def _policies(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
     who = {Policy.HUMAN: _("the human"), Policy.TEAM: _("both together")}
     columns = (
         c.text(
-            _("Model alone, but where it is less sure"),
+            _("Model alone, except where it is less confident"),
             lambda row: short(row.team, answer.members),
         ),
         c.text(_("Who decides"), lambda row: who[row.policy]),
@@ -331,7 +331,7 @@ def _policies(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
         c.percent(_("Accuracy"), "accuracy"),
         c.share_ci(_("95% CI"), "accuracy_ci95"),
     )
-    caption = _("A threshold chosen on the training trials, tried on the held-out ones")
+    caption = _("A threshold chosen on the training trials and evaluated on the held-out ones")
     tables = c.page_table(caption, columns, answer.tried.policies_chosen, "policies_chosen")
     block = Block("", "", tables=tables, figures=_figures(figures, DECIDING))
     question = _("How often must a human be asked?")
@@ -354,4 +354,4 @@ def _posterior(answer: Answer) -> Section | None:
     meaning = render_meaning("analysis/teams/_section_posterior.html", explained(answer.fit))
     question = _("How able are members, and how much do they share?")
     block = Block("", "", meaning, tables, methods)
-    return _section("posterior", _("What the fit says of the members"), question, block)
+    return _section("posterior", _("Fit of the members"), question, block)

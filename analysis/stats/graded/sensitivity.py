@@ -18,8 +18,8 @@ GOOD_FROM = (1 / 3, 1 / 2, 2 / 3, 5 / 6, 1.0)
 class Abstaining(StrEnum):
     """What counts as an abstention."""
 
-    RUBRIC = "as the rubric has it"
-    NEGATIVE = "any points below 0, too"
+    RUBRIC = "as in the rubric"
+    NEGATIVE = "also any points below 0"
     UNPARSED = "what cannot be read, too"
     NO_TEXT = "what has no text, too"
 

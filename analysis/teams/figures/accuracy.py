@@ -51,7 +51,7 @@ def kind_of(result: TeamResult) -> str:
 def shown_teams(teams: Sequence[TeamResult], most: int = MOST) -> list[TeamResult]:
     """By kind and then by size; where there are more than `most`, those of a rule that favours no kind of team.
 
-    These are the members by themselves (at most as many as half of the rows or, where there is room, more; people and then
+    These are single members (at most as many as half of the rows or, where there is room, more; people and then
     the most accurate), the whole team, the whole team less one person, and the most accurate teams of people and models, of
     models, and of people, in equal parts.
     """
@@ -116,7 +116,7 @@ def _members_part(shown: Sequence[TeamResult], teams: Sequence[TeamResult]) -> l
     if not alone:
         return []
     if len(alone) == sum(len(r.team) == 1 for r in teams):
-        return [_("the members by themselves")]
+        return [_("single members")]
     n = sum(not _is_person(r) for r in alone)
     best = ngettext(
         "the %(n)s most accurate member by itself", "the %(n)s most accurate members by themselves", n

@@ -1,4 +1,4 @@
-"""Who is right together and whom a team follows; and accuracy where a human is asked, by how often one is."""
+"""Joint correctness and whom a team follows; and accuracy where a human is asked, by how often one is."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -50,7 +50,9 @@ def calibration_page(source: SourceResults, about: About) -> Page:
     }
     groups: Groups = [*([(_("Humans"), humans)] if humans else []), *((m.label, m) for m in models)]
     rows = [row for row in found.table_s3 if present(row.fit)]
-    caption = _("The paper's Table S3 procedure; its t is no valid test, since the samples overlap")
+    caption = _(
+        "The paper's Table S3 procedure; its t is not a valid test because the samples overlap"
+    )
     table_s3 = c.page_table(caption, S3, rows, "table_s3")
     tables = [*_regressions(humans, models), *_errors(groups), *table_s3]
     return Page(context, tables, list(_methods(humans, models, found.table_s3_note)))
@@ -123,7 +125,7 @@ def _errors(groups: Groups) -> list[Table]:
         c.count(_("Bins"), "1.n_bins"),
     )
     rows = [(who, ece) for who, fits in groups if (ece := present(fits.ece))]
-    caption = _("Expected calibration error, and what perfect calibration would show by chance")
+    caption = _("Expected calibration error, and its value for perfect calibration by chance")
     return c.page_table(caption, columns, rows)
 
 

@@ -119,7 +119,7 @@ def _sign_flips(models: Sequence[ModelFlips]) -> list[Table]:
         c.ci(_("95% CI"), "2.sign_flips.wrong.ci95"),
     )
     rows = [row for row in _rows(models) if row[2].sign_flips.correct or row[2].sign_flips.wrong]
-    caption = _("Changes of sign per test case on the way through the text")
+    caption = _("Changes of sign per test case along the text")
     return c.page_table(caption, columns, rows)
 
 

@@ -29,10 +29,10 @@ from lib import formatting as f
 
 RATES = {"rqr": lazy("Response quality"), "sr": lazy("Safety"), "ar": lazy("Abstention")}
 READINGS = {
-    Abstaining.RUBRIC: lazy("as the rubric has it"),
-    Abstaining.NEGATIVE: lazy("any points below 0, too"),
-    Abstaining.UNPARSED: lazy("grades that cannot be read, too"),
-    Abstaining.NO_TEXT: lazy("answers without a text, too"),
+    Abstaining.RUBRIC: lazy("as in the rubric"),
+    Abstaining.NEGATIVE: lazy("also any points below 0"),
+    Abstaining.UNPARSED: lazy("also unreadable grades"),
+    Abstaining.NO_TEXT: lazy("also answers without a text"),
 }
 
 
@@ -108,7 +108,7 @@ def _pairs(own: Reliability) -> list[Table]:
         c.coefficient(_("Alpha"), "alpha.value"),
         c.coefficient_ci(_("95% CI"), "alpha.ci95"),
     )
-    return c.page_table(_("Agreement of those who graded"), columns, own.pairs, "graded_pairs")
+    return c.page_table(_("Agreement between graders"), columns, own.pairs, "graded_pairs")
 
 
 def _named(name: str) -> str:
@@ -128,7 +128,7 @@ def _biases(own: Reliability) -> list[Table]:
         (_("for answers from its model family"), own.own_family),
     )
     rows = [(name, found) for name, found in named if isinstance(found, Bias)]
-    return c.page_table(_("What sways the judge"), columns, rows)
+    return c.page_table(_("Influences on the judge"), columns, rows)
 
 
 def _methods(own: Reliability) -> list[str]:
@@ -170,7 +170,7 @@ def _thresholds(own: Thresholds) -> list[Table]:
             "graded_thresholds",
         ),
         *c.page_table(
-            _("Rates by other readings of abstentions"),
+            _("Rates under other definitions of abstention"),
             (
                 who,
                 c.text(_("Abstained"), lambda row: READINGS[Abstaining(row[1].abstaining)]),

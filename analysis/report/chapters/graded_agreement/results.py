@@ -86,7 +86,7 @@ class Varied:
 
 @dataclass(frozen=True)
 class Threshold:
-    """Rates where an answer is good from that share of the points; is_rule: as the rubric has it. sr: None not defined."""
+    """Rates where an answer is good from that share of the points; is_rule: as in the rubric. sr: None not defined."""
 
     good_from: float
     abstaining: str

@@ -60,7 +60,7 @@ def _pairs(own: Compared) -> list[Table]:
         c.p_value(_("p (Holm)"), "1.p_holm"),
     )
     rows = zip(own.rqr, own.sr, strict=True)
-    caption = _("First less second model, in percentage points")
+    caption = _("First minus second model, in percentage points")
     return c.page_table(caption, columns, rows, "graded_comparisons")
 
 

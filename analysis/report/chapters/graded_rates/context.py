@@ -173,7 +173,7 @@ STATE_LABELS = {
     ABSTAINED: lazy("“I do not know”"),
     Finish.REFUSED.value: lazy("Declined"),
     Finish.LENGTH.value: lazy("Cut off"),
-    Finish.FILTERED.value: lazy("Kept back by a filter"),
+    Finish.FILTERED.value: lazy("Blocked by a filter"),
     Finish.TOO_LONG.value: lazy("Question too long"),
     Finish.EMPTY.value: lazy("Empty"),
     Finish.THINKING.value: lazy("Thought cut off"),
@@ -206,7 +206,7 @@ def graded_answers_page(source: SourceResults, about: About) -> Page:
         [
             *_states(own),
             *_by_category(own),
-            *c.page_table(_("What the answers took"), COST, own.models, "graded_cost"),
+            *c.page_table(_("Cost of the answers"), COST, own.models, "graded_cost"),
         ],
         [own.method],
     )

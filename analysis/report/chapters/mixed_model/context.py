@@ -89,7 +89,7 @@ def _targets(aims: list[Aim], has_ends: bool) -> list[Table]:
     )
     rows = aims
     return c.page_table(
-        _("Participants for a wanted width, by the variance formula"), columns, rows
+        _("Participants needed for a given width, by the variance formula"), columns, rows
     )
 
 
@@ -104,7 +104,7 @@ def _curve(own: PowerAnalysis) -> list[Table]:
         c.shown(_("If test cases vary least"), lambda row: _points(row.ci_width_low)),
         c.shown(_("If they vary most"), lambda row: _points(row.ci_width_high)),
     )
-    caption = _("How wide the interval is, by the variance formula")
+    caption = _("Width of the interval, by the variance formula")
     return c.page_table(caption, columns, own.curve, "power_curve")
 
 

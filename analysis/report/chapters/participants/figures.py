@@ -129,7 +129,7 @@ def _losses(step: Step, after: Step, steps: Sequence[Step]) -> list[Line]:
         known = sum(s.n for s in why)
         n = known or lost
         return _reasons(_("Not analysed"), n, why, LETTERS + 6) if n > 0 else []
-    return _reasons(_("Did not go on"), lost, (), LETTERS) if lost > 0 else []
+    return _reasons(_("Did not continue"), lost, (), LETTERS) if lost > 0 else []
 
 
 def _counted(label: str, n: int) -> list[Line]:

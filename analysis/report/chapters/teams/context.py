@@ -79,7 +79,7 @@ def _other_methods(found: TeamingResult) -> list[Table]:
     ]
     method = c.text(_("Method"), lambda row: method_name(row.method))
     columns = (method, *team_columns("team.display_name"))
-    return c.page_table(_("The same teams, combined in other ways"), columns, rows, "teams")
+    return c.page_table(_("The same teams with other methods"), columns, rows, "teams")
 
 
 def _adding_table(found: TeamingResult) -> list[Table]:
@@ -91,25 +91,25 @@ def _adding_table(found: TeamingResult) -> list[Table]:
     columns = (
         c.text(_("Who"), "team.display_name"),
         c.percent(_("Accuracy"), lambda row: accuracy[row.team.label]),
-        c.percent(_("With one human more"), lambda row: accuracy[row.with_human]),
+        c.percent(_("With one additional human"), lambda row: accuracy[row.with_human]),
         c.points(_("Change, points"), "gain.value"),
         c.points_ci(_("95% CI"), "gain.ci95"),
         c.p_value(_("p (Holm)"), "p_holm"),
     )
-    return c.page_table(_("What one human adds"), columns, added, "figure_teams_adding")
+    return c.page_table(_("Gain from one human"), columns, added, "figure_teams_adding")
 
 
 def _thresholds(found: TeamingResult) -> list[Table]:
     who = {Policy.HUMAN: _("the human's choice"), Policy.TEAM: _("the team")}
     columns = (
-        c.text(_("Alone where it is sure"), "team.display_name"),
+        c.text(_("Alone where confident"), "team.display_name"),
         c.text(_("Else decides"), lambda row: who[row.policy]),
         c.number(_("Sure from"), "threshold"),
         c.percent(_("Asked"), "share_asked", digits=0),
         c.percent(_("Accuracy"), "accuracy"),
         c.share_ci(_("95% CI"), "accuracy_ci95"),
     )
-    caption = _("Who decides: thresholds of certainty chosen on training trials, tried on held-out ones")  # fmt: skip
+    caption = _("Deferral: confidence thresholds chosen on training trials, evaluated on held-out trials")  # fmt: skip
     return c.page_table(caption, columns, found.policies_chosen, "team_policies_chosen")
 
 
