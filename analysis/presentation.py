@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from analysis.charts.figure import Figure
     from analysis.store import StoredFigure
 
+_FINDING = re.compile(r"<span data-finding>(.*?)</span>", re.DOTALL)
 _END_OF_SENTENCE = re.compile(r"(?<=[.?])\s+(?=[A-Z])")
 FIGURE_TEXTS = ("title", "caption", "alt")
 
@@ -121,10 +122,14 @@ class Section:
 
     @property
     def finding(self) -> str:
-        """The first sentence, which says what was found."""
-        text = next((block.meaning for block in self.blocks if block.meaning), "")
-        words = " ".join(unescape(strip_tags(text)).split())
-        return _END_OF_SENTENCE.split(words, maxsplit=1)[0]
+        """What was found: what the template marks by `data-finding`, else its first sentence; of the first source that has one."""
+        block = next((block for block in self.blocks if block.meaning), None)
+        if block is None:
+            return ""
+        marked = _FINDING.search(block.meaning)
+        words = " ".join(unescape(strip_tags(marked[1] if marked else block.meaning)).split())
+        found = _END_OF_SENTENCE.split(words, maxsplit=1)[0]
+        return f"{block.label}: {found}" if block.label and found else found
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,11 +73,7 @@ RULES = {
         "negate the verb: “is not a ...”",
         rf"(?<![Tt]here )\b(?:is|are|was|were) no (?:{_NEGATED})s?\b(?! (?:left|more))",
     ),
-    "rate": (
-        "“per”: “6 trials per participant”",
-        rf"\b(?:{_COUNTED}) an? (?:{_EACH})\b",
-        r"\b(?:[Oo]ne|a|an) \w+ a (?:row|line)\b",
-    ),
+    "rate": ("“per”: “6 trials per participant”", rf"\b(?:{_COUNTED}) an? (?:{_EACH})\b"),
     "former-latter": ("repeat the noun", r"\b[Tt]he (?:former|latter)\b"),
     "in-all": ("“in total”", r"\b[Ii]n all\b(?=[\s.,;:)]*(?:$|[.,;:)¶]))"),
     "of-own": (

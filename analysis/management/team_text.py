@@ -89,7 +89,7 @@ def _row(answer: Answer, result: TeamResult) -> dict[str, str]:
         "95% interval": _interval(result.accuracy_ci95, ""),
         "gain": _number(result.gain, "+"),
         "95% interval of the gain": _interval(result.gain_ci95, "+"),
-        "log loss": _number(result.log_loss_nats),
+        "log loss (at most 13.8)": _number(result.log_loss_nats),
     }
 
 

@@ -106,5 +106,5 @@ def team_columns(name: c.Value) -> tuple[c.Column, ...]:
         c.points(gettext("Gain, points"), "gain"),
         c.points_ci(gettext("95% CI"), "gain_ci95"),
         c.p_value(gettext("p (Holm)"), "gain_p_holm"),
-        c.number(gettext("Log loss"), "log_loss_nats", digits=3),
+        c.number(gettext("Log loss (at most 13.8)"), "log_loss_nats", digits=3),
     )

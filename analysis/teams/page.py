@@ -237,7 +237,8 @@ def _teams(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
     rule = next((r.about.rule for r in tried.teams if r.method != Method.ALONE), "")
     held_out = _("Held out: %(folds)s.") % {"folds": tried.folds}
     two_way = text_line("two_way", {"answer": answer})
-    methods = (rule, held_out, tried.ratings.rule, tried.method, two_way, tried.multiplicity)
+    measures = tried.measures.values()
+    methods = (rule, held_out, tried.ratings.rule, tried.method, *measures, two_way, tried.multiplicity)  # fmt: skip
     block = Block(
         "",
         "",

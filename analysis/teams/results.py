@@ -141,7 +141,7 @@ class Penalties:
 class LogisticAbout(About):
     """Means over the folds of each feature's weight, and the penalties that were chosen within them.
 
-    left_out: names of models that repeat another, or that say the same everywhere.
+    left_out: names of models that favour one side by the same amount everywhere.
     """
 
     features: tuple[str, ...]

@@ -6,7 +6,8 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from django.db import models, transaction
+from django.core.management.color import no_style
+from django.db import connection, models, transaction
 from django.utils import timezone
 
 from experiment.models import Item, Judgment, Participant, Study, Trial
@@ -171,3 +172,7 @@ def _store(model: type[models.Model], rows: Iterable[Any]) -> None:
     rows = iter(rows)
     while batch := list(islice(rows, CHUNK)):
         model._default_manager.bulk_create(batch)
+    # The keys given here are not counted by PostgreSQL: the next row would take one of them
+    with connection.cursor() as cursor:
+        for statement in connection.ops.sequence_reset_sql(no_style(), [model]):
+            cursor.execute(statement)

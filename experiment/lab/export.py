@@ -98,10 +98,10 @@ class ExportForm(forms.Form):
     )
     recognised = Several(label=_("Recognised"), choices=RECOGNISED)
     item = forms.CharField(
-        label=_("Test cases, one name per line"), widget=forms.Textarea(attrs={"rows": 3})
+        label=_("Test cases, one name a line"), widget=forms.Textarea(attrs={"rows": 3})
     )
     participant = forms.CharField(
-        label=_("Participants, one pseudonym per line"), widget=forms.Textarea(attrs={"rows": 3})
+        label=_("Participants, one pseudonym a line"), widget=forms.Textarea(attrs={"rows": 3})
     )
     format = One(label=_("Format"), choices=FORMATS)
     bom = forms.BooleanField(label=_("CSV for Excel (with a byte order mark)"))

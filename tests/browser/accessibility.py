@@ -60,6 +60,8 @@ def faults(page: Page) -> list[str]:
         page.set_viewport_size({"width": size[0], "height": size[1]})
         wrong = violations(page, EVERY_RULE if scheme == "dark" or SWEEP else CONTRAST)
         wrong += page.evaluate(MISFITS)
+        own = page.evaluate("getComputedStyle(document.documentElement).colorScheme")
+        wrong += [] if own == scheme else [f"controls are drawn in {own or 'no'} colours"]
         found += [f"at {size[0]} px, {scheme}: {fault}" for fault in wrong]
     page.set_viewport_size({"width": ZOOMED[0], "height": ZOOMED[1]})
     page.evaluate("document.documentElement.style.fontSize = '200%'")

@@ -87,7 +87,7 @@ class SymmetricHalves:
         Were members at chance, all turns were equally likely, so that p <= a in at most a share a of studies, whatever
         is learned in the fits and however the best member is chosen.
         """
-        evidence, rng = informative(evidence), np.random.default_rng(self.seed)
+        rng = np.random.default_rng(self.seed)
         halves = _Halves.of(evidence, folds, rng)
         turns = rng.choice([-1.0, 1.0], (_n_flips(halves), halves.n_items))
         every = np.concatenate([np.ones((1, halves.n_items)), turns])
@@ -143,7 +143,8 @@ class _Halves:
                 (a[:, None] & b[None]).reshape(4, -1) for a, b in zip(trains, others, strict=True)
             ]
         which = rng.integers(0, HALVINGS, len(items))[item]
-        towards = evidence.people_as_one(evidence.towards_truth)
+        learned = informative(evidence)
+        towards = learned.people_as_one(learned.towards_truth)
         towards = towards / np.array([rms(column) for column in towards.T])
         return cls(
             towards=towards[rows],

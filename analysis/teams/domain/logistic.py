@@ -193,7 +193,7 @@ COARSE_ITEMS, COARSE_PEOPLE = 5, 4
 PERSON_PENALTIES = (1e6, 30.0, 10.0, 3.0, 1.0)
 WEIGHT_PENALTIES = (100.0, 10.0, 1.0, 0.1)
 SAME = 1e-6
-COPY = 0.01
+TINY = 1e-300  # in place of 0
 MIDDLE = np.array([[1.0, 1e6]])
 # Penalties are chosen on so many rows at most, and on so many of a participant before others' turn comes again
 MOST_ROWS, ROWS_IN_TURN = 20_000, 100
@@ -201,8 +201,9 @@ MOST_ROWS, ROWS_IN_TURN = 20_000, 100
 RULE = (
     "Logistic regression towards the original, without intercept, so the same for both sides, on: a person's choice, "
     "the choice times its rating, each model's difference of log-perplexities (ratings standardised, differences over "
-    "their root mean square, on training rows) and, with a penalty of its own, each participant's choice (nothing for "
-    "people who are not in training). Models that repeat another (within 1 %) or say the same on every test case are left out. "
+    "their root mean square, and over the square root of how many models they are like, the sum of squared correlations, on "
+    "training rows) and, with a penalty of its own, each participant's choice (nothing for "
+    "people who are not in training). Models that favour one side by the same amount everywhere are left out. "
     "Both L2 penalties are chosen within each training fold (10^6 on participants: "
     "none has its own), by log loss on {inner} inner blocks of its items (seed {seed}), the stronger of those within "
     "a millionth; where a fold trains on more than {rows:,} trials, on so many of randomly drawn participants; as each "
@@ -220,8 +221,8 @@ class Logistic:
     def held_out(self, evidence: Evidence, folds: Folds) -> HeldOut:
         """See Combination. `folds`: the merged ones.
 
-        Models that repeat another, or favour one side by the same amount everywhere, are left out first. Up to 20 folds are
-        fitted as given, more are merged: blocks of items into 10, items x people into 5 x 4; so a row is
+        Models that favour one side by the same amount everywhere are left out first. Up to 20 folds are fitted as given, more
+        are merged: blocks of items into 10, items x people into 5 x 4; so a row is
         predicted from a part of the training rows of its own fold.
         """
         members, evidence = evidence.members, informative(evidence)
@@ -246,20 +247,15 @@ class Logistic:
 
 
 def informative(evidence: Evidence) -> Evidence:
-    """Without models that say the same everywhere, and without copies of models before them, up to a factor.
+    """Without models that favour one side by the same amount everywhere: sides are random, so that these say nothing.
 
-    A penalty would share a weight among copies, and so count their member more. Within 1 % of its length counts as a copy.
     Raises NotEnough where no member is left.
     """
-    kept: list[Floats] = []
-    names = list(evidence.names[: evidence.n_humans])
-    for name, x in zip(
-        evidence.names[len(names) :], evidence.signed[:, len(names) :].T, strict=True
-    ):
-        unit = x / rms(x)
-        if np.ptp(x) and not any(rms(unit - other) <= COPY for other in kept):
-            kept.append(unit)
-            names.append(name)
+    names = [
+        member.name
+        for member, x in zip(evidence.members, evidence.signed.T, strict=True)
+        if member.is_human or np.ptp(x) > SAME * rms(x)
+    ]
     if not names:
         raise NotEnough(
             "Every model says the same on all test cases.",
@@ -359,7 +355,12 @@ def _alike(evidence: Evidence, folds: Folds) -> tuple[Ints, Floats, Ints]:
 
 
 def _features(evidence: Evidence, train: Bools, times: Floats) -> Floats:
-    """(n, k) choice, choice x rating of all people together, then the models; scaled by training rows alone."""
+    """(n, k) choice, choice x rating of all people together, then the models; scaled by training rows alone.
+
+    A model's column is x_j / sqrt(c_j), x_j of root mean square 1 and c_j = sum over models k of (mean x_j x_k)^2, from 1 for
+    a model like no other to m for each of m copies, in any unit or turned around: a penalty on their weights is then that
+    on their sum.
+    """
     towards, n_humans = evidence.towards_truth, evidence.n_humans
     columns = []
     if n_humans:
@@ -367,11 +368,13 @@ def _features(evidence: Evidence, train: Bools, times: Floats) -> Floats:
         first = np.abs(people[train, 0])
         rated = standardised(np.abs(people), first[first > 0])
         columns = [np.sign(people).sum(axis=1), (np.sign(people) * rated).sum(axis=1)]
-    for x in towards[:, n_humans:].T:
-        largest = float(np.abs(x[train]).max(initial=0.0)) or 1.0
-        weight = times[train] / max(1.0, float(times[train].sum()))
-        columns.append(x / largest / (np.sqrt(((x[train] / largest) ** 2) @ weight) or 1.0))
-    return np.column_stack(columns)
+    models = towards[:, n_humans:]
+    weight = times[train] / max(1.0, float(times[train].sum()))
+    models = models / (np.abs(models[train]).max(axis=0, initial=0.0) + TINY)
+    models = models / (np.sqrt(weight @ models[train] ** 2) + TINY)
+    # Among copies the penalty would share a weight, and so count their member more; now it is that of one
+    alike = ((models[train] * weight[:, None]).T @ models[train]) ** 2
+    return np.column_stack([*columns, models / np.sqrt(np.maximum(1.0, alike.sum(axis=0)))])
 
 
 def _judges(evidence: Evidence) -> tuple[Ints, Floats]:

@@ -298,7 +298,7 @@ def _size_cells(sizes: Sizes | None) -> list[tuple[float, int, int]]:
 def _methods(found: TeamingResult) -> list[str]:
     """How it was computed: what all methods share, then each method's rule."""
     shared = [found.panel_rule, found.folds, found.ratings.rule]
-    shared += [found.method, found.multiplicity, found.policies_method]
+    shared += [found.method, *found.measures.values(), found.multiplicity, found.policies_method]
     if teams_of(found, Method.AS_PUBLISHED):
         shared.append(
             _("The combination as published follows Yáñez, Luo, Valerio Minero and Love (2025).")

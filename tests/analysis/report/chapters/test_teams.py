@@ -30,7 +30,7 @@ def test_it_names_the_panel_the_best_team_and_that_being_picked_flatters_it():
     own, text = page(teaming())
     best = max((r for r in teaming().logistic if len(r.team) > 1), key=lambda r: r.accuracy)
     assert own.context["best"] == best
-    assert "flattered" in text
+    assert "because it was selected as the best" in text
     assert f"{best.team.display_name} together were right" in text
     assert "None" not in text
 

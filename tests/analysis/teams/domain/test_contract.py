@@ -120,12 +120,29 @@ def test_the_unit_of_a_members_confidence_means_nothing(method, evidence):
     np.testing.assert_array_equal(other.is_right, one.is_right)
 
 
-def test_a_copy_of_a_member_and_one_that_says_the_same_everywhere_change_nothing():
+CONSTANT = np.nextafter(np.full(len(MIXED), 3.0), np.arange(len(MIXED)) % 2 * 6)
+NOISE = MIXED.truth * np.random.default_rng(5).normal(0, 1, 24)[MIXED.item]
+
+
+@pytest.mark.parametrize(
+    ("columns", "most", "on_average"),
+    [
+        ([CONSTANT], 1e-6, 1e-6),
+        ([7 * MIXED.signed[:, 2], -MIXED.signed[:, 3]], 0.002, 0.001),
+        # The choice of a penalty may change in a fold
+        ([MIXED.signed[:, 2] * (1 + 0.02 * NOISE)], 0.15, 0.02),
+    ],
+    ids=["says the same everywhere", "copies in another unit, and turned around", "nearly a copy"],
+)
+def test_a_member_that_says_nothing_of_its_own_changes_hardly_anything(columns, most, on_average):
     folds = in_blocks(MIXED, 4)
-    more = with_models(MIXED, 7 * MIXED.signed[:, 2], np.full(len(MIXED), 3.0))
-    one, other = (METHODS["logistic"].held_out(e, folds) for e in (MIXED, more))
-    np.testing.assert_allclose(other.p_original, one.p_original, atol=1e-9)
-    assert other.about.left_out == ("org/more-0", "org/more-1")
+    one, other = (
+        METHODS["logistic"].held_out(e, folds).p_original
+        for e in (MIXED, with_models(MIXED, *columns))
+    )
+    change = np.abs(other - one)
+    assert change.max() <= most
+    assert change.mean() <= on_average
 
 
 def test_the_order_of_models_means_nothing():

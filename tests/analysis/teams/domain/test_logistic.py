@@ -71,8 +71,10 @@ def by_hand(evidence, folds, pairs, seed=42):
             columns, kind = [choice, choice * z], [0, 0]
             columns += [choice * (evidence.participant[:, 0] == who) for who in people]
             kind += [1] * len(people)
-        for x in towards[:, h:].T:
-            columns.append(x / np.sqrt((x[train] ** 2).mean()))
+        models = [x / np.sqrt((x[train] ** 2).mean()) for x in towards[:, h:].T]
+        for x in models:
+            alike = sum((x[train] * y[train]).mean() ** 2 for y in models)
+            columns.append(x / np.sqrt(alike))
             kind.append(0)
         design, kind = np.column_stack(columns), np.array(kind)
 
