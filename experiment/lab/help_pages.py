@@ -99,7 +99,9 @@ def _address(href: str) -> str:
 
 
 def _scrollable(html: str) -> str:
-    """Tables may be wider than a phone."""
-    label = escape(str(_("Table")))
-    opened = f'<div class="scroller" tabindex="0" role="region" aria-label="{label}"><table class="plain">'
+    """Tables and commands may be wider than a phone; those who use a keyboard scroll them too."""
+    region = 'class="scroller" tabindex="0" role="region" aria-label="{}"'
+    table, commands = (region.format(escape(str(name))) for name in (_("Table"), _("Commands")))
+    html = html.replace("<pre>", f"<div {commands}><pre>").replace("</pre>", "</pre></div>")
+    opened = f'<div {table}><table class="plain">'
     return html.replace("<table>", opened).replace("</table>", "</table></div>")

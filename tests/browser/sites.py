@@ -70,7 +70,7 @@ def come_to_the_first_abstract(page: Page) -> None:
     expect(page).to_have_url(re.compile("practice"))
     for side in "ab":
         if "practice" in page.url:
-            expect(page.locator("#shortcuts")).to_be_visible()
+            expect(page.locator("#shortcuts:not([hidden])")).to_be_attached()
             answer(page, side)
             expect(page.locator("#practice-feedback")).to_be_visible()  # of both sides
     page.wait_for_timeout(DOUBLE_CLICK_MS)
@@ -155,7 +155,7 @@ def take_part(page: Page, site: SiteServer, number: int) -> None:
         expect(page).to_have_url(re.compile(f"/(trial/{position}|debrief)/"))
         if "debrief" in page.url:
             break
-        expect(page.locator("#shortcuts")).to_be_visible()
+        expect(page.locator("#shortcuts:not([hidden])")).to_be_attached()
         page.evaluate(SKIP, READ_MS)
         answer(page, right_side(site, number, position))
     page.wait_for_timeout(DOUBLE_CLICK_MS)

@@ -69,7 +69,7 @@ def test_words_are_changed_by_a_key_and_every_step_is_undone(
     expect(text_of(page)).to_have_value(one.replace("slower", "not at all"))
 
     for wanted in (both.replace("slower", "not at all"), both, one):
-        page.get_by_role("button", name="Undo").click()
+        page.get_by_role("button", name="Undo", exact=True).click()
         expect(text_of(page)).to_have_value(wanted)
     page.get_by_role("button", name="Redo").click()
     expect(text_of(page)).to_have_value(both)

@@ -135,7 +135,7 @@ def grade_all(page: Page, otherwise: dict[int, str]) -> None:
     """By keys; as the judge would, but for what `otherwise` says."""
     for given in range(N):
         expect(page.get_by_text(re.compile(f"are given, {given} of them by you"))).to_be_visible()
-        expect(page.locator("#shortcuts")).to_be_visible()
+        expect(page.locator("#shortcuts:not([hidden])")).to_be_attached()
         n = int(re.findall(r"recipe (\d+)", page.locator(".graded-text").first.inner_text())[0])
         keys = {NONE: ABSTAINS, WRONG: BAD}
         page.keyboard.press(otherwise.get(n, keys.get(said(n), GOOD)))
@@ -145,7 +145,7 @@ def grade_all(page: Page, otherwise: dict[int, str]) -> None:
 
 def settle(page: Page, address: str) -> None:
     page.goto(f"{address}adjudicate/")
-    expect(page.locator("#shortcuts")).to_be_visible()
+    expect(page.locator("#shortcuts:not([hidden])")).to_be_attached()
     page.keyboard.press(BAD)
     page.keyboard.press("Enter")
     expect(page.get_by_text("You have no answers left to settle.")).to_be_visible()

@@ -13,7 +13,7 @@ Visit = Callable[..., Visitor]
 # What differs from load to load, and says nothing.
 ONE_USE = re.compile(r'(name="(?:csrfmiddlewaretoken|idempotency_key)" value=|nonce=)"[^"]*"')
 PASSAGE = re.compile(r'(<span class="passage-text"[^>]*>)([^<]*)')
-ABSTRACT = re.compile(r'<p class="abstract"[^>]*>.*?</p>', re.DOTALL)
+ABSTRACT = re.compile(r'<p class="abstract notranslate"[^>]*>.*?</p>', re.DOTALL)
 
 
 def skeleton(source: str) -> tuple[str, list[str]]:

@@ -211,7 +211,9 @@ class Visitor:
         expect(self.page).to_have_url(re.compile(f"{re.escape(self.home)}{where}/?$"))
         expect(self.heading).to_be_visible()
         if self.driver.has_script and where.startswith(("trial", "practice")):
-            expect(self.page.locator("#shortcuts")).to_be_visible()  # trial.js is at work
+            expect(
+                self.page.locator("#shortcuts:not([hidden])")
+            ).to_be_attached()  # trial.js is at work
 
     # A trial
 

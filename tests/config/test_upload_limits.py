@@ -16,6 +16,7 @@ from experiment.lab.question_templates import TableForm
 from experiment.lab.wording import LoadForm
 from experiment.models import ResearchField
 from scoring.lab.drafting import DraftingForm
+from scoring.lab.imports import ZipForm
 from scoring.models.answers import Kind
 from tests.factories import make_user
 
@@ -28,6 +29,7 @@ FORMS: dict[type[forms.Form], Callable[[Files], forms.Form]] = {
     UploadForm: lambda files: UploadForm({}, files, is_lead=True),
     LoadForm: lambda files: LoadForm({}, files),
     NewStudyForm: lambda files: NewStudyForm({"start": "file"}, files, user=make_user("ada")),
+    ZipForm: lambda files: ZipForm({}, {"zip-file": next(iter(files.values()))}),
     DraftingForm: lambda files: DraftingForm(
         ResearchField.objects.create(slug="x", name="x"), ASKED, files
     ),

@@ -184,7 +184,7 @@ class Visitor:
         page = self.go_on(self.open(), agree="yes")
         page = self.go_on(page, **ABOUT_ME)
         answer = self.send(page, side="A", **RATED)
-        if answer.status_code == 422:  # the practice's other side is right
+        if urljoin(page.url, answer.headers["Location"]) == page.url:  # the other side is right
             answer = self.send(page, side="B", **RATED)
         return self.go_on(self.open(answer.headers["Location"]))
 

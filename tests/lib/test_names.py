@@ -24,7 +24,7 @@ OWN = {
     "format", "state", "query", "shown", "upload", "excluded_by", "flags", "stratum", "finding", "study", "actor",
     "action", "source", "prompt", "external_source", "external_id", "external_study_id", "external_session_id",
     "published_id", "sealed_code", "text", "model", "text_id", "folder", "slug", "worker", "texts", "language",
-    "abstract_language", "currency", "window",
+    "abstract_language", "currency", "window", "translated",
     "completion_code", "original_side", "screen_out_code", "full_code",
 }  # fmt: skip
 

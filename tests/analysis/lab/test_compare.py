@@ -98,7 +98,7 @@ def test_while_workers_compute_both_sides_the_page_says_how_far_each_is(
         ("?other=secret", "Select a valid choice"),
         ("?before=1&after=1", "two different versions"),
         ("?before=9&after=1", "Select a valid choice"),
-        ("?other=other&before=1&after=2", "not both"),
+        ("?other=other&before=1&after=2", "Choose either"),
         ("?other=other&source=alien", "Select a valid choice"),
     ],
 )
