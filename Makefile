@@ -35,7 +35,7 @@ help:
 	@echo 'make braingpt  train a model and an adapter, and test them on the demo study (3 minutes of one core); TEXTS=FOLDER adds your own texts'
 	@echo 'make serve   the same without the demo study'
 	@echo 'make check   lint, and the tests of rules, estimators and what changes data of participants (5 minutes on two slow cores)'
-	@echo 'make test    every check, and every test but those of make sweep (33 minutes on two slow cores)'
+	@echo 'make test    every check, and every test but those of make sweep (17 minutes on two cores)'
 	@echo 'make lint    the checks alone'
 	@echo 'make sweep   slow: all on SQLite, braingpt, balance over more seeds, scoring killed at random, families of models, Bayesian teams, coverage of intervals, Firefox, benchmarks'
 	@echo 'make venv    .venv alone; then .venv/bin/python manage.py help'
@@ -115,7 +115,7 @@ check-core:
 # All on PostgreSQL beside mypy; then, on SQLite, what the other database might do otherwise
 test: browser
 	@$(MAKE) --no-print-directory --jobs 3 lint-types lint-rest test-postgresql
-	$(BIN)/pytest --numprocesses 2 -m "sqlite or both"
+	$(BIN)/pytest --numprocesses 3 -m "sqlite or both"
 
 test-postgresql: $(STAMP)
 	$(BIN)/python scripts/with_postgres.py $(BIN)/pytest --numprocesses 3

@@ -146,7 +146,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        _("Answers to questions"),
+        _("Graded answers"),
         (
             Chapter(
                 "graded_rates",
