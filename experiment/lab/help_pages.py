@@ -102,6 +102,6 @@ def _scrollable(html: str) -> str:
     """Tables and commands may be wider than a phone; those who use a keyboard scroll them too."""
     region = 'class="scroller" tabindex="0" role="region" aria-label="{}"'
     table, commands = (region.format(escape(str(name))) for name in (_("Table"), _("Commands")))
-    html = html.replace("<pre>", f"<div {commands}><pre>").replace("</pre>", "</pre></div>")
+    html = html.replace("<pre>", f"<pre {commands}>")
     opened = f'<div {table}><table class="plain">'
     return html.replace("<table>", opened).replace("</table>", "</table></div>")
