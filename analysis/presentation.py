@@ -3,16 +3,13 @@
 Sentences live in templates; here are the objects that templates are given.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import unescape
 from typing import TYPE_CHECKING, Any
 
 from django.template import Context
 from django.template.loader import get_template, render_to_string
 from django.template.loader_tags import BlockNode
-from django.utils.html import strip_tags
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
@@ -26,8 +23,6 @@ if TYPE_CHECKING:
     from analysis.charts.figure import Figure
     from analysis.store import StoredFigure
 
-_FINDING = re.compile(r"<span data-finding>(.*?)</span>", re.DOTALL)
-_END_OF_SENTENCE = re.compile(r"(?<=[.?])\s+(?=[A-Z])")
 FIGURE_TEXTS = ("title", "caption", "alt")
 
 
@@ -94,7 +89,7 @@ class FigureView:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A section's part for one source; `label` is "" where there is one source only. `meaning` is HTML."""
+    """A section's part for one source; `label` is "" where there is one source only. `meaning` is HTML, `finding` text."""
 
     source: str
     label: str
@@ -103,6 +98,7 @@ class Block:
     methods: Sequence[str] = ()
     figures: Sequence[FigureView] = ()
     missing: Sequence[MissingResult] = ()
+    finding: str = ""
 
     @property
     def is_empty(self) -> bool:
@@ -122,14 +118,11 @@ class Section:
 
     @property
     def finding(self) -> str:
-        """What was found: what the template marks by `data-finding`, else its first sentence; of the first source that has one."""
-        block = next((block for block in self.blocks if block.meaning), None)
+        """What was found, of the first source that has anything; "" where its template says nothing."""
+        block = next((block for block in self.blocks if block.finding), None)
         if block is None:
             return ""
-        marked = _FINDING.search(block.meaning)
-        words = " ".join(unescape(strip_tags(marked[1] if marked else block.meaning)).split())
-        found = _END_OF_SENTENCE.split(words, maxsplit=1)[0]
-        return f"{block.label}: {found}" if block.label and found else found
+        return f"{block.label}: {block.finding}" if block.label else block.finding
 
 
 @dataclass(frozen=True, slots=True)

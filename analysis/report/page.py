@@ -8,10 +8,11 @@ from typing import Any
 
 from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
+from django.utils.html import strip_tags
 from django.utils.translation import gettext_lazy as _
 
 from analysis.codec import MissingResult
-from analysis.presentation import Block, FigureView, Gap, Section, render_meaning
+from analysis.presentation import Block, FigureView, Gap, Section, render_block, render_meaning
 from analysis.report.chapter import Chapter, Page, SourceResults
 from analysis.report.contents import GROUPS
 from analysis.report.headline import headlines
@@ -69,9 +70,15 @@ def _block(
         replace(t, href=link_table(source.source, t.csv)) if t.csv else t for t in page.tables
     ]
     context = {"about": report.about, **page.context}
-    meaning = render_meaning(chapter.template, context)
     return Block(
-        source.source, label, meaning, tables, page.methods, figures.get(chapter.id, ()), missing
+        source.source,
+        label,
+        render_meaning(chapter.template, context),
+        tables,
+        page.methods,
+        figures.get(chapter.id, ()),
+        missing,
+        strip_tags(render_block(chapter.template, "finding", context)).strip(),
     )
 
 
