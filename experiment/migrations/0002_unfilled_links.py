@@ -18,6 +18,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='study',
             name='unfilled_links',
-            field=models.PositiveIntegerField(default=0, editable=False, help_text='Visits by links without the id that they are for.'),
+            field=models.PositiveIntegerField(default=0, editable=False, help_text='Visits through links without the expected ID.'),
         ),
     ]

@@ -13,22 +13,22 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='answer',
             name='thought',
-            field=models.TextField(blank=True, help_text='What the model thought aloud before it: no part of the answer.'),
+            field=models.TextField(blank=True, help_text='Reasoning of the model, which is not part of the answer.'),
         ),
         migrations.AddField(
             model_name='draftattempt',
             name='thought',
-            field=models.TextField(blank=True, help_text='What the model thought aloud before it: no part of the answer.'),
+            field=models.TextField(blank=True, help_text='Reasoning of the model, which is not part of the answer.'),
         ),
         migrations.AddField(
             model_name='judgegrade',
             name='thought',
-            field=models.TextField(blank=True, help_text='What the model thought aloud before it: no part of the answer.'),
+            field=models.TextField(blank=True, help_text='Reasoning of the model, which is not part of the answer.'),
         ),
         migrations.AddField(
             model_name='modelreview',
             name='thought',
-            field=models.TextField(blank=True, help_text='What the model thought aloud before it: no part of the answer.'),
+            field=models.TextField(blank=True, help_text='Reasoning of the model, which is not part of the answer.'),
         ),
         migrations.AlterField(
             model_name='answer',
