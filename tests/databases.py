@@ -14,11 +14,13 @@ from zipfile import ZipFile
 from django.apps import apps
 from django.core.management import call_command
 from django.core.management.color import no_style
-from django.db import DatabaseError, connection, connections, transaction
+from django.db import DatabaseError, OperationalError, connection, connections, transaction
 from django.db.backends.utils import CursorWrapper
 
 # Django's own flush empties these too, and writes the same rows anew after each test: half a second
 KEPT = {"django_content_type", "auth_permission", "django_migrations"}
+
+TRIES = 5
 
 # A file on SQLite, a database's name on PostgreSQL; other databases with all tables are copies of it
 _migrated = ""
@@ -44,9 +46,18 @@ def _delete_all(cursor: CursorWrapper) -> None:
 
 
 def empty(*_: object) -> None:
-    """Delete the rows of all tables that tests write to; keys go on counting."""
-    with _without_triggers() as cursor:
-        _delete_all(cursor)
+    """Delete the rows of all tables that tests write to; keys go on counting.
+
+    A live server may still read for the page that a browser left last: PostgreSQL ends one of two that wait for each other.
+    """
+    for left in reversed(range(TRIES)):
+        try:
+            with _without_triggers() as cursor:
+                _delete_all(cursor)
+            return
+        except OperationalError:
+            if not left:
+                raise
 
 
 def fill(name: str, write: Callable[[], Any], folder: Path) -> Any:
