@@ -38,7 +38,6 @@ PROMPTS = "templates/scoring/*/*.txt"
 NOT_YET: tuple[str, ...] = (
     "CHANGELOG.md",
     "benchmarks/",
-    "docs/decisions/",
     "docs/model-families.md",
     "docs/trust.md",
     "templates/benchmarks/",

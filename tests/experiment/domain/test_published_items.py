@@ -14,7 +14,7 @@ from experiment.domain.item_checks.text import check_text
 from experiment.imports.read.tables import Problem
 from experiment.imports.read.testcases import DATES_FILE, FILES, PublishedItem, read_items
 
-PAGE = Path(__file__).parents[3] / "docs" / "decisions" / "0021-item-checks.md"
+PAGE = Path(__file__).parents[3] / "docs" / "test-cases.md"
 TODAY = date(2026, 11, 22)
 # Whose published versions are not what their authors meant, and the checks that say why
 DAMAGED = {
@@ -58,7 +58,9 @@ def test_the_five_damaged_texts_are_found_without_being_told(flagged: dict[str, 
     assert {code: len(flagged[code] - set(DAMAGED)) for code in OTHERS} == OTHERS
 
 
-def test_the_page_of_the_decision_states_what_the_checks_find(flagged: dict[str, set[str]]) -> None:
+def test_the_page_about_test_cases_states_what_the_checks_find(
+    flagged: dict[str, set[str]],
+) -> None:
     rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (\d+) \| (\d+) \|", PAGE.read_text(), re.M)
     stated = {code: (int(human), int(machine)) for code, _, human, machine in rows}
     counted = {

@@ -1,4 +1,4 @@
-"""What libraries would do unasked and that changes a score or an answer: the list is in docs/decisions/0008."""
+"""What libraries would do unasked and that changes a score or an answer: the list is in docs/library-defaults.md."""
 
 import importlib
 import json
