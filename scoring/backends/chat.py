@@ -5,10 +5,11 @@ call it. What a server does not know (a JSON Schema, a name for the most tokens)
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -26,7 +27,15 @@ from scoring.backends.http.errors import (
 )
 from scoring.backends.options import read_chat_options
 from scoring.domain.backend import NoAnswerError, ScoringError
-from scoring.domain.generating import Finish, Generated, Message, Usage, storable, storable_json
+from scoring.domain.generating import (
+    Finish,
+    Generated,
+    Message,
+    Token,
+    Usage,
+    storable,
+    storable_json,
+)
 from scoring.domain.thinking import USUAL, Marks, apart
 
 # What servers call the ends that are no `stop`, in any case
@@ -61,7 +70,7 @@ def read_answer(
     >>> message = {"role": "assistant", "content": "Yes."}
     >>> value = {"choices": [{"message": message, "finish_reason": "stop"}], "usage": {"prompt_tokens": 5, "completion_tokens": 2}}
     >>> read_answer(value, 0.5, {}).usage
-    Usage(prompt_tokens=5, completion_tokens=2)
+    Usage(prompt_tokens=5, completion_tokens=2, thought_tokens=0)
     """
     choices = value.get("choices") if isinstance(value, dict) else None
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
@@ -90,8 +99,9 @@ def read_answer(
         model=clean(value["model"], 200) if isinstance(value.get("model"), str) else "",
         detail=clean(refusal),
         request=request,
-        raw=storable_json(value),
+        raw=storable_json(_without_tokens(value)),
         thought=own.thought,
+        tokens=_tokens(choice.get("logprobs")),
     )
 
 
@@ -125,17 +135,48 @@ def _usage(value: Any) -> Usage | None:
         value.get(name) if isinstance(value, dict) else None
         for name in ("prompt_tokens", "completion_tokens")
     ]
-    n_prompt, n_completion = (
-        n if isinstance(n, int) and not isinstance(n, bool) and 0 <= n < 10**12 else None
-        for n in counts
-    )
-    return None if n_prompt is None or n_completion is None else Usage(n_prompt, n_completion)
+    details = value.get("completion_tokens_details") if isinstance(value, dict) else None
+    thought = details.get("reasoning_tokens") if isinstance(details, dict) else None
+    n_prompt, n_completion, n_thought = map(_count, (*counts, thought))
+    if n_prompt is None or n_completion is None:
+        return None
+    return Usage(n_prompt, n_completion, n_thought or 0)
+
+
+def _count(value: Any) -> int | None:
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**12
+    return value if is_count else None
+
+
+def _without_tokens(value: dict[str, Any]) -> dict[str, Any]:
+    """As it came, but for the likeliest tokens: they are hundreds of times longer than the text."""
+    choices = [
+        {k: v for k, v in c.items() if k != "logprobs"} if isinstance(c, dict) else c
+        for c in value["choices"]
+    ]
+    return {**value, "choices": choices}
+
+
+def _tokens(logprobs: Any) -> tuple[Token, ...]:
+    """The tokens that were written, with the likeliest in the place of each; none where one cannot be read."""
+    content = logprobs.get("content") if isinstance(logprobs, dict) else None
+    try:
+        return tuple(
+            Token(
+                str(one["token"]),
+                {str(top["token"]): float(top["logprob"]) for top in one.get("top_logprobs") or ()},
+            )
+            for one in content or ()
+        )
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return ()
 
 
 MAX_BYTES = 2**22
 REFUSED_PARAMETER = (400, 422, 501)
 OF_REQUEST = (400, 413, 422, 451)
 FORBIDDEN = 403
+MOST_LIKELY = 20  # tokens in one place: as many as most servers give
 SCHEMA_WORDS = ("response_format", "json_schema", "guided", "structured output", "grammar")
 
 
@@ -145,6 +186,7 @@ class Form:
 
     limit_name: str = "max_tokens"
     takes_schema: bool = True
+    gives_tokens: bool = True
 
     def easier(self, refusal: RefusedError, sent: Mapping[str, Any]) -> "Form | None":
         """How to ask a server that refuses a parameter by its name; None where nothing can be left out."""
@@ -153,6 +195,8 @@ class Form:
         words = refusal.message.lower()
         if "max_completion_tokens" in words and "max_tokens" in sent:
             return replace(self, limit_name="max_completion_tokens")
+        if "logprobs" in sent and "logprob" in words:
+            return replace(self, gives_tokens=False)
         if "response_format" in sent and any(word in words for word in SCHEMA_WORDS):
             return replace(self, takes_schema=False)
         return None
@@ -186,12 +230,18 @@ class ChatGenerator:
         }
 
     def generate(
-        self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any] | None = None,
+        *,
+        sample: int = 0,
+        wants_tokens: bool = False,
     ) -> Generated:
         """As `Generator.generate`; CancelledError where `close` was called meanwhile."""
         if self._portal is None:
             raise CancelledError
-        answer: Generated = self._portal.call(self._ask, messages, schema)
+        parameters = partial(self._parameters, schema, sample, wants_tokens)
+        answer: Generated = self._portal.call(self._ask, messages, parameters)
         return answer
 
     def close(self) -> None:
@@ -202,12 +252,12 @@ class ChatGenerator:
         self._stack.pop_all()
 
     async def _ask(
-        self, messages: Sequence[Message], schema: Mapping[str, Any] | None
+        self, messages: Sequence[Message], parameters_in: Callable[[Form], dict[str, Any]]
     ) -> Generated:
         began = time.monotonic()
         while True:
             form = self._form
-            parameters = self._parameters(form, schema)
+            parameters = parameters_in(form)
             turns = [{"role": m.role, "content": m.content} for m in messages]
             path = f"{self._address.path}/chat/completions"
             try:
@@ -235,12 +285,18 @@ class ChatGenerator:
             except ChatAnswerError as error:
                 raise NoAnswerError(f"The server at {self._address.origin} {error}.") from error
 
-    def _parameters(self, form: Form, schema: Mapping[str, Any] | None) -> dict[str, Any]:
+    def _parameters(
+        self, schema: Mapping[str, Any] | None, sample: int, wants_tokens: bool, form: Form
+    ) -> dict[str, Any]:
         writing = self._options.writing
         parameters = {"model": self._options.model, **writing.as_dict()}
         parameters[form.limit_name] = parameters.pop("max_tokens")
         for ours in ("think_end_token", "enable_thinking"):
             parameters.pop(ours, None)
+        if writing.seed is not None:
+            parameters["seed"] = writing.seed + sample
+        if wants_tokens and form.gives_tokens:
+            parameters |= {"logprobs": True, "top_logprobs": MOST_LIKELY}
         if writing.template_arguments:
             parameters["chat_template_kwargs"] = writing.template_arguments
         if schema is not None and form.takes_schema:

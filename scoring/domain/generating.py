@@ -59,11 +59,20 @@ class Finish(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Token:
+    """A token that was written, and the likeliest ones in its place: each text's natural logarithm of its probability."""
+
+    text: str
+    likeliest: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens that were read and written."""
+    """Tokens that were read and written; of those written, how many were of a thought, where the server says so."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    thought_tokens: int = 0
 
     @property
     def total(self) -> int:
@@ -72,11 +81,12 @@ class Usage:
     def __add__(self, other: "Usage") -> "Usage":
         """
         >>> Usage(10, 2) + Usage(1, 1)
-        Usage(prompt_tokens=11, completion_tokens=3)
+        Usage(prompt_tokens=11, completion_tokens=3, thought_tokens=0)
         """
         return Usage(
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
+            self.thought_tokens + other.thought_tokens,
         )
 
 
@@ -103,7 +113,7 @@ class Generated:
 
     thought: what the model thought aloud before it, which is no part of it. usage: None where the server does not say. seconds: from asking to the end, pauses included. model: as the server calls
     it. detail: why there is no whole answer, in the server's words. request: the parameters as they were sent. raw: what
-    the server sent, as JSON.
+    the server sent, as JSON. tokens: where they were asked for, and the server gives them.
     """
 
     text: str
@@ -115,6 +125,7 @@ class Generated:
     request: Mapping[str, Any] = field(default_factory=dict)
     raw: Any = field(default_factory=dict)
     thought: str = ""
+    tokens: Sequence[Token] = ()
 
 
 class Generator(Protocol):
@@ -131,12 +142,19 @@ class Generator(Protocol):
         ...
 
     def generate(
-        self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any] | None = None,
+        *,
+        sample: int = 0,
+        wants_tokens: bool = False,
     ) -> Generated:
         """Answer the messages.
 
         Args:
             schema: JSON Schema of the answer, for a generator that can hold to one; others pass over it.
+            sample: which of several answers to these messages, from 0; it is added to the seed.
+            wants_tokens: whether the likeliest tokens are asked for, of a generator that knows them.
         Raises:
             NoAnswerError: these alone cannot be answered.
             ScoringError: no further message can be answered either.

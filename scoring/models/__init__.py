@@ -6,6 +6,7 @@ from scoring.models.answers import (
     JudgeGrade,
     PersonGrade,
 )
+from scoring.models.choices import ChoiceRun, ModelChoice
 from scoring.models.drafts import (
     DraftAttempt,
     DraftingRun,
@@ -27,6 +28,7 @@ __all__ = [
     "Answer",
     "AnsweringRun",
     "Checkpoint",
+    "ChoiceRun",
     "Corpus",
     "CorpusScore",
     "DraftAttempt",
@@ -38,6 +40,7 @@ __all__ = [
     "ItemScreening",
     "JudgeGrade",
     "LanguageModel",
+    "ModelChoice",
     "ModelReview",
     "ModelSet",
     "ModelSetMember",

@@ -18,7 +18,9 @@ from scoring.models.language_models import LanguageModel
 
 class Kind(models.TextChoices):
     CHAT = "chat", _("chat server")
+    COMPLETIONS = "completions", _("completions server")
     HF = "hf", _("model in this process")
+    VLLM = "vllm", _("vLLM in this process")
     EMBEDDED = "embedded", _("demonstration model (only tests the set-up)")
     EXACT = "exact", _("exact match (a judge that only tests the set-up)")
     IMPORTED = "imported", _("imported")
@@ -27,7 +29,7 @@ class Kind(models.TextChoices):
 class GeneratingJob(Job):
     """A language model is asked, one message after the other; `model_args` are those of the generator."""
 
-    generator = models.CharField(max_length=10, choices=Kind)
+    generator = models.CharField(max_length=12, choices=Kind)
     model_args = models.JSONField(default=dict, blank=True)
     instructions = models.TextField(
         help_text=_("Instructions to the model, before placeholders are filled in.")
@@ -84,6 +86,9 @@ class ModelAnswer(models.Model):
     request = models.JSONField(default=dict)
     prompt_tokens = models.PositiveBigIntegerField(null=True)
     completion_tokens = models.PositiveBigIntegerField(null=True)
+    thought_tokens = models.PositiveBigIntegerField(
+        null=True, help_text=_("Of the tokens written, those of a thought, as the server counts.")
+    )
     seconds = models.FloatField()
     at = models.DateTimeField(auto_now_add=True)
 
@@ -94,7 +99,7 @@ class ModelAnswer(models.Model):
     def usage(self) -> Usage | None:
         if self.prompt_tokens is None or self.completion_tokens is None:
             return None
-        return Usage(self.prompt_tokens, self.completion_tokens)
+        return Usage(self.prompt_tokens, self.completion_tokens, self.thought_tokens or 0)
 
 
 class AnsweringRun(GeneratingJob):

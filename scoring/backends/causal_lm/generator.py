@@ -73,20 +73,30 @@ class TransformersGenerator:
         }
 
     def generate(
-        self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any] | None = None,
+        *,
+        sample: int = 0,
+        wants_tokens: bool = False,
     ) -> Generated:
-        """As `Generator.generate`; without a temperature, the likeliest token each time. Holds to no schema."""
-        return self.generate_many([messages])[0]
+        """As `Generator.generate`; without a temperature, the likeliest token each time. Holds to no schema, and gives no tokens."""
+        return self._generated([messages], sample)[0]
 
     def generate_many(self, conversations: Sequence[Sequence[Message]]) -> list[Generated]:
         """As `BatchGenerator.generate_many`; conversations with as much room for an answer are written at once."""
+        return self._generated(conversations, 0)
+
+    def _generated(
+        self, conversations: Sequence[Sequence[Message]], sample: int
+    ) -> list[Generated]:
         began = time.monotonic()
         prompts = [self.prompt_ids(messages) for messages in conversations]
         rooms = [self._room(ids) for ids in prompts]
         written: dict[int, list[int]] = {}
         for room in {room for room in rooms if room > 0}:
             places = [n for n, other in enumerate(rooms) if other == room]
-            many = self._written_many([prompts[n] for n in places], room)
+            many = self._written_many([prompts[n] for n in places], room, sample)
             written |= dict(zip(places, many, strict=True))
         seconds = (time.monotonic() - began) / len(prompts)
         return [self._answer(ids, written.get(n), seconds) for n, ids in enumerate(prompts)]
@@ -152,7 +162,9 @@ class TransformersGenerator:
         # The template has written the special tokens
         return [int(i) for i in self.tokenizer(text, add_special_tokens=False)["input_ids"]]
 
-    def _written_many(self, prompts: Sequence[Sequence[int]], most: int) -> list[list[int]]:
+    def _written_many(
+        self, prompts: Sequence[Sequence[int]], most: int, sample: int
+    ) -> list[list[int]]:
         """What follows each prompt, up to its end; where memory runs out, fewer at once from then on.
 
         Raises:
@@ -162,7 +174,7 @@ class TransformersGenerator:
         while left := prompts[len(done) :]:
             group = left[: max(self.batch, 1)]
             try:
-                done += self._written(group, most)
+                done += self._written(group, most, sample)
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error):
                     raise
@@ -171,7 +183,7 @@ class TransformersGenerator:
                 self.batch = len(group) // 2
         return done
 
-    def _written(self, prompts: Sequence[Sequence[int]], most: int) -> list[list[int]]:
+    def _written(self, prompts: Sequence[Sequence[int]], most: int, sample: int) -> list[list[int]]:
         drawn = bool(self.writing.temperature)
         how: dict[str, Any] = {"do_sample": drawn, "max_new_tokens": most, "num_beams": 1}
         if drawn:
@@ -185,7 +197,7 @@ class TransformersGenerator:
         prompt = torch.tensor(rows, device=self.model.device)
         devices = [self.model.device] if self.model.device.type == "cuda" else []
         with torch.inference_mode(), torch.random.fork_rng(devices), quiet():
-            torch.manual_seed(self.writing.seed or 0)
+            torch.manual_seed((self.writing.seed or 0) + sample)
             mask = torch.tensor(seen, device=self.model.device)
             whole = self.model.generate(prompt, attention_mask=mask, pad_token_id=pad, **how)
         return [_to_end(row, set(ends)) for row in whole[:, longest:].tolist()]

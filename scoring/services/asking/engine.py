@@ -38,12 +38,17 @@ J = TypeVar("J", bound=GeneratingJob)
 
 @dataclass(frozen=True)
 class Question:
-    """About the row of this number: the whole conversation, of which the answer's row keeps `new` turns."""
+    """About the row of this number: the whole conversation, of which the answer's row keeps `new` turns.
+
+    sample, wants_tokens: as in `Generator.generate`.
+    """
 
     row: int
     messages: Sequence[Message]
     new: int
     schema: Mapping[str, Any] | None = None
+    sample: int = 0
+    wants_tokens: bool = False
 
 
 # Stores an answer, and says what is to be asked next about the same row
@@ -137,7 +142,10 @@ def _answers(generator: Generator, group: Group, keep_failures: bool) -> list[Ge
         return generator.generate_many([question.messages for question in group])
     began = time.monotonic()
     try:
-        return [generator.generate(question.messages, question.schema) for question in group]
+        return [
+            generator.generate(q.messages, q.schema, sample=q.sample, wants_tokens=q.wants_tokens)
+            for q in group
+        ]
     except NoAnswerError as error:
         if not keep_failures:
             raise
@@ -190,6 +198,7 @@ def stored(answer: Generated) -> dict[str, object]:
         "request": dict(answer.request),
         "prompt_tokens": answer.usage.prompt_tokens if answer.usage else None,
         "completion_tokens": answer.usage.completion_tokens if answer.usage else None,
+        "thought_tokens": answer.usage.thought_tokens if answer.usage else None,
         "seconds": answer.seconds,
     }
 

@@ -378,5 +378,5 @@ class TestGeneration:
         generator = TransformersGenerator({"pretrained": str(tmp_path / "model"), "device": "cpu"})
         text = "The cells , it seems , did n't grow ."
         ids = generator.tokenizer(text, add_special_tokens=False)["input_ids"]
-        monkeypatch.setattr(generator, "_written", lambda prompts, most: [ids])
+        monkeypatch.setattr(generator, "_written", lambda prompts, *_: [ids])
         assert generator.generate([Message("user", "And?")]).text == text

@@ -132,7 +132,7 @@ def test_a_thought_is_no_part_of_the_answer_though_its_tags_are_special_tokens(
     ids = generator.tokenizer(written)["input_ids"]
     end = generator.tokenizer.convert_tokens_to_ids("<|end|>")
     generator.model.generation_config.eos_token_id = end
-    monkeypatch.setattr(generator, "_written_many", lambda prompts, most: [ids] * len(prompts))
+    monkeypatch.setattr(generator, "_written_many", lambda prompts, *_: [ids] * len(prompts))
     answer = generator.generate([ASKED[1]])
     assert (answer.text, answer.finish, answer.thought) == (text, finish, thought)
 
@@ -191,11 +191,11 @@ class TestABatch:
     ) -> None:
         write, sizes = generator._written, list[int]()
 
-        def small(prompts: Any, most: int) -> Any:
+        def small(prompts: Any, *how: int) -> Any:
             sizes.append(len(prompts))
             if len(prompts) > 1:
                 raise torch.OutOfMemoryError
-            return write(prompts, most)
+            return write(prompts, *how)
 
         monkeypatch.setattr(generator, "_written", small)
         monkeypatch.setattr(generator, "batch", 4)

@@ -92,7 +92,7 @@ def test_a_generator_of_batches_is_asked_as_many_at_once_as_the_budget_allows() 
         def identity(self) -> dict[str, str]:
             return {}
 
-        def generate(self, messages: object, schema: object = None) -> Generated:
+        def generate(self, messages: object, schema: object = None, **_: object) -> Generated:
             asked.append(1)
             return Generated("Yes.", Finish.STOP, Usage(4, 1), 0.1)
 

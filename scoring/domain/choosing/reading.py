@@ -1,0 +1,155 @@
+"""What of a model's text is a choice: the whole answer, or none of it. No letter is searched for in words."""
+
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scoring.domain.generating import Token
+
+SIDES = ("A", "B")
+LEAST_CONFIDENCE, MOST_CONFIDENCE = (
+    50.0,
+    100.0,
+)  # percent; of two versions, less than half would be the other one
+MOST_CHARACTERS = 200  # of an answer that is no JSON
+# JSON Schema of a choice, for a server that can be held to one
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "side": {"type": "string", "enum": list(SIDES)},
+        "confidence": {
+            "type": "integer",
+            "minimum": int(LEAST_CONFIDENCE),
+            "maximum": int(MOST_CONFIDENCE),
+        },
+    },
+    "required": ["side", "confidence"],
+    "additionalProperties": False,
+}
+_OBJECT = re.compile(r"\{[^{}]*\}")
+# What may follow the object: the end of its code fence, white space, a period
+_AFTER = re.compile(r"[\s.]*(?:```)?[\s.]*")
+_NUMBER = re.compile(r"([0-9]{1,3}(?:[.,][0-9]+)?)\s*%?")
+_WORDS = re.compile(
+    r"(?:(?:side|version|choice|answer)\s*[:=]?\s*)?(?:version\s+)?(?P<side>[AB])[\s,;:.()*]+"
+    r"(?:(?:my\s+)?confidence\s*[:=]?\s*)?(?P<confidence>[0-9]{1,3}(?:[.,][0-9]+)?)\s*%?[\s.)]*",
+)
+_HEADS = re.compile(r"\b(side|version|choice|answer|my|confidence)\b", re.IGNORECASE)
+_IN_JSON = re.compile(r'"side"\s*:\s*"([ABab])"')
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """side: "A" or "B". confidence: percent, 50 to 100."""
+
+    side: str
+    confidence: float
+
+
+def read_choice(text: str) -> Chosen | None:
+    """The choice that a text ends with.
+
+    It is a JSON object with nothing but "side" and "confidence", as the last thing in the text, in a code fence or not; or a
+    short text that is a letter and a number and nothing else. Reasoning may stand before the object. All objects that name a
+    side must say the same, and a text that says anything else says nothing: it is asked for again, and never guessed.
+
+    Returns:
+        None: unparsed.
+
+    >>> read_choice('{"side": "B", "confidence": 80}')
+    Chosen(side='B', confidence=80.0)
+    >>> [read_choice(said) is not None for said in ("A, 85%", "Version A. Confidence: 70 %", "A or B, 50", "A 40", "a 60")]
+    [True, True, False, False, False]
+    >>> read_choice('{"side": "A", "confidence": 90} or {"side": "B", "confidence": 90}') is None
+    True
+    """
+    text = unicodedata.normalize("NFKC", text).strip()
+    objects = list(_OBJECT.finditer(text))
+    if not objects:
+        return _of_words(text) if len(text) <= MOST_CHARACTERS else None
+    if not _AFTER.fullmatch(text, objects[-1].end()):
+        return None
+    *others, last = [one.group() for one in objects]
+    found = [_of_json(one) for one in (*(one for one in others if '"side"' in one), last)]
+    return found[-1] if all(one == found[-1] for one in found) else None
+
+
+def log_odds(tokens: Sequence[Token]) -> float | None:
+    """Natural logarithm of the odds of A against B at the place of the answer where the side is named.
+
+    Tokens that differ only in the letter are added up for each side. A side that is not among the likeliest tokens counts as
+    much as the least likely that is: the odds are then a bound, on the cautious side.
+
+    Returns:
+        None: the place was not found, or only one token is known there.
+
+    >>> log_odds([Token('{"side": "', {}), Token("A", {"A": math.log(0.8), "B": math.log(0.2)}), Token('"}', {})])
+    1.3862943611198906
+    """
+    text = "".join(token.text for token in tokens)
+    named = list(_IN_JSON.finditer(text))
+    if not named:
+        return None
+    at = named[-1].start(1)
+    for token in tokens:
+        if at < len(token.text):
+            return _odds_within(token, at)
+        at -= len(token.text)
+    return None
+
+
+def _odds_within(token: Token, at: int) -> float | None:
+    before = token.text[:at]
+    by_side: dict[str, list[float]] = {side: [] for side in SIDES}
+    for text, logprob in token.likeliest.items():
+        if text.startswith(before) and (side := text[at : at + 1].upper()) in by_side:
+            by_side[side].append(logprob)
+    if len(token.likeliest) < len(SIDES) or not any(by_side.values()):
+        return None
+    least = min(token.likeliest.values())
+    a, b = (_log_sum(found) if found else least for found in by_side.values())
+    return a - b if math.isfinite(a) and math.isfinite(b) else None
+
+
+def _log_sum(logprobs: Sequence[float]) -> float:
+    """
+    >>> round(_log_sum([math.log(0.25), math.log(0.25)]), 9) == round(math.log(0.5), 9)
+    True
+    """
+    most = max(logprobs)
+    return most + math.log(sum(math.exp(one - most) for one in logprobs))
+
+
+def _of_json(text: str) -> Chosen | None:
+    try:
+        pairs = json.loads(text, object_pairs_hook=list)
+    except (ValueError, RecursionError):
+        return None
+    if [name for name, _ in sorted(pairs, key=lambda pair: pair[0])] != ["confidence", "side"]:
+        return None
+    values = dict(pairs)
+    side, said = values["side"], values["confidence"]
+    if isinstance(said, str) and (number := _NUMBER.fullmatch(said.strip())):
+        said = float(number.group(1).replace(",", "."))
+    is_number = isinstance(said, int | float) and not isinstance(said, bool)
+    if not isinstance(side, str) or side.strip().upper() not in SIDES or not is_number:
+        return None
+    return _within(side.strip().upper(), float(said))
+
+
+def _of_words(text: str) -> Chosen | None:
+    bare = _HEADS.sub(lambda word: word.group().lower(), text.replace("*", ""))
+    found = _WORDS.fullmatch(bare.strip("`\"'“” "))
+    if not found:
+        return None
+    return _within(found["side"], float(found["confidence"].replace(",", ".")))
+
+
+def _within(side: str, confidence: float) -> Chosen | None:
+    if not LEAST_CONFIDENCE <= confidence <= MOST_CONFIDENCE:
+        return None
+    return Chosen(side, confidence)

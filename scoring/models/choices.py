@@ -1,0 +1,131 @@
+"""Models that take the test by choosing: which version of a test case is the original, and how sure they are."""
+
+from django.db import models
+from django.db.models import Q
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from experiment.models import Item, Study
+from experiment.models.items import text_hash
+from scoring.domain.choosing.outcomes import Reply
+from scoring.domain.generating import Finish
+from scoring.models.answers import GeneratingJob, ModelAnswer
+from scoring.models.language_models import LanguageModel
+
+
+class ChoiceRun(GeneratingJob):
+    """A model chooses in a study's test cases, each in both orders, `samples` times; `items` are these cases, in order.
+
+    `instructions` is the prompt with {versions} where a test case is shown. Its choices belong to the items, as scores do.
+    """
+
+    runner = "scoring.services.choosing.runs.run"
+
+    class Layout(models.TextChoices):
+        PAIR = "pair", _("two whole versions")
+        MARKED = "marked", _("one text with marked passages")
+
+    class Form(models.TextChoices):
+        WRITTEN = "written", _("a written answer with a confidence")
+        REASONED = "reasoned", _("reasoning, then a written answer")
+        LIKELIHOOD = "likelihood", _("the probabilities of the answers A and B")
+
+    study = models.ForeignKey(
+        Study, models.SET_NULL, related_name="choice_runs", null=True, blank=True
+    )
+    language_model = models.ForeignKey(LanguageModel, models.PROTECT, related_name="choice_runs")
+    items = models.JSONField(default=list)
+    prompt = models.CharField(max_length=10, help_text=_("The prompt's name."))
+    form = models.CharField(max_length=10, choices=Form)
+    layout = models.CharField(max_length=6, choices=Layout, default=Layout.PAIR)
+    samples = models.PositiveSmallIntegerField(
+        default=1, help_text=_("Answers to each test case in each order.")
+    )
+    examples = models.JSONField(
+        default=list, help_text=_("Practice items that are shown with their answers.")
+    )
+    is_simulated = models.BooleanField(_("simulated"), default=False)
+
+    class Meta:
+        ordering = ("-pk",)
+        verbose_name = _("run of choices")
+        constraints = (
+            GeneratingJob.status_constraint("choice_run_status_known"),
+            models.CheckConstraint(
+                condition=Q(form__in=("written", "reasoned", "likelihood")),
+                name="choice_run_form_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(layout__in=("pair", "marked")), name="choice_run_layout_known"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"choices of {self.language_model} in {self.study or 'test cases'}"
+
+    def get_absolute_url(self) -> str:
+        if self.study is None:
+            return reverse("admin:scoring_choicerun_change", args=[self.pk])
+        return reverse("lab:choice_run", args=[self.study.slug, self.pk])
+
+    @property
+    def prompt_sha256(self) -> str:
+        return text_hash(self.instructions)
+
+
+class ModelChoice(ModelAnswer):
+    """A model's answer about a test case, shown with the original as `original_side`.
+
+    Refusals, answers that were cut off, and texts that are no choice are states of their own (`state`), with no side.
+    """
+
+    run = models.ForeignKey(ChoiceRun, models.CASCADE, related_name="choices")
+    item = models.ForeignKey(Item, models.PROTECT, related_name="choices")
+    original_side = models.CharField(max_length=1, help_text=_("Where the original was shown."))
+    sample = models.PositiveSmallIntegerField(default=0)
+    side = models.CharField(
+        max_length=1, blank=True, help_text=_("A or B; empty if none can be read, or for a tie.")
+    )
+    confidence = models.FloatField(null=True, help_text=_("50 to 100 percent, as stated."))
+    log_odds = models.FloatField(
+        null=True, help_text=_("Of side A against side B, in nats, by the probabilities of tokens.")
+    )
+    first_text = models.TextField(
+        blank=True, help_text=_("The complete first text, if it was not a choice.")
+    )
+    tries = models.PositiveSmallIntegerField(default=1)
+    raw = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        ordering = ("run", "pk")
+        constraints = (
+            models.UniqueConstraint(
+                fields=("run", "item", "original_side", "sample"), name="model_choice_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(original_side__in=("A", "B"), side__in=("", "A", "B")),
+                name="model_choice_sides",
+            ),
+            models.CheckConstraint(
+                condition=Q(confidence=None) | Q(confidence__range=(50, 100)),
+                name="model_choice_confidence",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.run_id}: {self.item_id}, {self.side or self.state}"
+
+    @property
+    def is_read(self) -> bool:
+        return bool(self.side) or self.log_odds is not None
+
+    @property
+    def state(self) -> str:
+        """How the answer ended; `unparsed` where it is whole, and no choice."""
+        return "unparsed" if self.finish == Finish.STOP and not self.is_read else self.finish
+
+    @property
+    def reply(self) -> Reply | None:
+        if not self.is_read:
+            return None
+        return Reply(self.original_side, self.side, self.confidence, self.log_odds)
