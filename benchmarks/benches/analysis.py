@@ -39,9 +39,9 @@ class Measured:
 
 class Bench(ReportingCommand):
     help = (
-        "Measure what a report's numbers cost, from the database, beyond imports, on simulated "
-        "studies of growing size. It works in a temporary SQLite database, whose work is counted with the "
-        "process; the site's is not touched."
+        "Measure the CPU time and memory of a report on simulated studies of growing size, from reading the database, "
+        "without imports. The command uses a temporary SQLite database, whose work is included, and does not change the "
+        "site's database."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -51,15 +51,19 @@ class Bench(ReportingCommand):
             nargs="+",
             default=[10_000, 100_000, 1_000_000],
             metavar="N",
-            help="sizes of the simulated studies (default: 10000 100000 1000000)",
+            help="trials of the simulated studies (default: 10000, 100000 and 1000000)",
         )
         parser.add_argument(
             "--whole",
             action="store_true",
-            help="the whole report as the page has it, without language models: 10,000 resamples, figures and tables too",
+            help="measure the whole report of the page, without language models, with 10,000 resamples, figures and tables",
         )
-        parser.add_argument("--items", type=int, default=1_000, metavar="N")
-        parser.add_argument("--models", type=int, default=30, metavar="N")
+        parser.add_argument(
+            "--items", type=int, default=1_000, metavar="N", help="test cases (default: 1000)"
+        )
+        parser.add_argument(
+            "--models", type=int, default=30, metavar="N", help="language models (default: 30)"
+        )
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -132,7 +136,7 @@ def _lines(measured: list[Measured]) -> list[str]:
             "study": one.name,
             "CPU s": f"{one.cpu_s:.2f}",
             "wall s": f"{one.wall_s:.2f}",
-            "µs CPU a trial": f"{1e6 * one.cpu_s / max(one.n_trials, 1):.1f}",
+            "µs CPU per trial": f"{1e6 * one.cpu_s / max(one.n_trials, 1):.1f}",
             "peak MB": f"{one.peak_mb:.0f}",
         }
         for one in measured
@@ -143,7 +147,7 @@ def _lines(measured: list[Measured]) -> list[str]:
         named = ", ".join(f"{chapter} {s:.2f}" for chapter, s in longest)
         lines.append(f"{one.name}: {named} CPU s")
     lines.append(
-        f"Aims: {CROWD_TARGET_S:g} CPU s and {CROWD_TARGET_MB:g} MB on a "
-        "million trials, the whole report without language models."
+        f"Targets for the whole report of a million trials without language models: {CROWD_TARGET_S:g} CPU s and "
+        f"{CROWD_TARGET_MB:g} MB."
     )
     return lines

@@ -54,14 +54,22 @@ class Measured:
 
 class Bench(ReportingCommand):
     help = (
-        "Measure what an export of trials costs: rows per second of CPU time, and the process's highest memory, on a "
-        "simulated study of a tenth of the rows and of all. It works in new databases of PostgreSQL and SQLite, which are "
-        "deleted afterwards; the site's is not touched."
+        "Measure exports of trials: rows per CPU second and peak memory, on a simulated study with a tenth of the rows and "
+        "with all. The command uses new PostgreSQL and SQLite databases, deletes them afterwards, and does not change the "
+        "site's database."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--rows", type=int, default=100_000, metavar="N")
-        parser.add_argument("--databases", nargs="+", choices=DATABASES, default=list(DATABASES))
+        parser.add_argument(
+            "--rows", type=int, default=100_000, metavar="N", help="trials (default: 100000)"
+        )
+        parser.add_argument(
+            "--databases",
+            nargs="+",
+            choices=DATABASES,
+            default=list(DATABASES),
+            help="databases to measure on (default: both)",
+        )
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -140,7 +148,7 @@ def lines(measured: Mapping[str, list[Measured]]) -> Iterator[str]:
             "rows per CPU s": f"{one.rows_per_cpu_s:,.0f}",
             "peak MiB": f"{one.peak_mb:.0f}",
             "CPU s": f"{one.cpu_s:.2f}",
-            "database's CPU s": "" if one.database_cpu_s is None else f"{one.database_cpu_s:.2f}",
+            "database CPU s": "" if one.database_cpu_s is None else f"{one.database_cpu_s:.2f}",
             "wall s": f"{one.wall_s:.2f}",
             "MB": f"{one.megabytes:.1f}",
         }
@@ -149,6 +157,6 @@ def lines(measured: Mapping[str, list[Measured]]) -> Iterator[str]:
     ]
     yield from table_lines(rows, left=["database", "set", "format", "rules"])
     yield (
-        f"Aims: {LEAST_ROWS_PER_CPU_S:,} rows per CPU second as CSV by the newest rules, a million in {MOST_S_PER_MILLION} s, "
-        f"{MOST_MB} MiB at any size. The start of the process is not counted; its memory is."
+        f"Targets: {LEAST_ROWS_PER_CPU_S:,} rows per CPU second as CSV by the newest rules, a million in {MOST_S_PER_MILLION} s, "
+        f"and {MOST_MB} MiB at any size. CPU time excludes the start of the process; memory includes it."
     )

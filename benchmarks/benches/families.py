@@ -10,17 +10,23 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 class Bench(BaseCommand):
     help = (
-        "Score random models of many families, compare each with the plain loop in float64, and write docs/model-families.md: "
-        "worst error and strategy of each. Ends with status 1 if one is wrong."
+        "Score random models of many families, compare each with a plain loop in float64, and write the worst error and "
+        "strategy of each to docs/model-families.md. The exit status is 1 if a score is wrong."
     )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--output", type=Path, default=settings.BASE_DIR / "docs" / "model-families.md"
+            "--output",
+            type=Path,
+            default=settings.BASE_DIR / "docs" / "model-families.md",
+            help="page to write (default: docs/model-families.md)",
         )
         parser.add_argument(
-            "--only", nargs="+", metavar="TYPE", help="model types; the page is then not written"
+            "--only",
+            nargs="+",
+            metavar="TYPE",
+            help="measure only these model types, and do not write the page",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -30,7 +36,7 @@ class Bench(BaseCommand):
         only = options["only"]
         families = [f for f in FAMILIES if not only or f.model_type in only]
         if not families:
-            raise CommandError(f"No family of the sweep is of a model type {', '.join(only)}.")
+            raise CommandError(f"No family of the sweep has the model type {', '.join(only)}.")
         groups = measuring.texts()
         results = []
         for n, measured in enumerate(measuring.sweep(families, groups), start=1):
@@ -50,7 +56,7 @@ class Bench(BaseCommand):
             )
             options["output"].write_text(page.as_markdown(results, checked), encoding="utf-8")
         if wrong := [m.family.name for m in results if not page.is_right(m)]:
-            raise CommandError(f"{len(wrong)} are wrong: {'; '.join(wrong)}.")
+            raise CommandError(f"Wrong scores for {len(wrong)} configurations: {'; '.join(wrong)}.")
 
 
 def _commit() -> str:

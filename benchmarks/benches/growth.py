@@ -17,8 +17,8 @@ DATABASES = {"postgresql": scratch_postgres, "sqlite": scratch_sqlite}
 
 class Bench(ReportingCommand):
     help = (
-        "Measure what draws, the consent page and the lab's pages cost in studies of more and more finished participants: CPU "
-        "time of the site and of its database, in scratch databases that are removed. The site's is not touched. Linux only."
+        "Measure the CPU time of draws, the consent page and the lab's pages as the number of finished participants grows, for "
+        "the site and its database. The command removes its temporary databases and does not change the site's. Linux only."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -28,27 +28,33 @@ class Bench(ReportingCommand):
             nargs="+",
             default=list(SIZES),
             metavar="N",
-            help="finished participants, ascending, multiples of the first (default %(default)s)",
+            help="numbers of finished participants, ascending, each a multiple of the first (default: %(default)s)",
         )
         parser.add_argument(
             "--database",
             choices=DATABASES,
             action="append",
-            help="repeatable (default postgresql)",
+            help="database to measure on (repeatable; default: postgresql)",
         )
         parser.add_argument(
-            "--repeats", type=int, default=15, metavar="N", help="of each work (default 15)"
+            "--repeats",
+            type=int,
+            default=15,
+            metavar="N",
+            help="repetitions of each measurement (default: 15)",
         )
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         sizes = options["sizes"]
         if sizes != sorted(set(sizes)) or sizes[0] < 1 or any(n % sizes[0] for n in sizes):
-            raise CommandError("--sizes must ascend, and be multiples of the first.")
+            raise CommandError("--sizes must be ascending multiples of the first size.")
         if options["repeats"] < 3:
             raise CommandError("--repeats must be at least 3.")
         if not Path("/proc/self/stat").exists():
-            raise CommandError("This reads CPU time from /proc, which only Linux has.")
+            raise CommandError(
+                "This command reads CPU time from /proc, which exists only on Linux."
+            )
         growth = {
             name: self._measure(name, sizes, options["repeats"], quiet=options["json"])
             for name in options["database"] or ["postgresql"]
@@ -59,7 +65,9 @@ class Bench(ReportingCommand):
         scratch: AbstractContextManager[str | None] = DATABASES[name]()
         with scratch as url, progress(name, sizes[-1], "participants", quiet=quiet) as update:
             if url is None:
-                raise CommandError("There is no PostgreSQL server to measure on.")
+                raise CommandError(
+                    "No PostgreSQL server was found. Start one, or leave out --database postgresql."
+                )
             return measure(url, sizes, repeats, lambda _, n: update(n))
 
 
@@ -86,7 +94,7 @@ def lines(growth: dict[str, Growth]) -> Iterator[str]:
         if found.bytes_per_trial:
             parts = ", ".join(f"{name} {n:.0f}" for name, n in found.bytes_per_trial.items())
             yield (
-                f"Bytes per trial, of the tables of participants, trials and judgments with their indexes, as vacuumed: "
+                f"Bytes per trial, in the vacuumed tables of participants, trials and judgments with their indexes: "
                 f"{sum(found.bytes_per_trial.values()):.0f} ({parts})."
             )
-    yield f"CPU is of this process and of its PostgreSQL process; medians. {machine()}"
+    yield f"CPU times are medians over this process and its PostgreSQL process. {machine()}"

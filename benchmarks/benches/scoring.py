@@ -47,8 +47,9 @@ class Settings:
 
 class Bench(ReportingCommand):
     help = (
-        "Time scoring on a randomly initialised model: (a) the published loop, (b) lm-evaluation-harness, (c) this "
-        "scorer, in turn in one process on the same texts. CPU seconds count: a busy machine disturbs them less."
+        "Compare the speed of three scorers on a randomly initialised model: (a) the published loop, "
+        "(b) lm-evaluation-harness, (c) this scorer. They score the same texts in turn in one process. The comparison uses "
+        "CPU seconds, which depend less on other load."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -59,29 +60,40 @@ class Bench(ReportingCommand):
             help="config (gpt2, llama-1b, llama-7b or a folder), tokenizer, dtype, device",
         )
         parser.add_argument(
-            "--items", type=Path, metavar="DIR", help="published data; without it the demo's items"
+            "--items",
+            type=Path,
+            metavar="DIR",
+            help="folder of the published data (default: the demo's items)",
         )
         parser.add_argument(
             "--full",
             action="store_true",
-            help="40 items, two batch sizes of the harness, and growth to 200 items: half an hour of a processor",
+            help="40 items, two batch sizes of the harness, and growth to 200 items (half an hour of CPU time)",
         )
         parser.add_argument(
-            "--limit", type=int, help=f"items to time (default {QUICK.limit}, in full {FULL.limit})"
+            "--limit",
+            type=int,
+            help=f"items to score (default: {QUICK.limit}; with --full: {FULL.limit})",
         )
-        parser.add_argument("--rounds", type=int, default=1, help="times over (default 1)")
+        parser.add_argument("--rounds", type=int, default=1, help="repetitions (default: 1)")
         parser.add_argument(
-            "--batch_tokens", type=int, default=0, help="of ours; 0 for its default"
+            "--batch_tokens",
+            type=int,
+            default=0,
+            help="tokens per batch of this scorer (default: chosen by device)",
         )
         parser.add_argument(
             "--lm_eval_batches",
-            help=f"batch sizes to try; the best counts; empty to leave it out (default {QUICK.lm_eval_batches}, "
-            f"in full {FULL.lm_eval_batches})",
+            help=f"batch sizes of lm-evaluation-harness, of which the best counts; empty to leave it out (default: "
+            f"{QUICK.lm_eval_batches}; with --full: {FULL.lm_eval_batches})",
         )
         parser.add_argument(
-            "--linear", help=f"numbers of items for growth (default none, in full {FULL.linear})"
+            "--linear",
+            help=f"numbers of items for growth (default: none; with --full: {FULL.linear})",
         )
-        parser.add_argument("--no_memory", action="store_true")
+        parser.add_argument(
+            "--no_memory", action="store_true", help="do not measure the peak memory"
+        )
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -104,7 +116,7 @@ class Bench(ReportingCommand):
         unknown = sorted(set(model_args) - set(KNOWN))
         if unknown:
             raise ScoringError(
-                f"{unknown[0]}: choose from {', '.join(KNOWN)}.", option="--model_args"
+                f"{unknown[0]} is unknown. Choose from {', '.join(KNOWN)}.", option="--model_args"
             )
         device = model_args.get("device") or ("cuda" if torch.cuda.is_available() else "cpu")
         settings = Settings(
@@ -153,8 +165,8 @@ def _numbers(text: str) -> list[int]:
 def _lines(settings: Settings, result: "Comparison") -> Iterator[str]:
     yield (
         f"{settings.config}, {settings.dtype}, {settings.device}, {settings.threads} threads; {result.items} items, "
-        f"{result.tokens} tokens, {result.distinct_tokens} of them run; strategy {result.strategy}, "
-        f"{settings.batch_tokens} tokens a batch"
+        f"{result.tokens} tokens, {result.distinct_tokens} of them computed; strategy {result.strategy}, "
+        f"{settings.batch_tokens} tokens per batch"
     )
     yield ""
     yield from table_lines(
@@ -163,7 +175,7 @@ def _lines(settings: Settings, result: "Comparison") -> Iterator[str]:
                 "method": name,
                 "CPU s": f"{cpu_s:.2f}",
                 "wall s": f"{result.wall_s[name]:.2f}",
-                "CPU ratio to ours": f"{cpu_s / result.cpu_s['ours']:.2f}",
+                "CPU time relative to (c)": f"{cpu_s / result.cpu_s['ours']:.2f}",
             }
             for name, cpu_s in result.cpu_s.items()
         ],
@@ -181,18 +193,18 @@ def _lines(settings: Settings, result: "Comparison") -> Iterator[str]:
         f"(by CPU time {100 * flops.share_cpu:.0f}%)"
     )
     yield (
-        f"finding the strategy out: {result.probe_cpu_s:.1f} CPU s, as much as {result.probe_items:.1f} items; "
-        f"with it, CPU ratio to ours: {_ratios(result.cpu_ratio_with_probe)}"
+        f"test of the strategy: {result.probe_cpu_s:.1f} CPU s, as much as {result.probe_items:.1f} items; "
+        f"CPU time relative to (c) including it: {_ratios(result.cpu_ratio_with_probe)}"
     )
     for row in result.linear:
         yield (
-            f"  {row.items:>4} items: {row.cpu_s:8.1f} CPU s, {row.cpu_ms_per_token:.2f} ms a token; "
-            f"with the strategy found out, CPU ratio to ours: {_ratios(row.cpu_ratio_with_probe)}"
+            f"  {row.items:>4} items: {row.cpu_s:8.1f} CPU s, {row.cpu_ms_per_token:.2f} ms per token; "
+            f"CPU time relative to (c) including the test of the strategy: {_ratios(row.cpu_ratio_with_probe)}"
         )
     if result.peak_mb is not None:
         peak = result.peak_mb
         yield (
-            f"peak memory above the weights, vocabulary 128k: {_mb(peak.ours)} ours, {_mb(peak.published)} (a)"
+            f"peak memory above the weights, vocabulary 128k: {_mb(peak.ours)} for (c), {_mb(peak.published)} for (a)"
         )
 
 

@@ -30,9 +30,9 @@ Result = TypeVar("Result")
 
 class Bench(ReportingCommand):
     help = (
-        "Measure what teams cost in CPU seconds of one thread: all logistic teams of a human and three models, Bayesian pairs "
-        "of a human and a model, and growth with trials, items and members of the published, logistic, averaging and Bayesian "
-        "ones, on simulated judgments."
+        "Measure the CPU time of teams in one thread, on simulated judgments: all published teams of people and three models, "
+        "and Bayesian pairs of people and a model. It also measures how the published, logistic, averaging and Bayesian "
+        "methods grow with trials, items and members."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -41,10 +41,12 @@ class Bench(ReportingCommand):
             type=int,
             default=1_000_000,
             metavar="N",
-            help="leave out simulated studies of more trials (default: 1000000; at least 100)",
+            help="trials of the largest simulated study (default: 1000000; at least 100)",
         )
         parser.add_argument(
-            "--quick", action="store_true", help="a hundred trials of everything: does it run?"
+            "--quick",
+            action="store_true",
+            help="use a hundred trials, to check that everything runs",
         )
         add_json_argument(parser)
 
@@ -53,7 +55,7 @@ class Bench(ReportingCommand):
         quick = bool(options["quick"])
         largest = LEAST if quick else options["largest"]
         if largest < LEAST:
-            raise CommandError(f"--largest is {largest}; it must be at least {LEAST}.")
+            raise CommandError(f"--largest is {largest}, but must be at least {LEAST}.")
         with threadpool_limits(1):
             evidence = make_judgments(*((100, 40) if quick else (1_011, 200)), 3)
             results = measure_teams(costs, evidence, 200 if quick else 10_000)
@@ -249,6 +251,6 @@ def lines(measured: Sequence[Measured]) -> Iterator[str]:
     pairs = [row.cpu_s for row in measured if row.group]
     yield f"{len(pairs)} Bayesian pairs: {sum(pairs):.1f} CPU s"
     yield (
-        f"Aims: {LOGISTIC_TARGET_S:g} CPU s for the 15 logistic teams, {BAYESIAN_TARGET_S:g} for three Bayesian pairs, every "
-        "test case left out in turn. Memory is the highest so far."
+        f"Targets: {LOGISTIC_TARGET_S:g} CPU s for the 15 published teams and {BAYESIAN_TARGET_S:g} for three Bayesian pairs, with "
+        "every test case held out in turn. Memory is the highest value so far."
     )

@@ -14,33 +14,41 @@ from benchmarks.web.running import RATIOS, Way, compare, count_journeys, ratios
 from lib.commands import ReportingCommand, add_json_argument, progress, table_lines
 
 NAMES = {
-    "script": "here, by the page's script",
-    "plain": "here, without JavaScript",
-    "otree": "oTree 6, requests of the pages",
+    "script": "this site, with JavaScript",
+    "plain": "this site, without JavaScript",
+    "otree": "oTree 6",
 }
 
 
 class Bench(ReportingCommand):
     help = (
-        "Measure what a participant's journey costs all server processes, beside an equivalent oTree 6 app on the same PostgreSQL "
-        "server. Servers and databases are the benchmark's own and are removed; the site's are not touched. oTree is installed "
-        "once into VAR_DIR. Linux only. `trust --part load` measures how the site bears many people at once."
+        "Measure the CPU time of all server processes for a participant's session, compared with an equivalent oTree 6 app on "
+        "the same PostgreSQL server. The command starts and removes separate servers and databases, and does not change the "
+        "site's. It installs oTree once into VAR_DIR. Linux only. `trust --part load` measures many simultaneous people."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--journeys", type=int, default=16, metavar="N", help="in each block (default 16)"
+            "--journeys",
+            type=int,
+            default=16,
+            metavar="N",
+            help="sessions in each block (default: 16)",
         )
-        parser.add_argument("--blocks", type=int, default=3, help="of each way (default 3)")
-        parser.add_argument("--no-otree", action="store_true", help="without oTree, so no ratio")
+        parser.add_argument(
+            "--blocks", type=int, default=3, help="blocks of each system (default: 3)"
+        )
+        parser.add_argument("--no-otree", action="store_true", help="do not compare with oTree")
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not Path("/proc/self/stat").exists():
-            raise CommandError("CPU time is read from /proc, which only Linux has.")
+            raise CommandError(
+                "This command reads CPU time from /proc, which exists only on Linux."
+            )
         journeys, blocks = options["journeys"], options["blocks"]
         if min(journeys, blocks) < 1:
-            raise CommandError("Numbers of journeys and blocks begin at 1.")
+            raise CommandError("--journeys and --blocks must be at least 1.")
         environments = None if options["no_otree"] else settings.VAR_DIR
         total, done = count_journeys(journeys, blocks, environments is not None), count(1)
         with (
@@ -77,12 +85,12 @@ def lines(ways: dict[str, Way]) -> Iterator[str]:
     for name, blocks in ratios(ways).items():
         ours, theirs = (NAMES[way] for way in RATIOS[name])
         spread = f"{min(blocks):.2f} to {max(blocks):.2f} in {len(blocks)} blocks"
-        yield f"CPU per journey, {ours} to {theirs}: {_ratio(ways, name):.2f} ({spread})"
+        yield f"CPU time per session, {ours} relative to {theirs}: {_ratio(ways, name):.2f} ({spread})"
     columns = {
         "journeys": "journeys",
         "failed": "failed",
-        "requests each": "requests_per_journey",
-        "CPU ms each": "cpu_ms_per_journey",
+        "requests per session": "requests_per_journey",
+        "CPU ms per session": "cpu_ms_per_journey",
         "p50 ms": "p50_ms",
         "p95 ms": "p95_ms",
         "page p95 ms": "page_p95_ms",
@@ -95,6 +103,6 @@ def lines(ways: dict[str, Way]) -> Iterator[str]:
         row = {
             title: f"{found[key]:.4g}" for title, key in columns.items() if found[key] is not None
         }
-        rows.append({"what": NAMES[name], **dict.fromkeys(columns, ""), **row})
-    yield from table_lines(rows, left=["what"])
-    yield f"Times are of requests; CPU is of all server processes, the database's too. {machine()}"
+        rows.append({"system": NAMES[name], **dict.fromkeys(columns, ""), **row})
+    yield from table_lines(rows, left=["system"])
+    yield f"Times are per request. CPU times include all server processes and the database. {machine()}"

@@ -47,10 +47,10 @@ def compare(ledger: Ledger, *, all_finished: bool = True) -> Findings:
     if all_finished:
         unknown = stored.keys() - ledger.acknowledged.keys()
         if unknown:
-            problems.append(f"{len(unknown)} answers are stored that nobody was told of")
+            problems.append(f"{len(unknown)} answers are stored without confirmation")
         n_finished = Participant.objects.finished().count()
         if n_finished != ledger.finished:
-            problems.append(f"{n_finished} finished, {ledger.finished} were told so")
+            problems.append(f"{n_finished} finished, {ledger.finished} saw the confirmation")
     return Findings(sum(map(len, stored.values())), len(lost), doubled, tuple(problems))
 
 

@@ -73,11 +73,11 @@ def differences(run: ScoringRun, whole: ScoringRun, files: Path) -> list[str]:
     if (run.status, run.done) != ("finished", run.total):
         found.append(f"{run.label} is {run.status} at {run.done} of {run.total}: {run.error}")
     if scores(run) != scores(whole):
-        found.append(f"{run.label} has other scores than one that nothing struck")
+        found.append(f"{run.label} has other scores than an undisturbed run")
     if not records(run, files).equals(records(whole, files)):
-        found.append(f"{run.label} has other token records than one that nothing struck")
+        found.append(f"{run.label} has other token records than an undisturbed run")
     if drafts := list((files / "scoring" / str(run.uuid)).glob(".*")):
-        found.append(f"{len(drafts)} half-written files are left")
+        found.append(f"{len(drafts)} half-written files remain")
     return found
 
 
@@ -86,7 +86,7 @@ def export_problems(job: TrialExport, rows: int, files: Path) -> list[str]:
     job.refresh_from_db()
     path = files / "results" / job.path
     others = [file.name for file in path.parent.iterdir() if file != path]
-    found = [f"{name} lies beside the export" for name in others]
+    found = [f"{name} is next to the export" for name in others]
     if job.manifest["sha256"] != hashlib.sha256(path.read_bytes()).hexdigest():
         found.append("the export's bytes are not those that its manifest names")
     if job.rows != rows:

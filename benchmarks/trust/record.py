@@ -86,7 +86,7 @@ def page(rows: Sequence[Row], faults: Sequence[Fault]) -> str:
         "lines": [
             (fault, [_cell(fault, database, found) for database in Database]) for fault in faults
         ],
-        "answers": sum(row.outcome.acknowledged for row in rows if row.check not in scores),
+        "answers": f"{sum(row.outcome.acknowledged for row in rows if row.check not in scores):,}",
         "texts": sum(row.outcome.acknowledged for row in rows if row.check in scores),
         "lost": sum(outcome.lost for outcome in outcomes),
         "doubled": sum(outcome.doubled for outcome in outcomes),
@@ -103,9 +103,11 @@ def _cell(fault: Fault, database: Database, found: dict[tuple[str, Database], Ou
     outcome = found.get((fault.name, database))
     if outcome is None:
         return "not measured"
-    kept = outcome.acknowledged and f", {outcome.acknowledged - outcome.lost:,} kept"
-    back = "" if outcome.recovery_s is None else f", back in {outcome.recovery_s:.1f} s"
+    parts = [f"{outcome.cases:,}"]
+    if outcome.acknowledged:
+        parts.append(f"{outcome.acknowledged - outcome.lost:,} stored")
+    if outcome.recovery_s is not None:
+        parts.append(f"recovery {outcome.recovery_s:.1f} s")
     figures = [f for f in outcome.figures if f.limit is not None and f.of == ""]
-    limits = "".join(f", {f.name} {f.value:,.3g} {f.unit}".rstrip() for f in figures[:1])
-    red = "" if outcome.is_green else "**red** "
-    return f"{red}{outcome.cases:,}{kept or ''}{back}{limits}"
+    parts += [f"{f.name} {f.value:,.3g} {f.unit}".rstrip() for f in figures[:1]]
+    return ("" if outcome.is_green else "**red** ") + "; ".join(parts)

@@ -7,7 +7,7 @@ NAMES = ("analysis", "export", "families", "growth", "scoring", "teams", "web")
 
 
 class Command(BaseCommand):
-    help = "Measure one thing: `bench NAME --help` says what, and what can be chosen."
+    help = "Run one benchmark. `bench NAME --help` describes it and its options."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -17,8 +17,8 @@ DATABASES = {database.lower(): database for database in Database}
 
 class Command(ReportingCommand):
     help = (
-        "Strike a site of its own in every way of docs/trust.md while people take part, and compare what they were told with what "
-        "is stored. Servers and databases are the command's own and are removed. Linux only. Fails where anything was lost."
+        "Cause each fault of docs/trust.md on a separate site while simulated people take part, and compare the acknowledged "
+        "answers with the stored ones. The command removes its servers and databases. It fails if anything was lost. Linux only."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -28,32 +28,39 @@ class Command(ReportingCommand):
             choices=names,
             action="append",
             metavar="FAULT",
-            help="this fault (repeatable): " + ", ".join(names),
+            help="test only this fault (repeatable): " + ", ".join(names),
         )
         parser.add_argument(
             "--part",
             choices=[part.value for part in Part],
             action="append",
-            help="the faults of this kind (repeatable)",
+            help="test only faults of this kind (repeatable)",
         )
-        parser.add_argument("--database", choices=DATABASES, action="append", help="this one alone")
-        parser.add_argument("--short", action="store_true", help="a few cases of each")
         parser.add_argument(
-            "--seed", type=int, help="of what is drawn at random (default: another each time)"
+            "--database",
+            choices=DATABASES,
+            action="append",
+            help="test only this database (repeatable)",
+        )
+        parser.add_argument(
+            "--short", action="store_true", help="test only a few cases of each fault"
+        )
+        parser.add_argument(
+            "--seed", type=int, help="seed of the random numbers (default: a new one for each run)"
         )
         parser.add_argument(
             "--write",
             type=Path,
             metavar="FILE",
-            help="keep what was found in this file (docs/trust.json), and write the page beside it",
+            help="store results in this file (docs/trust.json), and write the page in the same folder",
         )
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not Path("/proc/self/stat").exists():
-            raise CommandError("trust finds the site's processes in /proc, which only Linux has.")
+            raise CommandError("This command finds processes in /proc, which exists only on Linux.")
         if options["short"] and options["write"] is not None:
-            raise CommandError("--write keeps full runs alone: leave --short out.")
+            raise CommandError("--write stores only full runs. Leave out --short.")
         seed = random.randrange(10**6) if options["seed"] is None else options["seed"]
         only, parts = options["only"], options["part"] or list(Part)
         asked = [
@@ -111,7 +118,7 @@ def lines(results: list[Result]) -> list[str]:
         found, name = result.outcome, f"{result.fault.name} ({result.database})"
         back = "" if found.recovery_s is None else f"{found.recovery_s:.1f}"
         counts = {key: f"{getattr(found, key):,}" for key in COUNTS}
-        table.append({"fault": name, **counts, "back after s": back, "s": f"{result.seconds:.0f}"})
+        table.append({"fault": name, **counts, "recovery s": back, "s": f"{result.seconds:.0f}"})
         others += [f"{name}: {f.name} {f.value:,.3g} {f.unit}" for f in found.figures]
         others += [f"{name}: {problem}" for problem in found.problems]
     return [*table_lines(table, left=("fault",)), *others]

@@ -100,7 +100,7 @@ def spoilt(world: World, scale: Scale) -> Outcome:
     site = Site(world.url, world.folder, {"PATH": with_programs(os.environ["PATH"])})
     whole = make_backup(site, world)
     if (done := site.run("restore", str(whole), "--verify")).returncode:
-        problems.append(f"a whole one is refused: {done.stderr.strip()[-300:]}")
+        problems.append(f"an intact backup is refused: {done.stderr.strip()[-300:]}")
     for what, (name, spoil) in SPOIL.items():
         copy = world.folder / "spoilt"
         shutil.copytree(whole, copy)

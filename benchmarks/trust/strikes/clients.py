@@ -102,7 +102,7 @@ async def rivals(person: Person, n: int) -> str:
     for k in taken:
         person.ledger.acknowledge(keys[k], replace(sent, side="AB"[k % 2]))
     if len(taken) != 1:
-        person.ledger.problems.append(f"of {n} different answers {len(taken)} were taken")
+        person.ledger.problems.append(f"of {n} different answers {len(taken)} were accepted")
     return said[taken[0]].next
 
 
@@ -222,7 +222,7 @@ async def begin_as(number: int, port: int, ledger: Ledger) -> int:
             ledger.problems.append(f"a start sent again was answered {sorted(set(again))}")
         await browser.open(ENTRY)
         if "/about-you/" not in browser.page.path:
-            ledger.problems.append(f"who was let in is led to {browser.page.path}")
+            ledger.problems.append(f"an admitted participant is redirected to {browser.page.path}")
     return len(let_in)
 
 
@@ -241,11 +241,11 @@ def same_ids(world: World, scale: Scale) -> Outcome:
 
     with world.site() as site:
         let_in = asyncio.run(begin(site.port))
-    problems = [f"{n} browsers were let in under one id" for n in let_in if n != 1]
+    problems = [f"{n} browsers were admitted with one ID" for n in let_in if n != 1]
     with using(world.url):
         n_people, n_records = Participant.objects.count(), RecruitmentRecord.objects.count()
     if (n_people, n_records) != (n_ids, n_ids):
-        problems.append(f"{n_people} participants and {n_records} ids of {n_ids}")
+        problems.append(f"{n_people} participants and {n_records} stored IDs for {n_ids} IDs")
     return world.settle(ledger, COPIES * n_ids, all_finished=False, problems=tuple(problems))
 
 
@@ -273,8 +273,12 @@ def uneven(study: Study, n_people: int) -> list[str]:
         assigned = list(counts.values_list("assigned", flat=True))
         given += sum(assigned)
         if max(assigned) - min(assigned) > 1:
-            problems.append(f"{stratum}: given out {min(assigned)} to {max(assigned)} times")
-    return problems if given == n_people else [*problems, f"{given} given out to {n_people}"]
+            problems.append(f"{stratum}: items assigned {min(assigned)} to {max(assigned)} times")
+    return (
+        problems
+        if given == n_people
+        else [*problems, f"{given} assigned to {n_people} participants"]
+    )
 
 
 BODY = b"agree=yes&consent_sha256=" + b"0" * 64
@@ -369,7 +373,7 @@ def half_sent(world: World, scale: Scale) -> Outcome:
             with half_a_form(site.port) as connection:
                 connection.sock.shutdown(socket.SHUT_WR)
                 if (status := connection.getresponse().status) != 400:
-                    problems.append(f"half a form was answered {status}")
+                    problems.append(f"a truncated form got the status {status}")
             with half_a_form(site.port):
                 pass  # closed
             with half_a_form(site.port) as connection:
@@ -378,7 +382,7 @@ def half_sent(world: World, scale: Scale) -> Outcome:
         while (lines := refusals(site.log.read_text())) != 3 * n and time.monotonic() < until:
             time.sleep(0.1)
         if lines != 3 * n:
-            problems.append(f"{3 * n} forms that were cut off are {lines} lines of the log")
+            problems.append(f"{3 * n} truncated forms caused {lines} lines of the log")
     return world.settle(Ledger(), 3 * n, problems=tuple(problems))
 
 
@@ -503,7 +507,7 @@ def waits(ledger: Ledger, since: int, watch: Watch, most_s: float) -> tuple[Figu
     """The longest ones, of participants after so many answers."""
     longest_s = max(ledger.record.request_s[since:], default=0.0)
     return (
-        Figure("longest wait for an answer", longest_s, "s", most_s),
+        Figure("longest wait", longest_s, "s", most_s),
         Figure("longest wait for /healthz", watch.longest_s, "s", SLACK_S),
     )
 
@@ -530,9 +534,9 @@ def held(hold: Hold, goes_on: GoesOn, world: World, scale: Scale) -> Outcome:
             went_on, met = goes_on(world, ledger) - before, ledger.unavailable - met
         recovery_s = ledger.wait_for(1)
     if not met:
-        watch.problems.append("nobody met the lock")
+        watch.problems.append("no request was refused by the lock")
     if not went_on:
-        watch.problems.append("all stood still, also who does not need what was held")
+        watch.problems.append("all requests waited, including those that do not need the lock")
     return world.settle(
         ledger,
         1,
@@ -540,8 +544,8 @@ def held(hold: Hold, goes_on: GoesOn, world: World, scale: Scale) -> Outcome:
         figures=(
             # Whoever comes when all threads wait, waits for one of them first
             *waits(ledger, since, watch, 2 * lock_s + MARGIN_S),
-            Figure("refused while it was held", met, ""),
-            Figure("answered while it was held", went_on, ""),
+            Figure("refused during the lock", met, ""),
+            Figure("answered during the lock", went_on, ""),
         ),
         problems=tuple(watch.problems),
     )
@@ -567,7 +571,7 @@ def rules_changed(world: World, scale: Scale) -> Outcome:
         rows = study.participants.finished().values_list("pk", "excluded_by")
         wrong = [pk for pk, excluded_by in rows if said[pk].excluded_by != excluded_by]
     if wrong:
-        problems.append(f"{len(wrong)} participants are not decided by the new rules")
+        problems.append(f"{len(wrong)} participants are not judged by the new rules")
     return world.settle(
         ledger,
         len(said),

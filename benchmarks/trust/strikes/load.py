@@ -47,7 +47,7 @@ def classroom(world: World, scale: Scale) -> Outcome:
         p95 = [float(np.percentile(ledger.waited_s, 95)) for ledger in (alone, beside)]
         refused = sum(led.record.statuses[code] for led in (alone, beside) for code in REFUSED)
     slower = Figure(
-        "95% of waits beside strangers, to alone",
+        "95th percentile of waits, relative to waits alone",
         p95[1] / p95[0],
         "times",
         MOST_TIMES_SLOWER if scale.is_full else None,
@@ -56,10 +56,10 @@ def classroom(world: World, scale: Scale) -> Outcome:
         alone.with_all(beside),
         2 * n,
         figures=(
-            Figure("bad requests a minute", told["per_minute"], ""),
-            Figure("forms among them that were looked at, a minute", told["forms_per_minute"], ""),
-            Figure("95% of waits alone within", 1000 * p95[0], "ms"),
-            Figure("95% of waits beside strangers within", 1000 * p95[1], "ms"),
+            Figure("bad requests per minute", told["per_minute"], ""),
+            Figure("forms among them that were read, per minute", told["forms_per_minute"], ""),
+            Figure("95th percentile of waits alone", 1000 * p95[0], "ms"),
+            Figure("95th percentile of waits during bad requests", 1000 * p95[1], "ms"),
             slower,
         ),
         # In short form, whatever the machine, as many as it can send
@@ -69,11 +69,11 @@ def classroom(world: World, scale: Scale) -> Outcome:
 
 def wrong(refused: int, told: Mapping[str, float], wanted: float) -> Iterator[str]:
     if refused:
-        yield f"{refused} answers to the class were refusals"
+        yield f"{refused} requests of the class were refused"
     if told["per_minute"] < 0.9 * wanted:
-        yield f"only {told['per_minute']:.0f} bad requests a minute came"
+        yield f"only {told['per_minute']:.0f} bad requests per minute arrived"
     if told["forms_per_minute"] < FORMS_SHARE * told["per_minute"]:
-        yield f"only {told['forms_per_minute']:.0f} forms a minute among them were looked at"
+        yield f"only {told['forms_per_minute']:.0f} forms per minute among them were read"
     if told["errors"]:
         yield f"{told['errors']:.0f} bad requests were answered 500"
 
@@ -147,13 +147,15 @@ def soak(world: World, scale: Scale, full_s: int = 90) -> Outcome:
             striker.join()
     p95_ms, longest_ms = (1000 * float(np.percentile(then.waited_s, q)) for q in (95, 100))
     figures = (
-        Figure("requests a second that it can bear", per_s, ""),
-        Figure("requests a second that came", n_came / seconds, ""),
+        Figure("capacity in requests per second", per_s, ""),
+        Figure("requests per second", n_came / seconds, ""),
         Figure("people", n, ""),
-        Figure("95% of waits within", p95_ms, "ms", MOST_P95_MS if scale.is_full else None),
+        Figure("95th percentile of waits", p95_ms, "ms", MOST_P95_MS if scale.is_full else None),
         Figure("longest wait", longest_ms, "ms"),
         Figure("memory of the largest process", max(after.values()), "MiB"),
-        Figure("grown of memory", grown(before, after), "", MOST_GROWTH if scale.is_full else None),
+        Figure(
+            "growth of memory", grown(before, after), "", MOST_GROWTH if scale.is_full else None
+        ),
     )
     return world.settle(first.with_all(then), len(struck), figures=figures)
 
@@ -198,9 +200,9 @@ TITLES = {
     "draw": "draw of a test case",
     "consent": "consent, page and answer",
     "study_page": "the lab's page of a study",
-    "live": "its live part",
+    "live": "live part of that page",
     "studies": "the lab's list of studies",
-    "results": "results page without a kept report",
+    "results": "results page without a stored report",
 }
 
 

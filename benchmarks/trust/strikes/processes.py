@@ -93,7 +93,7 @@ def struck(
             ledger.wait_for(1)
             recovery_s = max(recovery_s, time.monotonic() - began)
     n = ledger.record.unanswered
-    unanswered = Figure("requests that were sent whole and not answered", n, "", most_unanswered)
+    unanswered = Figure("complete requests without a response", n, "", most_unanswered)
     return world.settle(ledger, strikes, recovery_s=recovery_s, figures=(unanswered,))
 
 
@@ -121,7 +121,7 @@ def killed_within_commit(world: World, scale: Scale) -> Outcome:
         _wait_for_write(log)
         site.stop(signal.SIGKILL)
         if not log.exists() or not log.stat().st_size:
-            problems.append("no write-ahead log was left behind")
+            problems.append("no write-ahead log was left")
         site.start()
 
     found = struck(kill, 2, 6, world, scale)
@@ -171,7 +171,7 @@ def _worker(world: World, command: Command, changes: dict[str, str]) -> Outcome:
         for strike in strikes:
             jobs.wait_for(run, done=run.done + 2)
             if not run.is_open:
-                return Outcome(len(strikes), problems=("nothing was left to be struck in",))
+                return Outcome(len(strikes), problems=("the run ended before the fault",))
             strike()
         jobs.wait_for(run, status="finished")
         problems = jobs.differences(run, whole, site.folder)

@@ -304,7 +304,7 @@ def _of_one_moment(path: Path, manifest: Manifest, n_tested: int) -> list[str]:
     ]
     counted = sum(map(len, positions.values())), len(positions)
     if counted != (manifest.rows, manifest.participants):
-        found.append(f"the manifest counts other rows and participants than {counted}")
+        found.append(f"the manifest does not count {counted}")
     if hashlib.sha256(path.read_bytes()).hexdigest() != manifest.sha256:
         found.append("the file's bytes are not those that its manifest names")
     return found
@@ -337,7 +337,7 @@ def export_killed(world: World, scale: Scale) -> Outcome:
             site.stop()
         problems += jobs.export_problems(job, rows, site.folder)
         if job.manifest["sha256"] != whole.sha256:
-            problems.append("the worker's export has other bytes than the command's")
+            problems.append("the worker's export differs from the command's")
     return Outcome(2 * kills, stored=job.rows, lost=rows - job.rows, problems=tuple(problems))
 
 
@@ -397,9 +397,13 @@ def storage_gone(world: World, scale: Scale) -> Outcome:
             _ask_again(failed)
         n = Participant.objects.filter(stage=Participant.Stage.WITHDRAWN).count()
         stones = len(list((files / "withdrawals").rglob("*.json")))
-    problems = [] if (n, stones) == (1, 1) else [f"1 withdrew: {n} rows and {stones} files say so"]
+    problems = (
+        []
+        if (n, stones) == (1, 1)
+        else [f"1 withdrawal, but {n} rows and {stones} files record it"]
+    )
     if not ledger.unavailable:
-        problems.append("nobody was told that the storage is gone")
+        problems.append("no page reported that the storage is unavailable")
     return world.settle(ledger, 1, problems=tuple(problems), explained=STORAGE_GONE)
 
 
@@ -481,7 +485,7 @@ def redis_gone(world: World, scale: Scale) -> Outcome:
         problems = [] if answer.status_code == 202 else [f"asked for a run: {answer.status_code}"]
         broker.start()
         jobs.wait_for(ScoringRun.objects.get(), status="finished")
-    waited = Figure("answer to who asks for a run", answered_s, "s", ANSWERS_WITHIN_S)
+    waited = Figure("wait for a requested run", answered_s, "s", ANSWERS_WITHIN_S)
     found = world.settle(ledger, 1, problems=tuple(problems), explained=REDIS_GONE)
     return replace(found, figures=(waited,))
 
@@ -507,7 +511,7 @@ def half_written(world: World, _: Scale) -> Outcome:
             problems.append(f"{n_bytes} bytes of {len(whole)}: {done.returncode}, {said}")
     with using(world.url):
         if n := ItemScore.objects.count() + ScoringRun.objects.filter(status="finished").count():
-            problems.append(f"{n} rows are left of weights that cannot be read")
+            problems.append(f"{n} rows remain from unreadable weights")
         (folder / WEIGHTS).write_bytes(whole)
         if (done := site.run(*asked, "--resume")).returncode:
             problems.append(f"with whole weights: {done.stderr[-300:]}")

@@ -82,7 +82,7 @@ class Backbone:
         assert capture.hidden is not None
         if capture.hidden.dim() != 3:  # ProphetNet's predicts the next token and those after it
             raise ScoringError(
-                f"{type(self.model).__name__} predicts more than the next token at each place: it cannot be scored here."
+                f"{type(self.model).__name__} predicts more than the next token at each place, and cannot be scored here."
             )
         return capture.hidden
 

@@ -237,7 +237,9 @@ def load(args: Mapping[str, str]) -> Loaded:
 
 def _check_config(name: str, config: PreTrainedConfig) -> None:
     if config.is_encoder_decoder:
-        raise ScoringError(f"{name} is an encoder-decoder: only causal language models are scored.")
+        raise ScoringError(
+            f"{name} is an encoder-decoder. Only causal language models can be scored."
+        )
     if file := getattr(config, "transformers_weights", None):
         raise ScoringError(
             f"{name}: its config.json names a file of weights ({file}), which other programs pass over. "

@@ -332,7 +332,7 @@ def check_causal(model: PreTrainedModel, whole: LogProbs, begun: LogProbs) -> No
     limit = 0.01 if model.dtype in TOLERANCES_NATS else 10 * LOW_PRECISION_NATS[1]
     if np.isfinite(gap).all() and gap.max(initial=0.0) > limit:
         raise ScoringError(
-            f"{type(model).__name__} looks at what comes after a word: it is no causal language model."
+            f"{type(model).__name__} uses the words after each word, so it is not a causal language model."
         )
 
 
