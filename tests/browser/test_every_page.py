@@ -135,7 +135,7 @@ def test_the_pages_of_coming_back_and_for_problems(visit: Visit, demo: Study) ->
     visitor.agree()
     visitor.page.context.clear_cookies()
     visitor.page.goto(f"{visitor.home}practice/")
-    see(visitor, "We cannot tell who you are")
+    see(visitor, "This browser is not recognised")
     visitor.page.get_by_label("Your own code").fill("ABCD")
     visitor.button("Continue with this code").click()
     see_focus(visitor, "#code")
