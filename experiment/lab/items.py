@@ -23,6 +23,7 @@ from experiment.models.items import ItemQuerySet
 from experiment.services.curation import remarks, reviews
 from experiment.services.curation.remarks import history, standing
 from experiment.services.curation.reviews import open_moves, studies_drawing, writers_of
+from experiment.services.curation.together import queue
 from experiment.services.rights import fields_of, studies_with
 from experiment.services.study_setup import lacking_without, n_still_shown, set_paused
 from lib.http import either
@@ -93,9 +94,11 @@ def _page(
     """The page of a version; `sent` are forms with errors."""
     user = user_of(request)
     awaited = reviews.is_awaited(item, research_field, user)
+    own = reviews.own(item, user)
+    is_in_queue = own is not None or (awaited and item.status == Item.Status.IN_REVIEW)
     versions = list(Item.objects.filter(key=item.key).order_by("-version"))
     accepted = [v.version for v in versions if v.status == Item.Status.ACCEPTED]
-    drawing, own = studies_drawing(item), studies_with(user, Right.SEE_ITEMS)
+    drawing, mine = studies_drawing(item), studies_with(user, Right.SEE_ITEMS)
     context: dict[str, Any] = {
         "item": item,
         "writers": writers_of(item),
@@ -103,12 +106,13 @@ def _page(
         "moves": open_moves(item, research_field, user),
         "awaited": awaited,
         "reviews": reviews.current(item),
-        "own_review": reviews.own(item, user),
+        "own_review": own,
+        "queue": queue(item, user) if is_in_queue else None,
         "count": reviews.count(item, research_field),
         "history": history(item, without_verdicts=awaited),
         "versions": versions,
         "newest_accepted": max(accepted, default=None),
-        "studies": drawing.filter(pk__in=own.values("pk")),
+        "studies": drawing.filter(pk__in=mine.values("pk")),
         "n_studies": drawing.count(),
         "unfinished": item.scratches.exclude(values={}).select_related("user"),
         "threads": remarks.threads(item),
@@ -173,9 +177,15 @@ def review(request: HttpRequest, research_field: ResearchField, pk: int) -> Http
             is_accepted = item.status == Item.Status.ACCEPTED
             kept = gettext("Your verdict is saved.")
             said = gettext("With your verdict, it is accepted.") if is_accepted else kept
-            messages.success(request, said)
-            return redirect("lab:item", research_field.slug, pk)
+            messages.success(request, f"{item}: {said}")
+            return _next(request, research_field, item)
     return _page(request, research_field, item, review_form=form)
+
+
+def _next(request: HttpRequest, research_field: ResearchField, item: Item) -> HttpResponse:
+    """The next text that waits for a verdict where that was asked for, and there is one."""
+    waiting = queue(item, user_of(request)).next if "next" in request.POST else None
+    return redirect("lab:item", research_field.slug, waiting or item.pk)
 
 
 def _back(request: HttpRequest, research_field: ResearchField, item: Item) -> HttpResponse:

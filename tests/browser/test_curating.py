@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
+from experiment.models import Item, ResearchField
+from experiment.services.curation import writing
 from tests.browser import sites
 from tests.scoring.services.drafting.abstracts import Lessons, abstract
 from tests.storages import store_files_in
@@ -72,3 +75,30 @@ def test_a_draft_of_a_model_is_refused_repaired_and_accepted_by_two_people(
     sites.send_to_review(page)
     page = sites.let_two_accept(open_as, ("ben", "cleo"), path_of(page))
     expect(page.get_by_text("altered by writer-2026-01")).to_be_visible()
+
+
+def test_ten_short_test_cases_are_sent_in_six_clicks_and_reviewed_by_keys(open_as: OpenAs) -> None:
+    field, ada = ResearchField.objects.get(slug="cooking"), User.objects.get(username="ada")
+    for n in range(10):
+        writing.create_draft(
+            field, f"Loaf {n} [[rose, fell]] in the oven.", by=ada, subfield="Baking"
+        )
+    page = open_as("ada", f"{FIELD}?status=draft")
+    page.get_by_label("Select all 10 shown").check()
+    expect(page.locator("#n-selected")).to_have_text("10 selected")
+    page.get_by_role("button", name="Send to review").click()
+    for box in page.get_by_label("Why these texts are correct as they are").all():
+        box.fill("They are short.")
+    page.get_by_role("button", name="Send to review").click()
+    expect(page.get_by_text("10 test cases are in review now.")).to_be_visible()
+    reviewer = open_as("ben", "/lab/")
+    reviewer.get_by_role("link", name="Review 10 test cases").click()
+    reviewer.locator(".item-list a").first.click()
+    for n in range(10, 0, -1):
+        expect(reviewer.locator("#queue-heading")).to_contain_text(str(n))
+        expect(reviewer.locator("#shortcuts:not([hidden])")).to_be_attached()
+        reviewer.keyboard.press("n")
+        expect(reviewer.locator("#shortcuts:not([hidden])")).to_be_attached()
+        reviewer.keyboard.press("a")
+    expect(reviewer.locator("#queue")).to_have_count(0)
+    assert Item.objects.filter(reviews__reviewer__username="ben").count() == 10

@@ -1,5 +1,6 @@
 """What is said of a version: by checks and in answer to them, by people in threads, and by its history."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import reduce
@@ -112,6 +113,17 @@ def explain(item: Item, finding_key: str, text: str, by: User | None) -> Explana
     warnings = {f.key for f in findings(item) if f.level == Level.WARNING}
     if finding_key not in warnings:
         raise ValidationError(_("The text no longer has this warning."))
+    return _explain(item, finding_key, text, by)
+
+
+def explain_kinds(item: Item, texts: Mapping[str, str], by: User | None) -> None:
+    """Explain each unexplained warning of these kinds (the finding's code). Raises ValidationError as `explain` does."""
+    for finding in standing(item).unexplained:
+        if finding.code in texts:
+            _explain(item, finding.key, texts[finding.code], by)
+
+
+def _explain(item: Item, finding_key: str, text: str, by: User | None) -> Explanation:
     answer = Explanation.objects.filter(item=item, finding=finding_key).first()
     answer = answer or Explanation(item=item, finding=finding_key)
     answer.text, answer.by = text.strip(), by

@@ -55,9 +55,10 @@ def locked(item: Item, move: Move, by: User) -> tuple[Item, ResearchField]:
     item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
     research_field = ResearchField.objects.get(name=item.field)
     if move not in open_moves(item, research_field, by):
-        message = _("%(item)s is %(status)s now: this action is not possible.")
-        params = {"item": item, "status": item.get_status_display()}
-        raise ValidationError(message, params=params)
+        if move == Move.REVIEW and item.status == Status.IN_REVIEW and by in writers_of(item):
+            raise ValidationError(_("You wrote this text. Someone else must review it."))
+        message = _("This version is %(status)s now: this action is not possible.")
+        raise ValidationError(message, params={"status": item.get_status_display()})
     return item, research_field
 
 

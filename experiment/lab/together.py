@@ -1,0 +1,102 @@
+"""One step with the test cases that are ticked in a field's list: a page that says what it would do, and the step."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST
+
+from experiment.domain.roles import FieldRight
+from experiment.lab.access import for_field, user_of
+from experiment.lab.items import ReasonForm, RetireForm
+from experiment.models import Item, ResearchField
+from experiment.services.curation import together as services
+from experiment.services.curation.together import Act, Outcome, Plan, Words
+from lib.pages import show
+
+MOST = 200  # test cases at a time; a page of the list has fewer
+
+
+class ExplainForm(forms.Form):
+    """A text for each kind of warning."""
+
+    def __init__(self, plan: Plan, data: Any = None) -> None:
+        super().__init__(data, prefix="explain")
+        for warnings in plan.warnings:
+            label = _("Why these texts are correct as they are")
+            self.fields[warnings.code] = forms.CharField(label=label, max_length=500)
+
+
+@require_POST
+@for_field(FieldRight.CURATE_FIELD)
+def together(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    """The page; and with `sure` the step, where everything is said that it needs."""
+    items = _chosen(request, research_field)
+    back = _list_of(request, research_field)
+    if not items:
+        messages.error(request, gettext("Select at least one test case."))
+        return redirect(back)
+    if (act := request.POST.get("act", "")) not in set(Act):
+        raise Http404
+    plan = services.plan(items, Act(act), user_of(request))
+    form = _form(plan, Act(act), request.POST if "sure" in request.POST else None)
+    if form.is_valid():
+        words = _words(Act(act), form.cleaned_data)
+        _say(request, Act(act), services.take(items, Act(act), user_of(request), words))
+        return redirect(back)
+    return show(
+        request,
+        "lab/items/together.html",
+        act=act,
+        items=items,
+        plan=plan,
+        asked=[(each, form[each.code]) for each in plan.warnings],
+        form=form,
+        back=back,
+        query=request.POST.get("query", ""),
+    )
+
+
+def _chosen(request: HttpRequest, research_field: ResearchField) -> list[Item]:
+    """Those that are ticked, or with `every` all that were shown; in their order in the list."""
+    names = request.POST.getlist("shown" if "every" in request.POST else "item")[:MOST]
+    numbers = [int(name) for name in names if name.isdecimal()]
+    found = Item.objects.filter(field=research_field.name).in_bulk(numbers)
+    return [found[pk] for pk in dict.fromkeys(numbers) if pk in found]
+
+
+def _list_of(request: HttpRequest, research_field: ResearchField) -> str:
+    """The list with the filters that it had."""
+    query = request.POST.get("query", "")
+    return reverse("lab:field", args=[research_field.slug]) + (f"?{query}" if query else "")
+
+
+def _form(plan: Plan, act: Act, data: Any) -> forms.Form:
+    if act == Act.BACK:
+        return ReasonForm(data, prefix="back")
+    if act == Act.RETIRE:
+        return RetireForm(data, prefix="retire")
+    return ExplainForm(plan, data)
+
+
+def _words(act: Act, sent: dict[str, Any]) -> Words:
+    if act in (Act.BACK, Act.RETIRE):
+        return Words(sent["reason"], every_version=sent.get("every_version", False))
+    return Words(explanations=sent)
+
+
+def _say(request: HttpRequest, act: Act, outcome: Outcome) -> None:
+    n_accepted = sum(item.status == Item.Status.ACCEPTED for item in outcome.done)
+    context = {"act": act, "n": len(outcome.done), "n_accepted": n_accepted}
+    if outcome.done:
+        said = render_to_string("lab/items/_done_together.txt", context)
+        messages.success(request, said.strip())
+    for why, items in outcome.refused.items():
+        names = ", ".join(map(str, items))
+        messages.error(request, f"{names}: {why}")
