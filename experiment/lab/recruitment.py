@@ -1,5 +1,6 @@
 """Who may take part, by which links, and what they meet at the end."""
 
+from itertools import count
 from typing import Any
 
 from django import forms
@@ -26,12 +27,22 @@ from lib.pages import refused, show
 
 WHO = ("label", "code", "platform", "id_parameter", "study_parameter", "session_parameter")
 RULES = ("returns", "is_open")
+Platform = Channel.Platform
+# What each site asks for; the rest has a default, and stands under "More"
+ASKED = {
+    Platform.PROLIFIC: ("completion_code", "screen_out_code"),
+    Platform.SONA: ("completion_url", "screen_out_url"),
+    Platform.MTURK: ("completion_code", "screen_out_code"),
+    Platform.OTHER: ("id_parameter", "completion_url", "screen_out_url"),
+    Platform.PLAIN: ("label", "completion_url", "completion_code"),
+}
 
 
 class ChannelForm(forms.ModelForm[Channel]):
     class Meta:
         model = Channel
         fields = (*WHO, *ENDS, *RULES)
+        widgets = {"platform": forms.HiddenInput}
         help_texts = {
             "id_parameter": _("Only for other panels; those of the platforms are built in.")
         }
@@ -43,8 +54,26 @@ class ChannelForm(forms.ModelForm[Channel]):
             self.fields["code"].disabled = True
 
     @property
-    def groups(self) -> list[list[forms.BoundField]]:
-        return [[self[name] for name in names] for names in (WHO, ENDS, RULES)]
+    def site(self) -> str:
+        """Where the participants of the form come from, as it is filled in."""
+        named = str(self["platform"].value())
+        return named if named in Platform.values else Platform.PLAIN
+
+    @property
+    def asked(self) -> list[forms.BoundField]:
+        return [self[name] for name in ASKED[Platform(self.site)]]
+
+    @property
+    def more(self) -> list[list[forms.BoundField]]:
+        left_out = {"platform", *ASKED[Platform(self.site)]}
+        if self.site != Platform.OTHER:
+            left_out |= {name for name in WHO if name.endswith("_parameter")}
+        groups = ([name for name in names if name not in left_out] for names in (WHO, ENDS, RULES))
+        return [[self[name] for name in names] for names in groups if names]
+
+    @property
+    def is_wrong_in_more(self) -> bool:
+        return any(field.errors for group in self.more for field in group)
 
 
 END_PAGES = ("completion", "screen-out", "full")
@@ -92,9 +121,20 @@ def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @for_study(Right.SET_UP)
 def new_channel(request: HttpRequest, study: Study) -> HttpResponse:
-    is_plain = request.GET.get("code") == PLAIN
-    start = {"code": PLAIN, "label": gettext("Plain link")} if is_plain else {}
+    """The site first, then what it needs."""
+    site = request.GET.get("platform", "")
+    start = _start(study, site) if site in Platform.values else {}
     return _edit(request, Channel(study=study, **start))
+
+
+def _start(study: Study, site: str) -> dict[str, str]:
+    """A short name that is free, and the name that goes with it."""
+    names = {Platform.OTHER: ("panel", gettext("Panel")), Platform.PLAIN: (PLAIN, _("Plain link"))}
+    code, label = names.get(Platform(site), (site, Platform(site).label))
+    taken = set(study.channels.values_list("code", flat=True))
+    n = next(n for n in count(1) if (f"{code}-{n}" if n > 1 else code) not in taken)
+    number = (f"-{n}", f" {n}") if n > 1 else ("", "")
+    return {"platform": site, "code": code + number[0], "label": str(label) + number[1]}
 
 
 @require_http_methods(["GET", "POST"])
@@ -127,6 +167,11 @@ def link_preview(request: HttpRequest, study: Study, source: str, end: str) -> H
 
 def _edit(request: HttpRequest, channel: Channel) -> HttpResponse:
     study, is_new = channel.study, channel.pk is None
+    site = request.GET.get("platform", "" if is_new else channel.platform)
+    if request.method != "POST" and site not in Platform.values:
+        asked = "lab/recruitment/site.html"
+        return show(request, asked, sites=Platform, chosen=channel.platform)
+    channel.platform = site or channel.platform
     form = ChannelForm(request.POST or None, instance=channel)
     if form.is_valid():
         with refused(form):
@@ -134,4 +179,11 @@ def _edit(request: HttpRequest, channel: Channel) -> HttpResponse:
             messages.success(request, gettext("Saved."))
             return redirect("lab:recruiting", study.slug)
     hosts = settings.RECRUITMENT_HOSTS
-    return show(request, "lab/recruitment/channel.html", form=form, is_new=is_new, hosts=hosts)
+    return show(
+        request,
+        "lab/recruitment/channel.html",
+        form=form,
+        is_new=is_new,
+        hosts=hosts,
+        site=Platform(form.site).label,
+    )

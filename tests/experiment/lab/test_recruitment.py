@@ -148,6 +148,25 @@ def test_a_channel_is_added_changed_and_closed_on_its_page(ruth: Client, study: 
     assert [event.action for event in told] == ["channel_added", "channel_changed"]
 
 
+@pytest.mark.parametrize("site", Channel.Platform.values)
+def test_a_site_is_asked_for_its_few_values_and_the_rest_has_a_default(
+    ruth: Client, study: Study, site: str
+) -> None:
+    new = reverse("lab:channel_new", args=["memory"])
+    assert "form" not in ruth.get(new).context, "the site comes first"
+    for code in (site, f"{site}-2"):
+        form = ruth.get(new, {"platform": site}).context["form"]
+        assert len(form.asked) <= 3
+        asked = {field.name for field in form.asked}
+        more = {field.name for group in form.more for field in group}
+        assert not asked & more
+        filled = form.initial | {"id_parameter": "who"} if site == "other" else form.initial
+        sent = {name: value for name, value in filled.items() if value not in (None, False)}
+        assert ruth.post(new, sent).status_code == 302
+        made = Channel.objects.get(code=code.replace("other", "panel"))
+        assert (made.platform, made.is_open) == (site, True)
+
+
 @pytest.mark.parametrize("code", ["prolific-uk", "plain"])
 def test_the_platform_stays_once_people_came_from_it(ruth: Client, study: Study, code: str) -> None:
     add(ruth, code=code)
