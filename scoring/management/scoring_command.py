@@ -29,6 +29,7 @@ from scoring.services.summary import RunSummary, summarise_run
 
 ALWAYS_TOLD = ("max_length", "overlong")
 WORDS = ("hf", "completions", "vllm", "embedded")
+CHAT = "chat"  # chooses, and is not scored
 
 
 @dataclass(frozen=True)
@@ -60,13 +61,11 @@ def asked_models(options: Mapping[str, Any]) -> list[AskedModel]:
     Raises:
         CommandError, ScoringError: none is named, or one cannot be meant like this.
     """
-    written = [(options["model"], text) for text in options["model_args"] or ()]
-    if options["models"] is not None:
-        written += _lines(options["models"], options["model"])
-    if not written and options["model"]:
-        written = [(options["model"], "")]
-    if not written or not all(word for word, _ in written):
-        raise CommandError(f"Name the model: --model {', '.join(WORDS[:-1])} or {WORDS[-1]}.")
+    written = written_models(options)
+    if any(word == CHAT for word, _ in written):
+        raise CommandError(
+            "A chat server gives no probabilities of what it reads: use --method choice.",
+        )
     asked = [
         (ALIASES.get(word, word), _with_batch_size(parse_model_args(text), options))
         for word, text in written
@@ -88,7 +87,24 @@ def asked_models(options: Mapping[str, Any]) -> list[AskedModel]:
     return models
 
 
-def asked_prompts(options: Mapping[str, Any]) -> list[AskedPrompt]:
+def written_models(options: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Kind and arguments of each model, as they were written.
+
+    Raises:
+        CommandError: none is named, or one without its kind.
+    """
+    written = [(options["model"], text) for text in options["model_args"] or ()]
+    if options["models"] is not None:
+        written += _lines(options["models"], options["model"])
+    if not written and options["model"]:
+        written = [(options["model"], "")]
+    named = [(word, text) for word, text in written if word]
+    if not written or len(named) < len(written):
+        raise CommandError(f"Name the model: --model {', '.join(WORDS[:-1])} or {WORDS[-1]}.")
+    return named
+
+
+def asked_prompts(options: Mapping[str, Any], default: str) -> list[AskedPrompt]:
     """The prompts by name, or the one of one's own.
 
     Raises:
@@ -97,11 +113,12 @@ def asked_prompts(options: Mapping[str, Any]) -> list[AskedPrompt]:
     if options["prompt_file"] is not None:
         return [AskedPrompt("custom", content_of(options["prompt_file"]))]
     known = {kind for kind in ScoringRun.Prompt.values if kind != ScoringRun.Prompt.CUSTOM}
-    names = list(dict.fromkeys(name.strip() for name in options["prompt"].split(",")))
+    text = options["prompt"] or default
+    names = list(dict.fromkeys(name.strip() for name in text.split(",")))
     # A text of one's own may have commas in it
     if set(names) <= known:
         return [AskedPrompt(name) for name in names]
-    return [AskedPrompt("custom", options["prompt"])]
+    return [AskedPrompt("custom", text)]
 
 
 def _with_batch_size(args: dict[str, str], options: Mapping[str, Any]) -> dict[str, str]:
@@ -120,7 +137,7 @@ def _lines(path: Path, word: str | None) -> list[tuple[str | None, str]]:
     for line in content_of(path).splitlines():
         written = "" if line.lstrip().startswith("#") else line.strip()
         first, _, rest = written.partition(" ")
-        if first in WORDS:
+        if first in (*WORDS, CHAT):
             models.append((first, rest))
         elif written:
             models.append((word, written))
@@ -171,12 +188,13 @@ class ScoringCommand(ModelCommand):
     """A command that scores with one model after the other."""
 
     default_prompt = "paper"
+    words: tuple[str, ...] = WORDS
     name_flags: tuple[str, ...] = ("--model_name",)
     run: ScoringRun | None = None  # the one that is scored now
 
     def add_model_arguments(self, parser: CommandParser) -> None:
         """Which models, called what, with what prompts and in what batches."""
-        parser.add_argument("--model", choices=WORDS)
+        parser.add_argument("--model", choices=self.words)
         parser.add_argument(
             "--model_args",
             action="append",
@@ -200,7 +218,6 @@ class ScoringCommand(ModelCommand):
         prompt = parser.add_mutually_exclusive_group()
         prompt.add_argument(
             "--prompt",
-            default=self.default_prompt,
             help=f"of none, paper, clean, chat, separated by commas; or a text with {PLACEHOLDER} "
             f"(default: {self.default_prompt})",
         )
@@ -270,7 +287,7 @@ class ScoringCommand(ModelCommand):
                 ],
             )
             for model in asked_models(options)
-            for prompt in asked_prompts(options)
+            for prompt in asked_prompts(options, self.default_prompt)
         ]
 
     def _try(self, models: OneModel, evaluation: Evaluation, options: Mapping[str, Any]) -> None:

@@ -73,50 +73,6 @@ class ModelCommand(ReportingCommand):
                 self.report(options, {"error": error.for_terminal}, ())
             raise CommandError(error.for_terminal) from error
 
-
-class WritingCommand(ModelCommand):
-    """A command that has a model write."""
-
-    generator_flag = "--generator"
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        add_field_arguments(parser)
-        parser.add_argument(
-            self.generator_flag, dest="generator", choices=list(GENERATORS), required=True
-        )
-        parser.add_argument("--limit", type=int, metavar="N", help="only the first N")
-        parser.add_argument(
-            "--instructions",
-            type=Path,
-            metavar="FILE",
-            help="what the model is told instead of ours",
-        )
-        self.add_model_arguments(parser)
-
-    def add_model_arguments(self, parser: CommandParser) -> None:
-        """How the model is reached, and what it may cost."""
-        parser.add_argument(
-            "--model", help="its name on the server; hf: its folder or name on the Hub"
-        )
-        parser.add_argument("--base_url", help="chat: where the server is, http://HOST:PORT")
-        parser.add_argument(
-            "--model_args",
-            default="",
-            metavar="NAME=VALUE,…",
-            help="max_tokens, temperature, top_p, seed; chat: concurrency, timeout, retry_seconds; hf: dtype, device, …",
-        )
-        self.add_cost_arguments(parser)
-
-    def add_cost_arguments(self, parser: CommandParser) -> None:
-        for names, kind, about in COSTS.values():
-            parser.add_argument(*names, type=kind, metavar="N", help=about)
-        parser.add_argument(
-            "--resume",
-            action="store_true",
-            help="go on with the newest run of the same settings, and ask again what failed",
-        )
-        add_json_argument(parser)
-
     def go_on_or_begin(
         self, draft: J, reopen: Callable[[], J] | None, left: J | None, options: Mapping[str, Any]
     ) -> J:
@@ -163,6 +119,54 @@ class WritingCommand(ModelCommand):
                 return work(run, lambda job: update(job.done))
         except KeyboardInterrupt as interrupt:
             raise StoppedError from interrupt
+
+
+def add_costs(parser: CommandParser) -> None:
+    for names, kind, about in COSTS.values():
+        parser.add_argument(*names, type=kind, metavar="N", help=about)
+
+
+class WritingCommand(ModelCommand):
+    """A command that has a model write."""
+
+    generator_flag = "--generator"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        add_field_arguments(parser)
+        parser.add_argument(
+            self.generator_flag, dest="generator", choices=list(GENERATORS), required=True
+        )
+        parser.add_argument("--limit", type=int, metavar="N", help="only the first N")
+        parser.add_argument(
+            "--instructions",
+            type=Path,
+            metavar="FILE",
+            help="what the model is told instead of ours",
+        )
+        self.add_model_arguments(parser)
+
+    def add_model_arguments(self, parser: CommandParser) -> None:
+        """How the model is reached, and what it may cost."""
+        parser.add_argument(
+            "--model", help="its name on the server; hf: its folder or name on the Hub"
+        )
+        parser.add_argument("--base_url", help="chat: where the server is, http://HOST:PORT")
+        parser.add_argument(
+            "--model_args",
+            default="",
+            metavar="NAME=VALUE,…",
+            help="max_tokens, temperature, top_p, seed; chat: concurrency, timeout, retry_seconds; hf: dtype, device, …",
+        )
+        self.add_cost_arguments(parser)
+
+    def add_cost_arguments(self, parser: CommandParser) -> None:
+        add_costs(parser)
+        parser.add_argument(
+            "--resume",
+            action="store_true",
+            help="go on with the newest run of the same settings, and ask again what failed",
+        )
+        add_json_argument(parser)
 
 
 def read_asked(options: Mapping[str, Any], named: Mapping[str, Any] | None = None) -> Asked:

@@ -84,6 +84,7 @@ class Migration(migrations.Migration):
                 ('layout', models.CharField(choices=[('pair', 'two whole versions'), ('marked', 'one text with marked passages')], default='pair', max_length=6)),
                 ('samples', models.PositiveSmallIntegerField(default=1, help_text='Answers to each test case in each order.')),
                 ('examples', models.JSONField(default=list, help_text='Practice items that are shown with their answers.')),
+                ('requests', models.PositiveIntegerField(default=0, editable=False, help_text='Sent so far; of these, a kill may lose answers.')),
                 ('is_simulated', models.BooleanField(default=False, verbose_name='simulated')),
                 ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('language_model', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='choice_runs', to='scoring.languagemodel')),

@@ -44,6 +44,9 @@ class ChoiceRun(GeneratingJob):
     examples = models.JSONField(
         default=list, help_text=_("Practice items that are shown with their answers.")
     )
+    requests = models.PositiveIntegerField(
+        default=0, editable=False, help_text=_("Sent so far; of these, a kill may lose answers.")
+    )
     is_simulated = models.BooleanField(_("simulated"), default=False)
 
     class Meta:

@@ -4,7 +4,6 @@ What is wrong with an answer is a state of it, and ends no run. A run that is ta
 and again what failed.
 """
 
-import json
 from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any
@@ -18,11 +17,12 @@ from django.utils import timezone
 from experiment.models import Item, Study
 from experiment.services import work
 from lib.jobs import leases
-from scoring.domain.backend import ScoringError, comparable
+from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Finish, Generated, Message
 from scoring.models import Answer, AnsweringRun
 from scoring.models.answers import Kind
-from scoring.services.asking.engine import LATER, Asking, Question, stored
+from scoring.services.asking.engine import Asking, Question, stored
+from scoring.services.asking.identity import check_as_before
 from scoring.services.asking.settings import Asked, Unread, newest_same
 from scoring.services.open_model import default_name, language_model
 
@@ -131,14 +131,7 @@ class _Answering(Asking[AnsweringRun]):
 
     def begin(self, identity: Mapping[str, Any]) -> None:
         """Say who answers; who goes on must be who began."""
-        now, begun = json.loads(json.dumps(identity, default=str)), self.job.identity
-        same = comparable(now, begun, LATER)
-        if begun and begun != same and self.kept.exists():
-            other = sorted(n for n in begun.keys() | same.keys() if begun.get(n) != same.get(n))
-            raise ScoringError(
-                f"The model is not what this run began with ({', '.join(other)}): begin another run."
-            )
-        self.lease.write(identity=now)
+        check_as_before(self.job, self.lease, identity, has_answers=self.kept.exists())
 
     def _questions(self) -> Iterator[Question]:
         """In the run's order, read as they are asked."""

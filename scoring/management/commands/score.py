@@ -13,8 +13,9 @@ from lib.commands import table_lines
 from lib.jobs import leases
 from lib.jobs.leases import renew_connection
 from scoring.domain.conditions import CONDITIONS
+from scoring.management.choosing import ChoosingCommand, refuse_choice_options
 from scoring.management.results import TEXTS, as_json, run_lines, score_lines, unscored_of
-from scoring.management.scoring_command import Evaluation, ScoringCommand
+from scoring.management.scoring_command import CHAT, WORDS, Evaluation, ScoringCommand
 from scoring.management.workers import PER_GPU, gpus
 from scoring.management.writing import numbers_of
 from scoring.models import ScoringRun
@@ -27,18 +28,27 @@ from scoring.services.token_store import delete_run
 WATCH_SECONDS = 5
 
 
-class Command(ScoringCommand):
+class Command(ScoringCommand, ChoosingCommand):
     help = (
         "Score a language model on a study's test cases: `score --model hf --model_args pretrained=PATH --study SLUG`. "
+        "With `--method choice`, a model reads both versions and chooses, as participants do. "
         "`score ls` lists the runs, `score rm RUN` removes one, `score --queue` scores those that wait."
     )
 
     name_flags = ("--name", "--model_name")
+    words = (*WORDS, CHAT)
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("action", nargs="?", choices=("ls", "rm"))
         parser.add_argument("numbers", nargs="*", type=int, metavar="RUN", help="of the runs to rm")
+        parser.add_argument(
+            "--method",
+            choices=("perplexity", "choice"),
+            default="perplexity",
+            help="how the model takes the test (default: perplexity)",
+        )
         self.add_model_arguments(parser)
+        self.add_choice_arguments(parser)
         parser.add_argument("--study", metavar="SLUG")
         parser.add_argument("--source", choices=Item.Source.values, default="")
         parser.add_argument(
@@ -73,7 +83,11 @@ class Command(ScoringCommand):
         parser.add_argument("--watch", action="store_true", help="with --queue: and wait for more")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["method"] == "choice" and not options["action"] and not options["queue"]:
+            self.choose(options)
+            return
         _refuse_contradictions(options)
+        refuse_choice_options(options)
         if options["adapters"]:
             found = list(runs_with_adapters())
             cells = [{name: str(value) for name, value in run.items()} for run in found]

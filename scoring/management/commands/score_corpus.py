@@ -39,7 +39,7 @@ class Command(ScoringCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"]) if options["study"] else None
-        if len(asked_models(options)) * len(asked_prompts(options)) > 1:
+        if len(asked_models(options)) * len(asked_prompts(options, self.default_prompt)) > 1:
             raise CommandError("A corpus is scored with one model and one prompt at a time.")
         path: Path = options["file"]
         settings = {

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from django.db.models import QuerySet
 
-from lib.jobs.leases import Lease, run_job
+from lib.jobs.leases import Lease, LeaseLostError, run_job
 from scoring.backends.opening import open_generator
 from scoring.domain.backend import NoAnswerError, ScoringError
 from scoring.domain.generating import (
@@ -24,12 +24,8 @@ from scoring.domain.generating import (
 from scoring.models.answers import GeneratingJob
 from scoring.services.asking.settings import BudgetSpentError, Spending, most, spending_of
 
-# Parts of a model's identity that runs of earlier releases do not name, and so are not held to
-LATER = frozenset(
-    {"adapter_dtype", "architecture", "attention", "device", "experts", "kernels", "libraries",
-     "tokenizer_sha256", "weights_read"}
-)  # fmt: skip
 LOOK_S = 1.0
+PATIENCE_S = 20.0  # with answers that are under way when a run is stopped
 MOST_FAILURES = 10  # one after the other
 FIRST_TEXTS = 20  # of which one can be read, or no more are asked for
 SHOWN = 200  # characters of one that cannot
@@ -88,13 +84,15 @@ def ask_all(
     check: Callable[[], None],
     *,
     keep_failures: bool = False,
+    sending: Callable[[int], None] = lambda n: None,
 ) -> None:
     """Ask until nothing is left. What is under way when an error comes is waited for and stored; it may cost money.
 
     Args:
         questions: an iterator is read by this thread, as far as questions are asked.
-        check: called about once a second; what it raises ends all at once.
+        check: called about once a second; after what it raises, answers that are under way are waited for, but not long.
         keep_failures: a question that alone cannot be answered has an answer, `Finish.FAILED`; else it is an error.
+        sending: told how many questions are sent, before they are.
     Raises:
         BudgetSpentError: what is left may exceed the budget.
         ScoringError: the generator cannot go on.
@@ -105,17 +103,30 @@ def ask_all(
         try:
             while under_way or (failed is None and waiting):
                 while failed is None and (group := _group(generator, waiting, under_way, spending)):
+                    sending(len(group))
                     future = threads.submit(_answers, generator, group, keep_failures)
                     under_way[future] = group
                 for future in wait(under_way, LOOK_S, FIRST_COMPLETED).done:
                     wrong = _keep(under_way.pop(future), future, on_answer, waiting)
                     failed = failed or wrong
                 check()
-        except BaseException:
+        except BaseException as error:
+            if not isinstance(error, LeaseLostError):  # else another worker stores answers
+                _store_what_comes(under_way, on_answer, waiting)
             generator.close()  # else the threads would be waited for
             raise
     if failed is not None:
         raise failed
+
+
+def _store_what_comes(
+    under_way: dict[Future[list[Generated]], Group], on_answer: OnAnswer, waiting: _Waiting
+) -> None:
+    """Store what was sent and is answered soon; a second interruption ends that, too."""
+    end = time.monotonic() + PATIENCE_S
+    while under_way and (left := end - time.monotonic()) > 0:
+        for future in wait(under_way, left, FIRST_COMPLETED).done:
+            _keep(under_way.pop(future), future, on_answer, waiting)
 
 
 def _keep(
@@ -246,6 +257,9 @@ class Asking(Generic[J]):
         """Say who is asked."""
         self.lease.advance(identity=identity)
 
+    def sending(self, n: int) -> None:
+        """So many questions are about to be sent."""
+
     def ask(self, questions: Iterable[Question]) -> None:
         generator = open_generator(self.job.generator, self.job.model_args)
         try:
@@ -257,6 +271,7 @@ class Asking(Generic[J]):
                 self.spending,
                 self.lease.check,
                 keep_failures=self.keep_failures,
+                sending=self.sending,
             )
         except BudgetSpentError as error:
             sentence = f"{error} {self.left} left: {self.job.total - self.job.done}."

@@ -161,6 +161,7 @@ def spending_of(job: GeneratingJob, answers: QuerySet[A]) -> Spending:
     found = answers.order_by().aggregate(
         read=Sum("prompt_tokens", filter=IS_KNOWN, default=0),
         written=Sum("completion_tokens", filter=IS_KNOWN, default=0),
+        thought=Sum("thought_tokens", filter=IS_KNOWN, default=0),
         seconds=Sum("seconds", default=0.0),
         answers=Count("pk"),
         known=Count("pk", filter=IS_KNOWN),
@@ -169,7 +170,7 @@ def spending_of(job: GeneratingJob, answers: QuerySet[A]) -> Spending:
         budget_tokens=job.budget_tokens,
         budget_money=job.budget_money,
         prices=job.prices,
-        usage=Usage(found["read"], found["written"]),
+        usage=Usage(found["read"], found["written"], found["thought"]),
         seconds=found["seconds"],
         answers=found["answers"],
         unknown=found["answers"] - found["known"],

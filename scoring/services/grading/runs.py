@@ -25,7 +25,8 @@ from scoring.domain.grading.reading import exact_points, read_points, schema
 from scoring.domain.grading.rubric import Rubric
 from scoring.models import AnsweringRun, GradingRun, JudgeGrade, LanguageModel
 from scoring.models.answers import Kind
-from scoring.services.asking.engine import LATER, Asking, Question, stored
+from scoring.services.asking.engine import Asking, Question, stored
+from scoring.services.asking.identity import LATER
 from scoring.services.asking.settings import Asked, Unread
 from scoring.services.grading import targets
 from scoring.services.grading.plans import plan_of, rubric_of

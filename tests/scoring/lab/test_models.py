@@ -211,7 +211,7 @@ def test_the_command_that_is_shown_goes_on_with_this_very_run(
     assert words[:3] == [".venv/bin/python", "manage.py", "score"]
     parser = load_command_class(get_commands()["score"], "score").create_parser("", "score")
     options = vars(parser.parse_args(words[3:]))
-    (asked_model,), (prompt,) = asked_models(options), asked_prompts(options)
+    (asked_model,), (prompt,) = asked_models(options), asked_prompts(options, "paper")
     asked = {name: options[name] for name in ("source", "seed", "limit", "batch_tokens")}
     draft = draft_run(
         study=Study.objects.get(slug=options["study"]),

@@ -20,6 +20,7 @@ class ChatStub(CompletionsStub):
         self.text_of = answer
         self.script: list[str] = []
         self.says_usage = True
+        self.logprobs: dict[str, float] = {}  # of the side's letter, where they are asked for
 
     def handler(self) -> type[Handler]:
         return ChatHandler
@@ -61,17 +62,46 @@ class ChatHandler(Handler):
         return self.stub
 
     def send_text(
-        self, request: dict[str, Any], text: Any, finish: str = "stop", **message: Any
+        self,
+        request: dict[str, Any],
+        text: Any,
+        finish: str = "stop",
+        *,
+        model: str = f"{MODEL}-2026-01",
+        n_thought: int = 0,
+        **message: Any,
     ) -> None:
         read = sum(len(m["content"].split()) for m in request["messages"])
-        usage = {"prompt_tokens": read, "completion_tokens": len(str(text or "").split())}
+        usage: dict[str, Any] = {"prompt_tokens": read}
+        usage["completion_tokens"] = len(str(text or "").split()) + n_thought
+        if n_thought:
+            usage["completion_tokens_details"] = {"reasoning_tokens": n_thought}
         choice = {
             "index": 0,
             "message": {"role": "assistant", "content": text, "refusal": None} | message,
             "finish_reason": finish,
         }
-        value = {"object": "chat.completion", "model": f"{MODEL}-2026-01", "choices": [choice]}
+        if self.chat.logprobs and request.get("logprobs"):
+            choice["logprobs"] = {"content": self.tokens(str(text))}
+        value = {"object": "chat.completion", "model": model, "choices": [choice]}
         self.send_json(value | ({"usage": usage} if self.chat.says_usage else {}))
+
+    def tokens(self, text: str) -> list[dict[str, Any]]:
+        """The text's characters as its tokens, each with the same likeliest ones in its place."""
+        likeliest = [{"token": t, "logprob": p} for t, p in self.chat.logprobs.items()]
+        return [{"token": c, "logprob": 0.0, "top_logprobs": likeliest} for c in text]
+
+    def fault_knows_no_logprobs(self, request: dict[str, Any]) -> None:
+        if "logprobs" in request:
+            self.send_json({"error": {"message": "logprobs are not supported"}}, 400)
+        else:
+            self.send_text(request, self.chat.text_of(request))
+
+    def fault_counts_its_thought(self, request: dict[str, Any]) -> None:
+        self.send_text(request, self.chat.text_of(request), n_thought=40)
+
+    def fault_is_another_model(self, request: dict[str, Any]) -> None:
+        self.send_text(request, self.chat.text_of(request), model=f"{MODEL}-2026-06")
 
     def fault_refuses(self, request: dict[str, Any]) -> None:
         self.send_text(request, None, refusal="I cannot\nhelp with that.")

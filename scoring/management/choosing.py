@@ -1,0 +1,179 @@
+"""`score --method choice`: models that take the test by choosing, one after the other."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from experiment.management.finding import find_study
+from experiment.models import Study
+from lib.commands import table_lines
+from scoring.backends import parse_model_args
+from scoring.management.scoring_command import written_models
+from scoring.management.writing import (
+    COSTS,
+    ModelCommand,
+    add_costs,
+    check_over,
+    content_of,
+    run_data,
+    spending_lines,
+    unread_lines,
+)
+from scoring.models import ChoiceRun
+from scoring.services.asking.settings import Asked, newest_same
+from scoring.services.choosing import runs
+from scoring.services.choosing.forecast import Forecast, forecast
+from scoring.services.choosing.prompts import CUSTOM, PROMPTS
+from scoring.services.choosing.summary import READ, Choices, summarise
+
+# Options that mean something for one method only
+OF_CHOICE = ("samples", "layout", "examples", "dry_run", *COSTS)
+OF_PERPLEXITY = ("output_path", "workers", "batch_tokens", "batch_size")
+
+
+class ChoosingCommand(ModelCommand):
+    """A command that has models choose."""
+
+    def add_choice_arguments(self, parser: CommandParser) -> None:
+        choice = parser.add_argument_group(
+            "--method choice", f"Its prompts: {', '.join(PROMPTS)}; see docs/scoring.md."
+        )
+        choice.add_argument(
+            "--samples", type=int, metavar="N",
+            help="answers to each test case in each order (default: 1 at temperature 0, else 5)",
+        )  # fmt: skip
+        choice.add_argument(
+            "--layout", choices=ChoiceRun.Layout.values,
+            help="pair: two whole versions (default); marked: one text with marked passages",
+        )  # fmt: skip
+        choice.add_argument(
+            "--examples", type=int, metavar="N", help="first show N practice items with their answers"
+        )  # fmt: skip
+        choice.add_argument(
+            "--dry-run", "--dry_run", action="store_true",
+            help="say how many requests, tokens and how much money and time it takes, and ask nothing",
+        )  # fmt: skip
+        add_costs(choice)  # type: ignore[arg-type]
+
+    def choose(self, options: Mapping[str, Any]) -> None:
+        """Have each of the models choose in a study's test cases."""
+        _refuse(options)
+        study = find_study(options["study"])
+        drafts = [self._draft(study, word, text, options) for word, text in _models(options)]
+        if options["dry_run"]:
+            found = [forecast(draft) for draft in drafts]
+            self.report(options, {"runs": [f.to_json() for f in found]}, _forecast_lines(found))
+            return
+        done = [self._chosen(draft, options) for draft in drafts]
+        self.report(options, {"runs": [_data(run) for run in done]}, _lines(done))
+        for run in done:
+            check_over(run)
+
+    def _draft(self, study: Study, word: str, text: str, options: Mapping[str, Any]) -> ChoiceRun:
+        own = content_of(options["prompt_file"])
+        costs = {column: options[column] for column in COSTS}
+        return runs.choice_run(
+            study,
+            Asked(word, parse_model_args(text), **costs),
+            name=options["model_name"] or "",
+            prompt=CUSTOM if own else options["prompt"] or "default",
+            own_prompt=own,
+            layout=options["layout"] or "pair",
+            samples=options["samples"],
+            n_examples=options["examples"] or 0,
+            source=options["source"],
+            limit=options["limit"],
+        )
+
+    def _chosen(self, draft: ChoiceRun, options: Mapping[str, Any]) -> ChoiceRun:
+        same = newest_same(draft)
+        has_left = same is not None and (same.is_open or runs.can_resume(same))
+        kept = partial(runs.reopen, same) if same is not None and options["resume"] else None
+        run = self.go_on_or_begin(draft, kept, same if has_left else None, options)
+        return self.work_off(run, runs.run, ("choices", "questions"), options)
+
+
+def _refuse(options: Mapping[str, Any]) -> None:
+    """Raises CommandError for what goes with the other method alone."""
+    if not options["study"]:
+        raise CommandError("Name the study: --study SLUG.")
+    wrong = next((name for name in OF_PERPLEXITY if options[name]), None)
+    if wrong is None and options["conditions"] != "full":
+        wrong = "conditions"
+    if wrong is not None:
+        raise CommandError(f"--{wrong} goes with --method perplexity.")
+
+
+def refuse_choice_options(options: Mapping[str, Any]) -> None:
+    """Raises CommandError for what goes with --method choice alone."""
+    wrong = next((name for name in OF_CHOICE if options[name]), None)
+    if wrong is not None:
+        raise CommandError(f"--{wrong} goes with --method choice.")
+
+
+def _models(options: Mapping[str, Any]) -> list[tuple[str, str]]:
+    written = written_models(options)
+    if options["model_name"] and len(written) > 1:
+        raise CommandError(f"A name names one model; here are {len(written)}.")
+    return written
+
+
+def _data(run: ChoiceRun) -> dict[str, Any]:
+    found = summarise(run)
+    return {
+        **run_data(run, runs.spent(run)),
+        "model": run.language_model.name,
+        "form": run.form,
+        "layout": run.layout,
+        "prompt": run.prompt,
+        "samples": run.samples,
+        "test_cases": found.n_items,
+        "judged": found.n_judged,
+        "accuracy": found.accuracy,
+        "accuracy_of_all": found.accuracy_of_all,
+        "ties": found.n_ties,
+        "flips": found.n_flips,
+        "share_a": found.share_a,
+        "states": found.states,
+        "served": runs.served(run),
+    }
+
+
+def _lines(done: list[ChoiceRun]) -> Iterator[Any]:
+    found = [(run, summarise(run)) for run in done]
+    yield from table_lines((_cells(run, one) for run, one in found), left=("model", "answer"))
+    for run, one in found:
+        unread = {state: n for state, n in one.states.items() if state != READ}
+        if unread:
+            told = ", ".join(f"{n} {state}" for state, n in unread.items())
+            yield f"{run.language_model.name}: {one.n_answers} answers, of which {told}."
+        yield from unread_lines(runs.unread(run))
+        if len(names := runs.served(run)) > 1:
+            yield f"The server changed the model during run {run.pk}: {', '.join(names)}."
+        if run.form != ChoiceRun.Form.LIKELIHOOD:
+            yield from spending_lines(runs.spent(run))
+
+
+def _cells(run: ChoiceRun, found: Choices) -> dict[str, str]:
+    def share(value: float | None) -> str:
+        return "" if value is None else f"{value:.1%}"
+
+    return {
+        "run": str(run.pk),
+        "model": run.language_model.name,
+        "answer": run.form,
+        "judged": f"{found.n_judged} of {found.n_items}",
+        "correct": share(found.accuracy),
+        "ties": str(found.n_ties),
+        "flips": str(found.n_flips),
+        "chose A": share(found.share_a),
+    }
+
+
+def _forecast_lines(found: list[Forecast]) -> Iterator[Any]:
+    yield from table_lines((one.cells() for one in found), left=("model",))
+    yield "Tokens and costs are upper bounds: each answer is counted with all of max_tokens."
+    if any(one.seconds is None for one in found):
+        yield "Time is not known for a model that has answered nothing here."

@@ -1,0 +1,36 @@
+"""A run that is taken up again asks the model that it began with."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from lib.jobs.leases import Lease
+from scoring.domain.backend import ScoringError, comparable
+from scoring.models.answers import GeneratingJob
+
+# Parts of a model's identity that runs of earlier releases do not name, and so are not held to
+LATER = frozenset(
+    {"adapter_dtype", "architecture", "attention", "device", "experts", "kernels", "libraries",
+     "tokenizer_sha256", "weights_read"}
+)  # fmt: skip
+# They say where the numbers were made, and why as they were; they decide none
+EXPLANATIONS = frozenset({"machine", "rungs_refused", "probed_on", "warnings"})
+
+
+def check_as_before(
+    job: GeneratingJob, lease: Lease, identity: Mapping[str, Any], *, has_answers: bool
+) -> None:
+    """Store who is asked; once there are answers, it must be who began.
+
+    Raises:
+        ScoringError: it is another model; the sentence says in what.
+    """
+    now, begun = json.loads(json.dumps(identity, default=str)), job.identity
+    same = comparable(now, begun, LATER)
+    names = (begun.keys() | same.keys()) - EXPLANATIONS
+    other = sorted(name for name in names if begun.get(name) != same.get(name))
+    if begun and other and has_answers:
+        raise ScoringError(
+            f"The model is not what this run began with ({', '.join(other)}): begin another run."
+        )
+    lease.write(identity=now)

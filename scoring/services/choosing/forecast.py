@@ -1,0 +1,77 @@
+"""What a run of choices will take, before anything is asked."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import Avg
+
+from scoring.domain.generating import Usage
+from scoring.models import ChoiceRun, ModelChoice
+from scoring.services.asking.settings import most
+from scoring.services.choosing import prompts
+from scoring.services.choosing.runs import DEFAULTS, SIDES, abstracts
+
+CONCURRENCY = 4  # requests at a time, where nothing is said
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """requests: one a question; a text that is no choice is asked for once more. usage: the most that they take.
+
+    cost: None without prices. seconds: by what the model took here before, None where it has answered nothing.
+    """
+
+    model: str
+    requests: int
+    usage: Usage
+    cost: Decimal | None
+    seconds: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "model": self.model,
+            "requests": self.requests,
+            "prompt_tokens": self.usage.prompt_tokens,
+            "completion_tokens": self.usage.completion_tokens,
+            "cost": None if self.cost is None else float(self.cost),
+            "seconds": self.seconds,
+        }
+
+    def cells(self) -> dict[str, str]:
+        """As a table shows it."""
+        return {
+            "model": self.model,
+            "requests": f"{self.requests:,}",
+            "read": f"{self.usage.prompt_tokens:,}",
+            "written": f"{self.usage.completion_tokens:,}",
+            "cost": "" if self.cost is None else f"{self.cost:,.4f}",
+            "minutes": "" if self.seconds is None else f"{self.seconds / 60:,.1f}",
+        }
+
+
+def forecast(draft: ChoiceRun) -> Forecast:
+    """The most that a run will read and write, which is not stored yet."""
+    is_written = draft.form != ChoiceRun.Form.LIKELIHOOD
+    args = draft.model_args
+    of_kind = DEFAULTS.get(draft.generator, {}).get("max_tokens", "1")
+    max_tokens = int(args.get("max_tokens", of_kind)) if is_written else 0
+    examples = list(abstracts(draft.examples).values())
+    usage = Usage()
+    for text in abstracts(draft.items).values():
+        for side in SIDES:
+            asked = most(prompts.conversation(draft, examples, text, side), max_tokens)
+            for _ in range(draft.samples):
+                usage += asked
+    earlier = ModelChoice.objects.filter(
+        run__language_model=draft.language_model_id, run__form=draft.form, seconds__gt=0
+    )
+    mean = earlier.aggregate(mean=Avg("seconds"))["mean"]
+    at_once = int(args.get("concurrency", CONCURRENCY)) if draft.generator == "chat" else 1
+    return Forecast(
+        model=draft.language_model.name,
+        requests=draft.total,
+        usage=usage,
+        cost=draft.prices.cost(usage) if draft.prices else None,
+        seconds=None if mean is None else draft.total * mean / at_once,
+    )

@@ -1,0 +1,192 @@
+"""Which side a model holds likelier to be named: the log-likelihoods of the answers A and B after the same words.
+
+As lm-evaluation-harness does for a choice between texts: words and answer are tokenised together, and the tokens that the
+words alone have are no part of the answer. With a chat template the model's turn begins with the letter, else after a space.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from django.db import transaction
+
+from experiment.domain.markup import Abstract
+from experiment.models import Item
+from lib.jobs.leases import Lease, renew_connection, run_job
+from scoring.backends import ALIASES
+from scoring.backends.opening import open_backend
+from scoring.backends.reading import Reading
+from scoring.domain.backend import Backend, GroupResult, ScoringError, TextError, TokenText
+from scoring.domain.conditions import parsed
+from scoring.domain.generating import Finish, Message
+from scoring.domain.prompts import applied
+from scoring.models import ChoiceRun, LanguageModel, ModelChoice
+from scoring.services.asking.identity import check_as_before
+from scoring.services.choosing.prompts import conversation, plain_text
+
+SIDES = ("A", "B")
+Place = tuple[int, str]  # item, side of its original
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A test case in one order: how many tokens stand before the answer, and the whole with each answer."""
+
+    place: Place
+    n_before: int
+    group: Sequence[TokenText]
+
+
+def run(job: ChoiceRun, on_progress: Callable[[ChoiceRun], None] = lambda job: None) -> ChoiceRun:
+    """Read off what is missing, as a worker does; the row says how it went."""
+
+    def work(job: ChoiceRun, lease: Lease) -> None:
+        kind = ALIASES.get(job.generator, job.generator)
+        with closing(open_backend(kind, job.model_args)) as model:
+            _read_off(job, lease, model, on_progress)
+
+    return run_job(job, work, expected=(ScoringError,))
+
+
+def encoded(tokenizer: Any, turns: Sequence[Message]) -> tuple[int, list[list[int]]]:
+    """How many tokens a model reads before its answer, and all tokens with each answer.
+
+    Raises:
+        TextError: the words with an answer do not begin with the tokens of the words alone.
+    """
+    if getattr(tokenizer, "chat_template", None):
+        before, space, own = _templated(tokenizer, turns), "", False
+    else:
+        before, space, own = plain_text(turns), " ", True
+
+    def ids(text: str) -> list[int]:
+        # A template has written the special tokens; what a tokenizer adds behind, an end token, is not read
+        found = [int(i) for i in tokenizer(text, add_special_tokens=own)["input_ids"]]
+        return found[:-1] if own and _ends(tokenizer, found) else found
+
+    n = len(ids(before))
+    whole = [ids(f"{before}{space}{side}") for side in SIDES]
+    if any(len(tokens) <= n for tokens in whole) or whole[0][:n] != whole[1][:n]:
+        raise TextError("cannot be tokenised so that the answers follow the same words")
+    return n, whole
+
+
+def _templated(tokenizer: Any, turns: Sequence[Message]) -> str:
+    from jinja2 import TemplateError
+
+    said = [{"role": turn.role, "content": turn.content} for turn in turns]
+    try:
+        return applied(tokenizer, said, add_generation_prompt=True)
+    except (TemplateError, ValueError, TypeError) as error:
+        raise ScoringError("The model's chat template cannot write these messages.") from error
+
+
+def _ends(tokenizer: Any, ids: Sequence[int]) -> bool:
+    plain = tokenizer("", add_special_tokens=True)["input_ids"]
+    end = getattr(tokenizer, "eos_token_id", None)
+    return bool(ids) and len(plain) > 0 and ids[-1] == plain[-1] == end and len(ids) > len(plain)
+
+
+def _read_off(
+    job: ChoiceRun, lease: Lease, model: Backend, on_progress: Callable[[ChoiceRun], None]
+) -> None:
+    job.choices.filter(finish=Finish.FAILED).delete()
+    cases, unfit = _cases(job, model)
+    stored = set(job.choices.values_list("item_id", "original_side"))
+    check_as_before(job, lease, model.identity(), has_answers=bool(stored))
+    size = model.identity().get("n_parameters")
+    named = LanguageModel.objects.filter(pk=job.language_model_id, n_parameters=None)
+    named.update(n_parameters=size)
+    _keep(job, lease, [row for row in unfit if (row.item_id, row.original_side) not in stored])
+    if not cases:
+        return
+    groups = [case.group for case in cases]
+    model.prepare(groups)
+    for batch in model.plan(groups, Reading.of(job.model_args).batch_tokens(groups)):
+        members = [cases[n] for n in batch]
+        if all(case.place in stored for case in members):
+            continue
+        lease.check()
+        began = perf_counter()
+        # The whole batch, also what is stored: the same batch gives the same bits
+        results = model.score([case.group for case in members])
+        seconds = (perf_counter() - began) / len(members)
+        rows = [
+            _row(job, case, result, seconds)
+            for case, result in zip(members, results, strict=True)
+            if case.place not in stored
+        ]
+        renew_connection()
+        _keep(job, lease, rows)
+        on_progress(job)
+
+
+def _keep(job: ChoiceRun, lease: Lease, rows: Sequence[ModelChoice]) -> None:
+    with transaction.atomic():
+        ModelChoice.objects.bulk_create(rows)
+        job.done = job.choices.count()
+        lease.advance(done=job.done)
+
+
+def _cases(job: ChoiceRun, model: Backend) -> tuple[list[_Case], list[ModelChoice]]:
+    """What the model reads, in the run's order; and rows of what it cannot."""
+    texts = _abstracts([*job.items, *job.examples])
+    examples = [texts[pk] for pk in job.examples if pk in texts]
+    cases, unfit = [], []
+    for place in ((pk, side) for pk in job.items if pk in texts for side in SIDES):
+        pk, side = place
+        try:
+            turns = conversation(job, examples, texts[pk], side)
+            n, whole = encoded(model.tokenizer, turns)
+            longest, window = max(map(len, whole)), model.context_tokens
+            if window is not None and longest > window:
+                raise TextError(f"has {longest:,} tokens, and the model's window holds {window:,}")
+        except TextError as error:
+            unfit.append(_without(job, place, str(error), Finish.TOO_LONG))
+            continue
+        group = [
+            TokenText(f"item {pk}, answer {answer}", np.array(ids, dtype=np.int64))
+            for answer, ids in zip(SIDES, whole, strict=True)
+        ]
+        cases.append(_Case(place, n, group))
+    return cases, unfit
+
+
+def _abstracts(pks: Sequence[int]) -> dict[int, Abstract]:
+    found = Item.objects.filter(pk__in=pks).values_list("pk", "markup")
+    return {pk: parsed(markup) for pk, markup in found}
+
+
+def _row(job: ChoiceRun, case: _Case, result: GroupResult, seconds: float) -> ModelChoice:
+    sums = []
+    for logprobs in result:
+        if isinstance(logprobs, TextError):
+            return _without(job, case.place, str(logprobs), Finish.FAILED)
+        sums.append(math.fsum(logprobs[case.n_before :].tolist()))
+    a, b = sums
+    odds = a - b
+    if not math.isfinite(odds):
+        return _without(job, case.place, "an answer has no probability", Finish.FAILED)
+    item, side = case.place
+    return ModelChoice(
+        run=job,
+        item_id=item,
+        original_side=side,
+        side="" if odds == 0 else SIDES[odds < 0],
+        log_odds=odds,
+        finish=Finish.STOP,
+        raw={"log_likelihood": {"A": a, "B": b}},
+        prompt_tokens=max(len(text.ids) for text in case.group),
+        completion_tokens=0,
+        seconds=seconds,
+    )
+
+
+def _without(job: ChoiceRun, place: Place, why: str, finish: Finish) -> ModelChoice:
+    item, side = place
+    about: Mapping[str, Any] = {"run": job, "item_id": item, "original_side": side}
+    return ModelChoice(**about, finish=finish, detail=why, seconds=0.0)

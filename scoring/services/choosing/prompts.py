@@ -1,0 +1,100 @@
+"""What a model that chooses is told and shown. The sentences are in templates/scoring/choosing."""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import chain, cycle
+
+from django.template.loader import render_to_string
+
+from experiment.domain.markup import Abstract
+from scoring.domain.backend import ScoringError
+from scoring.domain.choosing.showing import shown
+from scoring.domain.generating import Message
+from scoring.models.choices import ChoiceRun
+
+VERSIONS = "{versions}"
+FIELD = "{field}"
+ANY_FIELD = "science"
+CUSTOM = "custom"
+REASONING = "reasoning"
+# Names of prompts, and the template of each
+PROMPTS: Mapping[str, str] = {"default": "default", REASONING: "default", "plain": "plain"}
+EXAMPLE_CONFIDENCE = 90  # percent; of an answer that is shown
+MOST_REPEATED = 2000  # characters of an answer that is no choice
+NO_ANSWER = "(no answer)"
+Form = ChoiceRun.Form
+
+
+@cache
+def words(name: str) -> str:
+    """A template's text."""
+    return render_to_string(f"scoring/choosing/{name}.txt").strip()
+
+
+def told(name: str, own: str = "", field: str = "") -> str:
+    """A prompt, with the field in its place and {versions} where a test case is to stand.
+
+    Args:
+        name: one of PROMPTS, or "custom" for `own`.
+    Raises:
+        ScoringError: there is no such prompt, or it does not name {versions} once.
+    """
+    if name not in PROMPTS and name != CUSTOM:
+        known = ", ".join(PROMPTS)
+        raise ScoringError(
+            f"There is no prompt “{name}” for models that choose: choose one of {known}, or give a file of your own."
+        )
+    text = own.strip() if name == CUSTOM else words(PROMPTS[name])
+    if text.count(VERSIONS) != 1:
+        raise ScoringError(
+            f"A prompt says once where the versions stand, as {VERSIONS}; this one says it {text.count(VERSIONS)} times.",
+            option="--prompt_file",
+        )
+    return text.replace(FIELD, field or ANY_FIELD)
+
+
+def request(instructions: str, form: str, layout: str, abstract: Abstract, side: str) -> str:
+    """What a model is asked about a test case whose original is shown as `side`."""
+    case = shown(abstract, side, layout)
+    return f"{instructions.replace(VERSIONS, case)}\n\n{words(form)}"
+
+
+def conversation(
+    run: ChoiceRun, examples: Sequence[Abstract], abstract: Abstract, side: str
+) -> list[Message]:
+    """The turns up to the model's answer: practice items with their answers first, the original as B, A, B, ..."""
+    asked = [(example, where) for example, where in zip(examples, cycle("BA"), strict=False)]
+    turns = chain.from_iterable(
+        (
+            Message("user", request(run.instructions, run.form, run.layout, example, where)),
+            Message("assistant", _answer(run.form, where)),
+        )
+        for example, where in asked
+    )
+    last = request(run.instructions, run.form, run.layout, abstract, side)
+    return [*turns, Message("user", last)]
+
+
+def again(said: str) -> list[Message]:
+    """The turns that ask once more, after what was no choice."""
+    return [
+        Message("assistant", said.strip()[:MOST_REPEATED] or NO_ANSWER),
+        Message("user", words("again")),
+    ]
+
+
+def plain_text(turns: Sequence[Message]) -> str:
+    """A conversation as one text, for a model without a chat template; a model's answer goes on after it.
+
+    >>> plain_text([Message("user", "A or B? Answer:"), Message("assistant", "B"), Message("user", "A or B? Answer:")])
+    'A or B? Answer: B\\n\\nA or B? Answer:'
+    """
+    parts = [turn.content if turn.role == "user" else f" {turn.content}\n\n" for turn in turns]
+    return "".join(parts)
+
+
+def _answer(form: str, side: str) -> str:
+    if form == Form.LIKELIHOOD:
+        return side
+    return json.dumps({"side": side, "confidence": EXAMPLE_CONFIDENCE})

@@ -1,0 +1,310 @@
+"""Use case: a model takes the test by choosing, or goes on with it; each answer is stored as it comes.
+
+Each test case is asked about in both orders. What cannot be read is asked for once more; what is wrong with an answer is a
+state of it, and ends no run. A run that is taken up again asks what has no answer stored, and again what failed.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+
+from experiment.domain.markup import Abstract
+from experiment.models import Item, Study
+from experiment.services import work
+from lib.jobs import leases
+from scoring.backends import ALIASES
+from scoring.backends.opening import check_model_args
+from scoring.domain.backend import ScoringError
+from scoring.domain.choosing.reading import SCHEMA, Chosen, log_odds, read_choice
+from scoring.domain.choosing.showing import LAYOUTS
+from scoring.domain.conditions import parsed
+from scoring.domain.generating import Finish, Generated
+from scoring.models import ChoiceRun, ModelChoice
+from scoring.models.answers import Kind
+from scoring.services.asking.engine import Asking, Question, stored
+from scoring.services.asking.identity import check_as_before
+from scoring.services.asking.settings import Asked, Spending, Unread, newest_same
+from scoring.services.choosing import likelihood, prompts
+from scoring.services.open_model import default_name, language_model
+
+SIDES = ("A", "B")
+MOST_SAMPLES = 100
+SAMPLES = 5  # of an answer that is drawn by chance
+DEFAULTS: Mapping[str, Mapping[str, str]] = {
+    Kind.CHAT: {"max_tokens": "4096", "temperature": "0", "tries": "3"},
+    Kind.HF: {"max_tokens": "1024", "temperature": "0"},
+}
+# Unread, and not asked for again yet: the run was stopped in between
+HALF = Q(finish=Finish.STOP, side="", log_odds=None, first_text="")
+Form = ChoiceRun.Form
+Status = ChoiceRun.Status
+
+
+def choice_run(
+    study: Study,
+    asked: Asked,
+    *,
+    name: str = "",
+    prompt: str = "default",
+    own_prompt: str = "",
+    layout: str = "pair",
+    samples: int | None = None,
+    n_examples: int = 0,
+    source: str = "",
+    limit: int | None = None,
+    by: User | None = None,
+) -> ChoiceRun:
+    """A run, not stored yet, on the test cases that the study holds.
+
+    Args:
+        name: of the model in tables, else as it is asked for.
+        prompt: one of `prompts.PROMPTS`, or "custom" for `own_prompt`. With "reasoning" a model writes before it answers.
+        samples: answers to each test case in each order; by default 1 at temperature 0, else 5.
+        n_examples: how many practice items are shown with their answers first.
+        source: human or machine; "" for both.
+        limit: only the first so many test cases.
+    Raises:
+        ScoringError: the model cannot be meant like this, or there is nothing to choose.
+    """
+    form = _form(asked.generator, prompt)
+    if form == Form.LIKELIHOOD:
+        _check_scored(asked)
+    else:
+        asked = asked.with_defaults(DEFAULTS)
+        asked.check()
+    if layout not in LAYOUTS:
+        raise ScoringError(f"There is no layout “{layout}”: choose one of {', '.join(LAYOUTS)}.")
+    told = prompts.told(prompt, own_prompt, study.field)
+    items, examples = _items(study, source, limit), _examples(study, n_examples)
+    n = _samples(samples, form, asked)
+    name = name or default_name(asked.generator, asked.model_args)
+    about = (study.pk, name, told, form, layout, n, examples, source, limit)
+    return ChoiceRun(
+        study=study,
+        language_model=language_model(ALIASES.get(asked.generator, asked.generator), name),
+        items=items,
+        prompt=prompt,
+        form=form,
+        layout=layout,
+        samples=n,
+        examples=examples,
+        total=len(items) * len(SIDES) * n,
+        fingerprint=asked.fingerprint(*about),
+        **asked.columns(told, by),
+    )
+
+
+def _form(generator: str, prompt: str) -> str:
+    """How the model answers: here, where its probabilities are at hand, by them, unless it is to reason first."""
+    if prompt == prompts.REASONING:
+        if generator not in (Kind.CHAT, Kind.HF):
+            raise ScoringError(
+                f"--model {generator} writes no answers: the prompt “{prompt}” goes with chat and hf.",
+                option="--prompt",
+            )
+        return Form.REASONED.value
+    return (Form.WRITTEN if generator == Kind.CHAT else Form.LIKELIHOOD).value
+
+
+def _check_scored(asked: Asked) -> None:
+    check_model_args(ALIASES.get(asked.generator, asked.generator), asked.model_args)
+    costs = (asked.prompt_price, asked.completion_price, asked.budget_tokens, asked.budget_money)
+    if any(cost is not None for cost in costs):
+        raise ScoringError("Prices and budgets go with a chat server.")
+
+
+def _items(study: Study, source: str, limit: int | None) -> list[int]:
+    if source not in ("", *Item.Source.values):
+        raise ScoringError(f"There is no source “{source}”.")
+    if limit is not None and limit < 1:
+        raise ScoringError(f"limit must be 1 or more, not {limit}.")
+    held = study.items.filter(kind=Item.Kind.TEST)
+    held = held.filter(source=source) if source else held
+    # Sorted here: databases disagree on the order of texts
+    items = sorted(held.values_list("key", "pk"))
+    if not items:
+        raise ScoringError(f"Study {study.slug} has no test case to choose in.")
+    return [pk for _, pk in items[:limit]]
+
+
+def _examples(study: Study, n: int) -> list[int]:
+    held = study.items.filter(kind=Item.Kind.PRACTICE).values_list("key", "pk")
+    chosen = [pk for _, pk in sorted(held)][: max(n, 0)]
+    if n < 0 or len(chosen) < n:
+        raise ScoringError(
+            f"{n} examples were asked for, and the study has {len(chosen)} practice items: test cases are never examples.",
+            option="--examples",
+        )
+    return chosen
+
+
+def _samples(samples: int | None, form: str, asked: Asked) -> int:
+    if form == Form.LIKELIHOOD:
+        if samples not in (None, 1):
+            raise ScoringError(
+                "A probability that is read off needs no samples.", option="--samples"
+            )
+        return 1
+    if samples is None:
+        is_drawn = asked.model_args.get("temperature") not in ("0", "0.0")
+        return SAMPLES if is_drawn else 1
+    if not 1 <= samples <= MOST_SAMPLES:
+        raise ScoringError(f"samples must be 1 to {MOST_SAMPLES}.", option="--samples")
+    return samples
+
+
+def can_resume(run: ChoiceRun) -> bool:
+    """Whether it is over with questions left, or some that failed."""
+    if run.is_open or run.generator == Kind.IMPORTED:
+        return False
+    return run.status != Status.FINISHED or run.choices.filter(finish=Finish.FAILED).exists()
+
+
+@transaction.atomic
+def start(draft: ChoiceRun, by: User) -> ChoiceRun:
+    """Store it, and have a worker do it; a form that was sent twice is one run."""
+    assert draft.study is not None
+    Study.objects.select_for_update().get(pk=draft.study.pk)
+    if (same := newest_same(draft)) is not None and same.is_open:
+        return same
+    draft.save()
+    work.start(draft, by)
+    return draft
+
+
+def reopen(run: ChoiceRun) -> ChoiceRun:
+    """Let it wait again, where something is left to be asked; what failed is asked again."""
+    return leases.reopen(run, also_finished=True) if can_resume(run) else run
+
+
+def resume(run: ChoiceRun, by: User) -> ChoiceRun:
+    """Have a worker go on with it."""
+    if can_resume(run):
+        with transaction.atomic():
+            run = reopen(run)
+            work.start(run, by)
+    return run
+
+
+def run(job: ChoiceRun, on_progress: Callable[[ChoiceRun], None] = lambda job: None) -> ChoiceRun:
+    """Ask, as a worker does; the row says how it went."""
+    work_off = likelihood.run if job.form == Form.LIKELIHOOD else _Choosing.run
+    return work_off(job, on_progress)
+
+
+def spent(job: ChoiceRun) -> Spending:
+    return _Choosing.spent(job)
+
+
+def unread(job: ChoiceRun) -> Unread:
+    came = job.choices.exclude(finish=Finish.FAILED)
+    return Unread(came.filter(side="", log_odds=None).count(), came.count())
+
+
+def served(job: ChoiceRun) -> list[str]:
+    """The names, with fingerprints, by which the server called the model: several where it changed during the run."""
+    named = job.choices.exclude(model="").values_list("model", "raw__system_fingerprint").distinct()
+    return sorted({" ".join(str(part) for part in one if part) for one in named.order_by()})
+
+
+def abstracts(pks: list[int]) -> dict[int, Abstract]:
+    """The texts of items, in the order of these keys."""
+    markup = dict(Item.objects.filter(pk__in=pks).values_list("pk", "markup"))
+    return {pk: parsed(markup[pk]) for pk in pks if pk in markup}
+
+
+class _Choosing(Asking[ChoiceRun]):
+    left = "Questions"
+    keep_failures = True
+
+    @staticmethod
+    def answers(job: ChoiceRun) -> QuerySet[ModelChoice]:
+        return job.choices.all()
+
+    def go_on(self) -> None:
+        self.texts = abstracts(self.job.items)
+        self.examples = list(abstracts(self.job.examples).values())
+        self.kept = self.job.choices.exclude(finish=Finish.FAILED).exclude(HALF)
+        self.job.done = self.kept.count()
+        self.lease.write(done=self.job.done)
+        if self.job.done < self.job.total:
+            self.ask(self._questions())
+
+    def begin(self, identity: Mapping[str, Any]) -> None:
+        check_as_before(self.job, self.lease, identity, has_answers=self.kept.exists())
+
+    def sending(self, n: int) -> None:
+        """Counted before they are sent: what a kill loses on the way is known."""
+        self.lease.write(requests=F("requests") + n)
+
+    def _questions(self) -> Iterator[Question]:
+        """Test case by test case, so that a run that is stopped has both orders of those that it has begun."""
+        place = ("item_id", "original_side", "sample")
+        known = set(self.kept.values_list(*place))
+        half = {
+            tuple(key): said
+            for *key, said in self.job.choices.filter(HALF).values_list(*place, "text")
+        }
+        for row in range(self.job.total):
+            where = self._place(row)
+            if where not in known and where[0] in self.texts:
+                question = self._question(row)
+                yield self._again(question, half[where]) if where in half else question
+
+    def _place(self, row: int) -> tuple[int, str, int]:
+        """Item, the side of its original, and sample of a row."""
+        rest, sample = divmod(row, self.job.samples)
+        item, side = divmod(rest, len(SIDES))
+        return self.job.items[item], SIDES[side], sample
+
+    def _question(self, row: int) -> Question:
+        item, side, sample = self._place(row)
+        turns = prompts.conversation(self.job, self.examples, self.texts[item], side)
+        schema = SCHEMA if self.job.form == Form.WRITTEN else None
+        return Question(row, turns, 0, schema, sample, wants_tokens=True)
+
+    def _again(self, question: Question, said: str) -> Question:
+        turns = prompts.again(said)
+        return replace(question, messages=[*question.messages, *turns], new=len(turns))
+
+    def store(self, question: Question, answer: Generated) -> Question | None:
+        """A second answer takes the place of the first, whose text stays beside it; both are paid for."""
+        is_whole = answer.finish == Finish.STOP
+        chosen = read_choice(answer.text) if is_whole else None
+        is_unread = is_whole and chosen is None and not question.new
+        following = self._again(question, answer.text) if is_unread else None
+        is_over = following is None and answer.finish != Finish.FAILED
+        with transaction.atomic():
+            self.lease.advance(done=self.job.done + is_over)
+            self._keep(question, answer, chosen)
+        self.job.done += is_over
+        self.count(answer, is_read=None if following else chosen is not None)
+        return following
+
+    def _keep(self, question: Question, answer: Generated, chosen: Chosen | None) -> None:
+        item, side, sample = self._place(question.row)
+        key = {"item_id": item, "original_side": side, "sample": sample}
+        new = question.messages[len(question.messages) - question.new :]
+        values: dict[str, Any] = stored(answer) | {
+            "messages": [asdict(message) for message in new],
+            "side": chosen.side if chosen else "",
+            "confidence": chosen.confidence if chosen else None,
+            "log_odds": log_odds(answer.tokens) if chosen else None,
+            "raw": answer.raw,
+        }
+        earlier = self.job.choices.filter(**key).first()
+        if earlier is not None:
+            values["first_text"] = earlier.first_text or (earlier.text if question.new else "")
+            values["tries"] = earlier.tries + 1
+            values["seconds"] += earlier.seconds
+            for name in ("prompt_tokens", "completion_tokens", "thought_tokens"):
+                taken = (getattr(earlier, name), values[name])
+                values[name] = None if taken == (None, None) else sum(n or 0 for n in taken)
+        choice = earlier or ModelChoice(run=self.job, **key)
+        for name, value in values.items():
+            setattr(choice, name, value)
+        choice.save()

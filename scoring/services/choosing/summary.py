@@ -1,0 +1,87 @@
+"""What the choices of a run come to, test case by test case and as a whole."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.db.models import QuerySet
+
+from experiment.models import Item, Study
+from scoring.domain.choosing.outcomes import ItemChoice, Reply, outcome
+from scoring.models import ChoiceRun, ModelChoice
+
+READ = "read"  # the state of an answer that is a choice
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Of a run. Test cases without an answer in both orders are not judged; ties count half.
+
+    n_items: asked about. credit: sum over those judged. n_a, n_sided: answers that chose side A, and those that chose one.
+    states: answers by how they ended, `read` where they are a choice.
+    """
+
+    n_items: int
+    n_judged: int
+    credit: float
+    n_ties: int
+    n_flips: int
+    n_a: int
+    n_sided: int
+    states: Mapping[str, int]
+
+    @property
+    def accuracy(self) -> float | None:
+        """Of the test cases that were judged."""
+        return self.credit / self.n_judged if self.n_judged else None
+
+    @property
+    def accuracy_of_all(self) -> float | None:
+        """With those that were not judged counted as wrong."""
+        return self.credit / self.n_items if self.n_items else None
+
+    @property
+    def share_a(self) -> float | None:
+        """Of the answers: 1/2 without a preference for a side, as the original is A half of the time."""
+        return self.n_a / self.n_sided if self.n_sided else None
+
+    @property
+    def n_answers(self) -> int:
+        return sum(self.states.values())
+
+    @property
+    def n_unread(self) -> int:
+        return self.n_answers - self.states.get(READ, 0)
+
+
+def outcomes(choices: QuerySet[ModelChoice]) -> dict[int, ItemChoice | None]:
+    """Item -> what its answers come to; None where an order has none that can be read."""
+    replies: dict[int, list[Reply]] = {}
+    columns = ("item_id", "original_side", "side", "confidence", "log_odds")
+    for item, original, side, confidence, odds in choices.order_by("pk").values_list(*columns):
+        of_item = replies.setdefault(item, [])
+        if side or odds is not None:
+            of_item.append(Reply(original, side, confidence, odds))
+    return {item: outcome(of_item) for item, of_item in replies.items()}
+
+
+def summarise(run: ChoiceRun, study: Study | None = None) -> Choices:
+    """Of all that a run has chosen so far; of the test cases that a study shows, where one is named."""
+    choices = run.choices.all()
+    if study is not None:
+        choices = choices.filter(item__in=Item.objects.shown_by([study]).values("pk"))
+    found = outcomes(choices)
+    judged = [one for one in found.values() if one is not None]
+    sides = Counter(choices.exclude(side="").values_list("side", flat=True))
+    only = ("side", "log_odds", "finish")
+    states = Counter(READ if c.is_read else c.state for c in choices.only(*only).iterator())
+    return Choices(
+        n_items=len(found),
+        n_judged=len(judged),
+        credit=sum(one.credit for one in judged),
+        n_ties=sum(one.is_tie for one in judged),
+        n_flips=sum(one.is_flip for one in judged),
+        n_a=sides["A"],
+        n_sided=sides.total(),
+        states=dict(states.most_common()),
+    )

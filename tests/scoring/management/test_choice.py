@@ -1,0 +1,90 @@
+"""`score --method choice`: a model chooses from a terminal; options of one method are refused with the other."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from experiment.models import Study
+from scoring.models import ChoiceRun
+from tests.factories import make_study
+from tests.scoring.backends.chat.stub import ChatStub
+from tests.scoring.commands import called, json_of, refusal
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def stub() -> Iterator[ChatStub]:
+    with ChatStub(lambda request: '{"side": "A", "confidence": 75}') as stub:
+        yield stub
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_study(human=2, machine=1)
+
+
+def asked(stub: ChatStub, study: Study, *more: str) -> list[str]:
+    args = ",".join(f"{name}={value}" for name, value in stub.args().items())
+    return [
+        "--model",
+        "chat",
+        "--model_args",
+        args,
+        "--study",
+        study.slug,
+        "--method",
+        "choice",
+        *more,
+    ]
+
+
+def test_a_chat_model_chooses_and_the_table_says_what_came_of_it(
+    stub: ChatStub, study: Study
+) -> None:
+    told, _, error = called("score", *asked(stub, study))
+    assert error is None
+    assert "50.0%" in told
+    assert "100.0%" in told, "of the answers that chose A"
+    run = ChoiceRun.objects.get()
+    assert (run.status, run.done) == ("finished", 6)
+    again = json_of("score", *asked(stub, study, "--resume"))
+    (data,) = again["runs"]
+    assert (data["run"], data["accuracy"], data["share_a"], data["ties"]) == (run.pk, 0.5, 1, 3)
+    assert len(stub.requests) == 6
+
+
+def test_the_demonstration_model_is_asked_by_likelihood(study: Study) -> None:
+    told = json_of("score", "--model", "embedded", "--method", "choice", "--study", study.slug)
+    assert told["runs"][0]["form"] == "likelihood"
+    assert told["runs"][0]["test_cases"] == 3
+
+
+def test_a_dry_run_asks_nothing(stub: ChatStub, study: Study, tmp_path: Path) -> None:
+    prompt = tmp_path / "prompt.txt"
+    prompt.write_text("Which is true?\n{versions}")
+    more = ("--dry-run", "--samples", "2", "--prompt_file", str(prompt))
+    prices = ("--prompt_price", "1", "--completion_price", "2")
+    told = json_of("score", *asked(stub, study, *more, *prices))
+    assert told["runs"][0]["requests"] == 12
+    assert told["runs"][0]["cost"] > 0
+    assert stub.requests == []
+    assert not ChoiceRun.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        (["--method", "choice", "--conditions", "swapped"], "--conditions goes with"),
+        (["--method", "choice", "--workers", "2"], "--workers goes with"),
+        (["--samples", "3"], "--samples goes with --method choice"),
+        (["--dry-run"], "goes with --method choice"),
+        ([], "use --method choice"),
+    ],
+)
+def test_options_of_the_other_method_are_refused(
+    stub: ChatStub, study: Study, more: list[str], why: str
+) -> None:
+    words = [word for word in asked(stub, study) if word not in ("--method", "choice")]
+    assert why in refusal("score", *words, *more)
