@@ -3,6 +3,8 @@ from django.db import models
 from experiment.models import Study
 from lib.jobs.models import Job
 
+MAX_STEP = 200
+
 
 class Computation(Job):
     """A report or a trial of teams: computed in the background, and stored in the storage `results` once it is finished.
@@ -21,6 +23,7 @@ class Computation(Job):
     kind = models.CharField(max_length=10, choices=Kind)
     key = models.CharField(max_length=64)
     options = models.JSONField()
+    step = models.CharField(max_length=MAX_STEP, blank=True)  # what is being computed
     used_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import Enum
 from functools import cached_property
 from typing import Any
@@ -23,6 +24,7 @@ from analysis import store
 from analysis.data.filters import ReportOptions, UnknownChoiceError
 from analysis.data.version import data_version, usual_kind
 from analysis.models import Computation
+from analysis.models.computations import MAX_STEP
 from analysis.stats import NotEnough
 from analysis.store import StoredResult
 from analysis.teams.options import TeamOptions
@@ -68,6 +70,13 @@ class Waiting:
     total: int = 0
     is_asked: bool = False  # it waits for its turn, runs, or was stopped
     is_taken: bool = True
+    started_at: datetime | None = None
+    step: str = ""  # what is being computed
+
+    @property
+    def n(self) -> int:
+        """The number of the step, from 1."""
+        return min(self.done + 1, self.total)
 
 
 class Asked:
@@ -120,7 +129,16 @@ class Asked:
         problem = ""
         if row.status in _CLOSED:
             problem = row.error or _("It was stopped.")
-        return Waiting(by, problem, row.done, row.total, is_asked=True, is_taken=is_taken)
+        return Waiting(
+            by,
+            problem,
+            row.done,
+            row.total,
+            is_asked=True,
+            is_taken=is_taken,
+            started_at=row.started_at,
+            step=row.step,
+        )
 
     def ensure_computed(self) -> StoredResult | Waiting:
         """The result: computed here if the data are few, else asked of others, once. A failed or stopped one stays so."""
@@ -250,10 +268,11 @@ class _Steps:
     total: int = 0
     done: int = -1
 
-    def advance(self, *_: object) -> None:
+    def advance(self, step: str) -> None:
+        """Before each step, with its name."""
         self.done += 1
         self.lease.check()
-        self.lease.write(done=self.done, total=self.total)
+        self.lease.write(done=self.done, total=self.total, step=step[:MAX_STEP])
 
 
 def data_set_state(study: Study) -> str:

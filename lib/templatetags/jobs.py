@@ -1,7 +1,9 @@
 from django import template
+from django.utils import timezone
 
 from lib.jobs import workers
 from lib.jobs.models import Job
+from lib.jobs.progress import Measured, Progress, progress
 
 register = template.Library()
 
@@ -16,3 +18,9 @@ def kind_of(job: Job) -> str:
 def is_taken(job: Job) -> bool:
     """Whether a worker lives that takes such jobs: `{% is_taken export as taken %}`."""
     return workers.is_taken(type(job))
+
+
+@register.simple_tag
+def progress_of(job: Measured) -> Progress:
+    """How far it is, now: `{% progress_of export as progress %}`."""
+    return progress(job, timezone.now())

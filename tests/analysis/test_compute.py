@@ -182,3 +182,26 @@ def test_while_people_take_part_a_long_computation_is_not_started_over(
     assert "Computing the results" in shown(ruth, "")
     ruth.get(url("results_live"))
     assert started[1:] == list(Computation.objects.exclude(pk=row.pk).values_list("pk", flat=True))
+
+
+def test_the_page_says_which_step_it_is_at_and_for_how_long(
+    ruth: Client, study: Study, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    make_participant(study)
+    pages: list[str] = []
+
+    def make(of: Study, options: ReportOptions, progress: compute.Progress) -> Any:
+        for chapter in ("Accuracy", "Agreement"):
+            progress(chapter)
+        settings.JOB_EXECUTOR = "celery"  # where a page does not compute by itself
+        pages.append(ruth.get(url()).text)
+        return stub.report(of, options)
+
+    monkeypatch.setattr(MAKE, make)
+    monkeypatch.setattr("analysis.report.services.save.draw_all", stub.figures)
+    shown(ruth)
+    row = Computation.objects.get()
+    assert (row.step, row.done) == ("Agreement", 1)
+    assert f"Step 2 of {row.total}: Agreement" in pages[0]
+    assert f'value="{100 // row.total}"' in pages[0]
+    assert "so far" in pages[0]

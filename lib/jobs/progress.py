@@ -1,0 +1,50 @@
+"""How far work is, and how long the rest takes at the rate so far."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+SHORTEST_S = 3.0  # a rate of less time says too little
+ANNOUNCED_PERCENT = 25  # screen readers hear of every so many
+
+
+class Measured(Protocol):
+    @property
+    def done(self) -> int: ...
+    @property
+    def total(self) -> int: ...
+    @property
+    def started_at(self) -> datetime | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """percent: whole percent of the steps, None where nobody knows how many there are. Times in seconds, None where unknown."""
+
+    percent: int | None
+    elapsed_s: float | None
+    left_s: float | None
+
+    @property
+    def announced(self) -> int:
+        return ANNOUNCED_PERCENT * ((self.percent or 0) // ANNOUNCED_PERCENT)
+
+
+def progress(job: Measured, now: datetime) -> Progress:
+    """Elapsed time · (total - done) / done is left. Of work that was stopped and resumed, the pause counts as elapsed.
+
+    >>> from datetime import UTC
+    >>> from types import SimpleNamespace
+    >>> row = SimpleNamespace(done=1, total=4, started_at=datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC))
+    >>> progress(row, datetime(2026, 1, 1, 12, 0, 10, tzinfo=UTC))
+    Progress(percent=25, elapsed_s=10.0, left_s=30.0)
+    """
+    done = min(job.done, job.total)
+    percent = 100 * done // job.total if job.total else None
+    if job.started_at is None:
+        return Progress(percent, None, None)
+    elapsed_s = max(0.0, (now - job.started_at).total_seconds())
+    is_measured = 0 < done < job.total and elapsed_s >= SHORTEST_S
+    return Progress(
+        percent, elapsed_s, elapsed_s * (job.total - done) / done if is_measured else None
+    )
