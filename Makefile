@@ -27,7 +27,7 @@ demo serve: export PORT := $(PORT)
 demo serve braingpt: export BASE_URL := $(BASE_URL)
 
 .DEFAULT_GOAL := help
-.PHONY: audit help venv demo braingpt serve lint lint-types lines lint-rest check check-core test test-postgresql sweep bench trust trust-sqlite trust-postgresql hour hour-sqlite hour-postgresql browser migrate port clean constraints llama-cpp
+.PHONY: audit help venv demo braingpt serve lint lint-types lines lint-rest check check-core test test-postgresql sweep bench trust trust-sqlite trust-postgresql hour hour-sqlite hour-postgresql browser migrate port clean constraints llama-cpp inspect
 .DELETE_ON_ERROR:
 
 help:
@@ -159,6 +159,11 @@ hour-sqlite hour-postgresql: hour-%: $(STAMP)
 llama-cpp:
 	$(PYTHON) -m venv $(VAR_DIR)/llama-cpp
 	$(VAR_DIR)/llama-cpp/bin/pip install --quiet 'llama-cpp-python[server]==0.3.36' gguf==0.19.0
+
+# For the sweep: Inspect, with its many packages in a place of its own
+inspect:
+	$(PYTHON) -m venv $(VAR_DIR)/inspect
+	$(VAR_DIR)/inspect/bin/pip install --quiet inspect_ai==0.3.285
 
 # Before a release: asks the package index for known vulnerabilities of every pinned package. One that cannot be asked about fails
 audit: $(STAMP)

@@ -5,12 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lib.files import not_json
 from scoring.domain.generating import Finish, Usage, storable
 from scoring.domain.thinking import apart
 
 MOST_CHARACTERS = 1_000_000  # of a line
 MOST_TOKENS = 10**12
 MOST = {"seconds": 10**7, "confidence": 100}
+AS_IT_CAME = ("answer", "raw")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,36 +41,42 @@ def read_answer(line: str) -> ReadAnswer:
     >>> read_answer('{"key": "q1", "answer": "SNCA."}').finish
     <Finish.STOP: 'stop'>
     """
-    if len(line) > MOST_CHARACTERS:
-        raise ValueError(f"it has more than {MOST_CHARACTERS:,} characters")
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"this is no JSON ({error})") from error
-    if not isinstance(value, dict):
-        raise ValueError("this is no JSON object")
-    key, question, text = (_text(value, name) for name in ("key", "question", "answer"))
+    value = object_of(line)
+    key, question, text = (text_of(value, name) for name in ("key", "question", "answer"))
     if not key and not question:
         raise ValueError("key or question is missing")
     if "answer" not in value:
         raise ValueError("answer is missing")
-    seconds, confidence = _number(value, "seconds"), _number(value, "confidence")
-    said = apart(text, _finish(value))
-    usage = _usage(value)
+    seconds, confidence = number_of(value, "seconds"), number_of(value, "confidence")
+    said = apart(text, finish_of(value))
+    usage = usage_of(value)
     return ReadAnswer(
         key, question, said.text, said.finish, usage, seconds or 0.0, confidence, said.thought
     )
 
 
-def _text(value: Mapping[str, Any], name: str) -> str:
+def object_of(line: str) -> dict[str, Any]:
+    """A line's JSON object. Raises ValueError where it is none."""
+    if len(line) > MOST_CHARACTERS:
+        raise ValueError(f"it has more than {MOST_CHARACTERS:,} characters")
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"this is no JSON ({not_json(error)})") from error
+    if not isinstance(value, dict):
+        raise ValueError("this is no JSON object")
+    return value
+
+
+def text_of(value: Mapping[str, Any], name: str) -> str:
     found = value.get(name)
     if found is not None and not isinstance(found, str):
         raise ValueError(f"{name} is no text")
     text = storable(found or "")
-    return text if name == "answer" else text.strip()
+    return text if name in AS_IT_CAME else text.strip()
 
 
-def _finish(value: Mapping[str, Any]) -> Finish:
+def finish_of(value: Mapping[str, Any]) -> Finish:
     said = value.get("finish")
     if said is not None and said not in list(Finish):
         known = ", ".join(Finish)
@@ -76,7 +84,7 @@ def _finish(value: Mapping[str, Any]) -> Finish:
     return Finish(said or Finish.STOP)
 
 
-def _usage(value: Mapping[str, Any]) -> Usage | None:
+def usage_of(value: Mapping[str, Any]) -> Usage | None:
     read, written = value.get("prompt_tokens"), value.get("completion_tokens")
     if read is None and written is None:
         return None
@@ -89,7 +97,7 @@ def _tokens(value: Any) -> int:
     return value
 
 
-def _number(value: Mapping[str, Any], name: str) -> float | None:
+def number_of(value: Mapping[str, Any], name: str) -> float | None:
     """None where it is not said."""
     said, most = value.get(name), MOST[name]
     if said is None:

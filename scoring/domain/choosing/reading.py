@@ -1,4 +1,7 @@
-"""What of a model's text is a choice: the whole answer, or none of it. No letter is searched for in words."""
+"""What of a model's text is a choice: the whole answer, or none of it. No letter is searched for in words.
+
+export_inspect_task copies this file, to read answers elsewhere by the same rules: it needs nothing but Python.
+"""
 
 import json
 import math
@@ -6,9 +9,10 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from scoring.domain.generating import Token
+if TYPE_CHECKING:
+    from scoring.domain.generating import Token
 
 SIDES = ("A", "B")
 LEAST_CONFIDENCE, MOST_CONFIDENCE = (
@@ -78,7 +82,7 @@ def read_choice(text: str) -> Chosen | None:
     return found[-1] if all(one == found[-1] for one in found) else None
 
 
-def log_odds(tokens: Sequence[Token]) -> float | None:
+def log_odds(tokens: "Sequence[Token]") -> float | None:
     """Natural logarithm of the odds of A against B at the place of the answer where the side is named.
 
     Tokens that differ only in the letter are added up for each side. A side that is not among the likeliest tokens counts as
@@ -87,6 +91,7 @@ def log_odds(tokens: Sequence[Token]) -> float | None:
     Returns:
         None: the place was not found, or only one token is known there.
 
+    >>> from scoring.domain.generating import Token
     >>> log_odds([Token('{"side": "', {}), Token("A", {"A": math.log(0.8), "B": math.log(0.2)}), Token('"}', {})])
     1.3862943611198906
     """
@@ -102,7 +107,7 @@ def log_odds(tokens: Sequence[Token]) -> float | None:
     return None
 
 
-def _odds_within(token: Token, at: int) -> float | None:
+def _odds_within(token: "Token", at: int) -> float | None:
     before = token.text[:at]
     by_side: dict[str, list[float]] = {side: [] for side in SIDES}
     for text, logprob in token.likeliest.items():

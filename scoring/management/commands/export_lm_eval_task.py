@@ -1,16 +1,26 @@
-import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from experiment.management.finding import find_study
-from experiment.models import Item, Study
-from lib.commands import ReportingCommand, add_json_argument
+from lib.commands import ReportingCommand
+from scoring.domain.choosing.showing import LAYOUTS
 from scoring.domain.conditions import CONDITIONS
-from scoring.lm_eval import task
+from scoring.lm_eval import choice_tasks, task
+from scoring.management.exporting import add_study_arguments, cases_of, study_named, task_name
 from scoring.services.runs import DEFAULT_SEED
 from scoring.services.texts import item_texts
+
+PERPLEXITY, CHOICE = "perplexity", "choice"
+# Of each method, the first is the default
+PROMPTS: Mapping[str, tuple[str, ...]] = {
+    PERPLEXITY: task.PROMPTS,
+    CHOICE: choice_tasks.SCORED_PROMPTS,
+}
+# Options of the other method, and their defaults
+OF_PERPLEXITY = {"condition": "full", "seed": DEFAULT_SEED}
+OF_CHOICE = {"layout": LAYOUTS[0]}
 
 
 class Command(ReportingCommand):
@@ -18,54 +28,70 @@ class Command(ReportingCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder", type=Path, metavar="DIR")
+        add_study_arguments(parser)
         parser.add_argument(
-            "--study", metavar="SLUG", help="not needed where there is only one study"
+            "--method",
+            choices=list(PROMPTS),
+            default=PERPLEXITY,
+            help="which version is less surprising (the default), or which letter is the likelier answer",
         )
-        parser.add_argument("--source", choices=Item.Source.values, help="default: both")
-        parser.add_argument("--condition", choices=CONDITIONS, default="full")
+        parser.add_argument("--condition", choices=CONDITIONS, help="of perplexity (default: full)")
+        parser.add_argument("--seed", type=int, help=f"of the swaps (default: {DEFAULT_SEED})")
+        parser.add_argument("--layout", choices=LAYOUTS, help=f"of choices (default: {LAYOUTS[0]})")
         parser.add_argument(
-            "--seed", type=int, default=DEFAULT_SEED, help=f"of the swaps (default: {DEFAULT_SEED})"
+            "--prompt",
+            help="; ".join(f"{method}: {', '.join(names)}" for method, names in PROMPTS.items())
+            + "; the first is the default",
         )
-        parser.add_argument("--prompt", choices=task.PROMPTS, default="paper")
         parser.add_argument(
             "--task",
-            help="its name; default: brainbench, brainbench_isolated or brainbench_swapped",
+            help="its name; default: brainbench, brainbench_isolated, brainbench_swapped or brainbench_choice",
         )
-        add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        folder, condition = options["folder"], options["condition"]
-        name = options["task"] or "brainbench" + ("" if condition == "full" else f"_{condition}")
-        if not re.fullmatch(r"[\w-]+", name):
-            raise CommandError("A task's name is made of letters, digits, _ and -.")
-        items = self._items(self._study(options["study"]), options["source"])
+        folder, method = options["folder"], options["method"]
+        settings = _settings(method, options)
+        condition = settings.get("condition", CHOICE)
+        default = "brainbench" if condition == "full" else f"brainbench_{condition}"
+        name = task_name(options["task"] or default)
+        study = study_named(options["study"])
+        items = cases_of(study, options["source"])
+        left_out: list[str] = []
         try:
-            found = item_texts(items, condition, options["seed"])
-            written = task.write_task(found.texts, folder, name, options["prompt"], condition)
+            if method == CHOICE:
+                written = choice_tasks.write_harness_task(
+                    items, folder, name, field=study.field, **settings
+                )
+            else:
+                found = item_texts(items, condition, settings["seed"])
+                left_out = [f"{text.name} {text.reason}: left out." for text in found.unscorable]
+                written = task.write_task(found.texts, folder, name, settings["prompt"], condition)
         except OSError as error:
             raise CommandError(f"{folder} was not written: {error.strerror or error}.") from error
-        lines = (
-            *(f"{text.name} {text.reason}: left out." for text in found.unscorable),
-            f"{written['items']} test cases written to {folder} as task {name}. To score a model on them:",
-            f"lm_eval --model hf --model_args pretrained=MODEL,dtype=float32 --tasks {name} --include_path {folder}",
+        self.report(options, written, [*left_out, *_lines(written, method)])
+
+
+def _settings(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Prompt and the method's own options. Raises CommandError where one belongs to the other method."""
+    own, other = (OF_CHOICE, OF_PERPLEXITY) if method == CHOICE else (OF_PERPLEXITY, OF_CHOICE)
+    for name in other:
+        if options[name] is not None:
+            raise CommandError(f"--{name} does not go with --method {method}.")
+    prompt = options["prompt"] or PROMPTS[method][0]
+    if prompt not in PROMPTS[method]:
+        raise CommandError(
+            f"There is no prompt “{prompt}” for --method {method}: choose one of {', '.join(PROMPTS[method])}."
         )
-        self.report(options, written, lines)
+    given = {name: options[name] for name in own if options[name] is not None}
+    return {"prompt": prompt, **own, **given}
 
-    def _study(self, slug: str | None) -> Study:
-        if slug:
-            return find_study(slug)
-        found = list(Study.objects.all()[:2])
-        if not found:
-            raise CommandError("There is no study.")
-        if len(found) > 1:
-            raise CommandError("There are several studies: name one with --study.")
-        return found[0]
 
-    def _items(self, study: Study, source: str | None) -> list[Item]:
-        items = study.items.filter(kind=Item.Kind.TEST)
-        items = items.filter(source=source) if source else items
-        # Sorted here: databases disagree on the order of texts
-        found = sorted(items, key=lambda item: item.key)
-        if not found:
-            raise CommandError(f"Study {study.slug} has no such test case.")
-        return found
+def _lines(written: Mapping[str, Any], method: str) -> Iterator[str]:
+    folder, name = written["folder"], written["task"]
+    yield f"{written['items']} test cases written to {folder} as task {name}. To score a model on them:"
+    line = f"lm_eval --model hf --model_args pretrained=MODEL,dtype=float32 --tasks {name} --include_path {folder}"
+    if method == CHOICE:
+        yield f"{line} --output_path OUT --log_samples"
+        yield "Add --apply_chat_template for a model that has a chat template. import_choices reads OUT's samples file."
+    else:
+        yield line

@@ -1,0 +1,199 @@
+"""Reads Inspect's logs: an `.eval` file is a ZIP of JSON members, of which each sample is one; a `.json` file is one object. Pure.
+
+Members are compressed with Zstandard, which Python's `zipfile` reads from 3.14 on. So such a member's bytes are taken from the file
+here, where the local header says that they begin (APPNOTE.TXT of PKWARE, 4.3.7).
+"""
+
+import io
+import json
+import math
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from lib.files import not_json
+from scoring.domain.answer_lines import text_of
+from scoring.domain.choosing.lines import ReadChoice, asked_of, place_of
+from scoring.domain.choosing.reading import log_odds, read_choice
+from scoring.domain.generating import Finish, Token, Usage, storable, storable_json
+from scoring.domain.thinking import apart
+
+MOST_BYTES = 100 * 2**20  # of a member
+ZSTANDARD = 93
+LOCAL_HEADER = (
+    30  # bytes, before the name and the extra field, whose lengths are its last two numbers
+)
+# Of the header, what tells how the model was asked
+ABOUT = ("task", "created", "model", "model_generate_config", "config", "packages")
+# Of the reasons to stop; the others leave an answer that is whole
+FINISHES: Mapping[str, Finish] = {
+    "max_tokens": Finish.LENGTH,
+    "model_length": Finish.TOO_LONG,
+    "content_filter": Finish.FILTERED,
+}
+_SAMPLE = re.compile(r"samples/.+\.json")
+
+
+def read_log(content: bytes) -> tuple[Mapping[str, Any], Iterator[tuple[str, Any]]]:
+    """What a log says of itself, and its samples, each with its place in the file.
+
+    Raises:
+        ValueError: what is wrong, in words that go on after the file's name; also while samples are read.
+    """
+    if content.startswith(b"PK"):
+        return _of_zip(content)
+    whole = _json(content, "")
+    samples = whole.get("samples")
+    if not isinstance(samples, list):
+        raise ValueError(
+            "samples is missing: this is no log of Inspect, or one without its samples"
+        )
+    return _about(whole), ((f"sample {n}", sample) for n, sample in enumerate(samples, start=1))
+
+
+def _of_zip(content: bytes) -> tuple[Mapping[str, Any], Iterator[tuple[str, Any]]]:
+    try:
+        members = {one.filename: one for one in zipfile.ZipFile(io.BytesIO(content)).infolist()}
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        raise ValueError(f"this is no ZIP file ({error})") from error
+    # A log that was not ended has no header yet
+    header = members.get("header.json") or members.get("_journal/start.json")
+    about = _about(_member(content, header)) if header else {}
+    names = sorted(name for name in members if _SAMPLE.fullmatch(name))
+    return about, ((name, _member(content, members[name])) for name in names)
+
+
+def _about(header: Mapping[str, Any]) -> Mapping[str, Any]:
+    said = header.get("eval")
+    return {name: said[name] for name in ABOUT if name in said} if isinstance(said, dict) else {}
+
+
+def _member(content: bytes, info: zipfile.ZipInfo) -> Mapping[str, Any]:
+    if info.compress_type == ZSTANDARD:
+        data = _zstandard(content, info)
+    else:
+        try:
+            with zipfile.ZipFile(io.BytesIO(content)).open(info) as file:
+                data = file.read(MOST_BYTES + 1)
+        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+            raise ValueError(f"{info.filename} cannot be unpacked ({error})") from error
+    if len(data) > MOST_BYTES:
+        raise ValueError(f"{info.filename} has more than {MOST_BYTES:,} bytes")
+    return _json(data, f"{info.filename}: ")
+
+
+def _zstandard(content: bytes, info: zipfile.ZipInfo) -> bytes:
+    import pyarrow as pa
+
+    start = info.header_offset + LOCAL_HEADER
+    lengths = content[start - 4 : start]
+    start += int.from_bytes(lengths[:2], "little") + int.from_bytes(lengths[2:], "little")
+    packed = pa.BufferReader(content[start : start + info.compress_size])
+    try:
+        with pa.CompressedInputStream(packed, "zstd") as stream:
+            data: bytes = stream.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise ValueError(f"{info.filename} cannot be unpacked ({error})") from error
+    if zlib.crc32(data) != info.CRC and len(data) <= MOST_BYTES:
+        raise ValueError(f"{info.filename} cannot be unpacked (its checksum is another)")
+    return data
+
+
+def _json(data: bytes, before: str) -> Mapping[str, Any]:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{before}this is no JSON ({not_json(error)})") from error
+    if not isinstance(value, dict):
+        raise ValueError(f"{before}this is no JSON object")
+    return value
+
+
+def read_inspect(sample: Any) -> ReadChoice:
+    """Read a sample of an Inspect log of the task that `export_inspect_task` writes; its epochs, from 1, are samples.
+
+    Raises:
+        ValueError: what is wrong, in words that go on after the place.
+    """
+    about = _inner(sample, "metadata")
+    if "order" not in about:
+        raise ValueError(
+            "metadata.order is missing: this is no sample of a task of export_inspect_task"
+        )
+    epoch = sample.get("epoch", 1)
+    place = place_of(about, "metadata.", epoch - 1 if type(epoch) is int else epoch)
+    output = _inner(sample, "output")
+    known: dict[str, Any] = {
+        **place,
+        "model": text_of(output, "model"),
+        "usage": _inspect_usage(output.get("usage")),
+        "seconds": _seconds(output.get("time")),
+        "raw": storable_json(output),
+        "asked": asked_of(about, "metadata."),
+    }
+    error, choices = sample.get("error"), output.get("choices")
+    if error or not choices:
+        detail = error.get("message", "") if isinstance(error, dict) else ""
+        return ReadChoice(**known, finish=Finish.FAILED, detail=storable(str(detail)))
+    first = choices[0] if isinstance(choices, list) and isinstance(choices[0], dict) else {}
+    text, thought = _content(_inner(first, "message").get("content"))
+    finish = FINISHES.get(str(first.get("stop_reason")), Finish.STOP)
+    said = apart(text, finish, thought=thought)
+    chosen = read_choice(said.text) if said.finish == Finish.STOP else None
+    return ReadChoice(
+        **known,
+        finish=said.finish,
+        side=chosen.side if chosen else "",
+        confidence=chosen.confidence if chosen else None,
+        log_odds=log_odds(_tokens(first.get("logprobs"))) if chosen else None,
+        text=said.text,
+        thought=said.thought,
+        detail=text_of(output, "error"),
+    )
+
+
+def _inner(value: Any, name: str) -> Mapping[str, Any]:
+    found = value.get(name) if isinstance(value, dict) else None
+    if not isinstance(found, dict):
+        raise ValueError(f"{name} is no JSON object")
+    return found
+
+
+def _content(content: Any) -> tuple[str, str]:
+    """An answer's text and, where the log keeps it apart, its thought."""
+    if isinstance(content, str):
+        return storable(content), ""
+    parts = [part for part in content or () if isinstance(part, dict)]
+    texts, thoughts = (
+        [storable(str(part.get(kind) or "")) for part in parts if part.get("type") == kind]
+        for kind in ("text", "reasoning")
+    )
+    return "\n".join(texts), "\n\n".join(thoughts)
+
+
+def _inspect_usage(usage: Any) -> Usage | None:
+    if not isinstance(usage, dict):
+        return None
+    names = ("input_tokens", "output_tokens", "reasoning_tokens")
+    counts = [n if type(n := usage.get(name)) is int and n >= 0 else 0 for name in names]
+    return Usage(*counts)
+
+
+def _seconds(time: Any) -> float:
+    return float(time) if type(time) in (int, float) and 0 <= time < math.inf else 0.0
+
+
+def _tokens(logprobs: Any) -> Sequence[Token]:
+    """Of a log; none where anything in it is not as expected, as they are more than an answer needs."""
+    try:
+        return [
+            Token(
+                str(token["token"]),
+                {str(top["token"]): float(top["logprob"]) for top in token["top_logprobs"]},
+            )
+            for token in logprobs["content"]
+        ]
+    except (TypeError, KeyError, ValueError):
+        return ()

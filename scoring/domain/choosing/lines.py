@@ -1,0 +1,189 @@
+"""Reads choices that a model made elsewhere: lines of our own form, and lm-evaluation-harness's samples. Pure."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from scoring.domain.answer_lines import finish_of, number_of, object_of, text_of, usage_of
+from scoring.domain.choosing.reading import (
+    LEAST_CONFIDENCE,
+    MOST_CONFIDENCE,
+    SIDES,
+    read_choice,
+)
+from scoring.domain.generating import Finish, Usage, storable, storable_json
+from scoring.domain.thinking import Said, apart
+
+# Where the original was shown, in the words of a file
+ORDERS: Mapping[str, str] = {"A": "A", "B": "B", "original_first": "A", "altered_first": "B"}
+# How the model was asked, where a file says it: columns of a run
+ASKED = ("prompt", "form", "layout", "instructions")
+MOST_SAMPLE = 32_767
+
+
+@dataclass(frozen=True, slots=True)
+class ReadChoice:
+    """An answer about a test case whose original was shown as `original_side`.
+
+    version: of the test case; None where it is not said. sample: from 0. side: "" where none could be read, or for a tie.
+    confidence: percent, 50 to 100. log_odds: of side A against side B, in nats. asked: of ASKED, what is known.
+    """
+
+    item: str
+    version: int | None
+    original_side: str
+    sample: int
+    finish: Finish
+    side: str = ""
+    confidence: float | None = None
+    log_odds: float | None = None
+    text: str = ""
+    thought: str = ""
+    detail: str = ""
+    model: str = ""
+    usage: Usage | None = None
+    seconds: float = 0.0
+    raw: Any = field(default_factory=dict)
+    asked: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_line(line: str) -> ReadChoice:
+    """Read {"item", "order"} with "side", "log_odds" or "raw"; or a line of lm-evaluation-harness's samples.
+
+    "order" says where the original was shown: "A" or "original_first", "B" or "altered_first". "raw" is the model's text,
+    or what a server sent. Without "side", the side is that of the text (`read_choice`), else that of the log-odds. "confidence" is
+    50 to 100, or 0.5 to 1. Known, too: "model", "version", "sample", "finish", "seconds", "prompt_tokens", "completion_tokens".
+
+    Raises:
+        ValueError: what is wrong, in words that go on after the place.
+
+    >>> read = read_line('{"item": "m1", "order": "altered_first", "side": "B", "confidence": 0.8}')
+    >>> read.original_side, read.side, read.confidence
+    ('B', 'B', 80.0)
+    >>> read_line('{"item": "m1", "order": "A", "raw": "It is A, I think."}').side
+    ''
+    """
+    value = object_of(line)
+    return _of_harness(value) if {"doc", "filtered_resps"} <= value.keys() else _of_own(value)
+
+
+def _of_own(value: Mapping[str, Any]) -> ReadChoice:
+    place = place_of(value, "", value.get("sample", 0))
+    raw, finish = value.get("raw"), finish_of(value)
+    side, confidence, odds = _side(value), _confidence(value), _odds(value)
+    if side and finish != Finish.STOP:
+        raise ValueError(f"side is {side}, but finish says that the answer is not whole")
+    if not side and odds is None and raw is None and finish == Finish.STOP:
+        raise ValueError("side is missing, and so are log_odds and raw, which may say it")
+    is_text = isinstance(raw, str)
+    said = apart(text_of(value, "raw"), finish) if is_text else Said("", "", finish)
+    chosen = read_choice(said.text) if said.finish == Finish.STOP else None
+    if side and chosen and chosen.side != side:
+        raise ValueError(f"side is {side}, but raw says {chosen.side}")
+    if chosen and confidence is None:
+        confidence = chosen.confidence
+    side = side or (chosen.side if chosen else _likelier(odds))
+    return ReadChoice(
+        **place,
+        finish=Finish.STOP if side else said.finish,
+        side=side,
+        confidence=confidence,
+        log_odds=odds,
+        text=said.text,
+        thought=said.thought,
+        model=text_of(value, "model"),
+        usage=usage_of(value),
+        seconds=number_of(value, "seconds") or 0.0,
+        raw={} if is_text or raw is None else storable_json(raw),
+    )
+
+
+def _of_harness(value: Mapping[str, Any]) -> ReadChoice:
+    """Of the task that `export_lm_eval_task --method choice` writes; its choices are A and B."""
+    doc, said = value["doc"], value["filtered_resps"]
+    if not isinstance(doc, dict) or "order" not in doc:
+        raise ValueError("doc.order is missing: this is no sample of a task with --method choice")
+    try:
+        a, b = (float(sum_) for sum_, _ in said)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "filtered_resps is not a log-likelihood for each of two choices"
+        ) from error
+    if not (math.isfinite(a) and math.isfinite(b)):
+        raise ValueError("filtered_resps holds a log-likelihood that is not finite")
+    kept = ("doc_id", "resps", "doc_hash", "prompt_hash", "target_hash")
+    return ReadChoice(
+        **place_of(doc, "doc.", 0),
+        finish=Finish.STOP,
+        side=_likelier(a - b),
+        log_odds=a - b,
+        raw=storable_json(
+            {"log_likelihood": {"A": a, "B": b}}
+            | {name: value[name] for name in kept if name in value}
+        ),
+        asked=asked_of(doc, "doc."),
+    )
+
+
+def place_of(value: Mapping[str, Any], before: str, sample: Any) -> dict[str, Any]:
+    """Which test case, shown how, and which of several answers: fields of `ReadChoice`.
+
+    Args:
+        before: what stands before a column's name where an error names it.
+    Raises:
+        ValueError: as `read_line`.
+    """
+    item, order, version = text_of(value, "item"), value.get("order"), value.get("version")
+    if not item:
+        raise ValueError(f"{before}item is missing")
+    if not isinstance(order, str) or order not in ORDERS:
+        raise ValueError(f"{before}order is none of {', '.join(ORDERS)}")
+    if version is not None and (type(version) is not int or version < 1):
+        raise ValueError(f"{before}version is no whole number from 1")
+    if type(sample) is not int or not 0 <= sample <= MOST_SAMPLE:
+        raise ValueError(f"sample is no whole number from 0 to {MOST_SAMPLE:,}")
+    return {"item": item, "version": version, "original_side": ORDERS[order], "sample": sample}
+
+
+def asked_of(value: Mapping[str, Any], before: str) -> dict[str, str]:
+    """Of ASKED, what is said. Raises ValueError where it is no text."""
+    found = {name: value[name] for name in ASKED if name in value}
+    for name, text in found.items():
+        if not isinstance(text, str):
+            raise ValueError(f"{before}{name} is no text")
+    return {name: storable(text) for name, text in found.items()}
+
+
+def _side(value: Mapping[str, Any]) -> str:
+    side = text_of(value, "side").upper()
+    if side not in ("", *SIDES):
+        raise ValueError("side is neither A nor B")
+    return side
+
+
+def _confidence(value: Mapping[str, Any]) -> float | None:
+    """Below 1 is a share: of two versions, a percentage is never below 50."""
+    said = value.get("confidence")
+    if said is None:
+        return None
+    if type(said) in (int, float):
+        percent = 100.0 * said if said <= 1 else float(said)
+        if LEAST_CONFIDENCE <= percent <= MOST_CONFIDENCE:
+            return percent
+    raise ValueError("confidence is no number from 50 to 100, nor from 0.5 to 1")
+
+
+def _odds(value: Mapping[str, Any]) -> float | None:
+    said = value.get("log_odds")
+    if said is not None and (type(said) not in (int, float) or not abs(said) < math.inf):
+        raise ValueError("log_odds is no finite number")
+    return None if said is None else float(said)
+
+
+def _likelier(odds: float | None) -> str:
+    """
+    >>> _likelier(2.0), _likelier(-2.0), _likelier(0.0)
+    ('A', 'B', '')
+    """
+    return "" if not odds else "A" if odds > 0 else "B"

@@ -1,0 +1,54 @@
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from experiment.management.finding import find_study
+from lib.commands import add_json_argument
+from scoring.management.writing import ModelCommand, content_of
+from scoring.models import ChoiceRun
+from scoring.services.choosing.imports import import_choices
+from scoring.services.choosing.summary import Choices, summarise
+
+
+class Command(ModelCommand):
+    help = "Import the choices that a model made elsewhere between the versions of a study's test cases."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "file",
+            type=Path,
+            metavar="FILE",
+            help="an Inspect log (.eval or .json), samples_*.jsonl of lm-evaluation-harness, or a line for each answer: "
+            '{"item", "order", "side", "confidence", "raw"}',
+        )
+        parser.add_argument("--study", metavar="SLUG", required=True)
+        parser.add_argument(
+            "--name", metavar="MODEL", required=True, help="of the model, in tables"
+        )
+        parser.add_argument(
+            "--prompt_file",
+            type=Path,
+            metavar="FILE",
+            help="what the model was told, with {versions} where the versions stood; exported tasks say it themselves",
+        )
+        add_json_argument(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = find_study(options["study"])
+        told = content_of(options["prompt_file"])
+        run, is_new = import_choices(study, options["file"], options["name"], instructions=told)
+        found = summarise(run)
+        data = {"run": run.pk, "is_new": is_new, "model": run.language_model.name}
+        self.report(options, {**data, **asdict(found)}, _lines(run, is_new, found))
+
+
+def _lines(run: ChoiceRun, is_new: bool, found: Choices) -> Iterator[str]:
+    if not is_new:
+        yield f"This file was imported before, as run {run.pk}; nothing was stored."
+    states = ", ".join(f"{n:,} {state}" for state, n in found.states.items())
+    yield f"Run {run.pk}, {run.language_model.name}: {found.n_items:,} test cases; answers: {states}."
+    if found.accuracy is not None:
+        yield f"Of {found.n_judged:,} test cases with an answer in both orders, {found.accuracy:.1%} are right."

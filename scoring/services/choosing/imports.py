@@ -1,0 +1,213 @@
+"""Use case: choices that a model made elsewhere become those of a run: all of a file's, or none."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from experiment.models import Item, Study
+from lib.files import not_utf8, read_regular
+from scoring.domain.backend import ScoringError
+from scoring.domain.choosing.inspect_logs import read_inspect, read_log
+from scoring.domain.choosing.lines import ReadChoice, read_line
+from scoring.domain.generating import storable_json
+from scoring.models import ChoiceRun, ModelChoice
+from scoring.models.answers import Kind
+from scoring.services.choosing.prompts import CUSTOM, told
+from scoring.services.imported_answers import MOST_PROBLEMS, AnswersError
+from scoring.services.open_model import language_model
+
+BATCH = 500
+LOGS = (".eval", ".json")  # of Inspect; any other file holds a line for each answer
+# A place in the file, and a function that reads what is there or raises ValueError
+Entry = tuple[str, Callable[[], ReadChoice]]
+
+
+def import_choices(
+    study: Study, path: Path, name: str, *, instructions: str = "", by: User | None = None
+) -> tuple[ChoiceRun, bool]:
+    """The run, over, and whether it is new: a file that was imported before under this name is the run that it was.
+
+    Args:
+        path: an Inspect log (.eval or .json), or a line for each answer, as `read_line` reads it.
+        name: of the model that chose.
+        instructions: what it was told, where that is known and the file does not say it.
+    Raises:
+        AnswersError: something in the file is wrong; nothing is stored.
+        ScoringError: the file cannot be read, or is empty; or no model can have the name; or the instructions lack {versions}.
+    """
+    try:
+        content = read_regular(path)
+    except OSError as error:
+        raise ScoringError(f"{path} cannot be read: {error.strerror or error}.") from error
+    sha256 = hashlib.sha256(content).hexdigest()
+    own = told(CUSTOM, instructions, study.field) if instructions.strip() else ""
+    found = _Found(path.name, _known(study))
+    try:
+        about, entries = _entries(path, content)
+        found.read(entries)
+    except ValueError as error:
+        raise ScoringError(f"{path.name}: {error}.") from error
+    found.check()
+    identity = {"file": path.name, "sha256": sha256} | ({"log": about} if about else {})
+    fields = _asked(found, own) | {"identity": storable_json(identity), "created_by": by}
+    print_ = hashlib.sha256(f"{study.pk}\n{name}\n{sha256}".encode()).hexdigest()
+    with transaction.atomic():
+        Study.objects.select_for_update().get(pk=study.pk)
+        same = ChoiceRun.objects.filter(generator=Kind.IMPORTED, fingerprint=print_).first()
+        return (same, False) if same else (_store(study, name, found, print_, fields), True)
+
+
+def _store(
+    study: Study, name: str, found: "_Found", fingerprint: str, fields: Mapping[str, Any]
+) -> ChoiceRun:
+    n = len(found.choices)
+    run = ChoiceRun.objects.create(
+        study=study,
+        language_model=language_model(Kind.IMPORTED, name),
+        generator=Kind.IMPORTED,
+        fingerprint=fingerprint,
+        items=found.items,
+        samples=1 + max(read.sample for _, read in found.choices),
+        total=n,
+        done=n,
+        status=ChoiceRun.Status.FINISHED,
+        finished_at=timezone.now(),
+        **fields,
+    )
+    rows = [_row(run, item, read) for item, read in found.choices]
+    ModelChoice.objects.bulk_create(rows, BATCH)
+    return run
+
+
+def _entries(path: Path, content: bytes) -> tuple[Mapping[str, Any], Iterator[Entry]]:
+    """Raises ValueError where the file as a whole cannot be read, also later."""
+    if path.suffix.lower() in LOGS:
+        about, samples = read_log(content)
+        return about, ((place, partial(read_inspect, sample)) for place, sample in samples)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(not_utf8(path)) from error
+    lines = enumerate(StringIO(text, newline="\n"), start=1)
+    return {}, ((f"line {n}", partial(read_line, line)) for n, line in lines if line.strip())
+
+
+@dataclass
+class _Found:
+    """The choices in a file, each with its item, and what is wrong with the file."""
+
+    file: str
+    known: Mapping[str, Mapping[int, int]]
+    choices: list[tuple[int, ReadChoice]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    places: dict[tuple[int, str, int], str] = field(default_factory=dict)
+
+    def read(self, entries: Iterator[Entry]) -> None:
+        for place, read in entries:
+            try:
+                self._add(place, read())
+            except ValueError as error:
+                self.problems.append(f"{self.file}, {place}: {error}.")
+
+    def _add(self, place: str, read: ReadChoice) -> None:
+        item = self._item(read)
+        key = (item, read.original_side, read.sample)
+        if key in self.places:
+            raise ValueError(
+                f"its test case is answered in this order in {self.places[key]}; number several answers with sample"
+            )
+        self.places[key] = place
+        first = self.choices[0][1] if self.choices else read
+        if read.asked != first.asked:
+            raise ValueError("the model was asked in another way than at the file's beginning")
+        if read.model != first.model and not read.asked:
+            raise ValueError(
+                f"model is “{read.model[:80]}”, and “{first.model[:80]}” at the file's beginning: give a file for each"
+            )
+        self.choices.append((item, read))
+
+    def _item(self, read: ReadChoice) -> int:
+        versions = self.known.get(read.item)
+        if versions is None:
+            raise ValueError(f"the study holds no test case “{read.item[:80]}”")
+        if read.version is None:
+            return versions[max(versions)]
+        if read.version not in versions:
+            raise ValueError(
+                f"the study does not hold version {read.version} of “{read.item[:80]}”"
+            )
+        return versions[read.version]
+
+    def check(self) -> None:
+        """Raises AnswersError, ScoringError."""
+        if self.problems:
+            raise AnswersError(self.problems[:MOST_PROBLEMS], len(self.problems))
+        if not self.choices:
+            raise ScoringError(f"{self.file} holds no choice.")
+
+    @property
+    def items(self) -> list[int]:
+        """By key, as runs have them."""
+        named = {(read.item, item) for item, read in self.choices}
+        return [item for _, item in sorted(named)]
+
+
+def _known(study: Study) -> Mapping[str, Mapping[int, int]]:
+    """A study's test cases: key -> version -> primary key."""
+    rows = study.items.filter(kind=Item.Kind.TEST).values_list("key", "version", "pk")
+    known: defaultdict[str, dict[int, int]] = defaultdict(dict)
+    for key, version, pk in rows:
+        known[key][version] = pk
+    return dict(known)
+
+
+def _asked(found: _Found, instructions: str) -> dict[str, Any]:
+    """Columns on how the model was asked: by the file, where it says it."""
+    reads = [read for _, read in found.choices]
+    said = dict(reads[0].asked)
+    form = said.get("form") or _form(reads)
+    if form not in ChoiceRun.Form.values:
+        raise ScoringError(f"{found.file}: there is no form “{form[:80]}” of an answer.")
+    layout = said.get("layout") or ChoiceRun.Layout.PAIR.value
+    if layout not in ChoiceRun.Layout.values:
+        raise ScoringError(f"{found.file}: there is no layout “{layout[:80]}”.")
+    prompt = said.get("prompt", "") or (CUSTOM if instructions else "")
+    words = said.get("instructions", "") or instructions
+    return {"form": form, "layout": layout, "prompt": prompt[:10], "instructions": words}
+
+
+def _form(reads: Sequence[ReadChoice]) -> str:
+    scored = all(r.log_odds is not None and r.confidence is None and not r.text for r in reads)
+    return (ChoiceRun.Form.LIKELIHOOD if scored else ChoiceRun.Form.WRITTEN).value
+
+
+def _row(run: ChoiceRun, item: int, read: ReadChoice) -> ModelChoice:
+    usage = read.usage
+    return ModelChoice(
+        run=run,
+        item_id=item,
+        original_side=read.original_side,
+        sample=read.sample,
+        side=read.side,
+        confidence=read.confidence,
+        log_odds=read.log_odds,
+        text=read.text,
+        thought=read.thought,
+        finish=read.finish.value,
+        detail=read.detail,
+        model=read.model[:200],
+        prompt_tokens=usage.prompt_tokens if usage else None,
+        completion_tokens=usage.completion_tokens if usage else None,
+        thought_tokens=usage.thought_tokens if usage else None,
+        seconds=read.seconds,
+        raw=read.raw,
+    )

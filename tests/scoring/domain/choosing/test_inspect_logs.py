@@ -1,0 +1,124 @@
+"""A log is a ZIP, compressed as Inspect does or otherwise, or one JSON object."""
+
+import json
+from typing import Any
+
+import pytest
+
+from scoring.domain.choosing.inspect_logs import read_inspect, read_log
+from scoring.domain.generating import Finish, Usage
+from tests.scoring.inspect_logs_made import zipped
+
+SAID = '{"side": "B", "confidence": 80}'
+HEADER = {"eval": {"model": "openai/m", "task": "t", "model_args": {"api_key": "secret"}}}
+SAMPLES = {"samples/m 1-A_epoch_1.json": {"id": "m 1-A"}, "samples/m/1-B_epoch_1.json": {"id": 2}}
+MEMBERS = {"_journal/start.json": {}, "header.json": HEADER, "summaries.json": [], **SAMPLES}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        zipped(MEMBERS),
+        zipped(MEMBERS, zstandard=True),
+        json.dumps({"version": 2, **HEADER, "samples": list(SAMPLES.values())}).encode(),
+    ],
+)
+def test_a_log_gives_its_samples_with_their_places_and_no_keys_of_servers(content: bytes) -> None:
+    about, samples = read_log(content)
+    places, values = zip(*samples, strict=True)
+    assert about == {"model": "openai/m", "task": "t"}
+    assert list(values) == list(SAMPLES.values())
+    assert places in (tuple(SAMPLES), ("sample 1", "sample 2"))
+
+
+def test_a_log_that_was_not_ended_is_read_as_far_as_it_goes() -> None:
+    about, samples = read_log(zipped({"_journal/start.json": HEADER, **SAMPLES}))
+    assert about["model"] == "openai/m"
+    assert len(list(samples)) == 2
+
+
+def damaged() -> bytes:
+    content = zipped({"samples/x.json": {"id": "x" * 100}}, zstandard=True)
+    at = content.index(b"samples/x.json") + len("samples/x.json") + 12
+    return content[:at] + b"????" + content[at + 4 :]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"{", "this is no JSON"),
+        (b"[]", "no JSON object"),
+        (b"{}", "samples is missing"),
+        (b"PK\x03\x04", "no ZIP file"),
+        (zipped({"samples/x.json": [1]}), "samples/x.json: this is no JSON object"),
+        (damaged(), "samples/x.json cannot be unpacked"),
+    ],
+)
+def test_what_is_no_log_is_said_with_its_place(content: bytes, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        list(read_log(content)[1])
+
+
+def inspected(content: Any = SAID, stop: str = "stop", **fields: Any) -> dict[str, Any]:
+    """A sample of a log of Inspect."""
+    choice = {"message": {"role": "assistant", "content": content}, "stop_reason": stop}
+    usage = {"input_tokens": 9, "output_tokens": 4, "total_tokens": 13, "reasoning_tokens": 2}
+    output = {"model": "served", "choices": [choice], "usage": usage, "time": 0.5}
+    about = {"item": "m1", "version": 1, "order": "A", "prompt": "default"}
+    return {"id": "m1-1-A", "epoch": 3, "metadata": about, "output": output} | fields
+
+
+@pytest.mark.parametrize(
+    ("content", "stop", "side", "finish"),
+    [
+        (SAID, "stop", "B", Finish.STOP),
+        (SAID, "unknown", "B", Finish.STOP),
+        ("Rats.", "stop", "", Finish.STOP),
+        (SAID, "max_tokens", "", Finish.LENGTH),
+        (SAID, "model_length", "", Finish.TOO_LONG),
+        ("", "content_filter", "", Finish.FILTERED),
+        ("", "stop", "", Finish.EMPTY),
+        ("<think>A or", "stop", "", Finish.THINKING),
+        ([{"type": "reasoning", "reasoning": "A?"}, {"type": "text", "text": SAID}], "stop", "B", Finish.STOP),
+    ],
+)  # fmt: skip
+def test_a_sample_of_inspect_ends_in_a_state_of_ours(
+    content: Any, stop: str, side: str, finish: Finish
+) -> None:
+    read = read_inspect(inspected(content, stop))
+    assert (read.side, read.finish, read.sample) == (side, finish, 2)
+    assert (read.model, read.usage, read.asked) == ("served", Usage(9, 4, 2), {"prompt": "default"})
+    assert read.thought == (
+        "A?" if isinstance(content, list) else "A or" if "think" in content else ""
+    )
+
+
+def test_an_error_in_inspect_is_an_answer_that_failed() -> None:
+    read = read_inspect(inspected(error={"message": "no connection"}))
+    assert (read.finish, read.detail, read.side) == (Finish.FAILED, "no connection", "")
+
+
+def test_log_odds_come_from_inspects_likeliest_tokens() -> None:
+    told = inspected()
+    tops = [{"token": "A", "logprob": -2.0}, {"token": "B", "logprob": -0.5}]
+    tokens = [('{"side": "', tops), ("B", tops), ('", "confidence": 80}', tops)]
+    content = [{"token": text, "logprob": -0.1, "top_logprobs": top} for text, top in tokens]
+    told["output"]["choices"][0]["logprobs"] = {"content": content}
+    assert read_inspect(told).log_odds == -1.5
+    content[0]["top_logprobs"] = None
+    assert read_inspect(told).log_odds is None
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (3, "metadata is no JSON object"),
+        (inspected(metadata={"item": "m1"}), "metadata.order is missing"),
+        (inspected(metadata={"item": "m1", "order": "C"}), "metadata.order is none of"),
+        (inspected(epoch=0), "sample is no whole number"),
+        (inspected(output=None), "output is no JSON object"),
+    ],
+)
+def test_a_sample_of_another_task_is_refused(value: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        read_inspect(value)
