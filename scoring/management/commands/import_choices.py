@@ -7,8 +7,9 @@ from django.core.management.base import CommandParser
 
 from experiment.management.finding import find_study
 from lib.commands import add_json_argument
-from scoring.management.writing import ModelCommand, content_of
+from scoring.management.writing import ModelCommand, content_of, unread_lines
 from scoring.models import ChoiceRun
+from scoring.services.choosing import runs
 from scoring.services.choosing.imports import import_choices
 from scoring.services.choosing.summary import Choices, summarise
 
@@ -52,3 +53,4 @@ def _lines(run: ChoiceRun, is_new: bool, found: Choices) -> Iterator[str]:
     yield f"Run {run.pk}, {run.language_model.name}: {found.n_items:,} test cases; answers: {states}."
     if found.accuracy is not None:
         yield f"Of {found.n_judged:,} test cases with an answer in both orders, {found.accuracy:.1%} are right."
+    yield from unread_lines(runs.unread(run))

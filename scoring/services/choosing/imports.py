@@ -9,7 +9,6 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
@@ -32,7 +31,7 @@ Entry = tuple[str, Callable[[], ReadChoice]]
 
 
 def import_choices(
-    study: Study, path: Path, name: str, *, instructions: str = "", by: User | None = None
+    study: Study, path: Path, name: str, *, instructions: str = ""
 ) -> tuple[ChoiceRun, bool]:
     """The run, over, and whether it is new: a file that was imported before under this name is the run that it was.
 
@@ -58,7 +57,7 @@ def import_choices(
         raise ScoringError(f"{path.name}: {error}.") from error
     found.check()
     identity = {"file": path.name, "sha256": sha256} | ({"log": about} if about else {})
-    fields = _asked(found, own) | {"identity": storable_json(identity), "created_by": by}
+    fields = _asked(found, own) | {"identity": storable_json(identity)}
     print_ = hashlib.sha256(f"{study.pk}\n{name}\n{sha256}".encode()).hexdigest()
     with transaction.atomic():
         Study.objects.select_for_update().get(pk=study.pk)

@@ -148,10 +148,10 @@ def test_answers_that_are_no_choice_stay_as_they_came_and_decide_nothing(
     ]
     told = tmp_path / "told.txt"
     told.write_text("Choose. {versions}", encoding="utf-8")
-    printed = json_of(
-        *("import_choices", write(tmp_path / "a.jsonl", lines), "--study", "memory"),
-        *("--name", "m", "--prompt_file", told),
-    )
+    file = write(tmp_path / "a.jsonl", lines)
+    arguments = (file, "--study", "memory", "--name", "m", "--prompt_file", told)
+    printed = json_of("import_choices", *arguments)
+    assert "2 of 3 texts (67%) could not be read" in called("import_choices", *arguments)[0]
     assert printed["states"] == {"unparsed": 1, "refused": 1, "read": 1}
     assert (printed["n_items"], printed["n_judged"]) == (1, 0)
     run = ChoiceRun.objects.get()
