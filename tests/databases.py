@@ -5,7 +5,7 @@ import gc
 import json
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -30,19 +30,35 @@ _migrated = ""
 def _without_triggers() -> Iterator[CursorWrapper]:
     """A transaction in which all rows may be replaced; some triggers refuse that."""
     # Django may not be set up yet when this module is read
-    from experiment.models.triggers import drop_triggers, install_triggers
+    from experiment.models.triggers import TRIGGERS, drop_triggers, install_triggers
 
+    tables = sorted({trigger.table for trigger in TRIGGERS})
     with transaction.atomic(), connection.cursor() as cursor:
-        drop_triggers(connection.alias)
-        yield cursor
-        install_triggers(connection.alias)
+        if connection.vendor == "sqlite":
+            drop_triggers(connection.alias)
+            yield cursor
+            install_triggers(connection.alias)
+        else:
+            _execute(cursor, (f"ALTER TABLE {table} DISABLE TRIGGER USER" for table in tables))
+            yield cursor
+            # PostgreSQL alters no table whose keys are still to be looked at
+            _execute(cursor, ("SET CONSTRAINTS ALL IMMEDIATE", "SET CONSTRAINTS ALL DEFERRED"))
+            _execute(cursor, (f"ALTER TABLE {table} ENABLE TRIGGER USER" for table in tables))
+
+
+def _execute(cursor: CursorWrapper, statements: Iterable[str]) -> None:
+    """PostgreSQL takes all in one message: to wait for each is most of what it takes."""
+    if connection.vendor == "postgresql":
+        statements = ["; ".join(statements)]
+    for statement in statements:
+        cursor.execute(statement)
 
 
 def _delete_all(cursor: CursorWrapper) -> None:
     tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
     # Keys of other tables are looked at when all is deleted; TRUNCATE would make 200 files anew on PostgreSQL
-    for table in sorted(set(tables) - KEPT):
-        cursor.execute(f"DELETE FROM {connection.ops.quote_name(table)}")
+    names = (connection.ops.quote_name(table) for table in sorted(set(tables) - KEPT))
+    _execute(cursor, (f"DELETE FROM {name}" for name in names))
 
 
 def empty(*_: object) -> None:
@@ -105,8 +121,6 @@ def restore(place: Path) -> None:
             for name in archive.namelist():
                 with cursor.copy(f"COPY {name} FROM STDIN") as rows:
                     rows.write(archive.read(name))
-            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-            cursor.execute("SET CONSTRAINTS ALL DEFERRED")
             models = [model for model in apps.get_models() if model._meta.managed]
             for statement in connection.ops.sequence_reset_sql(no_style(), models):
                 cursor.execute(statement)

@@ -39,13 +39,20 @@ def sound_text(n: int = 1) -> str:
 
 def make_item(key: str = "item-1", **fields: Any) -> Item:
     """An accepted test case that differs in one word."""
+    item = _item(key, **fields)
+    item.save()
+    return item
+
+
+def _item(key: str, **fields: Any) -> Item:
+    """Not saved yet."""
     values = {
         "markup": f"{FILLER}In study {key} the response [[rose, fell]] after training.",
         "status": Item.Status.ACCEPTED,
         "subfield": "Behavioural/Cognitive",
         "generator": "Ada",
     }
-    return Item.objects.create(key=key, **(values | fields))
+    return Item(key=key, **(values | fields))
 
 
 def make_question(key: str = "question-1", **fields: Any) -> Item:
@@ -93,9 +100,9 @@ def make_study(
     """A study that could be opened, with so many accepted items of each stratum and a practice item."""
     study = create_study(slug, preset, contact="lab@example.org", **fields)
     items = [
-        *(make_item(f"{slug}-human-{n}", doi=f"10.1234/{slug}.h{n}") for n in range(1, human + 1)),
+        *(_item(f"{slug}-human-{n}", doi=f"10.1234/{slug}.h{n}") for n in range(1, human + 1)),
         *(
-            make_item(
+            _item(
                 f"{slug}-machine-{n}",
                 source="machine",
                 generator="GPT-4",
@@ -103,10 +110,12 @@ def make_study(
             )
             for n in range(1, machine + 1)
         ),
-        *(make_item(f"{slug}-catch-{n}", kind="catch") for n in range(1, catch + 1)),
-        make_item(f"{slug}-practice", kind="practice"),
+        *(_item(f"{slug}-catch-{n}", kind="catch") for n in range(1, catch + 1)),
+        _item(f"{slug}-practice", kind="practice"),
     ]
-    pin_items(study, items)
+    for item in items:
+        item.derive_texts()
+    pin_items(study, Item.objects.bulk_create(items))  # half the tests begin with a study
     return study
 
 
@@ -199,10 +208,11 @@ def _make_trials(participant: Participant, strata: Sequence[str], changes: dict[
     turn = participant.study.participants.filter(pk__lt=participant.pk).count()
     items = Item.objects.filter(study_items__study=participant.study)
     pools = {s: list(items.of_stratum(s).order_by("pk")) for s in set(strata)}
+    trials, judgments = [], []
     for position, stratum in enumerate(strata, start=1):
         n = turn * strata.count(stratum) + position
         shown_at = NOW + timedelta(minutes=2 * position)
-        trial = Trial.objects.create(
+        trial = Trial(
             participant=participant,
             position=position,
             stratum=stratum,
@@ -237,4 +247,7 @@ def _make_trials(participant: Participant, strata: Sequence[str], changes: dict[
             "received_at": shown_at + timedelta(seconds=76),
             "idempotency_key": uuid.uuid4(),
         }
-        Judgment.objects.create(trial=trial, **(values | changes))
+        trials.append(trial)
+        judgments.append(Judgment(trial=trial, **(values | changes)))
+    Trial.objects.bulk_create(trials)
+    Judgment.objects.bulk_create(judgments)
