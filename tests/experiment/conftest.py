@@ -1,13 +1,9 @@
-"""What the tests of the participant's side share: a study that is open, and a server that serves it."""
-
-from collections.abc import Iterator
-from pathlib import Path
+"""What the tests of people share: a study that is open, one that is not, and browsers."""
 
 import pytest
 from django.test import Client
 
 from experiment.models import Study
-from tests.experiment.http_client import Server
 from tests.factories import make_item, make_study, make_user
 
 
@@ -21,19 +17,6 @@ def open_study(db: None) -> Study:
         )
         study.study_items.create(item=item)
     return study
-
-
-@pytest.fixture
-def server(transactional_db: None, open_study: Study, tmp_path: Path) -> Iterator[Server]:
-    """The site on the test's own database, which other processes can see because nothing is rolled back."""
-    server = Server(tmp_path)
-    server.start()
-    yield server
-    server.stop()
-    log = server.log.read_text()
-    # As Django and gunicorn report what they did not expect
-    assert "Internal Server Error" not in log
-    assert "Error handling request" not in log
 
 
 @pytest.fixture

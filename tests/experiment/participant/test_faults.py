@@ -2,7 +2,6 @@
 
 import re
 import uuid
-from urllib.parse import urlencode
 
 import pytest
 from hypothesis import strategies as st
@@ -12,9 +11,9 @@ from benchmarks.trust.fuzz.broken import MULTIPART, broken_request, multipart
 from benchmarks.trust.fuzz.cases import Tally, for_each
 from benchmarks.trust.fuzz.material import prepare
 from experiment.models import Judgment, Participant, Study
-from tests.experiment.http_client import Server, hidden_fields, send_bytes
+from tests.experiment.http_client import hidden_fields
 from tests.experiment.people import ABOUT_ME, PAGES, open_page, stored
-from tests.experiment.refusals import FORM, HUGE, assert_refused
+from tests.experiment.refusals import HUGE, assert_refused
 
 pytestmark = pytest.mark.django_db
 N_CASES = 120
@@ -149,22 +148,3 @@ def test_what_was_filled_in_comes_back_with_a_refusal(study: Study) -> None:
     assert 'value="33"' in text
     assert re.search(r'value="yes" checked', text)
     assert hidden_fields(text)["trial_token"] == at.fields["trial_token"]
-
-
-def test_a_form_cut_off_on_its_way_is_not_taken_for_the_whole(server: Server, study: Study) -> None:
-    at = open_page(study, "debrief", enforce_csrf_checks=True)
-    page = at.client.get(at.address).content.decode()
-    fields = hidden_fields(page) | {"comments": "A long remark that is only half sent"}
-    body = urlencode(fields).encode()
-    cookies = "; ".join(f"{name}={morsel.value}" for name, morsel in at.client.cookies.items())
-    head = (
-        f"POST {at.address} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
-        f"Cookie: {cookies}\r\nContent-Type: {FORM}\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
-    before = stored()
-    status, text = send_bytes(server.url, head.encode() + body[:-10])
-    assert (status, stored() == before) == (400, True), text
-    assert "Nothing was changed" in text
-    status, text = send_bytes(server.url, head.encode() + body)
-    assert status == 303, text
-    assert Participant.objects.get().comments == "A long remark that is only half sent"

@@ -1,15 +1,13 @@
 """Addresses, cookies, methods and bytes that no browser sends: a refusal that can be read, and never a 500."""
 
-import re
-
 import pytest
 from django.test import Client
 
 from experiment.models import Judgment, Study
 from experiment.services import taking_part
-from tests.experiment.http_client import Server, hidden_fields, send_bytes
+from tests.experiment.http_client import hidden_fields
 from tests.experiment.people import PAGES, decide, open_page, stored
-from tests.experiment.refusals import FORM, LONG, assert_refused
+from tests.experiment.refusals import LONG, assert_refused
 from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db
@@ -103,31 +101,6 @@ def test_a_form_without_its_csrf_token_is_refused(study: Study, page: str) -> No
     fields = hidden_fields(at.client.get(at.address).content.decode())
     response = at.send(csrfmiddlewaretoken=fields["csrfmiddlewaretoken"])
     assert response.status_code in (200, 303)
-
-
-RAW = {
-    "64 kB of path": b"GET /s/" + b"x" * 65_536 + b"/ HTTP/1.1\r\n{host}\r\n\r\n",
-    "a NUL byte in the path": b"GET {page}\x00 HTTP/1.1\r\n{host}\r\n\r\n",
-    "a quoted NUL in the cookie of who signs in": b'GET /lab/ HTTP/1.1\r\n{host}\r\nCookie: sessionid="aaaaaaaaaaaa\\000b"\r\n\r\n',
-    "another host": b"GET {page} HTTP/1.1\r\nHost: evil.example.org\r\n\r\n",
-    "a length below nothing": b"POST {page} HTTP/1.1\r\n{host}\r\nContent-Length: -5\r\n\r\nx",
-    "half a chunk": b"POST {page} HTTP/1.1\r\n{host}\r\nTransfer-Encoding: chunked\r\n{form}\r\n\r\n9\r\nside",
-    "no HTTP": b"\x16\x03\x01\x02\x00\x01\r\n\r\n",
-}
-
-
-def test_requests_that_are_hardly_http_get_a_clear_refusal(server: Server, study: Study) -> None:
-    before = stored()
-    for name, request in RAW.items():
-        request = request.replace(b"{page}", study.get_absolute_url().encode())
-        request = request.replace(b"{host}", b"Connection: close\r\nHost: 127.0.0.1")
-        status, text = send_bytes(
-            server.url, request.replace(b"{form}", f"Content-Type: {FORM}".encode())
-        )
-        assert 400 <= status < 500, (name, status)
-        assert re.search(r"<title>[^<]*\w", text), (name, text)
-        assert "<h1" in text, (name, text)
-    assert stored() == before
 
 
 def test_a_ping_never_breaks(study: Study) -> None:

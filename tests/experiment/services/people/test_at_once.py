@@ -3,10 +3,8 @@
 import threading
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
-import requests
 from django.test import Client
 
 from experiment.domain.roles import Role
@@ -14,7 +12,7 @@ from experiment.models import Membership, SignInAttempts
 from experiment.services import sign_in
 from experiment.services.members import InvitationError, accept_invitation, invite
 from experiment.services.sign_in import MOST_ATTEMPTS, TooManyError, attempt
-from tests.experiment.http_client import TIMEOUT_S, Server, at_once, hidden_fields
+from tests.experiment.http_client import TIMEOUT_S, at_once
 from tests.experiment.lab.members.codes import switch_on
 from tests.factories import make_study, make_user
 
@@ -105,33 +103,3 @@ def test_of_many_who_accept_one_invitation_at_once_one_joins() -> None:
 
     assert sum(at_once([lambda n=n: join(n) for n in range(8)])) == 1
     assert Membership.objects.filter(study=study, user__in=users).count() == 1
-
-
-def test_passwords_tried_at_once_on_the_served_site_are_compared_a_few_times(
-    tmp_path: Path,
-) -> None:
-    """With the site's own hashing, which takes a core for a tenth of a second."""
-    make_user("ruth", make_study())
-    server = Server(tmp_path)
-    server.start()
-    address = f"{server.url}/lab/sign-in/"
-
-    def attempt(password: str) -> str:
-        with requests.Session() as session:
-            session.trust_env = False
-            fields = hidden_fields(session.get(address, timeout=60).text)
-            sent = fields | {"username": "ruth", "password": password}
-            answer = session.post(address, sent, timeout=60, allow_redirects=False)
-            if answer.status_code == 302:
-                return "in"
-            return next((kind for said, kind in SAID.items() if said in answer.text), "unknown")
-
-    try:
-        said = Counter(at_once([lambda n=n: attempt(f"guess-{n}") for n in range(N)]))
-        assert 0 < said["wrong"] <= MOST_ATTEMPTS
-        assert said["wrong"] + said["too many"] + said["busy"] == N
-        for n in range(said["wrong"], MOST_ATTEMPTS):
-            assert attempt(f"later-{n}") == "wrong"
-        assert attempt("ruth") == "too many"
-    finally:
-        server.stop()
