@@ -4,19 +4,17 @@ import uuid
 from collections import Counter
 
 import pytest
-import requests
 from django.utils import timezone
 
 from experiment.models import Judgment, Participant, Study, Trial
 from experiment.services import channels, drawing, taking_part
 from experiment.services.flow import AlreadyAnsweredError, KnownIdError
-from tests.experiment.http_client import Server, Visitor, at_once, send_copies
-from tests.experiment.people import ABOUT_ME, RATED, answer, enroll, start
+from tests.experiment.http_client import at_once
+from tests.experiment.people import answer, enroll, start
 
 pytestmark = pytest.mark.both
 
-N_AT_ONCE = 64
-N_COPIES = 50
+N_AT_ONCE = 32
 
 
 def start_on_a_trial(study: Study) -> Participant:
@@ -49,7 +47,7 @@ def assert_fair_draws(study: Study, n_each: int, most: float = 1) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_64_starts_and_draws_at_once_give_everyone_different_items_evenly(
+def test_32_starts_and_draws_at_once_give_everyone_different_items_evenly(
     open_study: Study,
 ) -> None:
     people = at_once([lambda: start_on_a_trial(open_study)] * N_AT_ONCE)
@@ -66,7 +64,7 @@ def test_64_starts_and_draws_at_once_give_everyone_different_items_evenly(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_64_starts_at_once_are_as_even_under_the_papers_policy(open_study: Study) -> None:
+def test_32_starts_at_once_are_as_even_under_the_papers_policy(open_study: Study) -> None:
     open_study.policy = Study.Policy.PAPER
     open_study.save()
     at_once([lambda: start_on_a_trial(open_study)] * N_AT_ONCE)
@@ -90,7 +88,7 @@ def test_of_16_browsers_at_once_under_one_recruitment_id_one_takes_part(open_stu
 
 
 @pytest.mark.django_db(transaction=True)
-def test_one_trial_shown_64_times_at_once_is_drawn_once(open_study: Study) -> None:
+def test_one_trial_shown_32_times_at_once_is_drawn_once(open_study: Study) -> None:
     person = answer(start(open_study), until=1)
     shown = at_once([lambda: drawing.show_trial(person, 2, timezone.now())] * N_AT_ONCE)
     assert len({trial.pk for trial in shown}) == 1
@@ -98,7 +96,7 @@ def test_one_trial_shown_64_times_at_once_is_drawn_once(open_study: Study) -> No
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_64_different_answers_at_once_one_is_stored_and_the_others_are_told(
+def test_of_32_different_answers_at_once_one_is_stored_and_the_others_are_told(
     open_study: Study,
 ) -> None:
     person = start_on_a_trial(open_study)
@@ -117,47 +115,3 @@ def test_of_64_different_answers_at_once_one_is_stored_and_the_others_are_told(
 
     keys = [key for key in at_once([judge] * N_AT_ONCE) if key is not None]
     assert keys == [Judgment.objects.get().idempotency_key]
-
-
-def test_50_copies_of_every_post_at_once_count_once(server: Server, open_study: Study) -> None:
-    home, n_trials = open_study.get_absolute_url(), open_study.n_trials
-    filled_in = {"side": "B", **RATED}
-
-    def right() -> dict[str, str]:
-        return {"side": taking_part.practice_side(Participant.objects.get()), **RATED}
-
-    with Visitor(server.url, open_study.slug) as visitor:
-
-        def send(fields: dict[str, str], page: str = "") -> list[requests.Response]:
-            copies = send_copies(visitor.prepare(visitor.open(page), **fields), N_COPIES)
-            # Every copy of consent was given the cookie of the same participant
-            visitor.session.cookies.update(copies[-1].cookies)
-            return copies
-
-        def sent_once(fields: dict[str, str], next_page: str) -> None:
-            """All copies get the same next page: none fails, none is refused."""
-            answers = [
-                answer.headers.get("Location") or answer.json()["next"] for answer in send(fields)
-            ]
-            assert Counter(answers) == {f"{home}{next_page}/": N_COPIES}
-
-        sent_once({"agree": "yes"}, "about-you")
-        sent_once(ABOUT_ME, "practice")
-        sent_once(right(), "start")
-        person = Participant.objects.get()
-        assert (person.practice_attempts, person.demographics["age"]) == (1, "34")
-        sent_once({}, "trial/1")
-        sent_once(filled_in, "trial/2")
-        judgment = Judgment.objects.get()
-        assert (judgment.trial.position, judgment.side, judgment.confidence) == (1, "B", 70)
-        page = visitor.open()
-        for _ in range(2, n_trials + 1):
-            page = visitor.go_on(page, **filled_in)
-        sent_once({"cheated": "1", "comments": "Thanks"}, "done")
-        person.refresh_from_db()
-        assert (person.stage, person.cheated, person.comments) == ("finished", True, "Thanks")
-        assert Judgment.objects.count() == Trial.objects.count() == n_trials
-        copies = send({"code": person.withdrawal_code, "confirm": "1"}, "withdraw/")
-        assert {response.status_code for response in copies} == {200}
-        assert Participant.objects.get().stage == "withdrawn"
-        assert not Judgment.objects.exists()

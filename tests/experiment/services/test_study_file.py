@@ -86,7 +86,7 @@ def make_whole(fields: dict[str, Any]) -> Study:
     return study
 
 
-@REPEATED
+@settings(REPEATED, max_examples=15)  # each makes two studies
 @given(values(), rules(), WORDS)
 def test_the_file_of_the_study_that_a_file_makes_is_the_same_file(
     fields: dict[str, Any], set_rules: Rules, consent: str

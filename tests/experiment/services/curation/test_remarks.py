@@ -111,6 +111,7 @@ def test_signs_of_a_search_are_signs_of_the_text() -> None:
     assert near(text) == [("equal_original", "cooking-2")]
 
 
+@pytest.mark.sweep
 def test_among_ten_thousand_it_takes_less_than_a_second() -> None:
     make_research_field("cooking")
     rows = [
@@ -128,6 +129,7 @@ def test_among_ten_thousand_it_takes_less_than_a_second() -> None:
     assert time.process_time() - started < 1
 
 
+@pytest.mark.sweep
 def test_a_normal_abstract_takes_little_of_a_keystroke() -> None:
     item = make_item("cooking-2", field="cooking", markup=FILLER * 3 + "The dough [[rose, fell]].")
     remarks.findings(item)
