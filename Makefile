@@ -72,6 +72,8 @@ demo: port migrate $(VAR_DIR)/static/staticfiles.json
 	@$(RUN) make_up_answers demo-questions
 	@echo 'A small language model takes the same test (a demonstration, trained on a few pages):'
 	@$(RUN) score --model embedded --study demo --conditions full,isolated,swapped --resume
+	@echo 'The same model reads both versions and chooses, as participants do:'
+	@$(RUN) score --model embedded --study demo --method choice --layout marked --resume
 	@echo 'It answers questions, too, and badly; its answers are compared with the expert word for word, by no model:'
 	@$(RUN) answer --study demo-questions --model embedded --resume
 	@$(RUN) grade --study demo-questions --judge exact --of 'brainbench-live/demo-lm' --resume

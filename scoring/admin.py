@@ -5,6 +5,7 @@ from django.http import HttpRequest
 
 from experiment.admin import DeclaredLookups, ReadOnlyAdmin
 from scoring.models import (
+    ChoiceRun,
     Corpus,
     CorpusScore,
     ItemScore,
@@ -78,6 +79,18 @@ class ScoringRunAdmin(ReadOnlyAdmin[ScoringRun]):
         *("uuid", "fingerprint", "identity", "worker", "heartbeat_at"),
         *("started_at", "finished_at", "scored_tokens", "scoring_seconds"),
     )
+    view_on_site = False
+
+
+@admin.register(ChoiceRun)
+class ChoiceRunAdmin(ReadOnlyAdmin[ChoiceRun]):
+    list_display = (
+        *("pk", "study", "language_model", "form", "prompt", "layout"),
+        *("status", "done", "total", "created_at"),
+    )
+    list_filter = (("study", admin.RelatedOnlyFieldListFilter), "status", "form")
+    list_select_related = ("study", "language_model")
+    search_fields = ("language_model__name",)
     view_on_site = False
 
 

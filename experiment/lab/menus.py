@@ -55,6 +55,7 @@ MENU: tuple[tuple[StrPromise, tuple[Section, ...]], ...] = (
             Section(
                 *("models", _("Scores"), "lab:scoring", Right.SEE_DATA, _has_pairs, _("Models"))
             ),
+            Section("choosing", _("Choices"), "lab:choosing", Right.SEE_DATA, _has_pairs),
             Section("answering", _("Answers"), "lab:answering", Right.SEE_DATA, _has_questions),
             Section("grading", _("Grades"), "lab:grading", Right.SEE_DATA, _has_questions),
             Section("grading", _("Grades"), "lab:grade", Right.CURATE, _has_questions),

@@ -2,7 +2,17 @@
 
 from django.urls import include, path
 
-from scoring.lab import answering, doors, drafting, grades, grading, imports, training, views
+from scoring.lab import (
+    answering,
+    choosing,
+    doors,
+    drafting,
+    grades,
+    grading,
+    imports,
+    training,
+    views,
+)
 from scoring.services.training import models
 
 DRAFTING = [
@@ -33,6 +43,14 @@ STUDY = [
     path("answering/<int:pk>/answers.csv", answering.run_csv, name="answering_csv"),
     path("answering/<int:pk>/stop/", answering.stop, name="answering_stop"),
     path("answering/<int:pk>/resume/", answering.resume, name="answering_resume"),
+    path("choices/", choosing.choosing, name="choosing"),
+    path("choices/live/", choosing.choosing_live, name="choosing_live"),
+    path("choices/start/", choosing.start, name="choosing_start"),
+    path("choices/<int:pk>/", choosing.run, name="choice_run"),
+    path("choices/<int:pk>/live/", choosing.run_live, name="choice_run_live"),
+    path("choices/<int:pk>/choices.csv", choosing.run_csv, name="choice_csv"),
+    path("choices/<int:pk>/stop/", choosing.stop, name="choice_stop"),
+    path("choices/<int:pk>/resume/", choosing.resume, name="choice_resume"),
     path("grading/", grading.grading, name="grading"),
     path("grading/plan/", grading.plan, name="grading_plan"),
     path("grading/start/", grading.start, name="grading_start"),

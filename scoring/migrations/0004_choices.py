@@ -80,7 +80,7 @@ class Migration(migrations.Migration):
                 ('identity', models.JSONField(blank=True, default=dict, editable=False)),
                 ('items', models.JSONField(default=list)),
                 ('prompt', models.CharField(help_text="The prompt's name.", max_length=10)),
-                ('form', models.CharField(choices=[('written', 'a written answer with a confidence'), ('reasoned', 'reasoning, then a written answer'), ('likelihood', 'the probabilities of the answers A and B')], max_length=10)),
+                ('form', models.CharField(choices=[('written', 'written, with a confidence'), ('reasoned', 'written, after reasoning'), ('likelihood', 'probabilities of A and B')], max_length=10)),
                 ('layout', models.CharField(choices=[('pair', 'two whole versions'), ('marked', 'one text with marked passages')], default='pair', max_length=6)),
                 ('samples', models.PositiveSmallIntegerField(default=1, help_text='Answers to each test case in each order.')),
                 ('examples', models.JSONField(default=list, help_text='Practice items that are shown with their answers.')),

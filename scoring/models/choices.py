@@ -26,9 +26,9 @@ class ChoiceRun(GeneratingJob):
         MARKED = "marked", _("one text with marked passages")
 
     class Form(models.TextChoices):
-        WRITTEN = "written", _("a written answer with a confidence")
-        REASONED = "reasoned", _("reasoning, then a written answer")
-        LIKELIHOOD = "likelihood", _("the probabilities of the answers A and B")
+        WRITTEN = "written", _("written, with a confidence")
+        REASONED = "reasoned", _("written, after reasoning")
+        LIKELIHOOD = "likelihood", _("probabilities of A and B")
 
     study = models.ForeignKey(
         Study, models.SET_NULL, related_name="choice_runs", null=True, blank=True

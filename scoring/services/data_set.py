@@ -22,7 +22,7 @@ from experiment.services.export.data_set import Held, MoreTables, Table
 from lib.table_files import in_blocks
 from scoring.domain.generating import Finish
 from scoring.domain.grading.rubric import Fate, Rubric
-from scoring.models import Answer, GradingRun, JudgeGrade
+from scoring.models import Answer, ChoiceRun, GradingRun, JudgeGrade, ModelChoice
 from scoring.services.grading.plans import grades_of, plan_of, rubric_of
 
 _OF_TRIALS = {column.name: column for column in TRIAL_COLUMNS}
@@ -78,6 +78,29 @@ ANSWERS = (
     *TOKENS,
     SECONDS,
     Column("model_confidence", "That the answer is right, 0 to 100, as the model's file says.", "number", null="it is not known"),
+    AT,
+)  # fmt: skip
+CHOICES = (
+    MODEL,
+    Column("choice_run", "The run in which the model chose, on this site.", "integer"),
+    *ITEM,
+    SIMULATED,
+    Column("answer_form", "How the model answered.", levels=tuple(ChoiceRun.Form.values)),
+    Column("original_side", "The side on which the original was shown.", levels=("A", "B")),
+    Column("sample", "Which of several answers in this order it is, from 0.", "integer"),
+    Column("side", "The side that the model chose.", null="no choice could be read, or both sides were as likely"),
+    Column("stated_confidence", "That the choice is right, 50 to 100, as the model states.", "number", "percent", null="it states none"),
+    Column("log_odds", "Of side A against side B, by the probabilities of tokens.", "number", "nats", null="they are not known"),
+    Column("tries", "How often the model was asked.", "integer"),
+    FINISH,
+    Column("model_text", "What the model wrote last.", null="it wrote nothing"),
+    Column("model_thought", "What it thought aloud before: no part of the answer.", null="nothing"),
+    Column("first_text", "What it wrote first, where that was no choice.", null="that was one"),
+    Column("detail", "Why there is no whole answer.", null="there is one"),
+    SERVER_MODEL,
+    *TOKENS,
+    Column("thought_tokens", "Of the tokens written, those of a thought.", "integer", null=_NOT_SAID),
+    SECONDS,
     AT,
 )  # fmt: skip
 JUDGES = (
@@ -147,6 +170,15 @@ def of_answers(answers: QuerySet[Answer]) -> Iterator[Row]:
     yield from map(_without_empty, read.iterator(chunk_size=CHUNK))
 
 
+def of_choices(choices: QuerySet[ModelChoice]) -> Iterator[Row]:
+    read = choices.order_by("run", "pk").values_list(
+        "run__language_model__name", "run", "item__key", "item__version", "run__is_simulated", "run__form", "original_side",
+        "sample", "side", "confidence", "log_odds", "tries", "finish", "text", "thought", "first_text", "detail", "model",
+        "prompt_tokens", "completion_tokens", "thought_tokens", "seconds", "at",
+    )  # fmt: skip
+    yield from map(_without_empty, read.iterator(chunk_size=CHUNK))
+
+
 def of_judges(grades: QuerySet[JudgeGrade]) -> Iterator[Row]:
     """Each run's points count by its own rubric."""
     runs: dict[int, tuple[GradingRun, Rubric]] = {}
@@ -206,7 +238,7 @@ def state(study: Study) -> str:
     of_run = ("pk", "status", "done", "finished_at", "is_simulated", "language_model__name")
     questions = Item.objects.filter(_asked_in(study))
     parts = [
-        *(list(runs.order_by("pk").values_list(*of_run)) for runs in (study.answering_runs, study.grading_runs)),
+        *(list(runs.order_by("pk").values_list(*of_run)) for runs in (study.answering_runs, study.choice_runs, study.grading_runs)),
         list(grades_of(study).order_by("pk").values_list("pk", "points", "level", "deductions", "note")),
         plan_of(study).rubric,
         list(questions.order_by("pk").values_list("pk", "edits", "template__key")),
@@ -227,6 +259,11 @@ def _tables(study: Study, query: TrialQuery, held: Held, form: Form) -> Iterator
         about = gettext("what language models answered to questions")
         yield Table("modelanswers", about, ANSWERS, in_blocks(of_answers(answers)))
     without = () if not form.k or form.words else QUOTING
+    shown = Item.objects.shown_by([study]).filter(**asked)
+    choices = ModelChoice.objects.filter(item__in=shown.values("pk"), run__study=study)
+    if choices.exists():
+        about = gettext("what language models chose in test cases")
+        yield Table("modelchoices", about, CHOICES, in_blocks(of_choices(choices)))
     grades = JudgeGrade.objects.filter(run__study=study)
     if grades.exists():
         about = gettext("what judges gave these answers, and what participants wrote")

@@ -29,6 +29,7 @@ from experiment.services.study_language import participant_texts
 from scoring.domain.grading.rubric import BIOSCORE
 from scoring.models import (
     AnsweringRun,
+    ChoiceRun,
     Corpus,
     DraftingRun,
     GradingRun,
@@ -76,6 +77,21 @@ def comment_of(study: Study) -> Example:
 def drafting_run(study: Study) -> DraftingRun:
     run = DraftingRun.objects.create(field=field_of(study), generator="embedded", total=1)
     run.drafts.create(row=1, abstract="Onions rose.", state="unrepaired")
+    return run
+
+
+def choice_run(study: Study) -> ChoiceRun:
+    """One that was stopped, with a choice in a test case of the study."""
+    name = f"lab/{study.slug}-writer"
+    model, _ = LanguageModel.objects.get_or_create(name=name, defaults={"display_name": name})
+    item = study.items.filter(kind="test").order_by("pk")[0]
+    run = ChoiceRun.objects.create(
+        study=study, language_model=model, generator="embedded", form="likelihood", status="cancelled", total=2,
+        items=[item.pk], done=1, instructions="Choose: {versions}", prompt="default",
+    )  # fmt: skip
+    run.choices.create(
+        item=item, original_side="A", side="A", log_odds=1.5, finish="stop", seconds=1.5
+    )
     return run
 
 
@@ -179,12 +195,14 @@ OF_ITEM = "explain_finding item item_statistics item_statistics_picture move_ite
 OF_TRAINING = (
     "training training_live training_stop training_resume training_score training_checkpoints"
 )
+OF_CHOICES = "choice_run choice_run_live choice_csv choice_stop choice_resume"
 OF_ANSWERS = "answering_run answering_run_live answering_csv answering_stop answering_resume"
 # Addresses of the lab, and the rows that they take
 ROWS: list[tuple[str, Callable[[Study], Any]]] = [
     (OF_ITEM, item_of_field),
     (OF_TRAINING, training),
     (OF_ANSWERS, answering_run),
+    (OF_CHOICES, choice_run),
     ("write_item", lambda s: item_of_field(s, "draft")),
     ("test_case pause_test_case", lambda s: s.items.order_by("pk")[0]),
     (

@@ -1,0 +1,250 @@
+"""A study's pages of models that take the test by choosing: which do, what they chose, and what they said."""
+
+from typing import Any
+
+from django import forms
+from django.core.paginator import Paginator
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST, require_safe
+
+from experiment.domain.roles import Right
+from experiment.lab.access import for_study, user_of
+from experiment.models import Item, Study
+from experiment.services import work as background
+from lib.name_fields import is_name
+from lib.pages import UnixTextField, refused, sent_as_csv, show
+from scoring.backends import ALIASES, parse_model_args
+from scoring.domain.backend import ScoringError
+from scoring.lab.answering import ENDS
+from scoring.lab.forms import ModelForm, checked_model_args, model_folders
+from scoring.models import ChoiceRun, ModelChoice
+from scoring.models.answers import Kind
+from scoring.services import data_set
+from scoring.services.asking.settings import Asked
+from scoring.services.choosing import prompts, runs
+from scoring.services.choosing.forecast import forecast
+from scoring.services.choosing.summary import READ, summarise
+from scoring.services.data_set import CHOICES
+
+KINDS = (Kind.CHAT, Kind.HF, Kind.COMPLETIONS, Kind.EMBEDDED)
+STATES: dict[str, Any] = {READ: _("answered"), **ENDS, "unparsed": _("not readable")}
+PROMPTS = (
+    ("default", _("as participants are told")),
+    (prompts.REASONING, _("the same, with reasoning before the answer (chat servers and hf)")),
+    ("plain", _("without mention of research")),
+    (prompts.CUSTOM, _("your own text")),
+)
+
+
+class ChoosingForm(ModelForm):
+    """A model, how it is asked, and in how many test cases."""
+
+    generator = forms.ChoiceField(
+        label=_("Kind of model"), choices=[(kind.value, kind.label) for kind in KINDS]
+    )
+    prompt = forms.ChoiceField(label=_("Prompt"), choices=PROMPTS)
+    own_prompt = UnixTextField(
+        label=_("Your own text"),
+        required=False,
+        max_length=50_000,
+        widget=forms.Textarea(attrs={"rows": 5}),
+        help_text=_("{versions} stands for the two versions, and {field} for the field."),
+    )
+    layout = forms.ChoiceField(label=_("Shown as"), choices=ChoiceRun.Layout.choices)
+    samples = forms.IntegerField(
+        label=_("Answers per test case and order"),
+        required=False,
+        min_value=1,
+        max_value=runs.MOST_SAMPLES,
+        help_text=_("If empty, 1 at temperature 0, and otherwise 5."),
+    )
+    n_examples = forms.IntegerField(
+        label=_("Practice items shown with their answers"),
+        required=False,
+        min_value=0,
+        max_value=20,
+    )
+    source = forms.ChoiceField(
+        label=_("Test cases"), required=False, choices=[("", _("all")), *Item.Source.choices]
+    )
+    limit = forms.IntegerField(
+        label=_("Only the first N test cases"), required=False, min_value=1, max_value=10**6
+    )
+    name = forms.CharField(
+        label=_("Name in tables"),
+        required=False,
+        max_length=200,
+        validators=[is_name],
+        help_text=_("If empty, the name of the model is used."),
+    )
+    HOW = ("prompt", "own_prompt", "layout", "samples", "n_examples", "source", "limit", "name")
+
+    def _asked(self, cleaned: dict[str, Any]) -> Asked:
+        kind = cleaned["generator"]
+        if kind == Kind.COMPLETIONS:
+            self._check_given("base_url", "model")
+            args = parse_model_args(cleaned["model_args"])
+            args |= {"base_url": cleaned["base_url"], "model": cleaned["model"]}
+            return Asked(kind, checked_model_args(kind, args))
+        asked = super()._asked(cleaned)
+        if kind != Kind.CHAT and cleaned.get("prompt") != prompts.REASONING:
+            checked_model_args(ALIASES.get(kind, kind), asked.model_args)
+        return asked
+
+    def check_asked(self) -> None:
+        """It depends on the prompt which arguments a model takes: `runs.choice_run` checks them."""
+
+    @property
+    def of_run(self) -> list[forms.BoundField]:
+        return self.fields_of(*self.HOW)
+
+    def draft(self, study: Study, **about: Any) -> ChoiceRun:
+        """The run that a valid form asks for, not stored.
+
+        Raises:
+            ScoringError: the model cannot be meant like this, or there is nothing to choose.
+        """
+        values = {name: self.cleaned_data[name] for name in self.HOW}
+        values["n_examples"] = values["n_examples"] or 0
+        return runs.choice_run(study, self.asked, **values, **about)
+
+
+class ShownForm(forms.Form):
+    """Which choices of a run are listed."""
+
+    SHOWN = (("", _("all")), ("wrong", _("wrong")), ("unread", _("not read")))
+    which = forms.ChoiceField(label=_("Answers"), required=False, choices=SHOWN)
+
+    def narrowed(self, choices: QuerySet[ModelChoice]) -> QuerySet[ModelChoice]:
+        which = self.cleaned_data["which"]
+        if which == "unread":
+            return choices.filter(side="", log_odds=None)
+        if which == "wrong":
+            right = Q(side="A", original_side="A") | Q(side="B", original_side="B")
+            return choices.exclude(side="").exclude(right)
+        return choices
+
+
+SHOWN = 50  # runs
+PER_PAGE = 25  # answers
+
+
+@require_safe
+@for_study(Right.SEE_DATA)
+def choosing(request: HttpRequest, study: Study) -> HttpResponse:
+    return _page(request, study, ChoosingForm())
+
+
+@require_safe
+@for_study(Right.SEE_DATA)
+def choosing_live(request: HttpRequest, study: Study) -> HttpResponse:
+    """The part of the page that changes."""
+    return show(request, "scoring/choosing/_choosing.html", **_context(study))
+
+
+@require_POST
+@for_study(Right.WORK)
+def start(request: HttpRequest, study: Study) -> HttpResponse:
+    form = ChoosingForm(request.POST)
+    if form.is_valid():
+        user = user_of(request)
+        with refused(form, ScoringError):
+            draft = form.draft(study, by=user)
+            if "forecast" in request.POST:
+                return _page(request, study, form, forecast=forecast(draft))
+            return redirect(runs.start(draft, user))
+    return _page(request, study, form)
+
+
+@require_safe
+@for_study(Right.SEE_DATA)
+def run(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
+    form = ShownForm(request.GET)
+    choices = _run_of(study, pk).choices.select_related("item").defer("raw", "messages")
+    choices = choices.order_by("item__key", "original_side", "sample")
+    choices = form.narrowed(choices) if form.is_valid() else choices.none()
+    page = Paginator(choices, PER_PAGE).get_page(request.GET.get("page"))
+    shown = [(choice, STATES[READ if choice.is_read else choice.state]) for choice in page]
+    return _run_page(
+        request, study, pk, "scoring/choosing/run.html", form=form, shown=page, choices=shown,
+        query=f"which={form.data.get('which', '')}",
+    )  # fmt: skip
+
+
+@require_safe
+@for_study(Right.SEE_DATA)
+def run_live(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
+    """The part of a run's page that changes."""
+    return _run_page(request, study, pk, "scoring/choosing/_run.html")
+
+
+@require_safe
+@for_study(Right.EXPORT)
+def run_csv(request: HttpRequest, study: Study, pk: int) -> StreamingHttpResponse:
+    choices = data_set.of_choices(_run_of(study, pk).choices.all())
+    return sent_as_csv(f"{study.slug}-choices-{pk}", CHOICES, choices)
+
+
+@require_POST
+@for_study(Right.WORK)
+def stop(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
+    return redirect(background.stop(_run_of(study, pk), user_of(request)))
+
+
+@require_POST
+@for_study(Right.WORK)
+def resume(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
+    return redirect(runs.resume(_run_of(study, pk), user_of(request)))
+
+
+def _runs(study: Study) -> QuerySet[ChoiceRun]:
+    found = ChoiceRun.objects.filter(study=study).defer("items")
+    return found.select_related("study", "language_model", "created_by")
+
+
+def _run_of(study: Study, pk: int) -> ChoiceRun:
+    return get_object_or_404(_runs(study), pk=pk)
+
+
+def _context(study: Study) -> dict[str, Any]:
+    found = list(_runs(study).defer("items", "identity")[:SHOWN])
+    return {
+        "part": "choosing",
+        "runs": [(run, summarise(run)) for run in found],
+        "is_open": any(run.is_open for run in found),
+    }
+
+
+def _page(request: HttpRequest, study: Study, form: ChoosingForm, **more: Any) -> HttpResponse:
+    return show(
+        request,
+        "scoring/choosing/choosing.html",
+        form=form,
+        n_cases=study.items.filter(kind=Item.Kind.TEST).count(),
+        folders=model_folders(),
+        **_context(study),
+        **more,
+    )
+
+
+def _run_page(
+    request: HttpRequest, study: Study, pk: int, template: str, **choices: Any
+) -> HttpResponse:
+    found = _run_of(study, pk)
+    counted = summarise(found)
+    return show(
+        request,
+        template,
+        part="choosing",
+        run=found,
+        counted=counted,
+        states=[(STATES[state], n) for state, n in counted.states.items()],
+        spending=runs.spent(found),
+        unread=runs.unread(found),
+        served=runs.served(found),
+        can_resume=runs.can_resume(found),
+        **choices,
+    )

@@ -1,0 +1,85 @@
+"""A study's pages of models that choose: a model is asked there, watched, stopped, and its choices are read and exported."""
+
+import csv
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from experiment.models import Study
+from scoring.models import ChoiceRun
+from scoring.services.choosing import runs
+from tests.scoring.backends.chat.stub import MODEL, ChatStub
+
+pytestmark = pytest.mark.django_db
+PAGE = "/lab/studies/memory/choices/"
+
+
+def content(answer: Any) -> str:
+    return (b"".join(answer.streaming_content) if answer.streaming else answer.content).decode()
+
+
+@pytest.fixture
+def stub() -> Iterator[ChatStub]:
+    with ChatStub(lambda request: '{"side": "B", "confidence": 60}') as stub:
+        yield stub
+
+
+@pytest.fixture
+def form(stub: ChatStub) -> dict[str, Any]:
+    args = "tries=1,concurrency=1"
+    about = {"generator": "chat", "model": MODEL, "base_url": stub.url, "model_args": args}
+    return about | {"prompt": "default", "layout": "pair", "limit": "2"}
+
+
+def test_a_model_is_asked_and_its_choices_are_shown_and_exported(
+    ruth: Client, study: Study, form: dict[str, Any], stub: ChatStub
+) -> None:
+    answer = ruth.post(f"{PAGE}start/", form)
+    run = ChoiceRun.objects.get()
+    assert answer.headers["Location"] == run.get_absolute_url()
+    assert run.status == "waiting"
+    runs.run(run)
+    page = content(ruth.get(run.get_absolute_url()))
+    assert "50.0% of 2 judged test cases" in page
+    assert "memory-human-1" in page
+    assert "50.0%" in content(ruth.get(PAGE))
+    wrong = content(ruth.get(run.get_absolute_url(), {"which": "wrong"}))
+    assert "2 answers" in wrong
+    sent = ruth.get(f"{PAGE}{run.pk}/choices.csv")
+    rows = list(csv.DictReader(StringIO(content(sent))))
+    assert [(row["original_side"], row["side"], row["stated_confidence"]) for row in rows] == [
+        ("A", "B", "60.0"),
+        ("B", "B", "60.0"),
+    ] * 2
+
+
+def test_a_forecast_asks_nothing(
+    ruth: Client, study: Study, form: dict[str, Any], stub: ChatStub
+) -> None:
+    prices = {"price_in": "1", "price_out": "1"}
+    page = content(ruth.post(f"{PAGE}start/", form | prices | {"forecast": "1"}))
+    assert "This takes 4 requests" in page
+    assert not ChoiceRun.objects.exists()
+    assert stub.requests == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"model_args": "colour=red"}, "colour"),
+        ({"base_url": ""}, "Address of the chat server"),
+        ({"base_url": "http://10.0.0.1"}, "10.0.0.1"),
+        ({"prompt": "custom", "own_prompt": "Choose."}, "{versions}"),
+        ({"generator": "embedded", "prompt": "reasoning", "model_args": ""}, "writes no answers"),
+        ({"samples": "0"}, "greater than or equal to 1"),
+    ],
+)
+def test_what_cannot_be_meant_is_said_beside_the_form(
+    ruth: Client, study: Study, form: dict[str, Any], changed: dict[str, str], why: str
+) -> None:
+    page = content(ruth.post(f"{PAGE}start/", form | changed))
+    assert why in page
+    assert not ChoiceRun.objects.exists()
