@@ -53,6 +53,12 @@ class AnsweringForm(ModelForm):
     limit = forms.IntegerField(
         label=_("Only the first N questions"), required=False, min_value=1, max_value=10**6
     )
+    asks_confidence = forms.BooleanField(
+        label=_("Ask after each answer how confident the model is"),
+        required=False,
+        initial=True,
+        help_text=_("This takes a second request per question."),
+    )
     instructions = instructions_field(
         default_instructions,
         8,
@@ -70,7 +76,7 @@ class AnsweringForm(ModelForm):
 
     @property
     def of_run(self) -> list[forms.BoundField]:
-        return self.fields_of("name", "limit")
+        return self.fields_of("name", "limit", "asks_confidence")
 
 
 class ShownForm(forms.Form):
@@ -123,7 +129,10 @@ def start(request: HttpRequest, study: Study) -> HttpResponse:
     form = AnsweringForm(request.POST)
     if form.is_valid():
         user = user_of(request)
-        about = {name: form.cleaned_data[name] for name in ("name", "instructions", "limit")}
+        about = {
+            name: form.cleaned_data[name]
+            for name in ("name", "instructions", "limit", "asks_confidence")
+        }
         with refused(form, ScoringError):
             return redirect(
                 asked_answers.start(

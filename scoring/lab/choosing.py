@@ -30,7 +30,8 @@ from scoring.services.choosing.summary import READ, summarise
 from scoring.services.data_set import CHOICES
 
 KINDS = (Kind.CHAT, Kind.HF, Kind.COMPLETIONS, Kind.EMBEDDED)
-STATES: dict[str, Any] = {READ: _("answered"), **ENDS, "unparsed": _("not readable")}
+STATES: dict[str, Any] = {READ: _("answered"), "unparsed": _("not readable")}
+STATES |= {finish.value: end for finish, end in ENDS.items()}
 PROMPTS = (
     ("default", _("as participants are told")),
     (prompts.REASONING, _("the same, with reasoning before the answer (chat servers and hf)")),

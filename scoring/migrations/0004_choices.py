@@ -34,6 +34,11 @@ class Migration(migrations.Migration):
             name='thought_tokens',
             field=models.PositiveBigIntegerField(help_text='Of the tokens written, those of a thought, as the server counts.', null=True),
         ),
+        migrations.AddField(
+            model_name='answeringrun',
+            name='asks_confidence',
+            field=models.BooleanField(default=False, help_text='Whether it is asked after each answer how confident it is.'),
+        ),
         migrations.AlterField(
             model_name='answeringrun',
             name='generator',

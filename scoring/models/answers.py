@@ -113,6 +113,9 @@ class AnsweringRun(GeneratingJob):
     study = models.ForeignKey(Study, models.CASCADE, related_name="answering_runs")
     language_model = models.ForeignKey(LanguageModel, models.PROTECT, related_name="answering_runs")
     items = models.JSONField(default=list)
+    asks_confidence = models.BooleanField(
+        default=False, help_text=_("Whether it is asked after each answer how confident it is.")
+    )
     is_simulated = models.BooleanField(
         _("simulated"), default=False, help_text=_("Made up, to show what results look like.")
     )
@@ -136,7 +139,7 @@ class Answer(ModelAnswer):
     item = models.ForeignKey(Item, models.PROTECT, related_name="answers")
     # As the server sent it; empty for a model in this process and an import
     raw: models.JSONField[Any, Any] = models.JSONField(default=dict, blank=True)
-    # 0 to 100, as people's; of answers made elsewhere, where the file says it
+    # 0 to 100, as people's: what the model said when it was asked after its answer, or what an imported file says
     confidence = models.FloatField(null=True, blank=True, editable=False)
 
     class Meta:

@@ -18,6 +18,7 @@ from experiment.models import Item, Study
 from experiment.services import work
 from lib.jobs import leases
 from scoring.domain.backend import ScoringError
+from scoring.domain.choosing.reading import read_percent
 from scoring.domain.generating import Finish, Generated, Message
 from scoring.models import Answer, AnsweringRun
 from scoring.models.answers import Kind
@@ -42,6 +43,10 @@ def default_instructions() -> str:
     return render_to_string("scoring/answering/system_prompt.txt").strip()
 
 
+def confidence_question() -> str:
+    return render_to_string("scoring/answering/confidence.txt").strip()
+
+
 def answering_run(
     study: Study,
     asked: Asked,
@@ -49,6 +54,7 @@ def answering_run(
     name: str = "",
     instructions: str = "",
     limit: int | None = None,
+    asks_confidence: bool = False,
     by: User | None = None,
 ) -> AnsweringRun:
     """A run, not stored yet, on the accepted questions that the study holds.
@@ -57,6 +63,7 @@ def answering_run(
         name: of the model in tables, else as it is asked for.
         instructions: the system prompt, whose place is {field}.
         limit: only the first so many questions.
+        asks_confidence: ask after each answer how confident the model is, which takes a second request.
     Raises:
         ScoringError: the model cannot be meant like this, or there is nothing to answer.
     """
@@ -72,12 +79,16 @@ def answering_run(
         "{field}", study.field or ANY_FIELD
     )
     name = name or default_name(asked.generator, asked.model_args)
+    about = (study.pk, name, told, limit)
     return AnsweringRun(
         study=study,
         language_model=language_model(asked.generator, name),
         items=items,
         total=len(items),
-        fingerprint=asked.fingerprint(study.pk, name, told, limit),
+        asks_confidence=asks_confidence,
+        fingerprint=asked.fingerprint(
+            *about, *([confidence_question()] if asks_confidence else [])
+        ),
         **asked.columns(told, by),
     )
 
@@ -124,6 +135,7 @@ class _Answering(Asking[AnsweringRun]):
 
     def go_on(self) -> None:
         self.kept = self.job.answers.exclude(finish=Finish.FAILED)
+        self.of_confidence = set[int]()  # rows of answers whose confidence is asked for
         self.job.total, self.job.done = len(self.job.items), self.kept.count()
         self.lease.write(total=self.job.total, done=self.job.done)
         if self.job.done < self.job.total:
@@ -145,8 +157,11 @@ class _Answering(Asking[AnsweringRun]):
                 turns = [system, Message("user", texts[pk])]
                 yield Question(pk, turns, len(turns))
 
-    def store(self, question: Question, answer: Generated) -> None:
+    def store(self, question: Question, answer: Generated) -> Question | None:
         """The turns before an answer are the run's and the question's."""
+        if question.row in self.of_confidence:
+            self._keep_confidence(question, answer)
+            return None
         with transaction.atomic():
             self.lease.advance(done=self.job.done + 1)
             columns = stored(answer) | {"raw": answer.raw, "at": timezone.now()}
@@ -154,6 +169,29 @@ class _Answering(Asking[AnsweringRun]):
             Answer.objects.update_or_create(columns, run=self.job, item_id=question.row)
         self.job.done += 1
         self.count(answer, is_read=answer.finish not in WITHOUT_ANSWER)
+        if not self.job.asks_confidence or answer.finish != Finish.STOP:
+            return None
+        self.of_confidence.add(question.row)
+        turns = (Message("assistant", answer.text), Message("user", confidence_question()))
+        return Question(question.row, [*question.messages, *turns], len(turns))
+
+    def _keep_confidence(self, question: Question, said: Generated) -> None:
+        """Beside the answer, which stays as it is; what both took is added up."""
+        answer = self.job.answers.get(item_id=question.row)
+        answer.confidence = read_percent(said.text) if said.finish == Finish.STOP else None
+        answer.seconds += said.seconds
+        if answer.usage is not None and said.usage is not None:
+            usage = answer.usage + said.usage
+            answer.prompt_tokens, answer.completion_tokens = (
+                usage.prompt_tokens,
+                usage.completion_tokens,
+            )
+            answer.thought_tokens = usage.thought_tokens
+        with transaction.atomic():
+            self.lease.advance()
+            answer.save()
+        self.of_confidence.discard(question.row)
+        self.count(said)
 
 
 run, spent = _Answering.run, _Answering.spent

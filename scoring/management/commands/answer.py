@@ -58,6 +58,11 @@ class Command(WritingCommand):
             help="default: 0, the likeliest words; none leaves it to the server",
         )
         parser.add_argument("--limit", type=int, metavar="N", help="only the first N questions")
+        parser.add_argument(
+            "--confidence",
+            action="store_true",
+            help="ask after each answer how confident the model is, 0 to 100",
+        )
         self.add_cost_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -78,7 +83,12 @@ class Command(WritingCommand):
         named = {name: options[name] for name in ("max_tokens", "temperature")}
         asked = read_asked(options, named)
         draft = answering.answering_run(
-            study, asked, name=options["name"] or "", instructions=told, limit=options["limit"]
+            study,
+            asked,
+            name=options["name"] or "",
+            instructions=told,
+            limit=options["limit"],
+            asks_confidence=options["confidence"],
         )
         run = self._run_for(draft, options)
         return self.work_off(run, answering.run, ("answers", "questions"), options)

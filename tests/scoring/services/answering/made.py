@@ -36,7 +36,7 @@ def study_with_questions(n: int = 3, slug: str = "memory", **fields: Any) -> Stu
 def stored_run(
     stub: ChatStub, study: Study, *, args: dict[str, str] | None = None, **settings: Any
 ) -> AnsweringRun:
-    names = ("limit", "instructions", "name")
+    names = ("limit", "instructions", "name", "asks_confidence")
     how = {name: settings.pop(name) for name in names if name in settings}
     asked = Asked("chat", stub.args(**(args or {})), **settings)
     run = answering.answering_run(study, asked, **how)

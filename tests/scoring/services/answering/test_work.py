@@ -50,6 +50,18 @@ class TestARun:
         assert answer.seconds > 0
         assert run.identity["model"] == MODEL
 
+    @pytest.mark.parametrize(("said", "confidence"), [("85%", 85), ("Quite sure.", None)])
+    def test_asks_how_confident_the_model_is_where_that_is_wanted(
+        self, stub: ChatStub, said: str, confidence: float | None
+    ) -> None:
+        stub.text_of = lambda request: said if len(request["messages"]) > 2 else "Gene X."
+        run = answering.run(stored_run(stub, study_with_questions(2), asks_confidence=True))
+        assert (run.status, run.done, len(stub.requests)) == ("finished", 2, 4)
+        kept = list(run.answers.values_list("text", "confidence"))
+        assert kept == [("Gene X.", confidence)] * 2
+        read = sum(sum(len(m["content"].split()) for m in r["messages"]) for r in stub.requests)
+        assert answering.spent(run).usage.prompt_tokens == read
+
     def test_asks_what_the_study_may_still_show_and_no_test_cases(self, stub: ChatStub) -> None:
         study = study_with_questions(4)
         Item.objects.filter(key="memory-q001").update(status="retired")
