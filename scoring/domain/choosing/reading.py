@@ -82,9 +82,6 @@ def read_choice(text: str) -> Chosen | None:
     return found[-1] if all(one == found[-1] for one in found) else None
 
 
-<<<<<<< HEAD
-def log_odds(tokens: "Sequence[Token]") -> float | None:
-=======
 def read_percent(text: str) -> float | None:
     """A confidence from 0 to 100 that is the whole text, with a percent sign and a period at most; or {"confidence": N}.
 
@@ -99,8 +96,7 @@ def read_percent(text: str) -> float | None:
     return value if 0 <= value <= MOST_CONFIDENCE else None
 
 
-def log_odds(tokens: Sequence[Token]) -> float | None:
->>>>>>> 9f7a0fe7 (answers: Ask models how confident they are in an answer, if wanted)
+def log_odds(tokens: "Sequence[Token]") -> float | None:
     """Natural logarithm of the odds of A against B at the place of the answer where the side is named.
 
     Tokens that differ only in the letter are added up for each side. A side that is not among the likeliest tokens counts as
