@@ -25,6 +25,7 @@ from analysis.data.filters import (
 from analysis.data.version import usual_kind
 from analysis.services.compute import Asked, Computer, Waiting
 from analysis.store import StoredResult
+from experiment.lab.export import ALL_JUDGED, OF_ANALYSIS
 from experiment.models import Item, Participant, Study
 from experiment.services.counts import kind_counts, published_elsewhere
 from scoring.models import LanguageModel, ModelSetMember, ScoringRun
@@ -45,8 +46,8 @@ LABELS = {
         "repaired": gettext_lazy("damaged texts repaired"),
     },
     "trials": {
-        "analysed": gettext_lazy("trials of the analysis"),
-        "all": gettext_lazy("all judged trials"),
+        "analysed": OF_ANALYSIS,
+        "all": ALL_JUDGED,
     },
 }
 NAMES = {

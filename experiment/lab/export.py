@@ -49,10 +49,9 @@ from lib.pages import offer, refused, show
 from lib.table_files import CONTENT_TYPES, ZIP_TYPE
 
 Choices = list[tuple[str, StrOrPromise]]
-SETS: Choices = [
-    ("all", _("all trials, with reasons for exclusion")),
-    ("analysis", _("only trials of the analysis set")),
-]
+# Called so on the pages of results, too, which show the first of them until something else is chosen
+OF_ANALYSIS, ALL_JUDGED = _("trials of the analysis"), _("all judged trials")
+SETS: Choices = [("analysis", OF_ANALYSIS), ("all", ALL_JUDGED)]
 FORMATS: Choices = [
     ("csv", "CSV"),
     ("jsonl", "JSON Lines"),
@@ -80,7 +79,11 @@ class One(forms.ChoiceField):
 
 
 class ExportForm(forms.Form):
-    set = One(label=_("Trials"), choices=SETS)
+    set = One(
+        label=_("Trials"),
+        choices=SETS,
+        help_text=_("All judged trials include excluded ones, with the reasons for exclusion."),
+    )
     kind = One(label=_("Participants"))
     rules = One(label=_("Excluded by"))
     since = forms.CharField(
@@ -224,7 +227,10 @@ FIRST_ROWS, MOST_REASON = 10, 1_000
 @for_study(Right.EXPORT)
 def export_page(request: HttpRequest, study: Study) -> HttpResponse:
     """What can be asked for, how many rows that is, and the first of them."""
-    form = ExportForm(study, request.GET)
+    asked = request.GET.copy()
+    if "reason" not in asked:  # a trial that is excluded is not of the analysis
+        asked.setdefault("set", SETS[0][0])
+    form = ExportForm(study, asked)
     if form.errors:
         return show(request, "lab/export/page.html", 400, form=form, note="")
     query = form.query

@@ -95,7 +95,9 @@ def test_a_worker_makes_what_the_page_offers(
 ) -> None:
     store_files_in(settings, tmp_path)
     client.force_login(make_user("ruth", study))
-    page = client.get(reverse("lab:export", args=["memory"]), {"source": "human"}).text
+    page = client.get(
+        reverse("lab:export", args=["memory"]), {"source": "human", "set": "all"}
+    ).text
     query = "?set=all&kind=real&source=human&format=data-set"
     address = reverse("lab:export_download", args=["memory"]) + query
     assert address.replace("&", "&amp;") in page

@@ -98,8 +98,8 @@ def test_what_cannot_be_asked_is_said_at_its_field_and_nothing_is_exported(
 def test_a_release_from_page_and_command_leaves_out_who_somebody_is(
     ruth: Client, study: Study, tmp_path: Path
 ) -> None:
-    shown = ruth.get(f"{PAGE}?release=true&k=3")
-    content = ruth.get(f"{FILE}?release=true&k=3").getvalue()
+    shown = ruth.get(f"{PAGE}?set=all&release=true&k=3")
+    content = ruth.get(f"{FILE}?set=all&release=true&k=3").getvalue()
     rows = list(csv.DictReader(io.StringIO(content.decode())))
     assert list(rows[0]) == shown.context["names"]
     assert not {"published_id", "consented_at", "seed"} & set(rows[0])
@@ -166,3 +166,9 @@ def test_ids_and_comments_are_exported_by_pseudonym_for_a_reason(
     event = AuditEvent.objects.get(action="ids_exported")
     assert (event.actor, event.reason, event.details["rows"]) == ("ruth", "To pay them.", 2)
     assert "5f3a" not in str(event.details)
+
+
+def test_the_page_begins_with_the_trials_that_results_count(ruth: Client, study: Study) -> None:
+    assert ruth.get(PAGE).context["form"].query.set == "analysis"
+    of_reason = ruth.get(PAGE, {"reason": "missed_catch"}).context["form"]
+    assert (of_reason.query.set, of_reason.errors) == ("all", {})

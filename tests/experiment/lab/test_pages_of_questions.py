@@ -39,6 +39,6 @@ def test_no_page_fails_and_none_of_taking_part_shows_what_was_written(
     page = client.get(reverse("lab:participant", args=[study.slug, person.public_id]))
     assert "not scored as right or wrong" in page.text
     assert "It rises." not in page.text
-    page = client.get(reverse("lab:export", args=[study.slug])).text
+    page = client.get(reverse("lab:export", args=[study.slug]), {"set": "all"}).text
     assert "It rises." in page
     assert EXPERT not in page
