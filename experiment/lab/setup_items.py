@@ -151,12 +151,14 @@ def items(request: HttpRequest, study: Study) -> HttpResponse:
     form = ItemsForm(request.POST, study=study)
     if form.is_valid():
         reason, about = form.cleaned_data.get("reason", ""), form.cleaned_data["keys"] and "keys"
+        before = (study.field, study.tasks)
         with (
             refused(form, field=about or None),
             refused(form, ReasonRequiredError, field="reason"),
         ):
             revision = choose_items(study, form.choice, reason, user_of(request))
             say_saved(request, revision)
+            _say_changed(request, study, *before)
             return redirect("lab:setup_items", slug=study.slug)
     return _page(request, study, form)
 

@@ -155,9 +155,33 @@ def choose_items(
     if not any(item.kind == Item.Kind.QUESTION for item in items):
         # Chosen by themselves (questions/pinning.py)
         items += study.items.filter(kind=Item.Kind.QUESTION)
+    follows = field_follows(study)
     revision = revise(study, items=items, reason=reason, by=by)
     set_counts(study, study.trial_counts, items, by)
+    if follows:
+        fit_field(study, by)
     return revision
+
+
+PRESET_FIELDS = frozenset(preset.field for preset in PRESETS.values())
+TESTED = [Item.Kind.TEST, Item.Kind.QUESTION]
+
+
+def field_follows(study: Study) -> bool:
+    """Whether nobody gave the study a field of its own: it has none, a preset's, or that of what it asks."""
+    asked = study.items.filter(kind__in=TESTED)
+    return study.field in PRESET_FIELDS | {""} or asked.filter(field=study.field).exists()
+
+
+def fit_field(study: Study, by: User | None) -> None:
+    """Before anybody takes part, name the field of all that the study asks as its own: participants and models see this."""
+    kinds = [Item.Kind.QUESTION] if study.tasks == "questions" else TESTED
+    asked = {*study.items.filter(kind__in=kinds).values_list("field", flat=True)}
+    if study.version or len(asked) != 1 or study.field in asked:
+        return
+    study.field = asked.pop()
+    study.save(update_fields=["field"])
+    audit.record(audit.Action.STUDY_CHANGED, by=by, study=study, changed=["field"])
 
 
 def set_counts(

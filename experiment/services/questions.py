@@ -15,7 +15,6 @@ from django.utils.translation import gettext as _
 
 from experiment.domain.assignment import QUESTION, Stratum
 from experiment.domain.codebook import Column
-from experiment.domain.presets import PRESETS
 from experiment.domain.questions import made_from
 from experiment.domain.questions import split as split_questions
 from experiment.domain.questions.columns import (
@@ -38,8 +37,7 @@ from experiment.domain.questions.filling import (
     sample,
 )
 from experiment.models import Item, QuestionTemplate, ResearchField, Study
-from experiment.services import audit
-from experiment.services.item_choice import ListedKey, set_counts
+from experiment.services.item_choice import ListedKey, field_follows, fit_field, set_counts
 from experiment.services.item_files import csv_line, select
 from experiment.services.study_setup import create_study, pin_items, unused_title
 from experiment.services.study_versions import Revision, revise
@@ -210,8 +208,6 @@ def _unknown(items: Sequence[Item], choice: QuestionChoice) -> list[str]:
 
 
 PRESET = "brainbench"  # whose settings a study of questions has, apart from its trials
-PRESET_FIELDS = frozenset(preset.field for preset in PRESETS.values())
-TESTED = [Item.Kind.TEST, Item.Kind.QUESTION]
 EACH = 10  # questions per participant
 
 
@@ -258,30 +254,13 @@ def take_questions(
         raise ValidationError(_("The study would be empty. Add test cases first."))
     questions = choose_questions(research_field, choice) if research_field else []
     items = [*study.items.exclude(kind=Item.Kind.QUESTION), *questions]
-    follows = _field_follows(study)
+    follows = field_follows(study)
     revision = revise(study, items=items, reason=reason, by=by)
     wanted: dict[Stratum, int] = {**study.trial_counts, QUESTION: each if questions else 0}
     set_counts(study, wanted, items, by)
     if follows:
-        _fit_field(study, by)
+        fit_field(study, by)
     return revision
-
-
-def _field_follows(study: Study) -> bool:
-    """Whether nobody gave the study a field of its own: it has a preset's, or that of its questions."""
-    questions = study.items.filter(kind=Item.Kind.QUESTION)
-    return study.field in PRESET_FIELDS or questions.filter(field=study.field).exists()
-
-
-def _fit_field(study: Study, by: User | None) -> None:
-    """Before anybody takes part, name the field of all that the study asks as its own: participants and models see this."""
-    kinds = [Item.Kind.QUESTION] if study.tasks == "questions" else TESTED
-    asked = {*study.items.filter(kind__in=kinds).values_list("field", flat=True)}
-    if study.version or len(asked) != 1 or study.field in asked:
-        return
-    study.field = asked.pop()
-    study.save(update_fields=["field"])
-    audit.record(audit.Action.STUDY_CHANGED, by=by, study=study, changed=["field"])
 
 
 @transaction.atomic
@@ -302,13 +281,13 @@ def pin_questions(
     wanted = set(keys)
     rows = Item.objects.accepted().filter(kind=Item.Kind.QUESTION).order_by("version")
     newest = {item.key: item for item in rows.iterator() if item.key in wanted}
-    follows = _field_follows(study)
+    follows = field_follows(study)
     n = pin_items(study, newest.values(), reason, by)
     if each is not None:
         wanted_counts: dict[Stratum, int] = {**study.trial_counts, QUESTION: each}
         set_counts(study, wanted_counts, list(study.items.all()), by)
     if follows:
-        _fit_field(study, by)
+        fit_field(study, by)
     return n
 
 

@@ -7,9 +7,10 @@ import pytest
 from django.core.management import CommandError
 
 from experiment.models import Item, Study
+from experiment.services.item_choice import ItemChoice, choose_items
 from tests.experiment import people
 from tests.experiment.lab_client import run, run_json
-from tests.factories import make_item
+from tests.factories import make_item, make_study
 
 pytestmark = [pytest.mark.both, pytest.mark.django_db]
 
@@ -168,3 +169,15 @@ def test_no_choice_leaves_a_study_without_test_cases() -> None:
             run("choose_items", "ours", *asked)
         Item.objects.filter(key="catch-x").delete()
         assert keys_of(Study.objects.get()) == {"eco-0", "eco-1", "eco-2"}
+
+
+@pytest.mark.parametrize(
+    ("field", "after"),
+    [("neuroscience", "ecology"), ("", "ecology"), ("forestry", "forestry")],
+)
+def test_the_field_comes_with_the_first_test_cases_where_none_was_chosen(
+    field: str, after: str
+) -> None:
+    study = make_study(field=field)
+    choose_items(study, ItemChoice(field="ecology"))
+    assert Study.objects.get().field == after
