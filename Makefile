@@ -29,7 +29,7 @@ demo serve: export PORT := $(PORT)
 demo serve braingpt: export BASE_URL := $(BASE_URL)
 
 .DEFAULT_GOAL := help
-.PHONY: audit help venv demo braingpt serve lint lint-types lines lint-rest check check-core test test-postgresql test-sqlite sweep bench trust trust-sqlite trust-postgresql hour hour-sqlite hour-postgresql browser migrate port clean constraints llama-cpp inspect
+.PHONY: audit help venv demo demo-begins braingpt serve lint lint-types lines lint-rest check check-core test test-postgresql test-sqlite sweep bench trust trust-sqlite trust-postgresql hour hour-sqlite hour-postgresql browser migrate port clean constraints llama-cpp inspect
 .DELETE_ON_ERROR:
 
 help:
@@ -67,18 +67,27 @@ $(VAR_DIR)/static/staticfiles.json: $(STAMP) $(STATIC_SOURCES)
 port: $(STAMP)
 	@$(BIN)/python scripts/check_port.py '$(PORT)'
 
-demo: port migrate $(VAR_DIR)/static/staticfiles.json
+demo: demo-begins port migrate $(VAR_DIR)/static/staticfiles.json
+	@echo 'Step 2 of 4: the demo study and its simulated participants'
 	@$(RUN) load_demo
 	@$(RUN) make_up_answers demo-questions
-	@echo 'A small language model takes the same test (a demonstration, trained on a few pages):'
+	@echo 'Step 3 of 4: a small language model takes the same test (a demonstration, trained on a few pages)'
 	@$(RUN) score --model embedded --study demo --conditions full,isolated,swapped --resume
 	@echo 'The same model reads both versions and chooses, as participants do:'
 	@$(RUN) score --model embedded --study demo --method choice --layout marked --resume
-	@echo 'It answers questions, too, and badly; its answers are compared with the expert word for word, by no model:'
+	@echo 'Step 4 of 4: it answers questions, too, and badly; its answers are compared with the expert word for word, by no model:'
 	@$(RUN) answer --study demo-questions --model embedded --resume
 	@$(RUN) grade --study demo-questions --judge exact --of 'brainbench-live/demo-lm' --resume
+	@echo
+	@echo 'Ready:'
+	@echo '  Take the test      $(BASE_URL)/s/demo/'
+	@echo '  Answer questions   $(BASE_URL)/s/demo-questions/'
+	@echo '  The lab            $(BASE_URL)/lab/'
 	@$(RUN) create_admin --if-none
 	@exec $(BIN)/python scripts/serve.py
+
+demo-begins:
+	@echo 'Step 1 of 4: packages, database and static files (a minute or two the first time)'
 
 # On one thread the weights are the same, bit by bit, on the same kind of machine
 braingpt: migrate
