@@ -160,9 +160,10 @@ STEP = 5
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """Minutes that the middle half of the participants need, rounded to five."""
+    """Minutes that the middle half of the participants need and the median, rounded to five."""
 
     low: int
+    typical: int
     high: int
 
 
@@ -171,15 +172,17 @@ def expected_duration(
 ) -> Duration:
     """From the study's own finishers where there are 20 or more, else from the numbers of abstracts, with one practice, and of questions.
 
+    There, the median is the geometric mean of the quartiles, as it is of log-normal times.
+
     >>> expected_duration(11)
-    Duration(low=15, high=30)
+    Duration(low=15, typical=20, high=30)
     >>> expected_duration(11, [20.0] * 10 + [41.0] * 10)
-    Duration(low=20, high=40)
+    Duration(low=20, typical=30, high=40)
     >>> expected_duration(0, n_questions=5)
-    Duration(low=10, high=20)
+    Duration(low=10, typical=15, high=20)
     """
     if len(observed_minutes) >= MIN_FINISHERS:
-        low, _, high = statistics.quantiles(observed_minutes, n=4, method="inclusive")
+        low, median, high = statistics.quantiles(observed_minutes, n=4, method="inclusive")
     else:
         judged = n_abstracts + 1 if n_abstracts else 0
         of_each = zip(SECONDS_PER_ABSTRACT, SECONDS_PER_QUESTION, MINUTES_BESIDE, strict=True)
@@ -187,5 +190,7 @@ def expected_duration(
             (judged * abstract + n_questions * question) / 60 + beside
             for abstract, question, beside in of_each
         )
+        median = math.sqrt(low * high)
     first = max(STEP, STEP * round(low / STEP))
-    return Duration(first, max(first + STEP, STEP * round(high / STEP)))
+    last = max(first + STEP, STEP * round(high / STEP))
+    return Duration(first, min(max(first, STEP * round(median / STEP)), last), last)
