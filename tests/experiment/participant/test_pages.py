@@ -72,14 +72,14 @@ def test_the_start_page_takes_its_numbers_from_the_study(study: Study) -> None:
     page = at.client.get(at.address).content.decode()
     assert strong(page) == [
         f"{study.n_trials} abstracts",
-        f"{before.low} to {before.high} minutes",
+        f"{before.typical} minutes",
     ]
     # Whoever has begun keeps the number of abstracts that was fixed at consent.
     Study.objects.update(human_items=1, machine_items=0, catch_items=0)
     now = study_duration(Study.objects.get())
     assert now != before
     page = at.client.get(at.address).content.decode()
-    assert strong(page) == [f"{study.n_trials} abstracts", f"{now.low} to {now.high} minutes"]
+    assert strong(page) == [f"{study.n_trials} abstracts", f"{now.typical} minutes"]
     Participant.objects.update(plan=at.person.plan[:1])
     assert strong(at.client.get(at.address).content.decode())[0] == "1 abstract"
 
