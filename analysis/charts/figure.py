@@ -80,7 +80,12 @@ def grid(
 
     `left` and `inner` are the px that the y axes of the first column and of each other one take.
     """
-    width = min(WIDEST, int((total - left - (GAP + inner) * (columns - 1) - 24) / columns))
+    if len(titles) == 1:  # a panel by itself has room
+        height *= 2
+    width = min(
+        WIDEST * 2 if len(titles) == 1 else WIDEST,
+        int((total - left - (GAP + inner) * (columns - 1) - 24) / columns),
+    )
     lines = [wrapped(name, max(10, int(width / 6.4))).split("\n") for name, _ in titles]
     panels = []
     for n, (heading, (_, small)) in enumerate(zip(lines, titles, strict=True)):

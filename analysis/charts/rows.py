@@ -25,6 +25,9 @@ class Labelled(Protocol):
     def display_name(self) -> str: ...
 
 
+FEWEST_ROWS = 4  # of this height is a figure with fewer
+
+
 class Model(Labelled, Protocol):
     """A result about one model."""
 
@@ -49,7 +52,8 @@ class Rows:
 
     @property
     def height(self) -> int:
-        return ROW * len(self.domain)
+        """In px; of a single model no strip."""
+        return ROW * max(len(self.domain), FEWEST_ROWS)
 
     def y(self, column: str = "row", **axis: Any) -> alt.Y:
         """The y axis, as wide as its names, so that the whole chart's width is known."""
