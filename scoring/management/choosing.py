@@ -38,7 +38,7 @@ class ChoosingCommand(ModelCommand):
 
     def add_choice_arguments(self, parser: CommandParser) -> None:
         choice = parser.add_argument_group(
-            "--method choice", f"Its prompts: {', '.join(PROMPTS)}; see docs/scoring.md."
+            "--method choice", f"Its prompts: {', '.join(PROMPTS)}; see docs/models.md."
         )
         choice.add_argument(
             "--samples", type=int, metavar="N",

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from django.db.models import QuerySet
 
+from lib.jobs.interrupts import held_back
 from lib.jobs.leases import Lease, LeaseLostError, run_job
 from scoring.backends.opening import open_generator
 from scoring.domain.backend import NoAnswerError, ScoringError
@@ -102,12 +103,16 @@ def ask_all(
     with ThreadPoolExecutor(generator.concurrency) as threads:
         try:
             while under_way or (failed is None and waiting):
-                while failed is None and (group := _group(generator, waiting, under_way, spending)):
-                    sending(len(group))
-                    future = threads.submit(_answers, generator, group, keep_failures)
-                    under_way[future] = group
+                with held_back():
+                    while failed is None and (
+                        group := _group(generator, waiting, under_way, spending)
+                    ):
+                        sending(len(group))
+                        future = threads.submit(_answers, generator, group, keep_failures)
+                        under_way[future] = group
                 for future in wait(under_way, LOOK_S, FIRST_COMPLETED).done:
-                    wrong = _keep(under_way.pop(future), future, on_answer, waiting)
+                    with held_back():
+                        wrong = _keep(under_way.pop(future), future, on_answer, waiting)
                     failed = failed or wrong
                 check()
         except BaseException as error:
@@ -126,7 +131,8 @@ def _store_what_comes(
     end = time.monotonic() + PATIENCE_S
     while under_way and (left := end - time.monotonic()) > 0:
         for future in wait(under_way, left, FIRST_COMPLETED).done:
-            _keep(under_way.pop(future), future, on_answer, waiting)
+            with held_back():
+                _keep(under_way.pop(future), future, on_answer, waiting)
 
 
 def _keep(
