@@ -23,5 +23,5 @@ def held_back() -> Iterator[None]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
-        for number in came[:1]:
-            signal.raise_signal(number)
+        for one in came[:1]:
+            signal.raise_signal(one)

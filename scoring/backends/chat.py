@@ -190,7 +190,7 @@ class Form:
 
     def easier(self, refusal: RefusedError, sent: Mapping[str, Any]) -> "Form | None":
         """How to ask a server that refuses a parameter by its name; None where nothing can be left out."""
-        if refusal.status not in REFUSED_PARAMETER:
+        if refusal.status not in (*REFUSED_PARAMETER, FORBIDDEN):
             return None
         words = refusal.message.lower()
         if "max_completion_tokens" in words and "max_tokens" in sent:
@@ -274,10 +274,11 @@ class ChatGenerator:
             except ForbiddenError as error:
                 if error.refusal.status != FORBIDDEN:
                     raise
-                if is_moderated(error.refusal):
-                    return self._refused(error.refusal, time.monotonic() - began, parameters)
-                # Some gateways keep back one request in this way; where it is the key, the next fail too
-                raise NoAnswerError(str(error)) from error
+                # Some models may not be asked for the likeliest tokens
+                easier = form.easier(error.refusal, parameters)
+                if easier is None:
+                    return self._forbidden(error, time.monotonic() - began, parameters)
+                self._form = easier
             except GaveUpError as error:
                 if error.is_of_request:
                     raise NoAnswerError(str(error)) from error
@@ -303,6 +304,14 @@ class ChatGenerator:
             described = {"name": "answer", "strict": True, "schema": schema}
             parameters["response_format"] = {"type": "json_schema", "json_schema": described}
         return parameters
+
+    def _forbidden(
+        self, error: ForbiddenError, seconds: float, parameters: Mapping[str, Any]
+    ) -> Generated:
+        """Some gateways keep back one request in this way; where it is the key, the next fail too."""
+        if is_moderated(error.refusal):
+            return self._refused(error.refusal, seconds, parameters)
+        raise NoAnswerError(str(error)) from error
 
     def _refused(
         self, error: RefusedError, seconds: float, parameters: Mapping[str, Any]

@@ -1,5 +1,6 @@
 """A study's pages of models that take the test by choosing: which do, what they chose, and what they said."""
 
+from functools import lru_cache
 from typing import Any
 
 from django import forms
@@ -7,6 +8,7 @@ from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -26,7 +28,8 @@ from scoring.services import data_set
 from scoring.services.asking.settings import Asked
 from scoring.services.choosing import prompts, runs
 from scoring.services.choosing.forecast import forecast
-from scoring.services.choosing.summary import READ, summarise
+from scoring.services.choosing.likelihood import without_thinking
+from scoring.services.choosing.summary import READ, Choices, summarise
 from scoring.services.data_set import CHOICES
 
 KINDS = (Kind.CHAT, Kind.HF, Kind.COMPLETIONS, Kind.EMBEDDED)
@@ -89,10 +92,13 @@ class ChoosingForm(ModelForm):
             self._check_given("base_url", "model")
             args = parse_model_args(cleaned["model_args"])
             args |= {"base_url": cleaned["base_url"], "model": cleaned["model"]}
-            return Asked(kind, checked_model_args(kind, args))
+            costs = (cleaned[name] for name in self.COSTS)
+            return Asked(kind, checked_model_args(kind, args), *costs)
         asked = super()._asked(cleaned)
         if kind != Kind.CHAT and cleaned.get("prompt") != prompts.REASONING:
-            checked_model_args(ALIASES.get(kind, kind), asked.model_args)
+            checked_model_args(ALIASES.get(kind, kind), without_thinking(asked.model_args))
+        if cleaned.get("own_prompt") and cleaned.get("prompt") != prompts.CUSTOM:
+            raise ScoringError(gettext("Your own text goes with the prompt “your own text”."))
         return asked
 
     def check_asked(self) -> None:
@@ -129,7 +135,7 @@ class ShownForm(forms.Form):
         return choices
 
 
-SHOWN = 50  # runs
+SHOWN = 20  # runs
 PER_PAGE = 25  # answers
 
 
@@ -214,9 +220,15 @@ def _context(study: Study) -> dict[str, Any]:
     found = list(_runs(study).defer("items", "identity")[:SHOWN])
     return {
         "part": "choosing",
-        "runs": [(run, summarise(run)) for run in found],
+        "runs": [(run, _summary(run.pk, run.status, run.done, run.attempts)) for run in found],
         "is_open": any(run.is_open for run in found),
     }
+
+
+@lru_cache(256)
+def _summary(pk: int, *state: Any) -> Choices:
+    """Of a run in this state; a page that is looked at again and again reads no answers anew."""
+    return summarise(ChoiceRun.objects.get(pk=pk))
 
 
 def _page(request: HttpRequest, study: Study, form: ChoosingForm, **more: Any) -> HttpResponse:
@@ -245,7 +257,8 @@ def _run_page(
         states=[(STATES[state], n) for state, n in counted.states.items()],
         spending=runs.spent(found),
         unread=runs.unread(found),
-        served=runs.served(found),
+        served=[] if found.is_open else runs.served(found),
+        lost=runs.lost(found),
         can_resume=runs.can_resume(found),
         **choices,
     )

@@ -30,7 +30,16 @@ from scoring.services.choosing.summary import READ, Choices, summarise
 
 # Options that mean something for one method only
 OF_CHOICE = ("samples", "layout", "examples", "dry_run", *COSTS)
-OF_PERPLEXITY = ("output_path", "workers", "batch_tokens", "batch_size")
+OF_PERPLEXITY = (
+    "output_path",
+    "workers",
+    "batch_tokens",
+    "batch_size",
+    "queue",
+    "watch",
+    "runs",
+    "adapters",
+)
 
 
 class ChoosingCommand(ModelCommand):
@@ -58,8 +67,13 @@ class ChoosingCommand(ModelCommand):
         add_costs(choice)  # type: ignore[arg-type]
 
     def choose(self, options: Mapping[str, Any]) -> None:
-        """Have each of the models choose in a study's test cases."""
+        """Have each of the models choose in a study's test cases; or list runs, or remove some."""
         _refuse(options)
+        if options["action"]:
+            self._list_or_remove(options)
+            return
+        if not options["study"]:
+            raise CommandError("Name the study: --study SLUG.")
         study = find_study(options["study"])
         drafts = [self._draft(study, word, text, options) for word, text in _models(options)]
         if options["dry_run"]:
@@ -71,6 +85,30 @@ class ChoosingCommand(ModelCommand):
         for run in done:
             check_over(run)
 
+    def _list_or_remove(self, options: Mapping[str, Any]) -> None:
+        found = ChoiceRun.objects.select_related("language_model")
+        if options["study"]:
+            found = found.filter(study=find_study(options["study"]))
+        if options["action"] == "ls":
+            listed = list(found)
+            lines = list(_lines(listed)) if listed else ["No model has chosen yet."]
+            self.report(options, {"runs": [_data(run) for run in listed]}, lines)
+            return
+        named = list(found.filter(pk__in=options["numbers"]))
+        missing = sorted(set(options["numbers"]) - {run.pk for run in named})
+        at_work = [run.pk for run in named if run.status == ChoiceRun.Status.RUNNING]
+        if missing or at_work:
+            why = (
+                f"there is none of number {missing[0]}"
+                if missing
+                else f"{at_work[0]} is being worked on"
+            )
+            raise CommandError(f"No run was removed: {why}.")
+        removed = [f"{run.pk} ({run.language_model})" for run in named]
+        for run in named:
+            run.delete()
+        self.report(options, {"removed": options["numbers"]}, [f"Removed: {', '.join(removed)}."])
+
     def _draft(self, study: Study, word: str, text: str, options: Mapping[str, Any]) -> ChoiceRun:
         own = content_of(options["prompt_file"])
         costs = {column: options[column] for column in COSTS}
@@ -78,7 +116,7 @@ class ChoosingCommand(ModelCommand):
             study,
             Asked(word, parse_model_args(text), **costs),
             name=options["model_name"] or "",
-            prompt=CUSTOM if own else options["prompt"] or "default",
+            prompt=options["prompt"] or "default" if options["prompt_file"] is None else CUSTOM,
             own_prompt=own,
             layout=options["layout"] or "pair",
             samples=options["samples"],
@@ -97,8 +135,8 @@ class ChoosingCommand(ModelCommand):
 
 def _refuse(options: Mapping[str, Any]) -> None:
     """Raises CommandError for what goes with the other method alone."""
-    if not options["study"]:
-        raise CommandError("Name the study: --study SLUG.")
+    if options["action"] == "rm" and not options["numbers"]:
+        raise CommandError("No run was removed: name their numbers.")
     wrong = next((name for name in OF_PERPLEXITY if options[name]), None)
     if wrong is None and options["conditions"] != "full":
         wrong = "conditions"
@@ -138,6 +176,7 @@ def _data(run: ChoiceRun) -> dict[str, Any]:
         "share_a": found.share_a,
         "states": found.states,
         "served": runs.served(run),
+        "lost_requests": runs.lost(run),
     }
 
 
@@ -174,6 +213,9 @@ def _cells(run: ChoiceRun, found: Choices) -> dict[str, str]:
 
 def _forecast_lines(found: list[Forecast]) -> Iterator[Any]:
     yield from table_lines((one.cells() for one in found), left=("model",))
-    yield "Tokens and costs are upper bounds: each answer is counted with all of max_tokens."
+    yield (
+        "Tokens and costs are upper bounds if every first answer can be read: each is counted with all of max_tokens. Tokens read "
+        "are estimated from the number of bytes."
+    )
     if any(one.seconds is None for one in found):
         yield "Time is not known for a model that has answered nothing here."

@@ -5,7 +5,7 @@ and again what failed.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -138,8 +138,9 @@ class _Answering(Asking[AnsweringRun]):
         self.of_confidence = set[int]()  # rows of answers whose confidence is asked for
         self.job.total, self.job.done = len(self.job.items), self.kept.count()
         self.lease.write(total=self.job.total, done=self.job.done)
-        if self.job.done < self.job.total:
-            self.ask(self._questions())
+        unasked = self.kept.filter(finish=Finish.STOP, confidence=None)
+        if self.job.done < self.job.total or (self.job.asks_confidence and unasked.exists()):
+            self.ask(chain(self._unsaid(), self._questions()))
 
     def begin(self, identity: Mapping[str, Any]) -> None:
         """Say who answers; who goes on must be who began."""
@@ -157,6 +158,20 @@ class _Answering(Asking[AnsweringRun]):
                 turns = [system, Message("user", texts[pk])]
                 yield Question(pk, turns, len(turns))
 
+    def _unsaid(self) -> Iterator[Question]:
+        """The confidence of answers that were stored before the run was stopped."""
+        if not self.job.asks_confidence:
+            return
+        unasked = self.kept.filter(finish=Finish.STOP, confidence=None)
+        for item, markup, text in list(unasked.values_list("item", "item__markup", "text")):
+            turns = [Message("system", self.job.instructions), Message("user", markup)]
+            yield self._of_confidence(Question(item, turns, len(turns)), text)
+
+    def _of_confidence(self, question: Question, text: str) -> Question:
+        self.of_confidence.add(question.row)
+        turns = (Message("assistant", text), Message("user", confidence_question()))
+        return Question(question.row, [*question.messages, *turns], len(turns))
+
     def store(self, question: Question, answer: Generated) -> Question | None:
         """The turns before an answer are the run's and the question's."""
         if question.row in self.of_confidence:
@@ -171,9 +186,7 @@ class _Answering(Asking[AnsweringRun]):
         self.count(answer, is_read=answer.finish not in WITHOUT_ANSWER)
         if not self.job.asks_confidence or answer.finish != Finish.STOP:
             return None
-        self.of_confidence.add(question.row)
-        turns = (Message("assistant", answer.text), Message("user", confidence_question()))
-        return Question(question.row, [*question.messages, *turns], len(turns))
+        return self._of_confidence(question, answer.text)
 
     def _keep_confidence(self, question: Question, said: Generated) -> None:
         """Beside the answer, which stays as it is; what both took is added up."""

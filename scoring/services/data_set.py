@@ -77,7 +77,7 @@ ANSWERS = (
     SERVER_MODEL,
     *TOKENS,
     SECONDS,
-    Column("model_confidence", "That the answer is right, 0 to 100, as the model's file says.", "number", null="it is not known"),
+    Column("model_confidence", "That the answer is right, 0 to 100, as the model says.", "number", null="it is not known"),
     AT,
 )  # fmt: skip
 CHOICES = (
@@ -86,6 +86,9 @@ CHOICES = (
     *ITEM,
     SIMULATED,
     Column("answer_form", "How the model answered.", levels=tuple(ChoiceRun.Form.values)),
+    Column("prompt", "The prompt's name.", null="it is not known"),
+    Column("layout", "How the versions were shown.", levels=tuple(ChoiceRun.Layout.values)),
+    Column("samples", "Answers to each test case in each order.", "integer"),
     Column("original_side", "The side on which the original was shown.", levels=("A", "B")),
     Column("sample", "Which of several answers in this order it is, from 0.", "integer"),
     Column("side", "The side that the model chose.", null="no choice could be read, or both sides were as likely"),
@@ -172,7 +175,8 @@ def of_answers(answers: QuerySet[Answer]) -> Iterator[Row]:
 
 def of_choices(choices: QuerySet[ModelChoice]) -> Iterator[Row]:
     read = choices.order_by("run", "pk").values_list(
-        "run__language_model__name", "run", "item__key", "item__version", "run__is_simulated", "run__form", "original_side",
+        "run__language_model__name", "run", "item__key", "item__version", "run__is_simulated", "run__form", "run__prompt",
+        "run__layout", "run__samples", "original_side",
         "sample", "side", "confidence", "log_odds", "tries", "finish", "text", "thought", "first_text", "detail", "model",
         "prompt_tokens", "completion_tokens", "thought_tokens", "seconds", "at",
     )  # fmt: skip

@@ -111,6 +111,18 @@ def _json(data: bytes, before: str) -> Mapping[str, Any]:
     return value
 
 
+def _without_tokens(output: Mapping[str, Any]) -> dict[str, Any]:
+    """As it came, but for the likeliest tokens: they are hundreds of times longer than the text."""
+    choices = output.get("choices")
+    if not isinstance(choices, list):
+        return dict(output)
+    kept = [
+        {name: one[name] for name in one if name != "logprobs"} if isinstance(one, dict) else one
+        for one in choices
+    ]
+    return {**output, "choices": kept}
+
+
 def read_inspect(sample: Any) -> ReadChoice:
     """Read a sample of an Inspect log of the task that `export_inspect_task` writes; its epochs, from 1, are samples.
 
@@ -130,7 +142,7 @@ def read_inspect(sample: Any) -> ReadChoice:
         "model": text_of(output, "model"),
         "usage": _inspect_usage(output.get("usage")),
         "seconds": _seconds(output.get("time")),
-        "raw": storable_json(output),
+        "raw": storable_json(_without_tokens(output)),
         "asked": asked_of(about, "metadata."),
     }
     error, choices = sample.get("error"), output.get("choices")

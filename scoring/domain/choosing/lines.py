@@ -20,6 +20,7 @@ ORDERS: Mapping[str, str] = {"A": "A", "B": "B", "original_first": "A", "altered
 # How the model was asked, where a file says it: columns of a run
 ASKED = ("prompt", "form", "layout", "instructions")
 MOST_SAMPLE = 32_767
+MOST_ODDS = 1e6  # nats; no two answers are further apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,7 @@ def _confidence(value: Mapping[str, Any]) -> float | None:
     said = value.get("confidence")
     if said is None:
         return None
-    if type(said) in (int, float):
+    if type(said) in (int, float) and 0 <= said <= MOST_CONFIDENCE:
         percent = 100.0 * said if said <= 1 else float(said)
         if LEAST_CONFIDENCE <= percent <= MOST_CONFIDENCE:
             return percent
@@ -176,7 +177,7 @@ def _confidence(value: Mapping[str, Any]) -> float | None:
 
 def _odds(value: Mapping[str, Any]) -> float | None:
     said = value.get("log_odds")
-    if said is not None and (type(said) not in (int, float) or not abs(said) < math.inf):
+    if said is not None and (type(said) not in (int, float) or not abs(said) < MOST_ODDS):
         raise ValueError("log_odds is no finite number")
     return None if said is None else float(said)
 

@@ -1,6 +1,6 @@
 """What the answers of a model about a test case come to: P(original), a decision, or nothing. Pure.
 
-docs/decisions/0024-asked-models.md says why both orders are asked, how answers are averaged, and why ties stay ties.
+docs/decisions/0024-models-that-choose.md says why both orders are asked, how answers are averaged, and why ties stay ties.
 """
 
 import math

@@ -125,7 +125,8 @@ def _odds_within(token: "Token", at: int) -> float | None:
     before = token.text[:at]
     by_side: dict[str, list[float]] = {side: [] for side in SIDES}
     for text, logprob in token.likeliest.items():
-        if text.startswith(before) and (side := text[at : at + 1].upper()) in by_side:
+        is_alike = text.startswith(before) and text[at + 1 :] == token.text[at + 1 :]
+        if is_alike and (side := text[at : at + 1].upper()) in by_side:
             by_side[side].append(logprob)
     if len(token.likeliest) < len(SIDES) or not any(by_side.values()):
         return None
@@ -145,7 +146,7 @@ def _log_sum(logprobs: Sequence[float]) -> float:
 
 def _of_json(text: str) -> Chosen | None:
     try:
-        pairs = json.loads(text, object_pairs_hook=list)
+        pairs = json.loads(text, object_pairs_hook=list, parse_int=float)
     except (ValueError, RecursionError):
         return None
     if [name for name, _ in sorted(pairs, key=lambda pair: pair[0])] != ["confidence", "side"]:

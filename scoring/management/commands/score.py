@@ -83,7 +83,7 @@ class Command(ScoringCommand, ChoosingCommand):
         parser.add_argument("--watch", action="store_true", help="with --queue: and wait for more")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if options["method"] == "choice" and not options["action"] and not options["queue"]:
+        if options["method"] == "choice":
             self.choose(options)
             return
         _refuse_contradictions(options)

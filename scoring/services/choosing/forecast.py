@@ -17,7 +17,8 @@ CONCURRENCY = 4  # requests at a time, where nothing is said
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """requests: one a question; a text that is no choice is asked for once more. usage: the most that they take.
+    """requests: one a question; a text that is no choice is asked for once more. usage: the most that they take, by a
+    rough count of the tokens read; second questions come on top.
 
     cost: None without prices. seconds: by what the model took here before, None where it has answered nothing.
     """
@@ -55,7 +56,7 @@ def forecast(draft: ChoiceRun) -> Forecast:
     is_written = draft.form != ChoiceRun.Form.LIKELIHOOD
     args = draft.model_args
     of_kind = DEFAULTS.get(draft.generator, {}).get("max_tokens", "1")
-    max_tokens = int(args.get("max_tokens", of_kind)) if is_written else 0
+    max_tokens = int(float(args.get("max_tokens", of_kind))) if is_written else 0
     examples = list(abstracts(draft.examples).values())
     usage = Usage()
     for text in abstracts(draft.items).values():
@@ -67,7 +68,7 @@ def forecast(draft: ChoiceRun) -> Forecast:
         run__language_model=draft.language_model_id, run__form=draft.form, seconds__gt=0
     )
     mean = earlier.aggregate(mean=Avg("seconds"))["mean"]
-    at_once = int(args.get("concurrency", CONCURRENCY)) if draft.generator == "chat" else 1
+    at_once = int(float(args.get("concurrency", CONCURRENCY))) if draft.generator == "chat" else 1
     return Forecast(
         model=draft.language_model.name,
         requests=draft.total,

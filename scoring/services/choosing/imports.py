@@ -58,7 +58,7 @@ def import_choices(
     found.check()
     identity = {"file": path.name, "sha256": sha256} | ({"log": about} if about else {})
     fields = _asked(found, own) | {"identity": storable_json(identity)}
-    print_ = hashlib.sha256(f"{study.pk}\n{name}\n{sha256}".encode()).hexdigest()
+    print_ = hashlib.sha256(f"{study.pk}\n{name}\n{sha256}\n{own}".encode()).hexdigest()
     with transaction.atomic():
         Study.objects.select_for_update().get(pk=study.pk)
         same = ChoiceRun.objects.filter(generator=Kind.IMPORTED, fingerprint=print_).first()

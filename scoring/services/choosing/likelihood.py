@@ -19,16 +19,19 @@ from experiment.models import Item
 from lib.jobs.leases import Lease, renew_connection, run_job
 from scoring.backends import ALIASES
 from scoring.backends.opening import open_backend
+from scoring.backends.options import read_writing
 from scoring.backends.reading import Reading
 from scoring.domain.backend import Backend, GroupResult, ScoringError, TextError, TokenText
 from scoring.domain.conditions import parsed
 from scoring.domain.generating import Finish, Message
 from scoring.domain.prompts import applied
+from scoring.domain.thinking import USUAL
 from scoring.models import ChoiceRun, LanguageModel, ModelChoice
 from scoring.services.asking.identity import check_as_before
 from scoring.services.choosing.prompts import conversation, plain_text
 
 SIDES = ("A", "B")
+THINKING = "enable_thinking"
 Place = tuple[int, str]  # item, side of its original
 
 
@@ -46,20 +49,35 @@ def run(job: ChoiceRun, on_progress: Callable[[ChoiceRun], None] = lambda job: N
 
     def work(job: ChoiceRun, lease: Lease) -> None:
         kind = ALIASES.get(job.generator, job.generator)
-        with closing(open_backend(kind, job.model_args)) as model:
+        with closing(open_backend(kind, without_thinking(job.model_args))) as model:
             _read_off(job, lease, model, on_progress)
 
     return run_job(job, work, expected=(ScoringError,))
 
 
-def encoded(tokenizer: Any, turns: Sequence[Message]) -> tuple[int, list[list[int]]]:
+def without_thinking(args: Mapping[str, str]) -> dict[str, str]:
+    """Arguments of the model itself: `enable_thinking` is one of its chat template."""
+    return {name: value for name, value in args.items() if name != THINKING}
+
+
+def encoded(
+    tokenizer: Any, turns: Sequence[Message], how: Mapping[str, Any]
+) -> tuple[int, list[list[int]]]:
     """How many tokens a model reads before its answer, and all tokens with each answer.
 
+    Args:
+        how: arguments of its chat template.
     Raises:
+        ScoringError: the template cannot write the turns, or begins a thought, within which no answer stands.
         TextError: the words with an answer do not begin with the tokens of the words alone.
     """
     if getattr(tokenizer, "chat_template", None):
-        before, space, own = _templated(tokenizer, turns), "", False
+        before, space, own = _templated(tokenizer, turns, how), "", False
+        if USUAL.begun_in(before):
+            raise ScoringError(
+                "The model's chat template begins with a thought, so the next token is not an answer: use --prompt reasoning, or "
+                "enable_thinking=False if the model knows it."
+            )
     else:
         before, space, own = plain_text(turns), " ", True
 
@@ -75,12 +93,12 @@ def encoded(tokenizer: Any, turns: Sequence[Message]) -> tuple[int, list[list[in
     return n, whole
 
 
-def _templated(tokenizer: Any, turns: Sequence[Message]) -> str:
+def _templated(tokenizer: Any, turns: Sequence[Message], how: Mapping[str, Any]) -> str:
     from jinja2 import TemplateError
 
     said = [{"role": turn.role, "content": turn.content} for turn in turns]
     try:
-        return applied(tokenizer, said, add_generation_prompt=True)
+        return applied(tokenizer, said, add_generation_prompt=True, **how)
     except (TemplateError, ValueError, TypeError) as error:
         raise ScoringError("The model's chat template cannot write these messages.") from error
 
@@ -94,18 +112,20 @@ def _ends(tokenizer: Any, ids: Sequence[int]) -> bool:
 def _read_off(
     job: ChoiceRun, lease: Lease, model: Backend, on_progress: Callable[[ChoiceRun], None]
 ) -> None:
-    job.choices.filter(finish=Finish.FAILED).delete()
     cases, unfit = _cases(job, model)
-    stored = set(job.choices.values_list("item_id", "original_side"))
-    check_as_before(job, lease, model.identity(), has_answers=bool(stored))
+    groups = [case.group for case in cases]
+    if groups:
+        model.prepare(groups)
+    kept = job.choices.exclude(finish=Finish.FAILED)
+    check_as_before(job, lease, model.identity(), has_answers=kept.exists())
+    job.choices.filter(finish=Finish.FAILED).delete()
+    stored = set(kept.values_list("item_id", "original_side"))
     size = model.identity().get("n_parameters")
     named = LanguageModel.objects.filter(pk=job.language_model_id, n_parameters=None)
     named.update(n_parameters=size)
     _keep(job, lease, [row for row in unfit if (row.item_id, row.original_side) not in stored])
     if not cases:
         return
-    groups = [case.group for case in cases]
-    model.prepare(groups)
     for batch in model.plan(groups, Reading.of(job.model_args).batch_tokens(groups)):
         members = [cases[n] for n in batch]
         if all(case.place in stored for case in members):
@@ -137,11 +157,17 @@ def _cases(job: ChoiceRun, model: Backend) -> tuple[list[_Case], list[ModelChoic
     texts = _abstracts([*job.items, *job.examples])
     examples = [texts[pk] for pk in job.examples if pk in texts]
     cases, unfit = [], []
+    thinking = {name: job.model_args[name] for name in job.model_args if name == THINKING}
+    how = read_writing(thinking).template_arguments
     for place in ((pk, side) for pk in job.items if pk in texts for side in SIDES):
         pk, side = place
         try:
             turns = conversation(job, examples, texts[pk], side)
-            n, whole = encoded(model.tokenizer, turns)
+            n, whole = encoded(model.tokenizer, turns, how)
+        except TextError as error:
+            unfit.append(_without(job, place, str(error), Finish.FAILED))
+            continue
+        try:
             longest, window = max(map(len, whole)), model.context_tokens
             if window is not None and longest > window:
                 raise TextError(f"has {longest:,} tokens, and the model's window holds {window:,}")

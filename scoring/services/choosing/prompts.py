@@ -7,7 +7,7 @@ from itertools import chain, cycle
 
 from django.template.loader import render_to_string
 
-from experiment.domain.markup import Abstract
+from experiment.domain.markup import Abstract, parse
 from scoring.domain.backend import ScoringError
 from scoring.domain.choosing.showing import shown
 from scoring.domain.generating import Message
@@ -58,6 +58,13 @@ def request(instructions: str, form: str, layout: str, abstract: Abstract, side:
     """What a model is asked about a test case whose original is shown as `side`."""
     case = shown(abstract, side, layout)
     return f"{instructions.replace(VERSIONS, case)}\n\n{words(form)}"
+
+
+def all_words(instructions: str, form: str, layout: str) -> str:
+    """All that a model is told beside the test cases: equal words, equal measurement."""
+    specimen = parse("It [[rose, fell]].")
+    parts = [request(instructions, form, layout, specimen, side) for side in "AB"]
+    return "\n".join([*parts, words("again")])
 
 
 def conversation(

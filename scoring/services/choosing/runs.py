@@ -10,7 +10,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Q, QuerySet, Sum
 
 from experiment.domain.markup import Abstract
 from experiment.models import Item, Study
@@ -82,7 +82,8 @@ def choice_run(
     items, examples = _items(study, source, limit), _examples(study, n_examples)
     n = _samples(samples, form, asked)
     name = name or default_name(asked.generator, asked.model_args)
-    about = (study.pk, name, told, form, layout, n, examples, source, limit)
+    words = prompts.all_words(told, form, layout)
+    about = (study.pk, name, words, form, layout, n, examples, source, limit)
     return ChoiceRun(
         study=study,
         language_model=language_model(ALIASES.get(asked.generator, asked.generator), name),
@@ -111,7 +112,13 @@ def _form(generator: str, prompt: str) -> str:
 
 
 def _check_scored(asked: Asked) -> None:
-    check_model_args(ALIASES.get(asked.generator, asked.generator), asked.model_args)
+    args = likelihood.without_thinking(asked.model_args)
+    check_model_args(ALIASES.get(asked.generator, asked.generator), args)
+    if args.get("overlong", "refuse") != "refuse":
+        raise ScoringError(
+            "A model that chooses reads both versions whole: overlong goes with --method perplexity.",
+            option="--model_args",
+        )
     costs = (asked.prompt_price, asked.completion_price, asked.budget_tokens, asked.budget_money)
     if any(cost is not None for cost in costs):
         raise ScoringError("Prices and budgets go with a chat server.")
@@ -150,8 +157,9 @@ def _samples(samples: int | None, form: str, asked: Asked) -> int:
             )
         return 1
     if samples is None:
-        is_drawn = asked.model_args.get("temperature") not in ("0", "0.0")
-        return SAMPLES if is_drawn else 1
+        # Without a temperature, a server draws by its own, and a model in this process does not
+        said = asked.model_args.get("temperature", "1" if asked.generator == Kind.CHAT else "0")
+        return SAMPLES if float(said) > 0 else 1
     if not 1 <= samples <= MOST_SAMPLES:
         raise ScoringError(f"samples must be 1 to {MOST_SAMPLES}.", option="--samples")
     return samples
@@ -203,6 +211,13 @@ def spent(job: ChoiceRun) -> Spending:
 def unread(job: ChoiceRun) -> Unread:
     came = job.choices.exclude(finish=Finish.FAILED)
     return Unread(came.filter(side="", log_odds=None).count(), came.count())
+
+
+def lost(job: ChoiceRun) -> int:
+    """Requests that were sent and whose answers never came: the process was killed. Known once the run is over."""
+    if job.is_open or not job.requests:
+        return 0
+    return max(job.requests - (job.choices.aggregate(n=Sum("tries"))["n"] or 0), 0)
 
 
 def served(job: ChoiceRun) -> list[str]:
@@ -265,7 +280,10 @@ class _Choosing(Asking[ChoiceRun]):
         item, side, sample = self._place(row)
         turns = prompts.conversation(self.job, self.examples, self.texts[item], side)
         schema = SCHEMA if self.job.form == Form.WRITTEN else None
-        return Question(row, turns, 0, schema, sample, wants_tokens=True)
+        wants_tokens = (
+            self.job.form == Form.WRITTEN
+        )  # after reasoning they would say what it has decided
+        return Question(row, turns, 0, schema, sample, wants_tokens=wants_tokens)
 
     def _again(self, question: Question, said: str) -> Question:
         turns = prompts.again(said)
@@ -293,12 +311,12 @@ class _Choosing(Asking[ChoiceRun]):
             "messages": [asdict(message) for message in new],
             "side": chosen.side if chosen else "",
             "confidence": chosen.confidence if chosen else None,
-            "log_odds": log_odds(answer.tokens) if chosen else None,
+            "log_odds": log_odds(answer.tokens) if chosen and not answer.thought else None,
             "raw": answer.raw,
         }
         earlier = self.job.choices.filter(**key).first()
         if earlier is not None:
-            values["first_text"] = earlier.first_text or (earlier.text if question.new else "")
+            values["first_text"] = earlier.text if question.new else ""
             values["tries"] = earlier.tries + 1
             values["seconds"] += earlier.seconds
             for name in ("prompt_tokens", "completion_tokens", "thought_tokens"):

@@ -7,13 +7,14 @@ import json
 import sys
 from pathlib import Path
 
-from inspect_ai import eval as evaluate
-from inspect_ai.model import ModelOutput, ModelUsage, get_model
-
 MODEL = "mockllm/model"
 
 
 def main(task, folder, answers):
+    # Of that Python alone
+    from inspect_ai import eval as evaluate
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
     outputs = [
         ModelOutput.from_content(MODEL, text, stop_reason=stop)
         for text, stop in json.loads(Path(answers).read_text(encoding="utf-8"))

@@ -88,3 +88,13 @@ def test_options_of_the_other_method_are_refused(
 ) -> None:
     words = [word for word in asked(stub, study) if word not in ("--method", "choice")]
     assert why in refusal("score", *words, *more)
+
+
+def test_runs_are_listed_and_removed(stub: ChatStub, study: Study) -> None:
+    called("score", *asked(stub, study))
+    run = ChoiceRun.objects.get()
+    listed = json_of("score", "ls", "--method", "choice")
+    assert [row["run"] for row in listed["runs"]] == [run.pk]
+    assert "there is none of number 99" in refusal("score", "rm", 99, "--method", "choice")
+    called("score", "rm", run.pk, "--method", "choice")
+    assert not ChoiceRun.objects.exists()

@@ -360,7 +360,7 @@ class TestGeneration:
         args = {"pretrained": str(tmp_path), "device": "cpu", "temperature": "2", "seed": "1"}
         generator = TransformersGenerator({**args, "max_tokens": "60"})
         prompt = generator.prompt_ids([Message("user", "The cells gained weight.")])
-        (ids,) = generator._written([prompt], 60)
+        (ids,) = generator._written([prompt], 60, 0)
         at = len(prompt) - 1
         with torch.inference_mode():
             logits = generator.model(torch.tensor([prompt + ids])).logits[0, at:-1]

@@ -128,7 +128,7 @@ def test_a_model_that_looks_ahead_is_refused():
     for parameter in model.parameters():
         if parameter.dim() > 1:
             parameter.data.mul_(4)
-    with pytest.raises(ScoringError, match="no causal language model"):
+    with pytest.raises(ScoringError, match="not a causal language model"):
         choose(model, make_groups())
 
 

@@ -97,6 +97,13 @@ class ChatHandler(Handler):
         else:
             self.send_text(request, self.chat.text_of(request))
 
+    def fault_forbids_logprobs(self, request: dict[str, Any]) -> None:
+        if "logprobs" in request:
+            message = "You are not allowed to request logprobs from this model"
+            self.send_json({"error": {"message": message}}, 403)
+        else:
+            self.send_text(request, self.chat.text_of(request))
+
     def fault_counts_its_thought(self, request: dict[str, Any]) -> None:
         self.send_text(request, self.chat.text_of(request), n_thought=40)
 

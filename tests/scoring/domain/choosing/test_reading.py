@@ -62,6 +62,7 @@ def test_a_choice_is_read_in_each_form_that_has_one_meaning(text: str) -> None:
         '{"side": "B", "confidence": true}',
         '{"side": "B", "confidence": null}',
         '{"side": "B", "confidence": 8e1000}',
+        f'{{"side": "B", "confidence": 1{"0" * 400}}}',
         '{"side": "B", "confidence": NaN}',
         '{"side": "C", "confidence": 80}',
         '{"side": "A or B", "confidence": 80}',

@@ -62,6 +62,16 @@ class TestARun:
         read = sum(sum(len(m["content"].split()) for m in r["messages"]) for r in stub.requests)
         assert answering.spent(run).usage.prompt_tokens == read
 
+    def test_asks_for_the_confidence_of_what_was_answered_before_a_stop(
+        self, stub: ChatStub
+    ) -> None:
+        stub.text_of = lambda request: "60" if len(request["messages"]) > 2 else "Gene X."
+        stub.script = ["", "401"]
+        run = answering.run(stored_run(stub, study_with_questions(1), asks_confidence=True))
+        assert (run.status, run.answers.get().confidence) == ("failed", None)
+        run = answering.run(ask_again(run))
+        assert (run.status, run.answers.get().confidence, len(stub.requests)) == ("finished", 60, 3)
+
     def test_asks_what_the_study_may_still_show_and_no_test_cases(self, stub: ChatStub) -> None:
         study = study_with_questions(4)
         Item.objects.filter(key="memory-q001").update(status="retired")

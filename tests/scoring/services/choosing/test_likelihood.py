@@ -79,6 +79,22 @@ def test_the_odds_are_those_of_an_independent_computation(
     assert summarise(run).states == {"read": 6}
 
 
+def test_a_letter_within_a_thought_is_no_answer(study: Study, tmp_path: Path) -> None:
+    folder = save_gpt2(tmp_path / "thinker", n_positions=4096)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.chat_template = (
+        TEMPLATE + "{% if enable_thinking is not defined %}<think>\n{% endif %}"
+    )
+    tokenizer.save_pretrained(folder)
+    run = runs.run(stored_run(study, folder))
+    assert run.status == "failed"
+    assert "begins with a thought" in run.error
+    args = {"pretrained": str(folder), "enable_thinking": "False"}
+    run = runs.choice_run(study, Asked("hf", args))
+    run.save()
+    assert runs.run(run).status == "finished"
+
+
 def test_a_run_that_was_stopped_goes_on_to_the_same_numbers(study: Study, folder: Path) -> None:
     whole = runs.run(stored_run(study, folder))
     run = runs.run(stored_run(study, folder))
@@ -107,6 +123,7 @@ def test_what_does_not_fit_into_the_window_is_named_and_the_rest_goes_on(folder:
         ("hf", {"pretrained": "x"}, {"samples": 3}, "needs no samples"),
         ("embedded", {}, {"prompt": "reasoning"}, "writes no answers"),
         ("hf", {"pretrained": "x", "colour": "red"}, {}, "colour is not known"),
+        ("hf", {"pretrained": "x", "overlong": "rolling"}, {}, "reads both versions whole"),
     ],
 )
 def test_what_a_likelihood_cannot_be_is_refused(

@@ -118,9 +118,10 @@ class TestARun:
         assert [choice.log_odds for choice in run.choices.all()] == [pytest.approx(math.log(2))] * 8
         assert summarise(run).n_ties == 4, "the side alone decides"
         assert "logprobs" not in json.dumps(run.choices.first().raw)  # type: ignore[union-attr]
-        stub.logprobs, stub.fault = {}, "knows no logprobs"
-        run = runs.run(stored_run(stub, study))
-        assert summarise(run).states == {"read": 8}
+        stub.logprobs = {}
+        for stub.fault in ("knows no logprobs", "forbids logprobs"):
+            run = runs.run(stored_run(stub, study))
+            assert summarise(run).states == {"read": 8}
 
     def test_counts_tokens_of_thoughts_apart(self, stub: ChatStub, study: Study) -> None:
         stub.script = ["counts its thought"]
