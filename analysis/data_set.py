@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext
 
 from analysis.data import machines
-from analysis.data.filters import PARTICIPANTS, SOURCES, ReportOptions
+from analysis.data.dataset import method_of
+from analysis.data.filters import ASKED, CHOICE, METHODS, PARTICIPANTS, SOURCES, ReportOptions
 from analysis.data.items import read_items
 from analysis.services.compute import Asked
 from analysis.teams.options import TeamOptions
@@ -27,17 +29,22 @@ from lib.table_files import Block, in_blocks
 from scoring.services.data_set import ITEM, MODEL
 
 OF_TRIALS = {column.name: column for column in TRIAL_COLUMNS}
+_ASKED = "the model was asked"
 SCORES = (
     MODEL,
     *ITEM,
-    Column("run", "The scoring run on this site.", "integer"),
+    Column("model_method", "How the model took the test: by its perplexities, or by choosing.", levels=METHODS),
+    Column("run", "The scoring run on this site, or the run of choices.", "integer"),
     Column("condition", "What the model was given: full texts, isolated sentences, or other pairs' halves swapped.", levels=machines.CONDITIONS),
     Column("seed", "Seed of a draw: of who was given what; in item scores, of what was swapped.", "integer"),
     Column("unit", "The sentence, in condition isolated; else 0.", "integer"),
-    Column("ppl_original", "Perplexity of the original.", "number"),
-    Column("ppl_altered", "Perplexity of the altered version.", "number"),
-    Column("difficulty", "ppl_altered less ppl_original: large is easy.", "number"),
-    Column("model_correct", "Whether the original had the lower perplexity; a tie is wrong.", "boolean"),
+    Column("ppl_original", "Perplexity of the original.", "number", null=_ASKED),
+    Column("ppl_altered", "Perplexity of the altered version.", "number", null=_ASKED),
+    Column("difficulty", "ppl_altered less ppl_original: large is easy.", "number", null=_ASKED),
+    Column("margin_nats", "log(ppl_altered / ppl_original), per token; of a model that was asked, the log-odds of the original.", "number", "nats"),
+    Column("model_p_original", "The probability that the model gives the original, over both orders.", "number", null="the model was scored"),
+    Column("model_stated", "The probability of the original by the confidence that the model states.", "number", null="it states none"),
+    Column("model_correct", "Whether the original had the lower perplexity (a tie is wrong), or was chosen.", "boolean", null="a tie of a model that was asked"),
 )  # fmt: skip
 PREDICTIONS = (
     Column("team", "The team's members, joined by +."),
@@ -54,6 +61,7 @@ PREDICTIONS = (
     Column("team_correct", "Whether that was above a half.", "boolean"),
 )
 
+NUMBERS = ("ppl_original", "ppl_altered", "difficulty", "margin_nats", "model_p_original", "model_stated")  # fmt: skip
 TRIAL = tuple(
     OF_TRIALS[name]
     for name in [
@@ -72,10 +80,13 @@ TRIAL = tuple(
 
 @dataclass(frozen=True)
 class Pairs:
-    """What models made of one item: row of `models` -> (difficulty, whether it was right), on full texts."""
+    """What models made of one item: row of `models` -> (difficulty, whether it was right), on full texts.
+
+    Of models that were asked, margins in the place of difficulties; None for a tie.
+    """
 
     models: Sequence[str]
-    by_item: Mapping[tuple[str, int], Mapping[int, tuple[float, bool]]]
+    by_item: Mapping[tuple[str, int], Mapping[int, tuple[float | None, bool | None]]]
 
 
 def more_tables(study: Study, query: TrialQuery, _: Form) -> MoreTables:
@@ -94,15 +105,8 @@ def _tables(
     scores, pairs = _scores(study, query, held)
     joined = (
         *TRIAL,
-        *(
-            column
-            for name in pairs.models
-            for column in (
-                Column(f"difficulty__{name}", f"difficulty under {name}.", "number", null="not scored"),
-                Column(f"model_correct__{name}", f"model_correct of {name}.", "boolean", null="not scored"),
-            )
-        ),
-    )  # fmt: skip
+        *(column for name in pairs.models for column in _beside(name)),
+    )
     tables = [
         Table("itemscores", gettext("language models on these test cases"), SCORES, in_blocks(scores)),
         Table("trialsmodels", gettext("each trial combined with each model"), joined, _joined(study, query, pairs)),
@@ -114,6 +118,24 @@ def _tables(
     return tables
 
 
+def _size(name: str) -> str:
+    return "margin_nats" if method_of(name) == CHOICE else "difficulty"
+
+
+def _beside(name: str) -> tuple[Column, Column]:
+    """The columns of a model beside trials; of one that was asked by the model's name, without what stands behind it."""
+    if method_of(name) == CHOICE:
+        own = name.removesuffix(ASKED)
+        return (
+            Column(f"margin_nats__{own}", f"margin_nats of {own} when it was asked.", "number", null="not asked"),
+            Column(f"choice_correct__{own}", f"Whether {own} chose the original.", "boolean", null="not asked, or a tie"),
+        )  # fmt: skip
+    return (
+        Column(f"difficulty__{name}", f"difficulty under {name}.", "number", null="not scored"),
+        Column(f"model_correct__{name}", f"model_correct of {name}.", "boolean", null="not scored"),
+    )
+
+
 def _scores(study: Study, query: TrialQuery, held: Held) -> tuple[list[Sequence[Any]], Pairs]:
     """Of each model one run per condition: that which results show."""
     options = ReportOptions()
@@ -122,24 +144,28 @@ def _scores(study: Study, query: TrialQuery, held: Held) -> tuple[list[Sequence[
     table = scored.scores.merge(
         items[["pk", "key", "version"]], left_on="item", right_on="pk", how="inner"
     ).sort_values(["model", "condition", "seed", "key", "version", "unit"])
-    names = [str(name) for name in scored.models["name"]]
+    table = table.rename(columns={"p_original": "model_p_original", "stated": "model_stated"})
+    known = scored.models
+    names = [str(name) for name in known["name"]]
     rows: list[Sequence[Any]] = []
-    pairs: dict[tuple[str, int], dict[int, tuple[float, bool]]] = {}
+    pairs: dict[tuple[str, int], dict[int, tuple[float | None, bool | None]]] = {}
     for row in table.to_dict("records"):
-        key, version, difficulty = (
-            str(row["key"]),
-            int(row["version"]),
-            float(row["ppl_altered"] - row["ppl_original"]),
-        )
+        key, version = str(row["key"]), int(row["version"])
         # Left out here alone, since which run of a model is shown depends on all
         if (key, version) not in held.items:
             continue
-        is_right, model = bool(row["is_correct"]), int(row["model"])
-        numbers = (float(row["ppl_original"]), float(row["ppl_altered"]), difficulty)
-        where = (int(row["run"]), str(row["condition"]), int(row["seed"]), int(row["unit"]))
-        rows.append((names[model], key, version, *where, *numbers, is_right))
+        is_right, model = (
+            None if row["credit"] == 0.5 else bool(row["is_correct"]),
+            int(row["model"]),
+        )
+        row["difficulty"] = row["ppl_altered"] - row["ppl_original"]
+        numbers = [None if np.isnan(row[name]) else float(row[name]) for name in NUMBERS]
+        where = (abs(int(row["run"])), str(row["condition"]), int(row["seed"]), int(row["unit"]))
+        who = (known["language_model"].iloc[model], key, version, known["method"].iloc[model])
+        rows.append((*who, *where, *numbers, is_right))
         if row["condition"] == "full":
-            pairs.setdefault((key, version), {})[model] = (difficulty, is_right)
+            size = float(row[_size(names[model])])
+            pairs.setdefault((key, version), {})[model] = (size, is_right)
     return rows, Pairs(names, pairs)
 
 

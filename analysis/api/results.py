@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from analysis.data.filters import (
+    METHODS,
     PARTICIPANTS,
     SOURCE_CHOICES,
     SOURCES,
@@ -20,7 +21,8 @@ from analysis.data.filters import (
 from analysis.lab.results import READ
 from analysis.services.compute import Asked, Waiting
 from analysis.store import StoredResult
-from analysis.teams.options import METHODS, OUT_OF
+from analysis.teams.options import METHODS as COMBINATIONS
+from analysis.teams.options import OUT_OF
 from experiment.api.access import StudyView
 from experiment.domain.roles import Right
 from experiment.services import audit
@@ -43,6 +45,11 @@ class ReportQuery(SharedQuery):
     source = serializers.ChoiceField(  # type: ignore[assignment]
         choices=SOURCE_CHOICES, required=False, help_text="Who altered the test cases."
     )
+    method = serializers.ChoiceField(
+        choices=METHODS,
+        required=False,
+        help_text="How models took the test, by perplexity or by choice; usually both.",
+    )
     models = serializers.ListField(
         child=serializers.CharField(), required=False, help_text="Only these, by their names."
     )
@@ -55,7 +62,7 @@ class TeamsQuery(SharedQuery):
         child=serializers.CharField(),
         help_text="`human`, human-2 and so on for people; models by their names.",
     )
-    method = serializers.ChoiceField(choices=METHODS, required=False)
+    method = serializers.ChoiceField(choices=COMBINATIONS, required=False)
     out_of = serializers.ChoiceField(
         choices=OUT_OF, required=False, help_text="What is held out besides test cases."
     )

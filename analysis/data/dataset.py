@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analysis.data.filters import ASKED, CHOICE, PERPLEXITY
 from analysis.data.graded.tables import NO_QUESTIONS, GradedData
 from analysis.stats import NotEnough
 from analysis.stats.flips import Ends
@@ -41,6 +42,15 @@ class ModelName:
     def label(self) -> str:
         """What readers see."""
         return self.display_name or self.name
+
+
+def method_of(name: str) -> str:
+    """How the model with this name in tables took the test.
+
+    >>> method_of("org/a"), method_of("org/a, asked")
+    ('perplexity', 'choice')
+    """
+    return CHOICE if name.endswith(ASKED) else PERPLEXITY
 
 
 @dataclass(frozen=True)
@@ -132,12 +142,20 @@ class SourceData:
         participant, item (int64); is_correct (bool); confidence, expertise (float 1..100, NaN not given);
         slider_moved (bool: any of the two); rt_ms (float, NaN not measured); side (chosen: "A", "B", "" unknown);
         original_side (the same levels); trial_position (1..).
-    models: name, display_name, family, is_chat (bool), n_parameters (float, NaN unknown), base_partner, tuned_from
-        (names, "" none), is_demo (bool), cutoff, released (datetime64, NaT unknown), in_set (bool). Members of the study's set first, in its order.
+    models: name, display_name, method (perplexity or choice: the same model has a row for each), language_model (its name
+        without ASKED), family, is_chat (bool), n_parameters (float, NaN unknown), base_partner, tuned_from (names, "" none,
+        and of models that were asked), is_demo (bool), cutoff, released (datetime64, NaT unknown), in_set (bool). Members of
+        the study's set first, in its order.
     full, isolated, swapped, one row per model and item (and sentence; and seed): model, item, unit (int64; 0 but in
-        isolated), seed (int64, swapped only), ppl_original, ppl_altered (float), is_correct (ppl_original <
-        ppl_altered: a tie is wrong), is_tie, is_near_tie (|log(ppl_altered / ppl_original)| < 0.001 nat),
-        zlib_original_bytes, zlib_altered_bytes (float, NaN unknown), run (int64), original_side ("" unknown).
+        isolated), seed (int64, swapped only), ppl_original, ppl_altered (float), margin_nats (log(ppl_altered / ppl_original)),
+        is_correct (ppl_original < ppl_altered: a tie is wrong), credit (the same as a number), is_tie, is_near_tie
+        (|margin_nats| < 0.001), zlib_original_bytes, zlib_altered_bytes (float, NaN unknown), run (int64), original_side
+        ("" unknown). In full also p_original and stated, NaN here, and rows of models that were asked, about items of which both
+        orders could be read: perplexities and lengths are NaN, margin_nats is the log-odds of the original, p_original its
+        probability, stated that by the stated confidence (NaN where none was), credit is 0.5 for a tie, run is negative.
+    choices: one row per answer of a model that was asked: model, item, original_side, sample, side ("" none, or a tie),
+        is_read (bool), state (stop, unparsed, or why there is no whole answer), confidence (50 to 100 percent, NaN not
+        stated), log_odds (of side A, nats, NaN not known), seconds, form (of the answer).
     corpora: model, corpus, prompt, in_training (known, likely, unknown, absent), is_anchor (bool), row, ppl, zlib_bytes
         (float).
     flow, taking_part: participants of the whole study, by step, and who they are; the same for both sources.
@@ -153,6 +171,7 @@ class SourceData:
     isolated: pd.DataFrame
     swapped: pd.DataFrame
     corpora: pd.DataFrame
+    choices: pd.DataFrame = field(default_factory=pd.DataFrame)
     # Career levels in the order of the questionnaire
     position_order: tuple[str, ...] = ()
     flow: FlowCounts | None = None
@@ -243,24 +262,32 @@ class SourceData:
 
     @cached_property
     def difficulty(self) -> Floats:
-        """(models, items) PPL(altered) - PPL(original) on full texts, large = easy; NaN where not scored."""
-        return self._matrix(self.full["ppl_altered"] - self.full["ppl_original"])
+        """(models, items) PPL(altered) - PPL(original) on full texts, large = easy; NaN where not scored.
+
+        Of a model that was asked, its margin: what compares models takes ranks, or fits each in its own unit.
+        """
+        difference = self.full["ppl_altered"] - self.full["ppl_original"]
+        return self._matrix(difference.fillna(self.full["margin_nats"]))
 
     @cached_property
     def difficulty_nats(self) -> Floats:
         """(models, items) log PPL(altered) - log PPL(original) on full texts, in nats per token; NaN where not scored.
 
-        Unlike the difference of perplexities, that of their logarithms has one unit for all models.
+        Unlike the difference of perplexities, that of their logarithms has one unit for all models that were scored. Of a model
+        that was asked, the log-odds of the original in nats.
         """
-        original = self.full["ppl_original"]
-        # Not the difference of two logarithms, which would be 0 for neighbouring numbers
-        change = (self.full["ppl_altered"] - original) / original
-        return self._matrix(change.map(np.log1p))
+        return self._matrix(self.full["margin_nats"])
 
     @cached_property
     def model_correct(self) -> Floats:
-        """(models, items) 1 correct, 0 wrong, NaN not scored; full texts."""
-        return self._matrix(self.full["is_correct"].astype(float))
+        """(models, items) 1 correct, 0 wrong, 0.5 a tie of a model that was asked, NaN not scored; full texts."""
+        return self._matrix(self.full["credit"])
+
+    @cached_property
+    def model_decided(self) -> Floats:
+        """(models, items) as `model_correct`, but NaN for ties of models that were asked: for what counts decisions."""
+        correct = self.model_correct
+        return np.where(correct == 0.5, np.nan, correct)
 
     @cached_property
     def item_counts(self) -> Floats:

@@ -12,6 +12,11 @@ OF_STUDY = "study"  # in the place of a source: what is the same for all of them
 SOURCE_CHOICES = ("all", *SOURCES)
 TEXTS = ("as-published", "repaired")
 TRIALS = ("analysed", "all")
+PERPLEXITY, CHOICE = "perplexity", "choice"
+METHODS = (PERPLEXITY, CHOICE)
+ASKED = (
+    ", asked"  # behind the names of a model that was asked, beside the same model that was scored
+)
 # Pilots tried the study out: their trials are no result.
 PARTICIPANTS = ("real", "simulated", "imported")
 
@@ -29,6 +34,7 @@ class ReportOptions:
         `repaired` what was judged and scored on the repaired text; the others are in both.
     trials: `analysed` without excluded ones, or `all` judged ones but catch trials.
     rules: the version of the study's rules that says what is excluded; None the newest.
+    method: how models took the test, by their perplexities or by choosing; "" both.
     models: names; subfields: names. seed, resamples: of everything drawn at random, and of the bootstrap.
     bert_score: the model whose vectors BERTScore takes, by name, layer and weights; "" none. Only a command computes it.
     """
@@ -38,6 +44,7 @@ class ReportOptions:
     texts: str = "as-published"
     trials: str = "analysed"
     rules: int | None = None
+    method: str = ""
     models: tuple[str, ...] = ()
     subfields: tuple[str, ...] = ()
     seed: int = 42
@@ -49,6 +56,7 @@ class ReportOptions:
         _check("participants", self.participants, ("", *PARTICIPANTS))
         _check("texts", self.texts, TEXTS)
         _check("trials", self.trials, TRIALS)
+        _check("method", self.method, ("", *METHODS))
         if not 0 <= self.seed < 2**32:
             raise UnknownChoiceError(f"seed: {self.seed} is not between 0 and 2^32 - 1")
         if not 0 <= self.resamples <= 1_000_000:
@@ -62,7 +70,7 @@ class ReportOptions:
         """What computes this report in a terminal, and stores it for the page."""
         default = ReportOptions()
         parts = [".venv/bin/python", "manage.py", "report", study, "--output", "FOLDER"]
-        for name in ("source", "participants", "texts", "trials"):
+        for name in ("source", "participants", "texts", "trials", "method"):
             if (value := getattr(self, name)) != getattr(default, name):
                 parts += [f"--{'kind' if name == 'participants' else name}", value]
         if self.rules is not None:

@@ -1,4 +1,4 @@
-"""Language models, and their scores: of each model one run per condition."""
+"""Language models, and their scores: of each model one run per condition, and one of those in which it was asked."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -9,8 +9,17 @@ import numpy as np
 import pandas as pd
 from django.db.models import Count, Q, QuerySet
 
+from analysis.data import choices
 from analysis.data.dataset import TrainingSummary
-from analysis.data.filters import SOURCES, ReportOptions, UnknownChoiceError
+from analysis.data.filters import (
+    ASKED,
+    CHOICE,
+    PERPLEXITY,
+    SOURCES,
+    ReportOptions,
+    UnknownChoiceError,
+)
+from analysis.data.graded.answers import shown
 from analysis.data.items import read_columns
 from experiment.models import Item, Study
 from scoring.domain.perplexity import near_tie
@@ -33,11 +42,12 @@ Coverage = Mapping[tuple[int, str], int]
 
 @dataclass(frozen=True)
 class Scored:
-    """models as in SourceData; scores of all conditions and sources (with `condition` and `of_source`), corpora."""
+    """models as in SourceData; scores of all conditions and sources (with `condition` and `of_source`), corpora, choices."""
 
     models: pd.DataFrame
     has_set: bool
     scores: pd.DataFrame
+    choices: pd.DataFrame
     corpora: pd.DataFrame
     prompts: Mapping[int, str]
     trainings: Mapping[int, TrainingSummary]
@@ -63,10 +73,19 @@ def read(
         .defer("plan", "identity")
         .order_by("-pk")
     )
-    models = _models(study, runs, options, others)
-    numbers = {pk: n for n, pk in enumerate(models.pop("pk"))}
+    asked, coverage = choices.choose(study, items), _coverage(runs, items)
+    models = _models(study, runs, asked, _scored(runs, coverage), options, others)
+    places = list(enumerate(zip(models["method"], models.pop("pk"), strict=True)))
+    numbers, asked_numbers = (
+        {pk: n for n, (of, pk) in places if of == method} for method in (PERPLEXITY, CHOICE)
+    )
     runs = [run for run in runs if run.language_model_id in numbers]
-    chosen = _choose(runs, _coverage(runs, items), prefer_imported)
+    asked = [(run, source) for run, source in asked if run.language_model_id in asked_numbers]
+    chosen = _choose(runs, coverage, prefer_imported)
+    answers = choices.read_answers(asked, asked_numbers)
+    scores = _scores(chosen, numbers)
+    if len(decided := choices.decisions(answers)):
+        scores = pd.concat([scores, decided], ignore_index=True)
     corpus_runs = (
         ScoringRun.objects.exclude(corpus="")
         .filter(status=ScoringRun.Status.FINISHED, language_model__in=numbers)
@@ -75,9 +94,10 @@ def read(
     return Scored(
         models,
         ModelSetMember.objects.filter(model_set__study=study).exists(),
-        _scores(chosen, numbers),
+        scores.sort_values(["model", "seed", "item", "unit"], ignore_index=True),
+        answers,
         _corpora(corpus_runs, numbers, prefer_imported),
-        {run.pk: run.prompt for run, _ in chosen},
+        {run.pk: run.prompt for run, _ in chosen} | {-run.pk: run.prompt for run, _ in asked},
         read_trainings(numbers),
     )
 
@@ -95,23 +115,51 @@ def by_condition(scores: pd.DataFrame, source: str) -> dict[str, pd.DataFrame]:
     }
 
 
+def _scored(runs: list[ScoringRun], coverage: Coverage) -> set[int]:
+    """Models with perplexities of whole texts."""
+    full = [run for run in runs if run.condition == ScoringRun.Condition.FULL]
+    return {run.language_model_id for run in full for s in SOURCES if (run.pk, s) in coverage}
+
+
 def _models(
-    study: Study, runs: list[ScoringRun], options: ReportOptions, others: Collection[str]
+    study: Study,
+    runs: list[ScoringRun],
+    asked: choices.Chosen,
+    scored: Collection[int],
+    options: ReportOptions,
+    others: Collection[str],
 ) -> pd.DataFrame:
-    """Members of the set in its order, then the other models by name."""
+    """Members of the set in its order, then the other models by name; scored, then asked.
+
+    A model that was asked is a member in the place of one that is in the set and has no perplexities.
+    """
     model_set = ModelSet.objects.filter(study=study).first()
     places = dict(model_set.members.values_list("language_model", "position")) if model_set else {}
     pks = {run.language_model_id for run in runs} | places.keys()
-    rows = LanguageModel.objects.filter(pk__in=pks).select_related("base_partner", "tuned_from")
-    ordered = sorted(rows, key=lambda m: (places.get(m.pk, len(places) + 10**6), m.name))
-    names = list(dict.fromkeys([*(m.name for m in ordered), *others]))
+    simulated = {run.language_model_id: run.is_simulated for run, _ in asked}
+    rows = LanguageModel.objects.filter(pk__in=pks | simulated.keys())
+    rows = rows.select_related("base_partner", "tuned_from")
+    found = [_about(m, m.pk in places) for m in rows if m.pk in pks]
+    found += [
+        _about_asked(m, m.pk in places and _takes_place(m, scored, options), simulated[m.pk])
+        for m in rows
+        if m.pk in simulated
+    ]
+    last = len(places) + 10**6
+
+    def order(about: dict[str, Any]) -> tuple[int, str, bool]:
+        place = places.get(about["pk"], last) if about["in_set"] else last
+        return place, about["language_model"], about["method"] == CHOICE
+
+    ordered = sorted(found, key=order)
+    names = list(dict.fromkeys([*(about["name"] for about in ordered), *others]))
     if unknown := sorted(set(options.models) - set(names)):
         known = ", ".join(names) or "none"
         raise UnknownChoiceError(
             f"models: no run of “{unknown[0]}” in this study; there are: {known}"
         )
     table = pd.DataFrame(
-        [_about(model, model.pk in places) for model in ordered],
+        [about for about in ordered if options.method in ("", about["method"])],
         columns=list(_about(LanguageModel(), False)),
     )
     if options.models:
@@ -125,6 +173,8 @@ def _about(model: LanguageModel, in_set: bool) -> dict[str, Any]:
         "pk": model.pk,
         "name": model.name,
         "display_name": model.display_name,
+        "method": PERPLEXITY,
+        "language_model": model.name,
         "family": model.family,
         "is_chat": model.is_chat,
         "n_parameters": np.nan if size is None else float(size),
@@ -134,6 +184,21 @@ def _about(model: LanguageModel, in_set: bool) -> dict[str, Any]:
         "cutoff": np.datetime64(model.training_cutoff or "NaT", "D"),
         "released": np.datetime64(model.released or "NaT", "D"),
         "in_set": in_set,
+    }
+
+
+def _takes_place(model: LanguageModel, scored: Collection[int], options: ReportOptions) -> bool:
+    return model.pk not in scored or options.method == CHOICE
+
+
+def _about_asked(model: LanguageModel, in_set: bool, is_simulated: bool) -> dict[str, Any]:
+    """Pairs of models, such as base and tuned, are compared by their perplexities alone."""
+    return _about(model, in_set) | {
+        "name": f"{model.name}{ASKED}",
+        "display_name": shown(f"{model.display_name or model.name}{ASKED}", is_simulated),
+        "method": CHOICE,
+        "base_partner": "",
+        "tuned_from": "",
     }
 
 
@@ -189,10 +254,15 @@ def _scores(chosen: list[tuple[ScoringRun, str]], numbers: Mapping[int, int]) ->
         columns=["run", "of_source", "model", "condition", "seed"],
     ).astype({"run": np.int64, "model": np.int64, "seed": np.int64})  # also where there is none
     scores = scores.merge(about, on=["run", "of_source"], how="inner")
+    # Not the difference of two logarithms, which would be 0 for neighbouring numbers
+    change = (scores["ppl_altered"] - scores["ppl_original"]) / scores["ppl_original"]
+    scores["margin_nats"] = change.map(np.log1p)
+    scores["p_original"] = scores["stated"] = np.nan
     scores["is_correct"] = scores["ppl_original"] < scores["ppl_altered"]
+    scores["credit"] = scores["is_correct"].astype(float)
     scores["is_tie"] = scores["ppl_original"] == scores["ppl_altered"]
     scores["is_near_tie"] = near_tie(scores["ppl_original"], scores["ppl_altered"])
-    return scores.sort_values(["model", "seed", "item", "unit"], ignore_index=True)
+    return scores
 
 
 def _corpora(

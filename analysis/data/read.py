@@ -1,6 +1,5 @@
 """The only place that turns database rows into tables: one pass per table, as the database is at one moment."""
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -82,7 +81,7 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
         source: SourceData(
             **shared,
             graded=answered if source == OF_STUDY else None,
-            **_of_source(source, items, trials, machines.by_condition(scored.scores, source)),
+            **_of_source(source, items, trials, scored),
         )
         for source in (OF_STUDY, *sources)
     }
@@ -99,9 +98,10 @@ def _decided(study: Study, kind: str, rules: int | None) -> Verdicts | None:
 
 
 def _of_source(
-    source: str, items: pd.DataFrame, trials: pd.DataFrame, scores: Mapping[str, pd.DataFrame]
+    source: str, items: pd.DataFrame, trials: pd.DataFrame, scored: machines.Scored
 ) -> dict[str, Any]:
-    """What SourceData holds of one source alone; `scores`: condition -> table."""
+    """What SourceData holds of one source alone."""
+    scores = machines.by_condition(scored.scores, source)
     own = items[items["source"] == source].reset_index(drop=True)
     numbers = {pk: n for n, pk in enumerate(own["pk"])}
     found = {condition: _about(table, numbers) for condition, table in scores.items()}
@@ -112,6 +112,7 @@ def _of_source(
         "source": source,
         "items": own[["key", "subfield", "published", "is_damaged"]],
         "trials": _about(trials, numbers),
+        "choices": _about(scored.choices, numbers).drop(columns=["of_source", "run"]),
         "read_tokens": partial(tokens.read, runs, dict(own["pk"])),
     }
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 from typing import Any
 
-from django.db.models import Count, Max, Q, QuerySet, Sum, TextField
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Sum, TextField
 from django.db.models.functions import Cast
 
 from analysis.data.filters import PARTICIPANTS, ReportOptions
@@ -13,9 +13,11 @@ from experiment.services import counts
 from experiment.services.counts import default_kind
 from scoring.models import (
     AnsweringRun,
+    ChoiceRun,
     GradingPlan,
     GradingRun,
     LanguageModel,
+    ModelChoice,
     ModelSetMember,
     PersonGrade,
     ScoringRun,
@@ -24,7 +26,7 @@ from scoring.models import (
 
 SCHEMA_VERSION = 4
 # To be raised whenever an estimator changes: stored reports are then computed again
-ESTIMATORS_VERSION = 4
+ESTIMATORS_VERSION = 5
 MODEL_FIELDS = ("pk", "name", "display_name", "family", "n_parameters", "is_chat", "base_partner", "tuned_from", "is_demo", "training_cutoff", "released", "training", "training__tokens", "training__finished_at")  # fmt: skip
 ITEM_FIELDS = ("pk", "key", "version", "status", "texts", "subfield", "source", "publication_date", "is_damaged", "collection")  # fmt: skip
 
@@ -39,17 +41,32 @@ def participants_kind(study: Study, options: ReportOptions) -> str:
     return options.participants or usual_kind(study)
 
 
+def choice_runs(study: Study) -> QuerySet[ChoiceRun]:
+    """Runs in which a model chose in a test case that the study shows, whoever asked for them, and those it asked for."""
+    shown = Item.objects.shown_by([study]).values("pk")
+    chosen = ModelChoice.objects.filter(run=OuterRef("pk"), item__in=shown)
+    return ChoiceRun.objects.filter(Q(study=study) | Exists(chosen))
+
+
+def has_choices(study: Study) -> bool:
+    """Whether a model took the test by choosing."""
+    return choice_runs(study).filter(status=ChoiceRun.Status.FINISHED).exists()
+
+
 def data_version(study: Study) -> str:
     """A short name for all that a report depends on: data and estimators. Equal ones give equal reports.
 
     Costs the same at any number of participants: their rows are named by the number of their last change.
     """
     runs = ScoringRun.objects.seen_in([study]).order_by()
+    choosing = choice_runs(study).order_by()
     corpus_runs = ScoringRun.objects.exclude(corpus="").filter(
         language_model__in=runs.values("language_model")
     )
     models = LanguageModel.objects.filter(
-        Q(pk__in=runs.values("language_model")) | Q(pk__in=_members(study).values("language_model"))
+        Q(pk__in=runs.values("language_model"))
+        | Q(pk__in=_members(study).values("language_model"))
+        | Q(pk__in=choosing.values("language_model"))
     )
     shown = Item.objects.shown_by([study])
     items = shown.exclude(kind=Item.Kind.QUESTION)
@@ -65,6 +82,7 @@ def data_version(study: Study) -> str:
                 *corpus_runs.values_list("pk", "status", "done", "finished_at"),
             }
         ),
+        sorted(choosing.values_list("pk", "status", "done", "finished_at", "is_simulated")),
         list(models.order_by("pk").values_list(*MODEL_FIELDS)),
         list(
             TrainingCorpus.objects.filter(language_model__in=models.values("pk"))

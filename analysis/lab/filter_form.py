@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import ClassVar
 from urllib.parse import urlencode
 
-from django.db.models import Q
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -15,20 +14,24 @@ from django.utils.translation import gettext_lazy, ngettext
 from django_stubs_ext import StrOrPromise
 
 from analysis.data.filters import (
+    ASKED,
+    CHOICE,
+    METHODS,
     PARTICIPANTS,
+    PERPLEXITY,
     SOURCE_CHOICES,
     SOURCES,
     TEXTS,
     TRIALS,
     ReportOptions,
 )
-from analysis.data.version import usual_kind
+from analysis.data.version import choice_runs, usual_kind
 from analysis.services.compute import Asked, Computer, Waiting
 from analysis.store import StoredResult
 from experiment.lab.export import ALL_JUDGED, OF_ANALYSIS
 from experiment.models import Item, Participant, Study
 from experiment.services.counts import kind_counts, published_elsewhere
-from scoring.models import LanguageModel, ModelSetMember, ScoringRun
+from scoring.models import ChoiceRun, LanguageModel, ModelSetMember, ScoringRun
 
 LABELS = {
     "source": {
@@ -49,16 +52,28 @@ LABELS = {
         "analysed": OF_ANALYSIS,
         "all": ALL_JUDGED,
     },
+    "method": {
+        "": gettext_lazy("models scored and asked"),
+        PERPLEXITY: gettext_lazy("models scored by perplexity"),
+        CHOICE: gettext_lazy("models that were asked"),
+    },
 }
 NAMES = {
     "source": gettext_lazy("Test cases"),
     "kind": gettext_lazy("Participants"),
     "texts": gettext_lazy("Texts"),
     "trials": gettext_lazy("Trials"),
+    "method": gettext_lazy("Method of the models"),
     "models": gettext_lazy("Language models"),
     "subfields": gettext_lazy("Subfields"),
 }
-KNOWN = {"source": SOURCE_CHOICES, "kind": PARTICIPANTS, "texts": TEXTS, "trials": TRIALS}
+KNOWN = {
+    "source": SOURCE_CHOICES,
+    "kind": PARTICIPANTS,
+    "texts": TEXTS,
+    "trials": TRIALS,
+    "method": ("", *METHODS),
+}
 Kind = Participant.Kind
 OTHERS = ("v", "now")  # parameters that are no filters
 
@@ -182,6 +197,8 @@ class Chosen:
         ]
         if o.texts != self.defaults["texts"]:
             words.append(LABELS["texts"][o.texts])
+        if o.method:
+            words.append(LABELS["method"][o.method])
         n = len(o.models)
         some = ngettext("%(n)s chosen model", "%(n)s chosen models", n) % {"n": n}
         words.append(some if n else _("all models"))
@@ -205,6 +222,7 @@ def read(study: Study, query: QueryDict) -> Chosen:
         "kind": usual,
         "texts": ReportOptions().texts,
         "trials": ReportOptions().trials,
+        "method": "",
     }
     problems = [
         _("There is no filter “%(name)s”.") % {"name": name}
@@ -224,6 +242,7 @@ def read(study: Study, query: QueryDict) -> Chosen:
         "kind": [k for k in PARTICIPANTS if k in kinds],
         "trials": TRIALS,
         "texts": TEXTS if any(texts == Item.Texts.REPAIRED for *_, texts in items) else (),
+        "method": KNOWN["method"] if any(name.endswith(ASKED) for name in known["models"]) else (),
     }
     return Chosen(
         study=study,
@@ -232,6 +251,7 @@ def read(study: Study, query: QueryDict) -> Chosen:
             participants="" if kind == usual else kind,
             texts=single["texts"],
             trials=single["trials"],
+            method=single["method"],
             models=several["models"],
             subfields=several["subfields"],
         ),
@@ -262,7 +282,7 @@ def _one(
         % {
             "filter": NAMES[name],
             "value": shortened(value),
-            "known": ", ".join(known),
+            "known": ", ".join(filter(None, known)),
             "shown": LABELS[name][defaults[name]],
         }
     )
@@ -290,15 +310,23 @@ def shortened(text: str) -> str:
 
 
 def _models(study: Study) -> dict[str, str]:
-    """Name -> what it is called, of models that have finished runs or are of the study's set; as tables list them."""
+    """Name -> what it is called, of models that have finished runs or are of the study's set; as tables list them.
+
+    Those that were asked come under the names of these rows, beside the same models scored.
+    """
     finished = ScoringRun.objects.seen_in([study]).filter(status=ScoringRun.Status.FINISHED)
-    has_runs = Q(pk__in=finished.order_by().values("language_model"))
     of_set = ModelSetMember.objects.filter(model_set__study=study)
-    rows = LanguageModel.objects.filter(has_runs | Q(pk__in=of_set.values("language_model")))
-    return {
-        m.name: str(m)
-        for m in sorted(rows, key=lambda m: (m.family or "~", m.n_parameters or 0, m.name))
-    }
+    choosing = choice_runs(study).filter(status=ChoiceRun.Status.FINISHED)
+    scored, in_set, asked = (
+        set(rows.order_by().values_list("language_model", flat=True))
+        for rows in (finished, of_set, choosing)
+    )
+    rows = LanguageModel.objects.filter(pk__in=scored | in_set | asked)
+    found: dict[str, str] = {}
+    for m in sorted(rows, key=lambda m: (m.family or "~", m.n_parameters or 0, m.name)):
+        found |= {m.name: str(m)} if m.pk in scored | in_set else {}
+        found |= {f"{m.name}{ASKED}": f"{m}{ASKED}"} if m.pk in asked else {}
+    return found
 
 
 def _one_of(there: dict[str, Sequence[str]], single: Mapping[str, str]) -> list[Filter]:

@@ -39,7 +39,7 @@ SPEARMAN = (
 
 @dataclass(frozen=True)
 class Proportion:
-    """Of `proportion`: all values from 0 to 1."""
+    """Of `proportion`: all values from 0 to 1; n_correct without ties, which count half in the accuracy."""
 
     n: int
     n_correct: int
@@ -116,7 +116,7 @@ def defined(found: AnyCorrelation | None) -> AnyCorrelation | None:
 
 
 def proportion(is_correct: npt.ArrayLike) -> Proportion:
-    """Share of correct decisions; values (n,) of 1 or True, 0 or False; NaN (not judged) is left out.
+    """Share of correct decisions; values (n,) of 1 or True, 0 or False, 0.5 a tie; NaN (not judged) is left out.
 
     p = k / n; sem = sqrt(p (1 - p) / n), which is 0 where all decisions agree; ci95 is Wilson's (1927) score interval,
     which is never empty. Raises NotEnough when no value is left.
@@ -126,19 +126,21 @@ def proportion(is_correct: npt.ArrayLike) -> Proportion:
     (4, 2, 0.5, 0.25)
     """
     values = _known(is_correct)
-    return proportion_of_counts(int(np.count_nonzero(values)), len(values))
+    n_correct = int(np.count_nonzero(values == 1))
+    return proportion_of_counts(n_correct, len(values), int(np.count_nonzero(values == 0.5)))
 
 
-def proportion_of_counts(n_correct: int, n: int) -> Proportion:
-    """`proportion` when the counts are known: n_correct of n decisions. Raises NotEnough when n is 0.
+def proportion_of_counts(n_correct: int, n: int, n_ties: int = 0) -> Proportion:
+    """`proportion` when the counts are known: n_correct of n decisions; n_ties count half. Raises NotEnough when n is 0.
 
-    >>> proportion_of_counts(3, 4).accuracy
-    0.75
+    >>> proportion_of_counts(3, 4).accuracy, proportion_of_counts(0, 4, n_ties=4).accuracy
+    (0.75, 0.5)
     """
     if n == 0:
         raise NotEnough("There is no decision to take a share of.", "At least one is needed.")
-    share = n_correct / n
-    low, high = wilson(n_correct, n)
+    right = n_correct + n_ties / 2 if n_ties else n_correct
+    share = right / n
+    low, high = wilson(right, n)
     sem = float(np.sqrt(share * (1 - share) / n))
     return Proportion(int(n), int(n_correct), share, sem, (float(low), float(high)))
 

@@ -21,6 +21,7 @@ from experiment.services.export import jobs
 from experiment.services.export.files import export_trials
 from scoring.models import ItemScore
 from scoring.services.execute import execute
+from tests.analysis.data.choosing import always_a, choose
 from tests.analysis.data.graded_rows import make_questions, write
 from tests.experiment.services.export.test_psych_ds import problems
 from tests.exported import read_csv
@@ -63,6 +64,20 @@ def test_models_and_trials_join(study: Study, tmp_path: Path) -> None:
     assert joined.loc[~tests, "model_correct__lab/one"].notna().all()
     assert set(items["item_key"]) == set(trials["item_key"])
     assert AuditEvent.objects.filter(action="exported").count() == 1
+
+
+def test_a_model_that_was_asked_has_rows_beside_those_of_its_scores(study: Study) -> None:
+    run = choose(study, "lab/one", always_a)
+    scores = table(study, TrialQuery(), "itemscores")
+    assert set(scores["model"]) == {"lab/one"}
+    asked = scores[scores["model_method"] == "choice"]
+    assert set(asked["run"]) == {run.pk}
+    assert asked[["ppl_original", "difficulty", "model_correct"]].isna().all(axis=None)
+    assert (asked[["margin_nats", "model_p_original"]] == [0, 0.5]).all(axis=None)
+    assert scores.loc[scores["model_method"] == "perplexity", "model_correct"].notna().all()
+    joined = table(study, TrialQuery(), "trialsmodels")
+    assert set(joined["margin_nats__lab/one"].dropna()) == {0}
+    assert joined["choice_correct__lab/one"].isna().all()
 
 
 def test_the_data_set_of_questions_alone_has_no_tables_of_pairs(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from analysis.data.filters import SOURCE_CHOICES, ReportOptions, UnknownChoiceError
+from analysis.data.filters import METHODS, SOURCE_CHOICES, ReportOptions, UnknownChoiceError
 from analysis.management.arguments import (
     Bar,
     add_bert_arguments,
@@ -43,6 +43,12 @@ class Command(ReportingCommand):
             type=int,
             metavar="N",
             help="apply the exclusions of version N of the study's rules (default: the newest; study_versions lists them)",
+        )
+        parser.add_argument(
+            "--method",
+            choices=METHODS,
+            default=default.method,
+            help="only models that were scored by perplexity, or only those that were asked (default: both)",
         )
         parser.add_argument(
             "--models", nargs="+", default=[], metavar="NAME", help="only these language models"
@@ -98,7 +104,16 @@ def _report_options(options: dict[str, Any]) -> ReportOptions:
     return ReportOptions(
         **{
             name: options[name]
-            for name in ("source", "participants", "texts", "trials", "rules", "seed", "resamples")
+            for name in (
+                "source",
+                "participants",
+                "texts",
+                "trials",
+                "rules",
+                "method",
+                "seed",
+                "resamples",
+            )
         },
         models=tuple(options["models"]),
         subfields=tuple(options["subfields"]),

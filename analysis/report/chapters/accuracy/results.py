@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from analysis import columns as c
 from analysis.codec import MissingResult, present, try_estimate
 from analysis.data.dataset import Bools, Floats, ModelName, SourceData
+from analysis.data.filters import CHOICE
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
 from analysis.stats.accuracy import TopShare, at_least_percentile, top_share
@@ -32,6 +33,8 @@ MODELS = (
     c.text(_("Model"), "label"),
     c.text(_("Family"), "family", "family"),
     c.text(_("Kind"), lambda model: _("chat") if model.is_chat else _("base")),
+    c.text(_("Method"), lambda model: _("asked") if model.method == CHOICE else _("perplexity")),
+    *c.data("method"),
     *c.data("is_chat", "n_parameters", "in_set=is_chat"),
     c.count(_("Test cases"), "items.n", "n_items"),
     *c.data("n_correct=items.n_correct"),
@@ -71,6 +74,9 @@ class HumanAccuracy:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelAccuracy(ModelName):
+    """method: perplexity or choice; run: the number of its scoring run, or of its run of choices."""
+
+    method: str
     is_chat: bool
     n_parameters: float
     items: Proportion
@@ -120,6 +126,11 @@ class Accuracy:
         """Names of the chat models, which figures draw hollow."""
         known = (*(present(self.models) or ()), *(present(self.extra_models) or ()))
         return frozenset(model.name for model in known if model.is_chat)
+
+    @property
+    def has_asked(self) -> bool:
+        """Whether a model of the set took the test by choosing."""
+        return any(model.method == CHOICE for model in present(self.models) or ())
 
 
 def build_accuracy(data: SourceData) -> Built:
@@ -185,13 +196,14 @@ def _model(data: SourceData, model: int) -> ModelAccuracy:
     run = None if pd.isna(own["run"].iloc[0]) else int(own["run"].iloc[0])
     return ModelAccuracy(
         **data.model_name(model),
+        method=str(known["method"]),
         is_chat=bool(known["is_chat"]),
         n_parameters=float(known["n_parameters"]),
         items=proportion(data.model_correct[model]),
         n_ties=int(own["is_tie"].sum()),
         n_near_ties=int(near.sum()),
         near_tie_items=tuple(data.items["key"].iloc[own["item"].to_numpy()[near]]),
-        run=run,
+        run=None if run is None else abs(run),
         prompt="" if run is None else data.run_prompts.get(run, ""),
     )
 

@@ -9,6 +9,7 @@ from analysis import columns as c
 from analysis.codec import present
 from analysis.presentation import Table
 from analysis.report.chapter import About, Page, SourceResults
+from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.chapters.confidence.results import (
     S3,
     Calibration,
@@ -47,6 +48,7 @@ def calibration_page(source: SourceResults, about: About) -> Page:
         "n_models": len(sides),
         "n_rising": sides.count("above"),
         "family": found.models_tests,
+        "has_asked": source.of(Accuracy).has_asked,
     }
     groups: Groups = [*([(_("Humans"), humans)] if humans else []), *((m.label, m) for m in models)]
     rows = [row for row in found.table_s3 if present(row.fit)]

@@ -141,7 +141,7 @@ def build_calibration(data: SourceData) -> Built:
 
 
 def confidence_of(data: SourceData, model: int) -> Floats:
-    """(items,) |difference of the perplexities of the two versions|, NaN where not scored."""
+    """(items,) |difference of the perplexities of the two versions|, of a model that was asked |log-odds|; NaN where not scored."""
     gap: Floats = np.abs(data.difficulty[model])
     return gap
 
@@ -158,7 +158,7 @@ def _humans(data: SourceData) -> HumanCalibration:
 
 
 def _model(data: SourceData, model: int) -> ModelCalibration:
-    score, right = confidence_of(data, model), data.model_correct[model]
+    score, right = confidence_of(data, model), data.model_decided[model]
     return ModelCalibration(
         **data.model_name(model),
         binned=try_estimate(binned, score, right),
@@ -178,7 +178,7 @@ def _family(
     errors = np.zeros((data.n_items, len(slopes)))
     for column, n in enumerate(slopes):
         model = int(data.set_models[n])
-        score, right = confidence_of(data, model), data.model_correct[model]
+        score, right = confidence_of(data, model), data.model_decided[model]
         known = ~(np.isnan(score) | np.isnan(right))
         errors[known, column] = fit_slope(score[known], right[known]).influence
     together, holm_p = family(list(slopes.values()), errors)
@@ -222,7 +222,7 @@ def _model_error(score: Floats, right: Floats, seed: int) -> CalibrationError:
 def _table_s3(data: SourceData) -> tuple[TableS3Row, ...]:
     names = [ModelName(**data.model_name(int(model))) for model in data.set_models]
     groups: list[tuple[npt.ArrayLike, npt.ArrayLike]] = [
-        (confidence_of(data, int(m)), data.model_correct[m]) for m in data.set_models
+        (confidence_of(data, int(m)), data.model_decided[m]) for m in data.set_models
     ]
     if len(data.trials):
         names.append(HUMAN_ROW)

@@ -166,10 +166,11 @@ TABLE = (
 def publication_date(source: SourceResults, tables: Tables) -> Figure:
     """A panel per model: a dot per test case, the rank correlation with its interval as heading."""
     every = need(source.of(PublicationDate).publication_date)
-    models = by_family([m for m in every if present(m.correlation)])
+    items = need_table(tables, "publication_date_items")
+    scored = set(items["name"])
+    models = by_family([m for m in every if present(m.correlation) and m.name in scored])
     if not models:
         raise NotEnough("No model scored three dated test cases.", "Score more test cases.")
-    items = need_table(tables, "publication_date_items")
     names = labels(models)
     each = min(MOST_EACH, max(1, PUBLICATION_DATE_MOST // len(models)))
     counts = items["name"].value_counts()

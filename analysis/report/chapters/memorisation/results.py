@@ -11,6 +11,7 @@ import pandas as pd
 
 from analysis.codec import MissingResult, present, try_estimate
 from analysis.data.dataset import Bools, Floats, ModelName, SourceData
+from analysis.data.filters import CHOICE
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
 from analysis.stats.distributions import Spread, spread_of
@@ -387,10 +388,9 @@ def build_publication_date(data: SourceData) -> Built:
             raise NotEnough(models.reason, models.needed)
         return Built(PublicationDate(models, models, people))
     corrected, together = _corrected(data, dates, models)
-    return Built(
-        PublicationDate(corrected, together, people),
-        {"publication_date_items": _publication_date_items(data, dates)},
-    )
+    items = _publication_date_items(data, dates)
+    tables = {"publication_date_items": pd.concat(items, ignore_index=True)} if items else {}
+    return Built(PublicationDate(corrected, together, people), tables)
 
 
 def _people(data: SourceData, dates: Dates) -> PeopleDates:
@@ -430,9 +430,12 @@ def _corrected(
     return tuple(rows), together
 
 
-def _publication_date_items(data: SourceData, dates: Dates) -> pd.DataFrame:
+def _publication_date_items(data: SourceData, dates: Dates) -> list[pd.DataFrame]:
+    """Of each model with perplexities."""
     tables = []
     for model in data.need_models().tolist():
+        if data.models["method"].iloc[model] == CHOICE:
+            continue
         names, difficulty = data.model_name(model), data.difficulty[model]
         use = ~np.isnat(dates) & ~np.isnan(difficulty)
         tables.append(
@@ -447,4 +450,4 @@ def _publication_date_items(data: SourceData, dates: Dates) -> pd.DataFrame:
                 }
             )
         )
-    return pd.concat(tables, ignore_index=True)
+    return tables

@@ -263,7 +263,7 @@ def _models_table(
     scored = pd.unique(pd.concat([data.full, data.isolated, data.swapped])["model"])
     members = members[np.isin(members, np.asarray(scored))]
     table = data.models.iloc[members][["name", "display_name", "family"]].copy()
-    full = data.full.groupby("model")["is_correct"]
+    full = data.full.groupby("model")["credit"]
     found = isolated_accuracies(isolated)
     table["full"] = full.mean().reindex(members)
     table["n_items"] = full.size().reindex(members).fillna(0).astype("int64")

@@ -349,7 +349,7 @@ class Differences:
 def build_item_differences(data: SourceData) -> Built:
     """The table has all tested items."""
     trials, members = data.need_trials(), data.need_models()
-    correct = data.model_correct[members]
+    correct = data.model_decided[members]  # counts of right and wrong, which a tie is not
     n, m = data.item_counts, np.isfinite(correct).sum(axis=0)
     right = np.bincount(
         trials["item"], weights=trials["is_correct"].astype(float), minlength=data.n_items

@@ -1,0 +1,115 @@
+"""Models that took the test by choosing: of each one run, its answers, and what they come to for each test case."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from django.db.models import Count
+
+from analysis.data.filters import SOURCES
+from analysis.data.items import read_columns
+from analysis.data.version import choice_runs
+from experiment.models import Study
+from scoring.domain.choosing.outcomes import Reply, outcome
+from scoring.domain.generating import Finish
+from scoring.models import ChoiceRun, ModelChoice
+
+UNPARSED = "unparsed"
+COLUMNS = ["run", "model", "of_source", "item", "original_side", "sample", "side", "is_read", "state", "confidence", "log_odds", "seconds", "form"]  # fmt: skip
+SCORES = ["run", "of_source", "item", "unit", "margin_nats", "p_original", "stated", "credit", "is_correct", "is_tie", "is_near_tie", "original_side", "model", "condition", "seed"]  # fmt: skip
+
+Chosen = Sequence[tuple[ChoiceRun, str]]
+
+
+def choose(study: Study, items: pd.DataFrame) -> Chosen:
+    """(run, source it is taken for): of each model's finished runs the one that covers most of these items, then the newest.
+
+    Where one run is real, none that is simulated.
+    """
+    finished = choice_runs(study).filter(status=ChoiceRun.Status.FINISHED)
+    runs = list(finished.select_related("language_model").defer("identity", "items").order_by("pk"))
+    if not all(run.is_simulated for run in runs):
+        runs = [run for run in runs if not run.is_simulated]
+    rows = ModelChoice.objects.filter(run__in=runs, item__in=items["pk"].tolist()).order_by()
+    counted = rows.values_list("run", "item__source").annotate(n=Count("item", distinct=True))
+    coverage = {(run, source): n for run, source, n in counted}
+    best: dict[tuple[int, str], ChoiceRun] = {}
+    for source in SOURCES:
+        covering = [run for run in runs if (run.pk, source) in coverage]
+        for run in sorted(covering, key=lambda run: (coverage[run.pk, source], run.pk)):
+            best[run.language_model_id, source] = run
+    return [(run, source) for (_, source), run in best.items()]
+
+
+def read_answers(chosen: Chosen, numbers: Mapping[int, int]) -> pd.DataFrame:
+    """COLUMNS, with `item` a primary key; `numbers`: language model -> number. The run is negative: scoring runs have their own."""
+    rows = ModelChoice.objects.filter(run__in={run.pk for run, _ in chosen}).order_by()
+    answers = read_columns(
+        rows,
+        {
+            "run": ("run_id", np.int64),
+            "item": ("item_id", np.int64),
+            "of_source": ("item__source", object),
+            "original_side": ("original_side", object),
+            "sample": ("sample", np.int64),
+            "side": ("side", object),
+            "confidence": ("confidence", float),
+            "log_odds": ("log_odds", float),
+            "finish": ("finish", object),
+            "seconds": ("seconds", float),
+        },
+    )
+    about = pd.DataFrame(
+        [(r.pk, source, numbers[r.language_model_id], r.form) for r, source in chosen],
+        columns=["run", "of_source", "model", "form"],
+    ).astype({"run": np.int64, "model": np.int64})
+    answers = answers.merge(about, on=["run", "of_source"], how="inner")
+    answers["is_read"] = (answers["side"] != "") | answers["log_odds"].notna()
+    whole = answers["finish"] == Finish.STOP.value
+    answers["state"] = answers["finish"].where(~whole | answers["is_read"], UNPARSED)
+    answers["run"] = -answers["run"]
+    order = ["model", "item", "original_side", "sample"]
+    return answers.sort_values(order, ignore_index=True)[COLUMNS]
+
+
+def decisions(answers: pd.DataFrame) -> pd.DataFrame:
+    """SCORES: what the answers of each model about each item come to, where both orders can be read."""
+    read = answers[answers["is_read"]]
+    rows = [
+        row
+        for (model, item), own in read.groupby(["model", "item"], sort=True)
+        if (row := _decision(own, model, item)) is not None
+    ]
+    whole = dict.fromkeys(("run", "item", "unit", "model", "seed"), np.int64)
+    return pd.DataFrame(rows, columns=SCORES).astype(whole)
+
+
+def _decision(answers: pd.DataFrame, model: Any, item: Any) -> dict[str, Any] | None:
+    columns = (answers[n] for n in ("original_side", "side", "confidence", "log_odds"))
+    found = outcome(
+        [Reply(a, b, _known(c), _known(d)) for a, b, c, d in zip(*columns, strict=True)]
+    )
+    if found is None:
+        return None
+    return {
+        "run": answers["run"].iloc[0],
+        "of_source": answers["of_source"].iloc[0],
+        "item": item,
+        "unit": 0,
+        "margin_nats": found.log_odds,
+        "p_original": found.p_original,
+        "stated": np.nan if found.stated is None else found.stated,
+        "credit": found.credit,
+        "is_correct": found.credit == 1,
+        "is_tie": found.is_tie,
+        "is_near_tie": found.is_tie,
+        "original_side": "",
+        "model": model,
+        "condition": "full",
+        "seed": 0,
+    }
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

@@ -1,0 +1,154 @@
+"""Models that were asked are rows of their own; what cannot be read is missing, and moves nobody else."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.data.filters import ReportOptions
+from analysis.data.version import data_version
+from analysis.report.services.make import n_steps
+from experiment.models import StudyItem
+from scoring.models import LanguageModel, ModelChoice, ModelSet, ModelSetMember, ScoringRun
+from tests.analysis.data.choosing import always_a, choose, refuses_a
+from tests.analysis.data.scored import read, score
+from tests.factories import make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def names(data, numbers):
+    return list(data.models["name"].iloc[numbers])
+
+
+def test_a_model_that_was_asked_is_a_row_beside_the_same_model_scored(study):
+    score(study, "org/a")
+    score(study, "org/b")
+    run = choose(study, "org/a")
+    data = read(study)
+    assert list(data.models["name"]) == ["org/a", "org/a, asked", "org/b"]
+    assert list(data.models["display_name"]) == ["org/a", "org/a, asked", "org/b"]
+    assert list(data.models["method"]) == ["perplexity", "choice", "perplexity"]
+    assert list(data.set_models) == [0, 1, 2]
+    asked = data.full[data.full["model"] == 1]
+    assert set(asked["run"]) == {-run.pk}
+    assert data.read_tokens(1) is None
+    assert data.run_prompts[-run.pk] == "short"
+    assert asked[["ppl_original", "zlib_original_bytes"]].isna().all(axis=None)
+    # One right answer in each order: log((2 + 1/2) / (0 + 1/2))
+    assert data.difficulty_nats[1] == pytest.approx(np.log(5))
+    assert data.difficulty[1] == pytest.approx(np.log(5))
+    assert asked["stated"].tolist() == pytest.approx([0.8] * len(asked))
+    assert data.model_correct[1].tolist() == [1.0] * data.n_items
+
+
+def test_a_tie_is_half_right_for_a_model_that_was_asked_and_wrong_for_one_that_was_scored(study):
+    score(study, "org/a", ppl=(2.0, 2.0))
+    choose(study, "org/a", always_a)
+    data = read(study)
+    assert set(data.model_correct[0]) == {0.0}
+    assert set(data.model_correct[1]) == {0.5}
+    assert np.isnan(data.model_decided[1]).all()
+    assert set(data.model_decided[0]) == {0.0}
+
+
+def test_an_item_with_an_order_that_cannot_be_read_is_missing_and_moves_no_other_model(study):
+    score(study, "org/a")
+    choose(study, "org/b")
+    before = read(study)
+    choose(study, "org/c", refuses_a)
+    after = read(study)
+    assert np.isnan(after.model_correct[2]).all()
+    assert len(after.choices[after.choices["model"] == 2]) == 2 * after.n_items
+    assert set(after.choices["state"]) == {"stop", "refused"}
+    assert list(after.set_models) == [0, 1]
+    pd.testing.assert_frame_equal(before.full, after.full)
+
+
+def test_a_text_that_is_no_choice_is_unparsed(study):
+    choose(study, says=lambda n, side, sample: {"text": "Both."})
+    assert set(read(study).choices["state"]) == {"unparsed"}
+
+
+def test_a_model_of_the_set_is_a_member_once_scored_before_asked(study):
+    score(study, "org/scored")
+    for name in ("org/scored", "org/asked", "org/other"):
+        choose(study, name)
+    model_set = ModelSet.objects.create(study=study, name="ours")
+    for position, name in enumerate(("org/scored", "org/asked")):
+        model = LanguageModel.objects.get(name=name)
+        ModelSetMember.objects.create(model_set=model_set, language_model=model, position=position)
+    data = read(study)
+    assert names(data, data.set_models) == ["org/scored", "org/asked, asked"]
+    assert names(data, data.extra_models) == ["org/other, asked", "org/scored, asked"]
+    asked = read(study, method="choice")
+    assert names(asked, asked.set_models) == ["org/scored, asked", "org/asked, asked"]
+    assert set(read(study, method="perplexity").models["method"]) == {"perplexity"}
+    assert list(read(study, models=("org/other, asked",)).models["name"]) == ["org/other, asked"]
+
+
+def test_of_several_runs_one_counts_that_covers_most_then_the_newest_and_no_simulated_one(study):
+    widest = choose(study)
+    choose(study, limit=1)
+    unfinished = choose(study, status="running")
+    choose(study, is_simulated=True)
+    choose(study, "org/made-up", is_simulated=True)
+    data = read(study)
+    assert set(data.full["run"]) == {-widest.pk}
+    assert list(data.models["name"]) == ["org/a, asked"]
+    type(unfinished).objects.filter(pk=unfinished.pk).update(status="finished")
+    assert set(read(study).full["run"]) == {-unfinished.pk}
+
+
+def test_simulated_runs_alone_are_shown_and_say_so(study):
+    choose(study, is_simulated=True)
+    assert list(read(study).models["display_name"]) == ["org/a, asked (simulated)"]
+
+
+def test_answers_about_a_test_case_are_seen_by_each_study_that_shows_it(study):
+    other = make_study("other")
+    shared = study.items.filter(kind="test", source="human").first()
+    StudyItem.objects.create(study=other, item=shared)
+    choose(study)
+    data = read(other)
+    assert np.isfinite(data.model_correct[0]).sum() >= 1
+
+
+def test_a_new_run_of_choices_is_another_version_of_the_data(study):
+    seen = {data_version(study)}
+    run = choose(study, status="running")
+    seen.add(data_version(study))
+    type(run).objects.filter(pk=run.pk).update(status="finished")
+    seen.add(data_version(study))
+    LanguageModel.objects.update(family="Other")
+    seen.add(data_version(study))
+    assert len(seen) == 4
+
+
+def test_log_odds_and_samples_come_to_the_mean_over_both_orders(study):
+    def says(n, original, sample):
+        # 1 nat for A whatever is shown, and 2 for the original
+        return {"side": "", "log_odds": 1.0 + (2.0 if original == "A" else -2.0)}
+
+    choose(study, says=says, samples=3, form="likelihood")
+    data = read(study)
+    assert data.difficulty_nats[0] == pytest.approx(2.0)
+    assert data.full["p_original"].to_numpy() == pytest.approx(1 / (1 + np.exp(-2)))
+    assert data.full["stated"].isna().all()
+    assert ModelChoice.objects.count() == 3 * 2 * study.items.filter(kind="test").count()
+    assert ScoringRun.objects.count() == 0
+
+
+def test_the_chapter_is_there_where_a_model_chose(study):
+    score(study)
+    run = choose(study, status="running")
+    options = ReportOptions(source="human")
+    without = n_steps(study, options)
+    type(run).objects.filter(pk=run.pk).update(status="finished")
+    assert n_steps(study, options) == without + 1
+
+
+def test_what_was_asked_of_nobody_leaves_no_trace(study):
+    score(study)
+    data = read(study)
+    assert data.choices.empty
+    assert set(data.models["method"]) == {"perplexity"}
