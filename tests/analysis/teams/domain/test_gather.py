@@ -8,6 +8,7 @@ import pytest
 from analysis.stats import NotEnough
 from analysis.teams.domain.evidence import gather
 from analysis.teams.domain.trying import panel, subsets
+from tests.analysis.asked_made import answers_of, with_asked
 from tests.analysis.made import make_data
 from tests.analysis.teams.domain.simulated import make_evidence
 
@@ -39,6 +40,16 @@ def test_confidence_is_signed_by_the_side_that_was_chosen(data):
     assert evidence.signed[:, 1] == pytest.approx(evidence.truth * nats)
     assert evidence.as_published[:, 1] == pytest.approx(evidence.truth * difference)
     assert np.array_equal(evidence.as_published[:, 0], evidence.signed[:, 0])
+
+
+def test_a_model_that_was_asked_is_a_member_by_its_log_odds(data):
+    asked = with_asked(data, (0, answers_of(40 * data.difficulty_nats[0], samples=5)))
+    evidence, items = gather(asked, [0, 4]).evidence, data.trials["item"].to_numpy()
+    assert evidence.names[1:] == ("org/model-0", "org/model-0, asked")
+    margins = asked.difficulty_nats[4][items]
+    assert evidence.towards_truth[:, 2] == pytest.approx(margins)
+    assert np.array_equal(evidence.as_published[:, 2], evidence.signed[:, 2])
+    assert np.array_equal(evidence.is_right[:, 2], asked.model_correct[4][items] == 1)
 
 
 def test_where_no_side_was_shown_the_sides_of_the_scores_count(data):

@@ -1,0 +1,348 @@
+"""Models that take the test by choosing: preference for a side, agreement with itself, and what it says of its own answers.
+
+An answer is about an item that was shown with the original as side A, or as side B. Items are what vary: answers about one
+item go together. Where a share is of both orders, each order counts as much, so that a model that is often right in one
+order and cannot be read in the other is not taken for one that prefers a side.
+"""
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.stats import NotEnough
+from analysis.stats.arrays import Bools, Floats, Interval, Ints
+from analysis.stats.calibration import (
+    CalibrationError,
+    calibration_error,
+    equal_width_bins,
+)
+from analysis.stats.estimates import (
+    Correlation,
+    McNemar,
+    Proportion,
+    mcnemar,
+    proportion,
+    proportion_of_counts,
+    spearman,
+)
+from analysis.stats.two_way_clustered import TwoWay, clustered, covariance, over_items
+
+N_BINS = 10
+SHARE = (
+    "Shares over answers, with errors clustered by test cases: score interval (Wilson's, with Student's t) of as many "
+    "independent answers as have that error."
+)
+POSITION = (
+    "Share of the answers that name side A, the mean over both orders (the original as A, the original as B), so that knowing "
+    "the original adds nothing to it; 95% interval with errors clustered by test cases. By log-odds: the mean probability of "
+    "A, in the same way."
+)
+CONFIDENCE = (
+    "Brier score: mean squared difference of confidence and correct (0 or 1), 0.25 for an answer of 50% always. Overconfidence: "
+    "mean confidence minus accuracy. Both with Student's t and errors clustered by test cases."
+)
+PAIRED = (
+    "Accuracy when asked minus accuracy by perplexity on the test cases that have both, a tie when asked counting half; 95% "
+    "interval from Student's t over test cases, as of all models, whose answers are fixed. McNemar's test without ties."
+)
+
+
+@dataclass(frozen=True)
+class Share:
+    """n answers about n_items items; ci95 None below three items."""
+
+    n: int
+    n_items: int
+    share: float
+    ci95: Interval | None
+    method: str = SHARE
+
+
+class Leaning(Enum):
+    """Whether the side decides: `always` without exception, else where the interval is on one side of a half."""
+
+    ALWAYS_A = "always_a"
+    ALWAYS_B = "always_b"
+    TO_A = "to_a"
+    TO_B = "to_b"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Position:
+    """answers: the share of A; p_a: the mean probability of A where log-odds are known."""
+
+    answers: Share
+    p_a: Share | None
+    leaning: Leaning
+    method: str = POSITION
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """Answers whose confidence is within [low, high): mean confidence, share that is right."""
+
+    low: float
+    high: float
+    n: int
+    mean_confidence: float
+    accuracy: float
+    ci95: Interval | None
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What confidence says: bins that hold any answer, errors, scores from 0 to 1. overconfidence: in shares."""
+
+    n: int
+    n_items: int
+    mean_confidence: float
+    accuracy: float
+    brier: float
+    brier_ci95: Interval | None
+    overconfidence: float
+    overconfidence_ci95: Interval | None
+    error: CalibrationError
+    bins: tuple[Reliability, ...]
+    method: str = CONFIDENCE
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers of items by who is right; ties are those of the model when asked."""
+
+    both: int
+    asked_only: int
+    scored_only: int
+    neither: int
+    ties: int
+
+
+@dataclass(frozen=True)
+class AskedOrScored:
+    """One model, asked and scored, on the n items that have both; accuracies with Wilson's intervals."""
+
+    n: int
+    asked: float
+    asked_ci95: Interval
+    scored: float
+    scored_ci95: Interval
+    difference: float
+    ci95: Interval | None
+    table: Table
+    mcnemar: McNemar | None
+    correlation: Correlation | None
+    method: str = PAIRED
+
+
+def clustered_share(values: npt.ArrayLike, item: npt.ArrayLike) -> Share:
+    """Mean of values (n,) from 0 to 1 about items (n,), with an interval for other items.
+
+    se^2 = G / (G - 1) sum_g (sum over the answers of item g of (value - mean) / n)^2. Raises NotEnough without a value.
+
+    >>> clustered_share([1, 1, 0, 0], [0, 0, 1, 1]).share
+    0.5
+    """
+    y, items = np.asarray(values, dtype=float), np.asarray(item)
+    return _share(_mean(y, items), len(y))
+
+
+def position(
+    original_is_a: npt.ArrayLike,
+    side: npt.ArrayLike,
+    log_odds: npt.ArrayLike,
+    item: npt.ArrayLike,
+) -> Position:
+    """Preference for side A of answers (n,): original_is_a bool; side "A", "B", "" for a tie; log_odds of A in nats or NaN.
+
+    With m_o the mean over the answers of order o of 1 for A, 0 for B and 1/2 for a tie: (m_A + m_B) / 2. An answer t of
+    order o adds (y_t - m_o) / (2 n_o) to the error. Of p_a, y_t = 1 / (1 + exp(-log_odds)).
+    Raises NotEnough unless there are answers in both orders.
+
+    >>> position([True, False], ["A", "A"], [np.nan, np.nan], [0, 0]).leaning
+    <Leaning.ALWAYS_A: 'always_a'>
+    >>> position([True, False], ["A", "B"], [np.nan, np.nan], [0, 0]).answers.share
+    0.5
+    """
+    first, items = np.asarray(original_is_a, dtype=bool), np.asarray(item)
+    sides, odds = np.asarray(side, dtype=object), np.asarray(log_odds, dtype=float)
+    chose_a = np.select([sides == "A", sides == "B"], [1.0, 0.0], 0.5)
+    answers = _share(_mean_of_orders(chose_a, first, items), len(chose_a))
+    known = ~np.isnan(odds)
+    p_a = None
+    if all((known & of).any() for of in (first, ~first)):
+        p = 1 / (1 + np.exp(-np.clip(odds[known], -700, 700)))
+        p_a = _share(_mean_of_orders(p, first[known], items[known]), int(known.sum()))
+    return Position(answers, p_a, _leaning(answers))
+
+
+def _leaning(found: Share) -> Leaning:
+    if found.share in (0.0, 1.0):
+        return Leaning.ALWAYS_A if found.share == 1 else Leaning.ALWAYS_B
+    low, high = found.ci95 or (0.0, 1.0)
+    return Leaning.TO_A if low > 0.5 else Leaning.TO_B if high < 0.5 else Leaning.NONE
+
+
+def consistency(in_a: npt.ArrayLike, in_b: npt.ArrayLike) -> Proportion:
+    """Share of items on which both orders decide for the same version, with Wilson's interval.
+
+    in_a, in_b: (items,) preference for the original where it is A, and where it is B, of any unit: above 0 for it, 0 none, NaN
+    not known. Items without a preference in both orders are left out. Raises NotEnough where none is left.
+
+    >>> consistency([1, 1, -2, 0], [2, -1, -1, 1]).accuracy.__round__(3)
+    0.667
+    """
+    product = np.asarray(in_a, dtype=float) * np.asarray(in_b, dtype=float)
+    decided = product[np.isfinite(product) & (product != 0)]
+    return proportion_of_counts(int((decided > 0).sum()), len(decided))
+
+
+def confidence_of_choice(p_original: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """(confidence, right), (items,) each, of a decision by its probability of the original: max(p, 1 - p), p > 1/2; NaN for ties.
+
+    >>> [values.tolist() for values in confidence_of_choice([0.75, 0.25, 0.5])]
+    [[0.75, 0.75, nan], [1.0, 0.0, nan]]
+    """
+    p = np.asarray(p_original, dtype=float)
+    tie = np.isnan(p) | (p == 0.5)
+    right = np.where(tie, np.nan, (p > 0.5).astype(float))
+    return np.where(tie, np.nan, np.maximum(p, 1 - p)), right
+
+
+def stated(
+    confidence: npt.ArrayLike, is_right: npt.ArrayLike, item: npt.ArrayLike, seed: int = 42
+) -> Stated:
+    """Calibration of confidence (n,), from 0.5 to 1, of answers that are right or not (n,), about items (n,); NaN left out.
+
+    Reliability in N_BINS bins of equal width; the expected calibration error of `calibration_error`, whose interval is for
+    other items and allows for its upward bias. Brier (1950, Monthly Weather Review 78).
+    Raises NotEnough where no answer has a confidence.
+
+    >>> found = stated([0.9, 0.9, 0.9, 0.9], [1, 1, 1, 0], [0, 1, 2, 3])
+    >>> round(found.overconfidence, 9), round(found.brier, 9), found.bins[0].n
+    (0.15, 0.21, 4)
+    """
+    c, right = np.asarray(confidence, dtype=float), np.asarray(is_right, dtype=float)
+    known = ~(np.isnan(c) | np.isnan(right))
+    if not known.any():
+        raise NotEnough("No answer has a confidence.", "Ask the model for its confidence.")
+    c, right, items = c[known], right[known], np.asarray(item)[known]
+    brier, over = _mean((c - right) ** 2, items), _mean(c - right, items)
+    return Stated(
+        n=len(c),
+        n_items=len(np.unique(items)),
+        mean_confidence=float(c.mean()),
+        accuracy=float(right.mean()),
+        brier=brier.estimate,
+        brier_ci95=_within(brier, 0.0, 1.0),
+        overconfidence=over.estimate,
+        overconfidence_ci95=_within(over, -1.0, 1.0),
+        error=calibration_error(
+            c, right, items, units="test cases", low=0.5, n_bins=N_BINS, seed=seed
+        ),
+        bins=_bins(c, right, items),
+    )
+
+
+def _bins(confidence: Floats, right: Floats, items: Ints) -> tuple[Reliability, ...]:
+    place = equal_width_bins(confidence, 0.5, N_BINS)
+    width = 0.5 / N_BINS
+    return tuple(
+        Reliability(
+            low=0.5 + k * width,
+            high=0.5 + (k + 1) * width,
+            n=int(of.sum()),
+            mean_confidence=float(confidence[of].mean()),
+            accuracy=(found := clustered_share(right[of], items[of])).share,
+            ci95=found.ci95,
+        )
+        for k in range(N_BINS)
+        if (of := place == k).any()
+    )
+
+
+def asked_or_scored(
+    asked: npt.ArrayLike,
+    scored: npt.ArrayLike,
+    margin_asked: npt.ArrayLike,
+    margin_scored: npt.ArrayLike,
+) -> AskedOrScored:
+    """Credits (items,) of 0, 1/2 (a tie when asked) and 1, and margins (items,) of one model both ways; NaN not known.
+
+    The difference is asked minus scored, over the items that have both. McNemar's exact test takes those without a tie; the
+    correlation of margins is Spearman's. Raises NotEnough where no item has both.
+
+    >>> found = asked_or_scored([1, 1, 0.5, 0], [1, 0, 0, 0], [3, 1, 0, -1], [2, -1, -2, -3])
+    >>> found.difference, found.table
+    (0.375, Table(both=1, asked_only=1, scored_only=0, neither=1, ties=1))
+    """
+    x, y = np.asarray(asked, dtype=float), np.asarray(scored, dtype=float)
+    known = ~(np.isnan(x) | np.isnan(y))
+    if not known.any():
+        raise NotEnough(
+            "No test case was both asked and scored.", "Score the test cases that were asked."
+        )
+    x, y = x[known], y[known]
+    margins = (np.asarray(m, dtype=float)[known] for m in (margin_asked, margin_scored))
+    gap, tie = over_items(np.asarray(x - y)), x == 0.5
+    return AskedOrScored(
+        n=len(x),
+        asked=float(x.mean()),
+        asked_ci95=proportion(x).ci95,
+        scored=float(y.mean()),
+        scored_ci95=proportion(y).ci95,
+        difference=gap.estimate,
+        ci95=_within(gap, -1.0, 1.0),
+        table=_table(x, y, tie),
+        mcnemar=mcnemar(y[~tie], x[~tie]) if (~tie).any() else None,
+        correlation=spearman(*margins) if len(x) >= 3 else None,
+    )
+
+
+def _table(x: Floats, y: Floats, tie: Bools) -> Table:
+    right, scored = x == 1, y == 1
+    return Table(
+        both=int((right & scored).sum()),
+        asked_only=int((right & ~scored).sum()),
+        scored_only=int((~right & ~tie & scored).sum()),
+        neither=int((~right & ~tie & ~scored).sum()),
+        ties=int(tie.sum()),
+    )
+
+
+def _mean(values: Floats, items: npt.NDArray[np.generic]) -> TwoWay:
+    """The mean, with an error clustered by items."""
+    if not len(values):
+        raise NotEnough("There is no answer that could be read.", "Ask the model.")
+    return _clustered(float(values.mean()), (values - values.mean()) / len(values), items)
+
+
+def _mean_of_orders(values: Floats, first: Bools, items: npt.NDArray[np.generic]) -> TwoWay:
+    if not (first.any() and (~first).any()):
+        raise NotEnough("Only one order of the versions has answers.", "Ask in both orders.")
+    errors, means = np.empty(len(values)), []
+    for of in (first, ~first):
+        mean = float(values[of].mean())
+        errors[of] = (values[of] - mean) / (2 * of.sum())
+        means.append(mean)
+    return _clustered(sum(means) / 2, errors, items)
+
+
+def _clustered(estimate: float, errors: Floats, items: npt.NDArray[np.generic]) -> TwoWay:
+    group = np.unique(items, return_inverse=True)[1].ravel()
+    n_items = int(group.max()) + 1
+    se = math.sqrt(float(covariance(errors[:, None], [group])[0, 0])) if n_items > 1 else math.nan
+    return clustered(estimate, se, n_items)
+
+
+def _share(found: TwoWay, n: int) -> Share:
+    return Share(n, found.n_clusters, found.estimate, found.share_ci95 if found.is_known else None)
+
+
+def _within(found: TwoWay, low: float, high: float) -> Interval | None:
+    if not found.is_known or found.se == 0:  # nothing varies, which says nothing of other items
+        return None
+    return max(low, found.ci95[0]), min(high, found.ci95[1])
