@@ -20,9 +20,10 @@ R = TypeVar("R")
 
 
 class Part(Enum):
-    """What a chapter is about: pairs of abstracts (of one source), questions, or who took part."""
+    """What a chapter is about: pairs of abstracts (of one source), models that chose in these, questions, or who took part."""
 
     PAIRS = "pairs"
+    CHOICES = "choices"
     QUESTIONS = "questions"
     PEOPLE = "people"
 
@@ -115,7 +116,7 @@ class Chapter:
     @property
     def is_of_study(self) -> bool:
         """Whether it is the same whoever altered the pairs, so that there is one of it."""
-        return self.part is not Part.PAIRS
+        return self.part not in (Part.PAIRS, Part.CHOICES)
 
     def build(self, data: SourceData) -> Built:
         """Computes the results; raises NotEnough where the data support none of them."""

@@ -4,6 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from analysis.report.chapter import Chapter, Group, Part
 from analysis.report.chapters.accuracy.results import Accuracy, Positions, Subfields
+from analysis.report.chapters.asked.results import Asked
 from analysis.report.chapters.confidence.results import Calibration, Expertise
 from analysis.report.chapters.finetuning.results import FineTuning
 from analysis.report.chapters.flips.results import ChangesOfMind
@@ -110,6 +111,14 @@ GROUPS: tuple[Group, ...] = (
     Group(
         _("What models learned"),
         (
+            Chapter(
+                "asked",
+                Asked,
+                _("Asked or scored"),
+                _("Do models also say what they know?"),
+                ("asked", "asked_sizes", "asked_reliability"),
+                part=Part.CHOICES,
+            ),
             Chapter(
                 "integration",
                 Integration,

@@ -85,12 +85,14 @@ def json_schema() -> dict[str, Any]:
             (f.name, f.type) for chapter in chapters_about(*parts) for f in fields(chapter.results)
         ]
 
-    source: Any = make_dataclass("Source", [("headline", Headline), *keys(Part.PAIRS)], frozen=True)
-    # Keys that are only there where there are questions
-    asked: list[tuple[str, Any, Any]] = [
-        (name, kind, field(default_factory=dict)) for name, kind in keys(Part.QUESTIONS)
-    ]
-    whole: Any = make_dataclass("OfStudy", [*keys(Part.PEOPLE), *asked], frozen=True)
+    def if_there(part: Part) -> list[tuple[str, Any, Any]]:
+        """Keys that are only there where the study has this part."""
+        return [(name, kind, field(default_factory=dict)) for name, kind in keys(part)]
+
+    pairs: list[Any] = [("headline", Headline), *keys(Part.PAIRS), *if_there(Part.CHOICES)]
+    source: Any = make_dataclass("Source", pairs, frozen=True)
+    people: list[Any] = [*keys(Part.PEOPLE), *if_there(Part.QUESTIONS)]
+    whole: Any = make_dataclass("OfStudy", people, frozen=True)
     report = make_dataclass(
         "Report",
         [("of_study", whole), ("sources", dict[str, source])],

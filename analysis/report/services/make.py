@@ -14,7 +14,7 @@ from analysis.data import read
 from analysis.data.about import Participants, StudyName
 from analysis.data.dataset import SourceData
 from analysis.data.filters import OF_STUDY, ReportOptions
-from analysis.data.version import SCHEMA_VERSION, data_version, participants_kind
+from analysis.data.version import SCHEMA_VERSION, data_version, has_choices, participants_kind
 from analysis.report.chapter import Built, Chapter, Part, SourceResults, Tables, of_source
 from analysis.report.contents import chapters_about
 from analysis.report.report import SCHEMA, Header, Published, Report
@@ -34,7 +34,12 @@ Progress = Callable[[str], None]
 def n_steps(study: Study, options: ReportOptions) -> int:
     """How often `make_report` calls its `progress`. Raises UnknownChoiceError."""
     n_sources = len(read.sources_of(study, options))
-    return len(chapters_about(Part.PAIRS)) * n_sources + len(_chapters_of_study(study))
+    return len(_chapters_of_pairs(study)) * n_sources + len(_chapters_of_study(study))
+
+
+def _chapters_of_pairs(study: Study) -> list[Chapter]:
+    chosen = (Part.CHOICES,) if has_choices(study) else ()
+    return chapters_about(Part.PAIRS, *chosen)
 
 
 def _chapters_of_study(study: Study) -> list[Chapter]:
@@ -78,7 +83,7 @@ def make_report(
         software={"python": platform.python_version()} | {p: version(p) for p in PACKAGES},
         published=Published(any(own.is_brainbench for own in data.values())),
     )
-    pairs = chapters_about(Part.PAIRS)
+    pairs = _chapters_of_pairs(study)
     made = {source: build(own, pairs, progress) for source, own in data.items()}
     made[OF_STUDY] = build(whole, _chapters_of_study(study), progress)
     tables = {source: own for source, (_, own) in made.items()}

@@ -16,6 +16,7 @@ from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.contents import CHAPTERS
 from tests.analysis import made
 from tests.analysis import results_stub as stub
+from tests.analysis.asked_made import answers_of, with_asked
 from tests.analysis.graded_made import make_graded
 
 # Others have tests of their own: teams take long, flow and flips need more than trials and scores
@@ -52,7 +53,9 @@ def colours(figure: Figure) -> set[str]:
 def report(small):
     graded = make_graded(n_people=10, n_questions=120)
     graded.answers.loc[:9, "state"] = "length"  # else there is nothing to draw of how answers ended
-    return stub.built(replace(small, resamples=100, graded=graded))
+    margins, n = 40 * small.difficulty_nats, range(2)
+    asked = [(m, answers_of(margins[m], confidence=lambda p: 100 * p.clip(0.5))) for m in n]
+    return stub.built(with_asked(replace(small, resamples=100, graded=graded), *asked))
 
 
 @pytest.mark.parametrize("name", DRAWN)

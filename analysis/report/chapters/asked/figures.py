@@ -1,0 +1,221 @@
+"""Accuracy of models when asked and by perplexity, the difference over their size, and what their stated confidence is worth."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from django.utils.translation import gettext as _
+
+from analysis import columns as c
+from analysis.charts.figure import Figure, Place, columns_for, grid
+from analysis.charts.marks import (
+    Drawn,
+    chance_and_people,
+    chart,
+    dots,
+    level,
+    log_scale,
+    log_ticks,
+    own_colour,
+    own_fill,
+    own_stroke,
+    points_axis,
+    quarters,
+    share_domain,
+    share_x,
+    spread,
+    y_of,
+)
+from analysis.charts.rows import Rows, by_family, labels, rows_of
+from analysis.charts.style import FULL, LINE, SOFT, family_colour
+from analysis.codec import need, present
+from analysis.data.dataset import ModelName
+from analysis.presentation import make_figure, plain
+from analysis.report.chapter import SourceResults, Tables
+from analysis.report.chapters.accuracy.results import Accuracy
+from analysis.report.chapters.asked.results import BINS, STATED, Asked, AskedModel, paired_of
+from analysis.stats import NotEnough
+from analysis.stats.choices import AskedOrScored, Stated
+from lib import formatting as f
+
+SCORED_BY, ASKED_BY = "by perplexity", "asked"
+SHAPES = alt.Scale(domain=[SCORED_BY, ASKED_BY], range=["circle", "diamond"])
+BESIDE = 4  # px from a row's middle to its two intervals
+
+
+def asked(source: SourceResults, tables: Tables) -> Figure:
+    """A row per model: accuracy by perplexity and when asked, joined; intervals above and below."""
+    models = need(source.of(Asked).asked)
+    frame = pd.DataFrame([mark for model in models for mark in _marks(model)])
+    if frame.empty:
+        raise NotEnough("No model gave answers in both orders.", "Ask a model.")
+    shown = set(frame["name"])
+    named = [ModelName(m.name, m.language_label, m.family) for m in models if m.name in shown]
+    rows = rows_of(named)
+    frame["row"] = frame["name"].map(rows.label)
+    humans = present(source.of(Accuracy).humans)
+    drawn = _dumbbells(frame, rows, humans.trials.accuracy if humans else None)
+    context = {
+        "n_models": frame["name"].nunique(),
+        "n_pairs": len(paired_of(models)),
+        "most_items": int(frame["n"].max()),
+        "humans": humans,
+        "rows": [(m, present(m.paired), present(m.judged)) for m in models],
+    }
+    return make_figure("asked", drawn, context, plain(frame, row="who"))
+
+
+def _marks(model: AskedModel) -> list[dict[str, Any]]:
+    about = {"name": model.name, "colour": family_colour(model.family)}
+    if found := present(model.paired):
+        both = (
+            (SCORED_BY, found.scored, found.scored_ci95),
+            (ASKED_BY, found.asked, found.asked_ci95),
+        )
+        return [
+            {**about, "method": method, "n": found.n, "accuracy": share, "low": low, "high": high}
+            for method, share, (low, high) in both
+        ]
+    share = present(model.judged)
+    if share is None:
+        return []
+    low, high = share.ci95
+    own = {"n": share.n, "accuracy": share.accuracy, "low": low, "high": high}
+    return [{**about, "method": ASKED_BY, **own}]
+
+
+def _dumbbells(frame: pd.DataFrame, rows: Rows, people: float | None) -> Drawn:
+    domain = share_domain([*frame["low"], *frame["high"]])
+    x, y, data = share_x("accuracy", domain, "Correct answers"), rows.y(), chart(frame)
+    ends = frame.groupby("row", sort=False)["accuracy"].agg(["min", "max"]).reset_index()
+    bar = chart(ends).mark_rule(color=LINE, strokeWidth=3, opacity=0.6)
+    bar = bar.encode(x=alt.X("min:Q"), x2="max:Q", y=y)
+    layers: list[Any] = [*chance_and_people(people, domain), bar]
+    for method, offset in ((SCORED_BY, -BESIDE), (ASKED_BY, BESIDE)):
+        own = data.transform_filter(alt.datum.method == method)
+        rule = own.mark_rule(strokeWidth=1.1, yOffset=offset)
+        layers.append(rule.encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=own_colour()))
+    legend = alt.Legend(title=None, symbolFillColor=SOFT, symbolStrokeColor=SOFT)
+    shape = alt.Shape("method:N", scale=SHAPES, legend=legend)
+    points = data.mark_point(size=52).encode(
+        x=x, y=y, shape=shape, fill=own_fill(), stroke=own_stroke()
+    )
+    return alt.layer(*layers, points).properties(
+        width=FULL - rows.width - 30, height=rows.height * 1.5
+    )
+
+
+# --- The difference over the models' size.
+
+
+def asked_sizes(source: SourceResults, tables: Tables) -> Figure:
+    """A dot per model of known size, with its interval and its name."""
+    both = [
+        (model, found)
+        for model in need(source.of(Asked).asked)
+        if (found := present(model.paired)) and np.isfinite(model.n_parameters)
+    ]
+    if len({model.n_parameters for model, _found in both}) < 2:
+        raise NotEnough(
+            "Fewer than two models of different known size were asked and scored.",
+            "State the number of parameters of the models.",
+        )
+    names = labels([ModelName(m.name, m.language_label, m.family) for m, _found in both])
+    frame = pd.DataFrame([_sized(model, found, names[model.name]) for model, found in both])
+    largest = max(both, key=lambda pair: pair[0].n_parameters)
+    smallest = min(both, key=lambda pair: pair[0].n_parameters)
+    context = {
+        "n_models": len(both),
+        "most_items": int(frame["n"].max()),
+        "ends": (smallest, largest),
+    }
+    return make_figure("asked_sizes", _sizes_chart(frame), context, plain(frame))
+
+
+def _sized(model: AskedModel, found: AskedOrScored, label: str) -> dict[str, Any]:
+    low, high = found.ci95 or (np.nan, np.nan)
+    return {
+        "name": model.name,
+        "label": label,
+        "n_parameters": model.n_parameters,
+        "n": found.n,
+        "difference": found.difference,
+        "low": low,
+        "high": high,
+        "colour": family_colour(model.family),
+    }
+
+
+def _sizes_chart(frame: pd.DataFrame) -> Drawn:
+    sizes = frame["n_parameters"]
+    domain = [float(sizes.min()) / 1.6, float(sizes.max()) * 3]
+    words = "replace(format(datum.value, '.1~s'), 'G', 'B')"  # as models' names have it
+    ticks = alt.Axis(title="Parameters", values=log_ticks(*domain), labelExpr=words, grid=False)
+    x = alt.X("n_parameters:Q", scale=log_scale(domain), axis=ticks)
+    ends = spread([*frame["low"], *frame["high"], *frame["difference"]], must=[0])
+    y = y_of("difference", ends, points_axis("Asked minus scored", grid=True))
+    data = chart(frame)
+    bars = data.mark_rule(strokeWidth=1.2).encode(
+        x=x, y=alt.Y("low:Q"), y2="high:Q", color=own_colour()
+    )
+    text = data.mark_text(align="left", dx=7, color=SOFT).encode(x=x, y=y, text="label:N")
+    points = dots(data, size=48).encode(x=x, y=y)
+    return alt.layer(level(0.0), bars, points, text).properties(width=FULL - 80, height=240)
+
+
+# --- Reliability of the confidence that models state.
+
+
+def asked_reliability(source: SourceResults, tables: Tables) -> Figure:
+    """A panel per model: accuracy in bins of stated confidence, with intervals; the diagonal is perfect calibration."""
+    found = by_family(need(source.of(Asked).asked))
+    models = [(model, own) for model in found if (own := present(model.stated))]
+    if not models:
+        raise NotEnough("No model stated a confidence.", "Ask a model for a written answer.")
+    names = labels([model for model, _own in models])
+    frame = c.tidy(BINS, [(m, STATED, one) for m, own in models for one in own.bins])
+    shown = frame.rename(columns={"ci_low": "bottom", "ci_high": "top"})
+    domain = share_domain([*shown["bottom"], *shown["top"], *shown["accuracy"]])
+    drawn = grid(
+        [(names[m.name], _error(own)) for m, own in models],
+        lambda place: _reliability(shown, models[place.number][0], domain, place),
+        columns=columns_for(len(models), 4),
+        left=56,
+        height=130,
+    )
+    context = {
+        "n_models": len(models),
+        "most": max(own.n for _model, own in models),
+        "models": models,
+    }
+    return make_figure("asked_reliability", drawn, context, frame)
+
+
+def _error(own: Stated) -> str:
+    return _("error %(value)s, n = %(n)s") % {
+        "value": f.number(own.error.value),
+        "n": f.number(own.n, 0),
+    }
+
+
+def _reliability(
+    frame: pd.DataFrame, model: AskedModel, domain: Sequence[float], place: Place
+) -> Drawn:
+    own = frame[frame["name"] == model.name].assign(colour=family_colour(model.family))
+    axis = place.x_axis("Stated confidence", format=".0%", values=[0.5, 0.75, 1.0])
+    x = alt.X("mean_confidence:Q", scale=alt.Scale(domain=[0.48, 1.0], nice=False), axis=axis)
+    y_axis = place.y_axis("Correct answers", 40, format=".0%", values=quarters(domain))
+    y = y_of("accuracy", domain, y_axis)
+    line = alt.Chart(alt.InlineData(values=[{"at": 0.5}, {"at": 1.0}]))
+    diagonal = line.mark_line(color=LINE, strokeDash=[4, 3], strokeWidth=1, clip=True)
+    data = chart(own)
+    bars = data.mark_rule(opacity=0.5).encode(
+        x=x, y=alt.Y("bottom:Q"), y2="top:Q", color=own_colour()
+    )
+    return alt.layer(
+        diagonal.encode(x=alt.X("at:Q"), y=alt.Y("at:Q")),
+        bars,
+        dots(data, size=34).encode(x=x, y=y),
+    )

@@ -1,0 +1,322 @@
+"""Models that took the test by choosing, beside the same models scored by perplexity and people on the same test cases."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from django.utils.translation import gettext_lazy as _
+
+from analysis import columns as c
+from analysis.codec import MissingResult, try_estimate
+from analysis.data.dataset import Floats, ModelName, SourceData
+from analysis.data.filters import CHOICE
+from analysis.report.chapter import Built
+from analysis.stats import NotEnough
+from analysis.stats.arrays import Interval
+from analysis.stats.choices import (
+    AskedOrScored,
+    Position,
+    Share,
+    Stated,
+    asked_or_scored,
+    clustered_share,
+    confidence_of_choice,
+    consistency,
+    position,
+    stated,
+)
+from analysis.stats.estimates import Proportion, proportion
+from analysis.stats.two_way_clustered import two_way
+
+NOBODY = (
+    "No language model has chosen in these test cases.",
+    "Ask one with the method choice: see the Models page of study {study}.",
+)
+STATED, P_ORIGINAL = "stated", "p_original"
+KINDS = {STATED: _("stated"), P_ORIGINAL: _("P(original)")}
+READ = "read"
+MODELS = (
+    *c.data("name", "display_name", "language_model"),
+    c.text(_("Model"), "label"),
+    c.text(_("Family"), "family", "family"),
+    *c.data("n_parameters", "form", "prompt", "samples"),
+    c.count(_("Test cases"), "n_asked", "n_asked"),
+    c.count(_("Judged"), "judged.n", "n_judged"),
+    c.percent(_("Accuracy"), "judged.accuracy", "accuracy"),
+    c.share_ci(_("95% CI"), "judged.ci95", "ci_low ci_high"),
+    c.percent(_("Unreadable as wrong"), "strict.accuracy", "accuracy_strict"),
+    *c.data("strict=strict.ci95"),
+    c.count(_("Ties"), "n_ties", "n_ties"),
+    c.percent(_("Original as A"), "by_order.original_a.share", "accuracy_original_a"),
+    c.percent(_("As B"), "by_order.original_b.share", "accuracy_original_b"),
+    c.percent(_("“A” answers"), "position.answers.share", "share_a"),
+    c.share_ci(_("95% CI"), "position.answers.ci95", "share_a_low share_a_high"),
+    *c.data("p_a=position.p_a.share"),
+    c.percent(_("Same in both orders"), "consistent.accuracy", "consistency"),
+    c.share_ci(_("95% CI"), "consistent.ci95", "consistency_low consistency_high"),
+    *c.data("seconds_median"),
+)
+PAIRS = (
+    *c.data("name", "display_name", "language_model"),
+    c.text(_("Model"), "language_label"),
+    *c.data("n_parameters"),
+    c.count(_("Test cases"), "paired.n", "n_items"),
+    c.percent(_("Scored"), "paired.scored", "accuracy_scored"),
+    c.percent(_("Asked"), "paired.asked", "accuracy_asked"),
+    c.points(_("Difference, points"), "paired.difference", "difference"),
+    c.points_ci(_("95% CI"), "paired.ci95", "difference_low difference_high"),
+    c.p_value(_("p (McNemar)"), "paired.mcnemar.p", "mcnemar_p"),
+    c.coefficient(_("Spearman's rho of margins"), "paired.correlation.rho", "rho"),
+    c.coefficient_ci(_("95% CI"), "paired.correlation.ci95", "rho_low rho_high"),
+    c.count(_("Both right"), "paired.table.both", "n_both"),
+    c.count(_("Only asked"), "paired.table.asked_only", "n_asked_only"),
+    c.count(_("Only scored"), "paired.table.scored_only", "n_scored_only"),
+    c.count(_("Neither"), "paired.table.neither", "n_neither"),
+    c.count(_("Ties"), "paired.table.ties", "n_ties"),
+)
+# Of rows: model, what the confidence is, Stated
+CONFIDENCES = (
+    *c.data("name=0.name"),
+    c.text(_("Model"), "0.label"),
+    c.text(_("Confidence"), lambda row: KINDS[row[1]]),
+    *c.data("kind=1"),
+    c.count(_("n"), "2.n", "n"),
+    c.percent(_("Mean confidence"), "2.mean_confidence", "mean_confidence"),
+    c.percent(_("Accuracy"), "2.accuracy", "accuracy"),
+    c.points(_("Overconfidence, points"), "2.overconfidence", "overconfidence"),
+    c.points_ci(_("95% CI"), "2.overconfidence_ci95", "overconfidence_low overconfidence_high"),
+    c.number(_("Calibration error"), "2.error.value", "ece", digits=3),
+    c.ci(_("95% CI"), "2.error.ci95", "ece_low ece_high", digits=3),
+    c.number(_("Brier score"), "2.brier", "brier", digits=3),
+    c.ci(_("95% CI"), "2.brier_ci95", "brier_low brier_high", digits=3),
+)
+# Of rows: model, what the confidence is, Reliability
+BINS = c.data(
+    "name=0.name",
+    "display_name=0.display_name",
+    "family=0.family",
+    "kind=1",
+    "low=2.low",
+    "high=2.high",
+    "n=2.n",
+    "mean_confidence=2.mean_confidence",
+    "accuracy=2.accuracy",
+    "ci=2.ci95",
+)
+
+
+@dataclass(frozen=True)
+class State:
+    """How many of a model's answers ended so: read, unparsed, or why there is no whole answer."""
+
+    state: str
+    n: int
+
+
+@dataclass(frozen=True)
+class ByOrder:
+    """Share of the answers that name the original, where it is A, and where it is B; a tie counts half."""
+
+    original_a: Share
+    original_b: Share
+
+
+@dataclass(frozen=True)
+class People:
+    """On the test cases that the model judged; ci95 is two-way clustered. confidence: 1 to 100; seconds of a trial."""
+
+    n_trials: int
+    accuracy: float
+    ci95: Interval | None
+    mean_confidence: float | None
+    seconds_median: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedModel(ModelName):
+    """judged: test cases of which both orders were read; strict: all that were asked, the others as wrong.
+
+    seconds_median: of an answer. stated: of answers by the confidence that they state; p_original: of test cases.
+    """
+
+    language_model: str
+    language_label: str
+    n_parameters: float
+    form: str
+    prompt: str
+    samples: int
+    n_asked: int
+    n_ties: int
+    judged: Proportion | MissingResult
+    strict: Proportion
+    states: tuple[State, ...]
+    position: Position | MissingResult
+    by_order: ByOrder | MissingResult
+    consistent: Proportion | MissingResult
+    stated: Stated | MissingResult
+    p_original: Stated | MissingResult
+    seconds_median: float
+    people: People | MissingResult
+    paired: AskedOrScored | MissingResult
+
+    @property
+    def n_unread(self) -> int:
+        return sum(state.n for state in self.states if state.state != READ)
+
+    @property
+    def n_answers(self) -> int:
+        return sum(state.n for state in self.states)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Of all models that were asked, members of the study's set or not."""
+
+    asked: tuple[AskedModel, ...] | MissingResult
+
+
+def build_asked(data: SourceData) -> Built:
+    """Raises NotEnough without an answer of a model."""
+    if data.choices.empty:
+        raise NotEnough(NOBODY[0], NOBODY[1].format(study=data.study_slug))
+    numbers = data.choices["model"]
+    models = tuple(_model(data, int(m), data.choices[numbers == m]) for m in np.unique(numbers))
+    confidences = list(confidences_of(models))
+    bins = [(model, kind, one) for model, kind, own in confidences for one in own.bins]
+    states = [(model, state) for model in models for state in model.states]
+    return Built(
+        Asked(models),
+        {
+            "asked": c.tidy(MODELS, models),
+            "asked_pairs": c.tidy(PAIRS, paired_of(models)),
+            "asked_confidence": c.tidy(CONFIDENCES, confidences),
+            "asked_reliability": c.tidy(BINS, bins),
+            "asked_states": c.tidy(c.data("name=0.name", "state=1.state", "n=1.n"), states),
+        },
+    )
+
+
+def paired_of(models: Sequence[AskedModel]) -> list[AskedModel]:
+    """Those that were scored too."""
+    return [model for model in models if not isinstance(model.paired, MissingResult)]
+
+
+def confidences_of(models: Sequence[AskedModel]) -> Iterator[tuple[AskedModel, str, Stated]]:
+    for model in models:
+        for kind in (STATED, P_ORIGINAL):
+            found: Stated | MissingResult = getattr(model, kind)
+            if not isinstance(found, MissingResult):
+                yield model, kind, found
+
+
+def _model(data: SourceData, model: int, answers: pd.DataFrame) -> AskedModel:
+    about, read = data.models.iloc[model], answers[answers["is_read"]]
+    credit = data.model_correct[model]
+    asked = np.unique(answers["item"])
+    own = data.full[data.full["model"] == model]
+    known = own["run"].iloc[0] if len(own) else 0
+    return AskedModel(
+        **data.model_name(model),
+        language_model=str(about["language_model"]),
+        language_label=_label(data, model),
+        n_parameters=float(about["n_parameters"]),
+        form=str(answers["form"].iloc[0]),
+        prompt=data.run_prompts.get(int(known), ""),
+        samples=int(answers["sample"].max()) + 1,
+        n_asked=len(asked),
+        n_ties=int((credit == 0.5).sum()),
+        judged=try_estimate(proportion, credit),
+        strict=proportion(np.nan_to_num(credit[asked])),
+        states=_states(answers),
+        position=try_estimate(
+            position, read["original_side"] == "A", read["side"], read["log_odds"], read["item"]
+        ),
+        by_order=try_estimate(_by_order, read),
+        consistent=try_estimate(_consistency, read, data.n_items),
+        stated=try_estimate(_stated, read, data.seed),
+        p_original=try_estimate(_p_original, own, data.seed),
+        seconds_median=float(answers["seconds"].median()),
+        people=try_estimate(_people, data, np.flatnonzero(np.isfinite(credit))),
+        paired=try_estimate(_paired, data, model),
+    )
+
+
+def _label(data: SourceData, model: int) -> str:
+    """What the language model is called, not as the one that was asked."""
+    twin = _twin(data, model)
+    row = data.models.iloc[model if twin is None else twin]
+    return str(row["display_name"] or row["name"])
+
+
+def _twin(data: SourceData, model: int) -> int | None:
+    """The row of the same model scored by perplexity."""
+    models = data.models
+    same = models["language_model"] == models["language_model"].iloc[model]
+    found = np.flatnonzero(same & (models["method"] != CHOICE))
+    return int(found[0]) if len(found) else None
+
+
+def _states(answers: pd.DataFrame) -> tuple[State, ...]:
+    """Those that were read first, then the most frequent."""
+    counts = answers.loc[~answers["is_read"], "state"].value_counts()
+    others = sorted(counts.items(), key=lambda one: (-one[1], str(one[0])))
+    read = State(READ, int(answers["is_read"].sum()))
+    return (read, *(State(str(name), int(n)) for name, n in others))
+
+
+def _towards(read: pd.DataFrame) -> Floats:
+    """(answers,) 1 for the original, 0 for the altered version, 1/2 for neither."""
+    is_original = (read["side"] == read["original_side"]).to_numpy(dtype=float)
+    return np.where(read["side"] == "", 0.5, is_original)
+
+
+def _by_order(read: pd.DataFrame) -> ByOrder:
+    towards, first = _towards(read), (read["original_side"] == "A").to_numpy()
+    items = read["item"].to_numpy()
+    return ByOrder(
+        clustered_share(towards[first], items[first]),
+        clustered_share(towards[~first], items[~first]),
+    )
+
+
+def _consistency(read: pd.DataFrame, n_items: int) -> Proportion:
+    """By log-odds where all answers about the item have them, as decisions are."""
+    odds = read["log_odds"].where(read["original_side"] == "A", -read["log_odds"])
+    has_odds = read["log_odds"].notna().groupby(read["item"]).transform("all")
+    preference = odds.where(has_odds, _towards(read) - 0.5)
+    by_order = preference.groupby([read["original_side"], read["item"]]).mean()
+    both = [by_order.get(side, pd.Series(dtype=float)).reindex(range(n_items)) for side in "AB"]
+    return consistency(*both)
+
+
+def _stated(read: pd.DataFrame, seed: int) -> Stated:
+    return stated(read["confidence"] / 100, _towards(read), read["item"], seed)
+
+
+def _p_original(own: pd.DataFrame, seed: int) -> Stated:
+    return stated(*confidence_of_choice(own["p_original"]), own["item"], seed)
+
+
+def _people(data: SourceData, items: np.ndarray) -> People:
+    trials = data.need_trials()
+    trials = trials[trials["item"].isin(items)]
+    if trials.empty:
+        raise NotEnough("Nobody judged these test cases.", "Let participants finish the study.")
+    found = two_way(*(trials[n].to_numpy() for n in ("participant", "item", "is_correct")))
+    confidence, rt_ms = trials["confidence"].mean(), trials["rt_ms"].median()
+    return People(
+        n_trials=len(trials),
+        accuracy=found.estimate,
+        ci95=found.share_ci95 if found.is_known else None,
+        mean_confidence=None if np.isnan(confidence) else float(confidence),
+        seconds_median=None if np.isnan(rt_ms) else float(rt_ms) / 1000,
+    )
+
+
+def _paired(data: SourceData, model: int) -> AskedOrScored:
+    twin = _twin(data, model)
+    if twin is None:
+        raise NotEnough("The model was not scored.", "Score it by perplexity.")
+    correct, margins = data.model_correct, data.difficulty_nats
+    return asked_or_scored(correct[model], correct[twin], margins[model], margins[twin])
