@@ -34,23 +34,27 @@ SCORES = (
     MODEL,
     *ITEM,
     Column("model_method", "How the model took the test: by its perplexities, or by choosing.", levels=METHODS),
-    Column("run", "The scoring run on this site, or the run of choices.", "integer"),
-    Column("condition", "What the model was given: full texts, isolated sentences, or other pairs' halves swapped.", levels=machines.CONDITIONS),
-    Column("seed", "Seed of a draw: of who was given what; in item scores, of what was swapped.", "integer"),
-    Column("unit", "The sentence, in condition isolated; else 0.", "integer"),
+    Column("run", "The run of scores or choices on this site.", "integer"),
+    Column("condition", "The model's input: full texts, isolated sentences, or abstracts with swapped results.", levels=machines.CONDITIONS),
+    Column("seed", "Seed of the draw: of the assignment, or in item scores of the swapped results.", "integer"),
+    Column("unit", "Number of the sentence in condition isolated, otherwise 0.", "integer"),
     Column("ppl_original", "Perplexity of the original.", "number", null=_ASKED),
     Column("ppl_altered", "Perplexity of the altered version.", "number", null=_ASKED),
-    Column("difficulty", "ppl_altered less ppl_original: large is easy.", "number", null=_ASKED),
-    Column("margin_nats", "log(ppl_altered / ppl_original), per token; of a model that was asked, the log-odds of the original.", "number", "nats"),
-    Column("model_p_original", "The probability that the model gives the original, over both orders.", "number", null="the model was scored"),
-    Column("model_stated", "The probability of the original by the confidence that the model states.", "number", null="it states none"),
+    Column("difficulty", "ppl_altered minus ppl_original. Large values are easy.", "number", null=_ASKED),
+    Column("margin_nats", "log(ppl_altered / ppl_original), per token; for a model that was asked, the log-odds of the original.", "number", "nats"),
+    Column("model_p_original", "The model's probability for the original, over both orders.", "number", null="the model was scored"),
+    Column("model_stated", "Probability of the original from the confidence that the model states.", "number", null="it states none"),
     Column("model_correct", "Whether the original had the lower perplexity (a tie is wrong), or was chosen.", "boolean", null="a tie of a model that was asked"),
 )  # fmt: skip
 PREDICTIONS = (
     Column("team", "The team's members, joined by +."),
-    Column("team_source", "Whose altered versions the team was fitted on.", levels=SOURCES),
-    Column("method", "How confidences were combined."),
-    Column("fold", "What was held out together, from 1.", "integer"),
+    Column(
+        "team_source",
+        "Source of the altered versions on which the team was fitted.",
+        levels=SOURCES,
+    ),
+    Column("method", "Method that combined the confidences."),
+    Column("fold", "Number of the fold that was held out, from 1.", "integer"),
     Column(
         "participant",
         OF_TRIALS["participant"].meaning + " Of several people in a team, joined by +.",
@@ -58,7 +62,7 @@ PREDICTIONS = (
     ),
     ITEM[0],
     Column("p_original", "The team's probability for the original.", "number"),
-    Column("team_correct", "Whether that was above a half.", "boolean"),
+    Column("team_correct", "Whether this probability was above one half.", "boolean"),
 )
 
 NUMBERS = ("ppl_original", "ppl_altered", "difficulty", "margin_nats", "model_p_original", "model_stated")  # fmt: skip

@@ -101,7 +101,7 @@ class Env:
         """Return the secret in `name`, or else the one in the file `path`, which is made once."""
         value = self.text(name, "")
         if value:
-            check_secret(name, value, "or none at all: one is made then, in VAR_DIR")
+            check_secret(name, value, "or leave it out: the site then creates one in VAR_DIR")
         return value or file_secret(path)
 
     def token(self, name: str) -> str:
@@ -141,7 +141,7 @@ class Env:
         for host in hosts:
             if not _HOST.fullmatch(host):
                 raise EnvError(
-                    name, host, "only a host's name: lab.example.org, no scheme, no port"
+                    name, host, "only a host name such as lab.example.org, without scheme and port"
                 )
         return hosts
 
@@ -162,7 +162,7 @@ class Env:
         if entry["ENGINE"].endswith("sqlite3"):
             folder = Path(entry["NAME"]).parent
             if not folder.is_dir():
-                raise EnvError(name, value, "a file in a folder that is there")
+                raise EnvError(name, value, "a file in an existing folder")
             check_writable(name, folder)  # SQLite keeps its log beside the file
         return entry
 

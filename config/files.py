@@ -53,7 +53,9 @@ def file_secret(path: Path) -> str:
     except UnicodeDecodeError:
         secret = ""
     check_secret(
-        path.name.upper(), secret, f"in {path}: put it back from a copy, or delete it for a new one"
+        path.name.upper(),
+        secret,
+        f"in {path}: restore it from a copy, or delete it to create a new one",
     )
     return secret
 

@@ -59,7 +59,9 @@ def on_starting(server: Any) -> None:
     """Load the settings once in a process of its own: what cannot work is said before anything listens, and not by each worker."""
     if server.cfg.bind != [bind]:
         where = ",".join(server.cfg.bind)
-        sys.exit(f"gunicorn is told to listen at {where}: say it by BIND, which is checked.")
+        sys.exit(
+            f"gunicorn is configured to listen at {where}. Use BIND instead, which the site checks."
+        )
     try:
         # Not by each process: those whose storage goes away later take answers all the same, and new ones beside them
         _env.check_storage("FILES_URL")

@@ -24,8 +24,9 @@ def listening_address(env: Env) -> str:
         raise EnvError(
             "BIND",
             address,
-            "127.0.0.1 or a unix: socket, with a proxy on this machine that ends TLS; or, where the proxy is on another "
-            "machine, HTTPS=1 and its address in FORWARDED_ALLOW_IPS (ALLOW_EXPOSED=1 serves plain HTTP to whoever can reach it)",
+            "127.0.0.1 or a unix: socket, with a proxy on this machine that ends TLS; or, if the proxy is on another "
+            "machine, HTTPS=1 and its address in FORWARDED_ALLOW_IPS (ALLOW_EXPOSED=1 serves plain HTTP to everybody who "
+            "can reach it)",
         )
     return address
 

@@ -21,7 +21,7 @@ class RejectMalformedRequests:
         if is_too_large(request):
             raise RequestDataTooBig("more than any page takes")
         if "HTTP_TRANSFER_ENCODING" in request.META:
-            raise BadRequest("the body's length is not said")
+            raise BadRequest("the request does not state the length of its body")
         if is_small(request):
             _ = (
                 request.body

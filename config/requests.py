@@ -23,7 +23,7 @@ class WholeBody(LimitedStream):
             data = b""  # the connection broke instead of ending
         # Servers give less than was asked for only at the connection's end
         if len(data) < wanted:
-            raise BadRequest("the connection was cut within the body")
+            raise BadRequest("the connection ended before the whole body arrived")
         return data
 
 

@@ -49,10 +49,10 @@ def proxies_are_said(**_: Any) -> list[CheckMessage]:
     if not settings.HTTPS or settings.NUM_PROXIES_IS_SAID:
         return []
     hint = (
-        "Set NUM_PROXIES=1 where the proxy sets X-Forwarded-For itself, as deploy/nginx does, and 0 where it passes on "
-        "what clients send: they could choose the address by which sign-ins are counted."
+        "Set NUM_PROXIES=1 if the proxy sets X-Forwarded-For itself, as deploy/nginx does. Set it to 0 if the proxy "
+        "passes on the clients' header, because clients could then choose the address by which sign-ins are counted."
     )
-    text = "HTTPS=1, and NUM_PROXIES is not set: one proxy is believed."
+    text = "HTTPS=1, but NUM_PROXIES is not set. The site trusts one proxy."
     return [CheckWarning(text, hint=hint, id="experiment.W004")]
 
 
@@ -71,7 +71,7 @@ def codes_open(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMe
         return []  # not migrated yet
     if not oldest or any(person.withdrawal_code for person in oldest):
         return []
-    hint = "Put VAR_DIR/withdrawal_key back from its backup, or set WITHDRAWAL_KEY to what it was."
+    hint = "Restore VAR_DIR/withdrawal_key from its backup, or set WITHDRAWAL_KEY to its previous value."
     return [
         CheckWarning(
             "WITHDRAWAL_KEY is not the key of the participants' own codes in the database.",
@@ -109,8 +109,8 @@ def recruitment_ids_are_ids(databases: Sequence[str] | None = None, **_: Any) ->
     if not people:
         return []
     hint = (
-        "Each of them may be several people, who saw one another's page and own code. Look at their trials, "
-        "and correct the study's link at the recruitment site. Ids that were erased meanwhile cannot be looked at."
+        "Each of them may be several people who saw each other's page and own code. Check their trials, and correct "
+        "the study's link at the recruitment site. IDs that have been erased cannot be checked."
     )
-    text = "Participants whose recruitment id is a placeholder that was not filled in:\n    "
+    text = "Participants whose recruitment ID is a placeholder that was not filled in:\n    "
     return [CheckWarning(text + "\n    ".join(people), hint=hint, id="experiment.W005")]

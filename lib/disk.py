@@ -6,8 +6,8 @@ import os
 from django.db import DatabaseError, connection
 
 _FULL = "free some space there"
-_RIGHTS = "let the user who runs this write there"
-_BLOCKED = "move away what stands in its place"
+_RIGHTS = "give the user of this command permission to write there"
+_BLOCKED = "move away the file in its place"
 ADVICE = {
     errno.ENOSPC: _FULL,
     errno.EDQUOT: _FULL,

@@ -53,9 +53,9 @@ def open_regular(path: Path, *, follow: bool = True) -> BinaryIO:
 
 def _check_regular(mode: int, path: Path) -> None:
     if stat.S_ISDIR(mode):
-        raise OSError(errno.EISDIR, "it is a folder, where a file belongs", str(path))
+        raise OSError(errno.EISDIR, "it is a folder, not a file", str(path))
     if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
 
 
 def sha256_of(path: Path) -> str:

@@ -42,9 +42,9 @@ def _stray(path: Path, top: Path, endings: tuple[str, ...]) -> str:
     try:
         mode = path.stat().st_mode
     except OSError:
-        return "is a link to nowhere" if path.is_symlink() else "cannot be read"
+        return "is a broken link" if path.is_symlink() else "cannot be read"
     if path.is_symlink() and not path.resolve().is_relative_to(top):
-        return "is a link that leads out of this folder"
+        return "is a link out of this folder"
     if stat.S_ISDIR(mode):
-        return "is a folder, where a file belongs" if path.name.endswith(endings) else ""
-    return "" if stat.S_ISREG(mode) else "is no regular file"
+        return "is a folder, not a file" if path.name.endswith(endings) else ""
+    return "" if stat.S_ISREG(mode) else "is not a regular file"

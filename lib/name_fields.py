@@ -13,9 +13,9 @@ from django.utils.translation import gettext_lazy as _
 from lib import names
 
 SENTENCES = {
-    "long": _("“%(name)s” has %(n)d characters; at most %(longest)d are taken."),
+    "long": _("“%(name)s” has %(n)d characters, but at most %(longest)d are allowed."),
     "unprintable": _(
-        "“%(name)s” holds %(point)s at character %(at)d; a name is one line that can be printed."
+        "“%(name)s” contains %(point)s at character %(at)d. A name must be one printable line."
     ),
     "blank": _("“%(name)s” starts or ends with a space."),
 }

@@ -14,7 +14,7 @@ class PoError(ValueError):
 
     def __init__(self, number: int, line: str) -> None:
         self.number, self.line = number, line
-        super().__init__(f"line {number} is not a PO file's: {line[:60]}")
+        super().__init__(f"line {number} does not belong to a PO file: {line[:60]}")
 
 
 @dataclass(frozen=True, slots=True)

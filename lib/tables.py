@@ -75,7 +75,7 @@ class TableReader:
         for cells in self._rows:
             if any(map(str.strip, cells[n:])):
                 begins = f"it begins with {shown(cells[0])}"
-                said = f"has {len(cells)} cells where the header has {n}; {begins}"
+                said = f"has {len(cells)} cells, but the header has {n}; {begins}"
                 self._refuse(self.first_line, said)
             elif any(cells):
                 yield [*cells, *[""] * (n - len(cells))][:n]

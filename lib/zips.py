@@ -66,9 +66,7 @@ def _check_together(paths: Iterable[PurePosixPath], most_folders: int) -> None:
         if len(folders) > most_folders + 1:  # the one that is there
             raise ZipRefusedError(f"The ZIP contains more than {most_folders} folders.")
     if both := files & folders:
-        raise ZipRefusedError(
-            f"“{_shown(min(both))}” in the ZIP is a file and also a folder of others."
-        )
+        raise ZipRefusedError(f"“{_shown(min(both))}” in the ZIP is both a file and a folder.")
 
 
 def _shown(name: object) -> str:

@@ -127,7 +127,7 @@ def _texts(pairs: Sequence[Pair] | Mapping[str, Pair], condition: str, seed: int
         pairs = {f"{n:0{width}}": pair for n, pair in enumerate(pairs, start=1)}
     if condition != "full" and any(not isinstance(pair, str) for pair in pairs.values()):
         raise ScoringError(
-            f"Condition {condition} needs texts that say where they differ, as [[original, altered]]."
+            f"Condition {condition} needs texts with marked differences, [[original, altered]]."
         )
     items = [ConditionItem(name, "", name, _abstract(name, pair)) for name, pair in pairs.items()]
     try:
@@ -167,7 +167,7 @@ def _opened(model: Any, model_args: Mapping[str, Any]) -> tuple[Any, dict[str, s
     args = {name: str(value) for name, value in model_args.items() if value is not None}
     if not isinstance(model, str | PathLike):
         if args:
-            raise ScoringError("A model that is open already takes no arguments.")
+            raise ScoringError("A model that is already open does not accept arguments.")
         return nullcontext(model), {"overlong": getattr(model, "overlong", "")}
     kind = ALIASES.get(str(model), str(model))
     if kind not in KINDS:

@@ -35,7 +35,9 @@ STATES = ("finished", "under_way", "stopped", "not_computed")
 
 class SharedQuery(Strict):
     kind = serializers.ChoiceField(
-        choices=PARTICIPANTS, required=False, help_text="Usually the study's own kind."
+        choices=PARTICIPANTS,
+        required=False,
+        help_text="Kind of participants. Usually, the study has only one kind.",
     )
     texts = serializers.ChoiceField(choices=TEXTS, required=False)
     trials = serializers.ChoiceField(choices=TRIALS, required=False)
@@ -43,7 +45,9 @@ class SharedQuery(Strict):
 
 class ReportQuery(SharedQuery):
     source = serializers.ChoiceField(  # type: ignore[assignment]
-        choices=SOURCE_CHOICES, required=False, help_text="Who altered the test cases."
+        choices=SOURCE_CHOICES,
+        required=False,
+        help_text="Who altered the test cases: human or machine.",
     )
     method = serializers.ChoiceField(
         choices=METHODS,
@@ -51,7 +55,7 @@ class ReportQuery(SharedQuery):
         help_text="How models took the test, by perplexity or by choice; usually both.",
     )
     models = serializers.ListField(
-        child=serializers.CharField(), required=False, help_text="Only these, by their names."
+        child=serializers.CharField(), required=False, help_text="Names of the models to include."
     )
     subfields = serializers.ListField(child=serializers.CharField(), required=False)
 
@@ -64,15 +68,15 @@ class TeamsQuery(SharedQuery):
     )
     method = serializers.ChoiceField(choices=COMBINATIONS, required=False)
     out_of = serializers.ChoiceField(
-        choices=OUT_OF, required=False, help_text="What is held out besides test cases."
+        choices=OUT_OF, required=False, help_text="Held out in addition to test cases."
     )
 
 
 class WorkSerializer(serializers.Serializer[Any]):
     state = serializers.ChoiceField(choices=STATES)
     done = serializers.IntegerField()
-    total = serializers.IntegerField(help_text="0 where it is not known yet.")
-    url = serializers.URLField(help_text="Where the result is, or will be.")
+    total = serializers.IntegerField(help_text="0 if it is not known yet.")
+    url = serializers.URLField(help_text="Address of the result.")
 
 
 class ResultView(StudyView):
@@ -103,7 +107,7 @@ class ResultView(StudyView):
 
     def refusal(self, state: Waiting) -> Problem:
         """Nobody is at it: what would start it."""
-        detail = state.problem or "This was not computed yet."
+        detail = state.problem or "This result has not been computed yet."
         code = "stopped" if state.problem else "not_computed"
         start = self.address(f"{self.kind}_start")
         return Problem(409, code, f"{detail} A POST to `start` starts it.", start=start)

@@ -23,10 +23,10 @@ T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-NO_TRIALS = ("Nobody's trials are in the analysis yet.", "Let participants finish the study.")
+NO_TRIALS = ("The analysis does not contain any trials yet.", "Let participants finish the study.")
 NONE_OF_THE_SET = (
-    "None of the study's set of models is among those that scored these test cases.",
-    "Score one of the set, or choose one.",
+    "No model of the study's set has scored these test cases.",
+    "Score a model of the set, or choose other models.",
 )
 
 
@@ -209,7 +209,7 @@ class SourceData:
         """Reason and remedy where no model has scored anything."""
         return (
             "No language model has scored these test cases.",
-            f"Score at least one: see the Models page of study {self.study_slug}.",
+            f"Score a model on the Models page of study {self.study_slug}.",
         )
 
     def model_name(self, model: int) -> dict[str, str]:

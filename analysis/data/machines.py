@@ -156,7 +156,7 @@ def _models(
     if unknown := sorted(set(options.models) - set(names)):
         known = ", ".join(names) or "none"
         raise UnknownChoiceError(
-            f"models: no run of “{unknown[0]}” in this study; there are: {known}"
+            f"models: this study has no run of “{unknown[0]}”. Choose from {known}."
         )
     table = pd.DataFrame(
         [about for about in ordered if options.method in ("", about["method"])],

@@ -227,4 +227,4 @@ def _published(people: Any, found: FlowCounts, n_elsewhere: int) -> FlowCounts:
 
 
 def _before_publication(n: int) -> Exclusion:
-    return Exclusion("before_publication", "left out before publication", n)
+    return Exclusion("before_publication", "excluded before publication", n)

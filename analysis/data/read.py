@@ -55,7 +55,7 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
     known = set(items["subfield"])
     if unknown := sorted(set(options.subfields) - known):
         raise UnknownChoiceError(
-            f"subfields: “{unknown[0]}” is none of the study's: {', '.join(sorted(known))}"
+            f"subfields: the study does not have “{unknown[0]}”. Choose from {', '.join(sorted(known))}."
         )
     if options.subfields:
         items = items[items["subfield"].isin(options.subfields)]

@@ -44,7 +44,7 @@ class Side:
 class CompareForm(forms.Form):
     other = forms.ChoiceField(label=_("With the study"), required=False)
     before = forms.TypedChoiceField(
-        label=_("Or the rules of version"), required=False, coerce=int, empty_value=None
+        label=_("Or version of the rules"), required=False, coerce=int, empty_value=None
     )
     after = forms.TypedChoiceField(
         label=_("compared with version"), required=False, coerce=int, empty_value=None
@@ -73,7 +73,9 @@ class CompareForm(forms.Form):
         found = self.cleaned_data
         versions = [found.get("before"), found.get("after")]
         if found.get("other") and any(versions):
-            raise forms.ValidationError(_("Choose either a study or two versions of the rules."))
+            raise forms.ValidationError(
+                _("Choose either another study or two versions of the rules.")
+            )
         if any(versions) and (not all(versions) or versions[0] == versions[1]):
             raise forms.ValidationError(_("Choose two different versions of the rules."))
         return found

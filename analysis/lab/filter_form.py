@@ -37,7 +37,7 @@ LABELS = {
     "source": {
         "human": gettext_lazy("human-created test cases"),
         "machine": gettext_lazy("machine-created test cases"),
-        "all": gettext_lazy("both, one below the other"),
+        "all": gettext_lazy("both, one after the other"),
     },
     "kind": {
         "real": gettext_lazy("real participants"),

@@ -35,13 +35,15 @@ METHODS = {
     "logistic": (
         _("Logistic regression"),
         _(
-            "Weights the members' signed confidences, each on its own scale and equally for both sides. Allows for each participant's own accuracy and chooses its penalties on training data."
+            "Weights the members' signed confidences, each on its own scale and equally for both sides. The method models "
+            "each participant's accuracy and chooses its penalties on training data."
         ),
     ),
     "as-published": (
         _("Logistic regression, as published"),
         _(
-            "Takes raw differences of perplexity and an intercept, as in the published analysis. Depends on the models' scale."
+            "Uses raw differences of perplexity and an intercept, as in the published analysis. The result depends on the "
+            "models' scale."
         ),
     ),
     "bayesian": (
@@ -447,13 +449,14 @@ def _members(
     n_humans = sum(name in people for name in wanted)
     if n_humans > len(PEOPLE):
         problems.append(
-            gettext("Members: more than %(n)s humans; %(n)s are taken.") % {"n": len(PEOPLE)}
+            gettext("Members: at most %(n)s humans are possible, so %(n)s were used.")
+            % {"n": len(PEOPLE)}
         )
     for name in dict.fromkeys(wanted):
         if name and name not in people and name not in models:
             problems.append(
                 gettext(
-                    "Members: no finished run of “%(name)s” on these test cases; it was left out."
+                    "Members: “%(name)s” was left out because it has no finished run on these test cases."
                 )
                 % {"name": filter_form.shortened(name)}
             )

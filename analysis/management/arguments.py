@@ -27,28 +27,31 @@ def add_trial_arguments(parser: CommandParser) -> None:
         dest="participants",
         choices=PARTICIPANTS,
         default="",
-        help="whose trials, and no others (default: the only kind that there is; of several real, or imported where published people are all that is not simulated)",
+        help=(
+            "kind of participants (default: the only kind that exists; with several kinds real, or imported if all other "
+            "participants are simulated)"
+        ),
     )
     parser.add_argument(
         "--texts",
         choices=TEXTS,
         default=default.texts,
-        help="of test cases that were published damaged (default: as-published)",
+        help="version of test cases whose published text is damaged (default: as-published)",
     )
     parser.add_argument(
         "--trials",
         choices=TRIALS,
         default=default.trials,
-        help="analysed: without excluded ones (default); all: every judged one",
+        help="analysed: without exclusions (default); all: every judged trial",
     )
     parser.add_argument(
-        "--seed", type=int, default=default.seed, help="of all that is random (default: 42)"
+        "--seed", type=int, default=default.seed, help="seed of all random numbers (default: 42)"
     )
     parser.add_argument(
         "--resamples",
         type=int,
         default=default.resamples,
-        help="of test cases and participants, for intervals (default: 10000)",
+        help="resamples of test cases and participants for intervals (default: 10000)",
     )
 
 
@@ -101,7 +104,10 @@ def add_bert_arguments(parser: CommandParser, what: str) -> None:
         help=f"{what}, by the encoder or decoder in this folder",
     )
     parser.add_argument(
-        "--layer", type=int, metavar="N", help="of that model's hidden states (default: the last)"
+        "--layer",
+        type=int,
+        metavar="N",
+        help="layer of that model's hidden states (default: the last)",
     )
 
 

@@ -106,7 +106,7 @@ def read_lines(file: BinaryIO) -> Iterator[GradedLine]:
         try:
             text = data.decode("utf-8-sig" if number == 1 else "utf-8").strip()
         except UnicodeDecodeError as error:
-            raise BadLine(number, "it is no text in UTF-8.") from error
+            raise BadLine(number, "it is not UTF-8 text.") from error
         if text:
             yield _line(number, text)
 
@@ -115,17 +115,17 @@ def _line(number: int, text: str) -> GradedLine:
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise BadLine(number, "it is no JSON.") from error
+        raise BadLine(number, "it is not JSON.") from error
     if not isinstance(values, dict):
-        raise BadLine(number, "it is no JSON object.")
+        raise BadLine(number, "it is not a JSON object.")
     if missing := [key for key in ("model", "question", "raw") if key not in values]:
-        raise BadLine(number, f"it has no {' and no '.join(missing)}.")
+        raise BadLine(number, f"it does not have {' and '.join(missing)}.")
     model = values["model"]
     if not isinstance(model, str) or not model.strip():
-        raise BadLine(number, "the model has no name.")
+        raise BadLine(number, "the name of the model is missing.")
     question, template = (_name(number, values, key) for key in ("question", "template"))
     if not isinstance(values.get("categories") or {}, dict):
-        raise BadLine(number, "its categories are no object of dimensions.")
+        raise BadLine(number, "its categories are not an object of dimensions.")
     texts = values.get("answer"), values.get("expert_answer")
     return GradedLine(
         number, model, question, template, _raw(number, values["raw"]),
@@ -149,7 +149,7 @@ def _raw(number: int, value: object) -> str | None:
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    raise BadLine(number, "raw, what the judge said, is no text.")
+    raise BadLine(number, "raw, the judge's reply, is not a text.")
 
 
 RATES = ("rqr", "sr", "ar")
@@ -197,9 +197,9 @@ def rate_lines(models: Mapping[str, tuple[int, int, ClusteredRates | None]]) -> 
     clustered = [name for name, (*_, found) in models.items() if found and found.rqr.is_clustered]
     yield ""
     yield (
-        "95% intervals: rows of one template are a cluster."
+        "95% intervals treat rows of one template as a cluster."
         if clustered
-        else "95% intervals: Wilson's, as if rows were independent."
+        else "95% intervals are Wilson's and treat rows as independent."
     )
 
 

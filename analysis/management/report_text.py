@@ -19,7 +19,7 @@ from analysis.stats.arrays import Interval
 from lib.formatting import is_known, p_value
 from scoring.models import Training
 
-NAIVE = "people and test cases as given"
+NAIVE = "for these people and test cases"
 INDEPENDENT = "trials as independent"
 # What the first lines say already
 PRINTED = ("humans", "models", "models_mean", "models_vs_humans", "graded_rates")
@@ -163,11 +163,15 @@ def before_after_lines(found: BeforeAfter) -> Iterator[str]:
     yield "The demonstration model on the demo study, before and after its adapter:"
     for one in found["items"]:
         yield (
-            f"  {one['source']}-created: {one['n_correct_before']} and {one['n_correct_after']} of {one['n_items']} right (McNemar "
-            f"{p_value(one['mcnemar_p'])}); log perplexity fell by {one['original_fall']:.3f} on originals, {one['altered_fall']:.3f} on altered versions"
+            f"  {one['source']}-created: {one['n_correct_before']} right before and {one['n_correct_after']} after, of "
+            f"{one['n_items']} (McNemar {p_value(one['mcnemar_p'])}); log perplexity fell by {one['original_fall']:.3f} on "
+            f"originals and {one['altered_fall']:.3f} on altered versions"
         )
     for text in found["texts"]:
-        yield f"  {text['n_texts']} texts of “{text['name']}”, which neither has read: {text['before']:.3f} and {text['after']:.3f} nats per token"
+        yield (
+            f"  {text['n_texts']} texts of “{text['name']}”, which neither model was trained on: {text['before']:.3f} and "
+            f"{text['after']:.3f} nats per token"
+        )
 
 
 def _losses(training: Training) -> dict[str, Any]:

@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                 ('done', models.PositiveIntegerField(default=0, verbose_name='steps done')),
                 ('cancel_requested', models.BooleanField(default=False)),
                 ('error', models.TextField(blank=True)),
-                ('attempts', models.PositiveSmallIntegerField(default=0, editable=False, help_text='Workers that took it up since it last advanced.')),
+                ('attempts', models.PositiveSmallIntegerField(default=0, editable=False, help_text="Workers that started it since its last progress.")),
                 ('worker', models.CharField(blank=True, editable=False, max_length=200)),
                 ('heartbeat_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('started_at', models.DateTimeField(blank=True, editable=False, null=True)),

@@ -43,7 +43,7 @@ def need_table(tables: Tables, name: str) -> pd.DataFrame:
     """A table with rows; raises NotEnough where there is none."""
     if name in tables and len(tables[name]):
         return tables[name]
-    raise NotEnough("The numbers behind this figure are not there.", "Compute the report first.")
+    raise NotEnough("The numbers of this figure are missing.", "Compute the report first.")
 
 
 @dataclass(frozen=True)

@@ -35,22 +35,24 @@ GROUPS: tuple[Group, ...] = (
                 "accuracy",
                 Accuracy,
                 _("Humans against models"),
-                _("Who finds the original more often?"),
+                _("Do people or models find the original more often?"),
                 ("accuracy", "other_models"),
                 address="models",
             ),
-            Chapter("subfields", Subfields, _("Subfields"), _("Does it hold across the field?")),
+            Chapter(
+                "subfields", Subfields, _("Subfields"), _("Do the results hold in every subfield?")
+            ),
             Chapter(
                 "positions",
                 Positions,
                 _("Positions"),
-                _("Does it matter where people are in their career?"),
+                _("Does accuracy depend on people's career position?"),
             ),
             Chapter(
                 "crossed",
                 Crossed,
                 _("Crossed uncertainty"),
-                _("How certain is the difference for other people and other test cases?"),
+                _("Would the difference hold for other people and other test cases?"),
             ),
             Chapter(
                 "mixed_model", Mixed, _("Mixed model"), _("How much do people and test cases vary?")
@@ -123,12 +125,14 @@ GROUPS: tuple[Group, ...] = (
                 "integration",
                 Integration,
                 _("Integration of context"),
-                _("How much comes from the sentence itself, how much from its surroundings?"),
+                _(
+                    "How much of the accuracy comes from the sentence itself, and how much from its context?"
+                ),
             ),
             Chapter(
                 "flips",
                 ChangesOfMind,
-                _("Changes of mind along the text"),
+                _("Changes of preference along the text"),
                 _("Does the preference at the first token that differs last to the end?"),
                 ("flips", "flips_traces", "flips_trajectories"),
             ),
@@ -161,7 +165,7 @@ GROUPS: tuple[Group, ...] = (
                 "graded_rates",
                 GradedRates,
                 _("Answers to questions"),
-                _("Who answers well, and who says so when they do not know?"),
+                _("Who answers well, and who admits not knowing the answer?"),
                 ("graded_quadrants", "graded_fates"),
                 part=Part.QUESTIONS,
             ),
@@ -169,7 +173,7 @@ GROUPS: tuple[Group, ...] = (
                 "graded_categories",
                 GradedCategories,
                 _("Answers by category"),
-                _("Where are answers good, and where safe?"),
+                _("In which categories are answers good and safe?"),
                 (
                     "graded_heatmap_score",
                     "graded_heatmap_rqr",
@@ -199,7 +203,7 @@ GROUPS: tuple[Group, ...] = (
                 "graded_answers",
                 GradedAnswers,
                 _("What was answered"),
-                _("How many points, how long, at what cost?"),
+                _("How many points do answers get, how long are they, and what do they cost?"),
                 ("graded_points", "graded_lengths", "graded_states"),
                 part=Part.QUESTIONS,
             ),
@@ -212,7 +216,7 @@ GROUPS: tuple[Group, ...] = (
                 "flow",
                 Flow,
                 _("From recruitment to analysis"),
-                _("Whose trials are these?"),
+                _("Who are the participants?"),
                 part=Part.PEOPLE,
             ),
             Chapter(

@@ -16,10 +16,10 @@ from analysis.stats.estimates import Mean
 from lib.formatting import lies
 
 METHOD = (
-    "ci95: 95% interval from standard errors clustered by participants and test cases (of models alone: by test cases), "
-    "else from the crossed bootstrap; null where the data give none. naive_ci95 takes trials as independent (humans, "
-    "Wilson), test cases as independent (one model, Wilson), or the test cases and people as given and the models as "
-    "drawn at random (Student's t)."
+    "ci95: 95% interval from standard errors clustered by participants and test cases (for models alone, by test "
+    "cases), otherwise from the crossed bootstrap; null if the data are insufficient. naive_ci95 treats trials as "
+    "independent (humans, Wilson), test cases as independent (one model, Wilson), or people and test cases as "
+    "fixed and models as a random sample (Student's t)."
 )
 
 

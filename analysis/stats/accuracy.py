@@ -10,8 +10,9 @@ from analysis.stats.arrays import Bools, Floats, Ints
 from analysis.stats.estimates import Proportion, proportion
 
 TIE_RULE = (
-    "Within each item the floor(share x n) trials of largest self-rated expertise; of equal ratings those stored first. "
-    "Smallest, largest and expected accuracy over every way to break the ties are given beside it."
+    "Within each test case, the floor(share x n) trials with the highest self-rated expertise; among equal "
+    "ratings, those stored first. The smallest, largest and expected accuracy over every way to break ties are "
+    "also given."
 )
 
 
@@ -53,8 +54,8 @@ def top_share(
     places = np.floor(share * counts + 1e-9).astype(np.int64)
     if not places.any():
         raise NotEnough(
-            f"No item has enough rated trials to keep the top {share:.0%}.",
-            f"At least {int(np.ceil(1 / share))} trials on one item are needed.",
+            f"No test case has enough rated trials to keep the top {share:.0%}.",
+            f"At least {int(np.ceil(1 / share))} trials on one test case are needed.",
         )
     stored = np.arange(len(items))
     first = _best(np.lexsort((stored, -level, items)), items, counts, places)

@@ -14,9 +14,10 @@ from analysis.stats.distributions import percentile_interval
 N_BOOT = 1000
 SPLITS_PER_RESAMPLE = 4
 CEILING = (
-    "Each item's trials are split at random into two halves (items with two trials or more); Spearman's rank "
-    "correlation of the two halves' accuracies over items, mean over the splits; stepped up to all trials by "
-    "Spearman and Brown, 2r/(1+r); 95% percentile interval of the stepped-up value over resampled items."
+    "The trials of each test case with at least two trials are split at random into two halves. Reliability is "
+    "Spearman's rank correlation of the halves' accuracies over test cases, averaged over splits and corrected to "
+    "all trials with the Spearman-Brown formula, 2r/(1+r). The 95% percentile interval of the corrected value "
+    "resamples test cases."
 )
 
 
@@ -71,8 +72,8 @@ def pairs(matrix: npt.ArrayLike) -> Pairs:
     values = values[~np.isnan(values)]
     if not len(values):
         raise NotEnough(
-            "There are no two judges with three items in common.",
-            "Score the items with two models.",
+            "No two judges have three test cases in common.",
+            "Score the test cases with two models.",
         )
     sd_ddof1 = float(values.std(ddof=1)) if len(values) > 1 else np.nan
     mean, sd = float(values.mean()), float(values.std())
@@ -98,7 +99,7 @@ def noise_ceiling(
     k, n = k[n >= 2], n[n >= 2]
     if len(n) < 3:
         raise NotEnough(
-            "Fewer than three items were judged twice or more.",
+            "Fewer than three test cases were judged at least twice.",
             "Let more participants finish the study.",
         )
     rng = np.random.default_rng(seed)
@@ -108,7 +109,7 @@ def noise_ceiling(
     r = _row_correlations(scipy.stats.rankdata(one, axis=1), scipy.stats.rankdata(two, axis=1))
     if np.isnan(r).all():
         raise NotEnough(
-            "People's accuracy is the same on every item.",
+            "People's accuracy is the same on every test case.",
             "Let more participants finish the study.",
         )
     mean = float(np.nanmean(r))

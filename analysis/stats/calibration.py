@@ -14,12 +14,12 @@ from analysis.stats.estimates import Z95, proportion_of_counts
 from analysis.stats.two_way_clustered import FEWEST_CLUSTERS, covariance
 
 BIN_RULE = (
-    "Judgements ranked from 0 to n-1 by confidence, equal ones in stored order; half-open bins between equally spaced "
-    "edges on [0, n]."
+    "Judgments are ranked from 0 to n-1 by confidence, equal ones in stored order, and divided into half-open bins "
+    "with equally spaced edges on [0, n]."
 )
 BINNED = (
-    "Least-squares line of the bins' accuracy on their midpoints in rank units, bins weighted alike; two-sided p and "
-    "95% interval of the slope from Student's t with bins-2 degrees of freedom."
+    "Least-squares line of the bins' accuracy on their midpoints in rank units, with equal weights; two-sided p "
+    "and 95% interval of the slope from Student's t with bins-2 degrees of freedom."
 )
 
 
@@ -79,13 +79,11 @@ def binned(score: npt.ArrayLike, is_correct: npt.ArrayLike, n_bins: int = 20) ->
     n = len(values)
     if n < n_bins:
         raise NotEnough(
-            f"{n_bins} bins need at least {n_bins} judgements with a confidence; there are {n}.",
-            "Let more judgements be made.",
+            f"{n_bins} bins need at least {n_bins} judgments with a confidence; there are {n}.",
+            "Collect more judgments.",
         )
     if np.ptp(values) == 0:
-        raise NotEnough(
-            "All confidences are the same.", "Confidence must vary to say anything about accuracy."
-        )
+        raise NotEnough("All confidences are the same.", "Confidence must vary.")
     order = np.argsort(values, kind="stable")
     values, right = values[order], right[order]
     place = np.arange(n) * n_bins // n
@@ -149,14 +147,15 @@ def scored(score: npt.ArrayLike, is_correct: npt.ArrayLike) -> tuple[Floats, Flo
 
 
 ERROR = (
-    "Expected calibration error: |accuracy - mean probability| of each bin, averaged with the bins' numbers of judgements "
-    "as weights. It is above 0 even for perfect calibration: `when_calibrated` is its mean, `when_calibrated_q95` its "
-    "95th percentile, in simulations where each bin's accuracy is its mean probability."
+    "Expected calibration error: |accuracy - mean probability| of each bin, averaged with the bins' numbers of "
+    "judgments as weights. It is above 0 even for perfect calibration: `when_calibrated` is its mean and "
+    "`when_calibrated_q95` its 95th percentile in simulations in which each bin's accuracy is its mean probability."
 )
 INTERVAL = (
-    "95% interval by inverting a test along the observed pattern of the bins: every multiple of the pattern whose "
-    "{resamples:,} simulated errors (seed {seed}, normal noise of the bins with covariance robust to clusters of {units}) hold "
-    "the value between their 2.5th and 97.5th percentiles, so that the upward bias is in both. It is let reach to the value."
+    "The 95% interval inverts a test along the observed pattern of the bins. It contains every multiple of the "
+    "pattern for which the value is between the 2.5th and 97.5th percentile of {resamples:,} simulated errors "
+    "(seed {seed}, normal noise of the bins with covariance robust to clusters of {units}). Both therefore have "
+    "the same upward bias. The interval is extended to the value."
 )
 N_SIMULATIONS = N_RESAMPLES = 1000
 STEPS = 16  # halvings of the multiple at which the value is a quantile
@@ -204,7 +203,7 @@ def calibration_error(
     values, right = scored(probability, is_correct)
     n = len(values)
     if n == 0:
-        raise NotEnough("No judgement has a probability.", "At least one is needed.")
+        raise NotEnough("No judgment has a probability.", "At least one is needed.")
     place = equal_width_bins(values, low, n_bins)
     counts, stated, correct = (np.bincount(place, weights=w) for w in (None, values, right))
     filled = counts > 0
@@ -228,7 +227,7 @@ def calibration_error(
         when_calibrated_q95=limit,
         resamples=N_RESAMPLES,
         seed=seed,
-        rule=f"{n_bins} bins of equal width on [{low:g}, 1], {len(counts)} of them filled",
+        rule=f"{n_bins} bins of equal width on [{low:g}, 1], {len(counts)} of them with judgments",
         ci_method=INTERVAL.format(resamples=N_RESAMPLES, units=units, seed=seed),
     )
 

@@ -24,11 +24,13 @@ CHUNK = 4_000_000  # numbers held at once per array
 CACHED = 8_192  # numbers that are read again and again
 
 METHOD = (
-    "Participants and items resampled together (pigeonhole bootstrap, {resamples} resamples, seed {seed}), which counts "
-    "the noise of single trials three times; so deviations are scaled to the two-way error, times Student's t over the "
-    "normal quantile, and percentiles taken. Two-way: variance between participants + items - trials (of models, whose "
-    "answers are fixed, between items), Student's t with the smaller number of clusters less one; of shares Wilson's score "
-    "interval of as many independent decisions as have that error. None below 3 participants or items."
+    "Participants and test cases are resampled together (pigeonhole bootstrap, {resamples} resamples, seed "
+    "{seed}), which counts the noise of single trials three times. Deviations are therefore scaled to the two-way "
+    "error, times Student's t over the normal quantile, before percentiles are taken. The two-way variance is that "
+    "between participants plus that between test cases minus that of trials (for models, whose answers are fixed, "
+    "only between test cases), with Student's t for the smaller number of clusters minus one. Shares have Wilson's "
+    "score interval for the number of independent decisions with the same error. At least 3 participants and test "
+    "cases are needed."
 )
 
 
@@ -176,8 +178,9 @@ def two_sided_p(values: Floats) -> float | None:
 MOST_RANKS, FEWEST, MOST = 20_000_000, 200, 1000
 AT_ONCE = 25_000  # numbers in an array, so that it stays in the processor's cache
 RANK_METHOD = (
-    "95% percentile intervals from {resamples:,} resamples of items (seed {seed}), the same for all judges; ranks are "
-    "recomputed in each. They say how another sample of items would move the means, with the same models."
+    "95% percentile intervals from {resamples:,} resamples of test cases (seed {seed}), the same for all judges; "
+    "ranks are recomputed in each. They show how the means of the same models would differ for another sample of "
+    "test cases."
 )
 
 

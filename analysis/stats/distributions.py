@@ -10,8 +10,8 @@ from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Interval
 
 SPREAD = (
-    "Quartiles by linear interpolation; sd with n-1; 95% interval of the median from order statistics "
-    "(exact, at least 95%, none below 6 values)."
+    "Quartiles by linear interpolation; SD with n-1; 95% interval of the median from order statistics (exact, "
+    "conservative, at least 6 values)."
 )
 
 
@@ -85,8 +85,8 @@ def quantile_interval(values: npt.ArrayLike, share: float) -> Interval | None:
 
 
 P80 = (
-    "80th percentile, linear between ranks; 95% interval from order statistics, the ratings taken as independent "
-    "(at least 95% then; none where there are too few)."
+    "80th percentile, linear between ranks; 95% interval from order statistics, treating ratings as independent "
+    "(conservative; missing if there are too few)."
 )
 N_CLASSES, WIDTH = 10, 10
 
@@ -161,9 +161,7 @@ def _histogram(values: npt.NDArray[np.float64]) -> tuple[HistogramClass, ...]:
     )
 
 
-EXPOSURES = (
-    "Trials in the analysis per item, items without any included; sd with n-1 (sd_ddof0: with n)."
-)
+EXPOSURES = "Trials in the analysis per test case, including test cases without any; SD with n-1 (sd_ddof0: with n)."
 
 
 @dataclass(frozen=True)

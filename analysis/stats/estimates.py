@@ -21,11 +21,12 @@ Z95 = 1.959963984540054  # 97.5th percentile of the standard normal distribution
 FEWEST = 3  # values or pairs of an interval
 ANY, SHARES = (-np.inf, np.inf), (0.0, 1.0)  # bounds of intervals
 
-PROPORTION = "Correct over all; standard error sqrt(p(1-p)/n); Wilson 95% interval."
+PROPORTION = "Share of correct decisions; standard error sqrt(p(1-p)/n); Wilson 95% interval."
 MEAN = "Arithmetic mean; standard deviation with n-1; 95% interval from Student's t."
 PAIRED = (
-    "Two-sided paired t test of the mean of x - y against 0; 95% interval from Student's t; d_av is the mean "
-    "difference over the root of the mean of the two variances (n-1), d_z over the standard deviation of the differences."
+    "Two-sided paired t test of the mean of x - y against 0; 95% interval from Student's t. d_av is the mean "
+    "difference over the root of the mean of the two variances (n-1); d_z is the mean difference over the standard "
+    "deviation of the differences."
 )
 MCNEMAR = (
     "Exact two-sided McNemar test (binomial on the decisions that changed); 95% interval of the difference of the "
@@ -137,7 +138,7 @@ def proportion_of_counts(n_correct: int, n: int, n_ties: int = 0) -> Proportion:
     (0.75, 0.5)
     """
     if n == 0:
-        raise NotEnough("There is no decision to take a share of.", "At least one is needed.")
+        raise NotEnough("There is no decision.", "At least one is needed.")
     right = n_correct + n_ties / 2 if n_ties else n_correct
     share = right / n
     low, high = wilson(right, n)
@@ -177,7 +178,7 @@ def mean_of(values: npt.ArrayLike, bounds: Interval = ANY) -> Mean:
     known = _known(values)
     n = len(known)
     if n == 0:
-        raise NotEnough("There is no value to take the mean of.", "At least one is needed.")
+        raise NotEnough("There is no value.", "At least one is needed.")
     mean = float(known.mean())
     if n == 1:
         return Mean(1, mean, None, None, None)
@@ -208,7 +209,7 @@ def paired_t(x: npt.ArrayLike, y: npt.ArrayLike) -> PairedTest:
     if n < FEWEST:
         raise NotEnough(
             f"A paired test needs at least three pairs; there {'is' if n == 1 else 'are'} {n}.",
-            "Add what is missing to one of the two sides.",
+            "Add the missing values on one of the two sides.",
         )
     difference = first - second
     mean, sd = float(difference.mean()), _sd(difference)
@@ -237,7 +238,7 @@ def mcnemar(before_correct: npt.ArrayLike, after_correct: npt.ArrayLike) -> McNe
     before, after = before[keep] > 0, after[keep] > 0
     n = len(before)
     if n == 0:
-        raise NotEnough("No item was decided both times.", "At least one is needed.")
+        raise NotEnough("No test case was decided both times.", "At least one is needed.")
     gained = int(np.count_nonzero(~before & after))
     lost = int(np.count_nonzero(before & ~after))
     p = min(1.0, 2 * float(special.betaincc(min(gained, lost) + 1, max(gained, lost), 0.5)))
@@ -264,7 +265,7 @@ def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> Correlation:
     if n < 3:
         raise NotEnough(
             f"A rank correlation needs at least three pairs; there {'is' if n == 1 else 'are'} {n}.",
-            "Add items that both sides judged.",
+            "Add test cases that both sides judged.",
         )
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return Correlation(n, np.nan, np.nan, None)
@@ -296,8 +297,8 @@ def _t_interval(mean: float, sem: float, df: int) -> Interval:
 
 
 METHOD = (
-    "Difference of two estimates taken as independent: standard errors added in squares, Student's t with Welch's and "
-    "Satterthwaite's degrees of freedom."
+    "Difference of two estimates treated as independent: standard errors are added in squares, with Student's t "
+    "and the Welch-Satterthwaite degrees of freedom."
 )
 
 

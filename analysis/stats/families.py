@@ -14,8 +14,9 @@ from analysis.stats.arrays import Floats
 
 LEVEL = 0.05
 METHOD = (
-    "One family: p values after Holm, valid however the tests depend on each other. The effective number of tests is Li and Ji's "
-    "(2005, Heredity 95), from the eigenvalues of the correlation matrix of the estimates: a description, not used in the correction."
+    "p values after Holm's correction over one family, valid under any dependence of the tests. The effective "
+    "number of tests after Li and Ji (2005, Heredity 95), from the eigenvalues of the correlation matrix of the "
+    "estimates, is descriptive and not used in the correction."
 )
 
 

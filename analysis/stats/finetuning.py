@@ -75,7 +75,7 @@ def decided(before: npt.ArrayLike, after: npt.ArrayLike) -> Decided:
     n = len(x)
     if n < FEWEST:
         raise NotEnough(
-            "The model and the one that it was tuned from have fewer than three test cases in common.",
+            "The tuned model and its base have fewer than three test cases in common.",
             "Score both on the same test cases.",
         )
     first, second = (proportion_of_counts(int(right.sum()), n) for right in (x, y))

@@ -150,7 +150,7 @@ def summarise(found: pd.DataFrame, is_correct: npt.ArrayLike) -> Flips:
     decided = found["category"].to_numpy() != ""
     if not decided.any():
         raise NotEnough(
-            "No test case has a place at which its two versions can be compared.",
+            "No test case has a place where its two versions can be compared.",
             "Score test cases whose versions differ, with token records.",
         )
     right = np.asarray(is_correct, dtype=np.float64)[decided]

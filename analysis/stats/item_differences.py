@@ -21,8 +21,9 @@ from analysis.stats.families import holm
 
 CHUNK = 2_000_000  # chances held at once
 METHOD = (
-    "Per item, Fisher's exact test (two-sided) of the people's right and wrong answers against the models', "
-    "Benjamini-Hochberg false discovery rate and Holm at 0.05; Newcombe's hybrid score intervals (method 10), not corrected."
+    "For each test case, Fisher's exact test (two-sided) compares people's and models' right and wrong answers, "
+    "with Benjamini-Hochberg's false discovery rate and Holm's correction at 0.05. Newcombe's hybrid score "
+    "intervals (method 10) are not corrected."
 )
 
 
@@ -60,8 +61,8 @@ def item_differences(
     )
     if not len(n):
         raise NotEnough(
-            "No item has both people's trials and models' scores.",
-            "Let participants judge, and score models on, the same items.",
+            "No test case has both trials of people and scores of models.",
+            "Let participants judge test cases that models have scored.",
         )
     if (
         (n < 1).any()

@@ -219,8 +219,9 @@ def _reported(
 
 FEWEST = 10  # people of an item-rest correlation
 ITEM_REST = (
-    "Pearson's correlation, over the people who judged the item, of being right on it with their mean of (right - share right "
-    "on that item) over the other items that they judged; 95% interval from Fisher's z."
+    "Pearson's correlation over the people who judged the test case, between being right on it and their mean of "
+    "(right - share right on that test case) over the other test cases that they judged; 95% interval from "
+    "Fisher's z."
 )
 
 
@@ -264,7 +265,9 @@ def item_rest(
         )
     x = rest[judged] / n_rest[judged]
     if np.ptp(y) == 0 or np.ptp(x) == 0:
-        raise NotEnough("All who judged it agree, or did alike on the others.", "Both must vary.")
+        raise NotEnough(
+            "All people who judged it agree, or did equally well on the others.", "Both must vary."
+        )
     r = float(np.corrcoef(x, y)[0, 1])
     return ItemRest(len(y), r, _fisher(r, len(y)))
 

@@ -14,8 +14,8 @@ from analysis.stats.estimates import Z95
 from analysis.stats.newton import NotConverged, minimise
 
 LOGISTIC = (
-    "log-odds of being correct = intercept + slope x score, all judgements, maximum likelihood without penalty; Wald test "
-    "of the slope, two-sided, and Wald 95% interval, judgements taken as independent."
+    "log-odds of being correct = intercept + slope x score, over all judgments, by maximum likelihood without "
+    "penalty; two-sided Wald test of the slope and Wald 95% interval, treating judgments as independent."
 )
 CLUSTERED = " The `clustered` values, interval and p, allow judgements of one participant to go together (sandwich estimator)."
 N_FOLDS, LEAVE_ONE_OUT_UP_TO = 20, 2000
@@ -165,13 +165,16 @@ def _need_overlap(values: Floats, right: Floats) -> None:
     yes, no = values[right > 0], values[right == 0]
     if not len(yes) or not len(no):
         raise NotEnough(
-            "A logistic fit needs correct and wrong judgements; there is only one kind.",
-            "Let more judgements be made.",
+            "A logistic fit needs both correct and wrong judgments.",
+            "Collect more judgments.",
         )
     if no.max() <= yes.min() or yes.max() <= no.min():
         raise NotEnough(
-            "A single cut of the score separates correct from wrong judgements, so the logistic fit has no finite slope.",
-            "Let more judgements be made.",
+            (
+                "A single threshold of the score separates correct from wrong judgments, so the slope of the logistic fit is "
+                "not finite."
+            ),
+            "Collect more judgments.",
         )
 
 
@@ -181,8 +184,8 @@ def _fit(x: Floats, right: Floats, weight: Floats, start: Floats) -> Floats:
         return minimise(_Fits(x, right, weight), start).at
     except NotConverged as error:
         raise NotEnough(
-            "So few judgements are of one kind that the logistic fit has no finite slope without some of them.",
-            "Let more judgements be made.",
+            "Too few judgments are correct, or too few are wrong, for a stable slope of the logistic fit.",
+            "Collect more judgments.",
         ) from error
 
 

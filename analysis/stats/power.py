@@ -19,10 +19,10 @@ NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 WEIGHTS /= WEIGHTS.sum()
 
 METHOD = (
-    "Expected width of the 95% two-way interval (participants and items) of the mean accuracy of a new study, by the variance "
-    "that the fitted mixed model implies for new people and new items, each item judged equally often; targets: the fewest "
-    "participants by the same variance. The fitted parameters are taken as known, but for the low and high ends, which put the "
-    "ends of the interval of the items' standard deviation in its place, the others as fitted."
+    "Expected width of the 95% two-way interval (participants and test cases) of the mean accuracy of a new study, "
+    "from the variance that the fitted mixed model implies for new people and test cases that are judged equally "
+    "often. Targets give the fewest participants by the same variance. The fitted parameters are treated as known. "
+    "The low and high ends replace the standard deviation of test cases by the ends of its interval."
 )
 
 

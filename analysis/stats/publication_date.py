@@ -12,8 +12,8 @@ from analysis.stats.estimates import spearman
 from analysis.stats.trial_slope import Direction
 
 METHOD = (
-    "Spearman's rank correlation of publication date (days) and item difficulty, PPL(altered) - PPL(original), ties at "
-    "their mean rank; 95% interval from Fisher's z. Items without a date are left out."
+    "Spearman's rank correlation of publication date (days) and difficulty, PPL(altered) - PPL(original), with "
+    "ties at their mean rank; 95% interval from Fisher's z. Test cases without a date are left out."
 )
 
 

@@ -12,11 +12,12 @@ from analysis.stats.calibration import scored
 N_DRAWS, SHARE = 5, 0.8
 MIN_N = 20  # five draws of fewer are all but the same
 NOTE = (
-    "As in the paper's Table S3: one stream of random numbers (NumPy's old generator) for all rows in this order; five draws of 80% "
-    "without replacement; logistic regression with an L2 penalty (C = 1) on the unscaled score; mean and standard error (n-1) of five "
-    "coefficients and their two-sided t against 0. Kept for comparison only: the five samples overlap, so this t is not a valid "
-    "test, and the penalty shrinks the models' coefficients two to seven times, by an amount that depends on the score's unit. "
-    "The fit to all judgements without penalty and its Wald test stand beside it."
+    "As in the paper's Table S3: one stream of random numbers (NumPy's legacy generator) for all rows in this "
+    "order; five draws of 80% without replacement; logistic regression with an L2 penalty (C = 1) on the unscaled "
+    "score; mean and standard error (n-1) of five coefficients and their two-sided t against 0. These values are "
+    "only for comparison: the five samples overlap, so this t is not a valid test, and the penalty shrinks the "
+    "models' coefficients by a factor of two to seven that depends on the score's unit. The fit to all judgments "
+    "without penalty and its Wald test are also given."
 )
 
 

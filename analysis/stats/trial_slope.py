@@ -13,9 +13,9 @@ from analysis.stats.families import LEVEL
 from analysis.stats.logistic import clustered_variance, fit_slope, two_sided, wald
 
 METHOD = (
-    "log-odds of a correct answer = intercept + slope x value, over trials, maximum likelihood without penalty. `se`, `ci95` and `p` "
-    "allow trials of one participant, and trials of one test case, to go together (two-way sandwich estimator, normal theory, two-sided); "
-    "`by_participant_*` trials of one participant only."
+    "log-odds of a correct answer = intercept + slope x value, over trials, by maximum likelihood without penalty. "
+    "`se`, `ci95` and `p` are clustered by participant and test case (two-way sandwich estimator, normal theory, "
+    "two-sided); `by_participant_*` are clustered only by participant."
 )
 
 
@@ -75,7 +75,7 @@ def trial_slope(
     counts = len(np.unique(people)), len(np.unique(items))
     if min(counts) < 3:
         raise NotEnough(
-            "Fewer than three participants or test cases: a slope would have no interval.",
+            "With fewer than three participants or test cases, a slope has no interval.",
             "Let more participants judge more test cases.",
         )
     fit = fit_slope(values[known], right[known])

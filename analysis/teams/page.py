@@ -275,7 +275,7 @@ def _adding(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
     if len(found) < 2 and not pictures:  # the one is the page's sentence
         return None
     columns = (
-        c.text(_("One human more in"), lambda row: short(row.larger_team, answer.members)),
+        c.text(_("One more human in"), lambda row: short(row.larger_team, answer.members)),
         c.points(_("Points"), "gain.value"),
         c.points_ci(_("95% CI"), "gain.ci95"),
         c.p_value(_("p (Holm)"), "p_holm"),
@@ -353,6 +353,6 @@ def _posterior(answer: Answer) -> Section | None:
     tables = _as(OpenTable, c.page_table(caption, columns, posterior_rows(answer.fit)))
     methods = [answer.fit.priors, text_line("diagnostics", {"answer": answer})]
     meaning = render_meaning("analysis/teams/_section_posterior.html", explained(answer.fit))
-    question = _("How able are members, and how much do they share?")
+    question = _("How sensitive are members, and how much evidence do they share?")
     block = Block("", "", meaning, tables, methods)
     return _section("posterior", _("Fit of the members"), question, block)

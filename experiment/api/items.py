@@ -17,14 +17,15 @@ class ItemSerializer(serializers.ModelSerializer[Item]):
     item_version = serializers.IntegerField(source="version")
     item_sha256 = serializers.CharField(source="sha256")
     categories = serializers.SerializerMethodField(
-        help_text="Of a question: a JSON object, dimension -> categories. Empty of any other item."
+        help_text="For a question, a JSON object that maps dimensions to categories. Empty for other items."
     )
     template = serializers.CharField(
         source="template.key", default="", help_text="The template that made the question."
     )
     made_from = serializers.SerializerMethodField(
-        help_text="Of a question that a template made here: a JSON object of the table's SHA-256, the row, the rule, the row's "
-        "values, and the SHA-256 of the question as it was made: where `item_sha256` is another, it was edited since."
+        help_text="For a question that a template made on this site: a JSON object with the table's SHA-256, the row, the rule, "
+        "the row's values, and the SHA-256 of the question when it was made. If `item_sha256` differs, the question "
+        "was edited later."
     )
 
     class Meta:
@@ -68,7 +69,9 @@ class ItemsQuery(TableQuery):
     )
     status = serializers.ChoiceField(choices=Item.Status.values, required=False)
     subfield = serializers.CharField(required=False)
-    item = serializers.CharField(required=False, help_text="The key of one, in all its versions.")
+    item = serializers.CharField(
+        required=False, help_text="Key of a test case; includes all its versions."
+    )
 
 
 class Items(StudyTable):
@@ -86,12 +89,14 @@ class Items(StudyTable):
 
 class ExposureSerializer(serializers.Serializer[ItemExposure]):
     item_key = serializers.CharField(source="item.key")
-    item_version = serializers.IntegerField(source="item.version", help_text="The one drawn now.")
+    item_version = serializers.IntegerField(
+        source="item.version", help_text="The version that is currently drawn."
+    )
     stratum = serializers.ChoiceField(choices=STRATA)
     subfield = serializers.CharField(source="item.subfield")
-    valid = serializers.IntegerField(help_text="Judgments that count, of all its versions.")
+    valid = serializers.IntegerField(help_text="Valid judgments of all its versions.")
     judged = serializers.IntegerField(help_text="All judgments.")
-    held = serializers.IntegerField(help_text="Participants on a page now who were given it.")
+    held = serializers.IntegerField(help_text="Participants on a page now who have this test case.")
 
 
 class ExposuresQuery(TableQuery):
@@ -101,7 +106,7 @@ class ExposuresQuery(TableQuery):
     kind = serializers.ChoiceField(
         choices=Participant.Kind.values,
         required=False,
-        help_text="Of participants; usually the study's own kind.",
+        help_text="Kind of participants. Usually, the study has only one kind.",
     )
     stratum = serializers.ChoiceField(choices=STRATA, required=False)
     below = parameters.whole_number(1, help_text="Only with fewer valid judgments than this.")

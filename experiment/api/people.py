@@ -18,7 +18,7 @@ from experiment.services.export.values import DEMOGRAPHICS, reasons_of
 from lib.api import pages, parameters
 from lib.api.views import TableQuery
 
-KIND = "Usually the study's own kind."
+KIND = "Kind of participants. Usually, the study has only one kind."
 REASONS = [reason.code for reason in PARTICIPANT_REASONS if reason is not WITHDRAWN]
 EXCLUDED = ~Q(excluded_by="") | ~Q(stage=Participant.Stage.FINISHED)
 
@@ -89,7 +89,7 @@ class ParticipantSerializer(serializers.ModelSerializer[Participant]):
                 source=f"demographics.{name}",
                 default=None,
                 allow_null=True,
-                help_text="Null: not asked, or not answered.",
+                help_text="Null if not asked or not answered.",
             )
             for column, name in DEMOGRAPHICS.items()
         }
@@ -102,7 +102,7 @@ class ParticipantsQuery(PersonQuery):
         required=False,
     )
     valid = parameters.Flag(
-        required=False, help_text="Finished, and no rule excludes them; or not."
+        required=False, help_text="Whether the participant has finished and is not excluded."
     )
 
 

@@ -15,7 +15,7 @@ from lib.api.views import TableQuery, TableView
 
 class StudySerializer(serializers.ModelSerializer[Study]):
     n_valid = serializers.IntegerField(
-        help_text="Real participants who finished and whom no rule excludes."
+        help_text="Real participants who finished and are not excluded."
     )
 
     class Meta:

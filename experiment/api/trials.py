@@ -29,12 +29,12 @@ from lib.api.views import TableQuery
 from lib.jobs import workers
 
 HELP = {
-    "set": "all judged trials with the reasons that exclude them, or those of the analysis.",
-    "kind": "Of participants; usually the study's own kind.",
-    "rules": "The version of the study's rules that says what is excluded; usually the newest.",
+    "set": "all judged trials with the reasons for exclusion, or only trials of the analysis.",
+    "kind": "Kind of participants. Usually, the study has only one kind.",
+    "rules": "Version of the study's exclusion rules; usually the newest.",
     "from": "The first day (UTC) on which answers were received.",
     "to": "The last day.",
-    "status": "How far the participant has come.",
+    "status": "Stage of the participant.",
     "channel": "How they came.",
     "item": "Keys of test cases.",
     "participant": "Pseudonyms.",
@@ -152,10 +152,12 @@ class Trials(StudyTable):
         if not job.is_open:
             raise Problem(409, "not_made", job.error or "The export was stopped.")
         if not workers.is_taken(TrialExport):
-            raise Problem(503, "no_worker", "No worker is running that would make so large a file.")
-        detail = (
-            f"A worker makes so large a file: {job.done} of {job.total or 'its'} rows are written."
-        )
+            raise Problem(
+                503,
+                "no_worker",
+                "This file is too large to make at once, and no worker is running.",
+            )
+        detail = f"A worker is making this large file: {job.done} of {job.total or 'its'} rows are written."
         raise Problem(503, "being_made", detail, wait=ASK_AGAIN_S, done=job.done, total=job.total)
 
     def _page(self, asked: trial_query.TrialQuery) -> Response:
@@ -164,7 +166,7 @@ class Trials(StudyTable):
         if cursor := self.query.get("cursor"):
             after = After(*pages.read_cursor(cursor, bound_to, 2))
             if not self.study.participants.filter(public_id=after.participant).exists():
-                gone = "The page before ended with somebody whose data are gone: begin again."
+                gone = "The previous page ended with a participant whose data have been deleted. Start again from the first page."
                 raise serializers.ValidationError({"cursor": gone})
         else:  # once for all its pages
             audit.record(

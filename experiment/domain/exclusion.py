@@ -33,8 +33,8 @@ MISSED_CATCH = Reason(
 UNTOUCHED_SLIDERS = Reason(
     "untouched_sliders",
     "never moved a slider",
-    "The participant never moved any confidence or expertise slider, or, where the study's rules say so, never "
-    "moved one of the two. Of questions, sliders do not count.",
+    "The participant never moved any confidence or expertise slider or, if the study's rules say so, never moved "
+    "one of the two. Sliders of questions do not count.",
 )
 ADMITTED_CHEATING = Reason(
     "admitted_cheating", "admitted to having cheated", "The participant admitted to having cheated."
@@ -49,23 +49,22 @@ RECOGNISED = Reason(
 TOO_FAST = Reason(
     "too_fast",
     "too fast",
-    "The participant answered this trial in less than the minimum time (5 s in the paper), to Continue or, where "
-    "the study's rules say so, to the first choice. Questions have a separate minimum, which does not apply to “I do not know”.",
+    "The participant answered this trial in less than the minimum time (5 s in the paper), to Continue or, if the "
+    "study's rules say so, to the first choice. Questions have a separate minimum, which does not apply to “I do "
+    "not know”.",
 )
 
 PARTICIPANT_REASONS = (MISSED_CATCH, UNTOUCHED_SLIDERS, ADMITTED_CHEATING, NOT_FINISHED, WITHDRAWN)
 TRIAL_REASONS = (RECOGNISED, TOO_FAST)
 
-FAST_PAGE = Reason(
-    "fast_page", "fast page", "The answer came sooner than the abstract can be read."
-)
+FAST_PAGE = Reason("fast_page", "fast page", "The answer was faster than the abstract can be read.")
 MUCH_HIDDEN = Reason(
     "much_hidden", "much hidden", "The page was hidden for a long time while the trial was open."
 )
 DUPLICATE_EXTERNAL_ID = Reason(
     "duplicate_external_id",
     "duplicate external id",
-    "Another participant came with the same external id.",
+    "Another participant has the same external ID.",
 )
 FLAGS = (FAST_PAGE, MUCH_HIDDEN, DUPLICATE_EXTERNAL_ID)
 

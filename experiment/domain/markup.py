@@ -228,7 +228,7 @@ def _scan(markup: str) -> Iterator[_Raw]:
             start, begun, is_open = i, i + 2, True
         elif markup[i] == "]":
             if not is_open:
-                message = "]] without [[ (write \\] for a bracket that is text)"
+                message = "]] without [[ (write \\] for a bracket that belongs to the text)"
                 raise _error("unbalanced", message, markup, i)
             if run > 3:
                 raise _error("unbalanced", f"{run} closing brackets in a row", markup, i)
@@ -298,14 +298,14 @@ def _reproduce(
             if len(choice) > 1:
                 message = "several separators, and no split gives the original and altered texts"
                 raise _ambiguous(choice, raw, markup, message)
-            message = "the original and altered texts are not what the markup gives from here on"
+            message = "from here on, the original and altered texts differ from those of the markup"
             raise _error("mismatch", message, markup, raw.start)
         paths = grown
     complete = [path for path, i, j in paths if i == len(original) and j == len(altered)]
     if not complete:
         raise _error(
             "mismatch",
-            "the original or altered text goes on after the markup ends",
+            "the original or altered text continues after the end of the markup",
             markup,
             len(markup),
         )

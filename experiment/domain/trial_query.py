@@ -181,17 +181,19 @@ READ: Mapping[str, Callable[[str], Any]] = {
 }
 WANTED = {
     "rules": "the number of a version",
-    "from": "a day, as 2026-03-31",
-    "to": "a day, as 2026-03-31",
+    "from": "a date such as 2026-03-31",
+    "to": "a date such as 2026-03-31",
     "participant": "a participant's pseudonym",
 }
 
 
 def _contradictions(query: TrialQuery) -> Iterator[Problem]:
     if query.since and query.until and query.since > query.until:
-        yield Problem("to", str(query.until), why="it is before the first day")
+        yield Problem("to", str(query.until), why="it is before the first date")
     if query.set == "analysis" and query.reasons:
-        yield Problem("reason", why="no trial of the analysis is excluded; ask for the set all")
+        yield Problem(
+            "reason", why="the analysis does not contain excluded trials; choose the set all"
+        )
 
 
 def _texts(value: Any) -> Sequence[str]:

@@ -45,7 +45,7 @@ class PasteForm(forms.Form):
         label=_("Field of research"),
         max_length=80,
         validators=[is_name],
-        help_text=_("For example marine biology. It is made if there is none of this name."),
+        help_text=_("For example marine biology. The field is created if it does not exist."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     title = forms.CharField(
@@ -53,7 +53,9 @@ class PasteForm(forms.Form):
         max_length=200,
         required=False,
         validators=[is_name],
-        help_text=_("Participants read it; it can be changed. Empty: “Which result is real?”"),
+        help_text=_(
+            "Participants see this title, and you can change it. If empty, “Which result is real?”"
+        ),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     texts = UnixTextField(
@@ -89,9 +91,9 @@ class PasteForm(forms.Form):
             needed = ResearchField._meta.get_field("reviews_needed").get_default()
             research_field = create_field(values["field"], needed, user)
         elif FieldRight.LEAD_FIELD not in field_rights_of(user, research_field):
-            message = _("Somebody else leads this field: ask them, or choose another name.")
+            message = _("Somebody else leads this field. Ask them, or choose another name.")
             raise ValidationError({"field": message})
-        why = gettext("Pasted by %(who)s with a new study; nobody has reviewed it here.")
+        why = gettext("Pasted by %(who)s with a new study, without a review.")
         options = Options(accepted_before=why % {"who": user.get_username()})
         plan = import_items(values["texts"], research_field, options, by=user)
         slug = unused_slug(values["title"] or OTHER_TITLE)

@@ -35,7 +35,7 @@ NAME: dict[str, Any] = {
     "label": gettext_lazy("For whom"),
     "max_length": 100,
     "validators": [is_name],
-    "help_text": gettext_lazy("Named in this list and in the audit trail."),
+    "help_text": gettext_lazy("Shown in this list and in the audit trail."),
     "widget": forms.TextInput(attrs={"autocomplete": "off"}),
 }
 

@@ -151,7 +151,7 @@ def _written(
         given = [rule for rule in rules.cleaned_data if rule]
         named = QuestionTemplate.objects.filter(field=research_field, key=sent["key"])
         if row is None and named.exists():
-            form.add_error("key", _("The field has a template of this key."))
+            form.add_error("key", _("The field already has a template with this key."))
         else:
             asked = (sent["key"], sent["question"], given, sent["categories"])
             try:
@@ -174,14 +174,14 @@ class FillingForm(AcceptForm):
         min_value=1,
         max_value=MOST,
         required=False,
-        help_text=gettext_lazy("Leave this empty for all that the table gives."),
+        help_text=gettext_lazy("Leave this empty to use all pairs of the table."),
     )
     strata = forms.CharField(
         label=gettext_lazy("Spread evenly over"),
         max_length=500,
         required=False,
         help_text=gettext_lazy(
-            "Columns, with commas between them; “rule” is the rule that gave the answer."
+            "Columns separated by commas; “rule” is the rule that gave the answer."
         ),
     )
     seed = seed_field(gettext_lazy("The same seed draws the same rows."))

@@ -78,7 +78,7 @@ class CategoriesField(forms.CharField):
             if not colon or not name or name in found:
                 raise ValidationError(
                     _(
-                        "“%(line)s” is no line like “topic: Metals; Acids”, or its dimension is there twice."
+                        "“%(line)s” is not a line like “topic: Metals; Acids”, or its dimension occurs twice."
                     ),
                     params={"line": line.strip()[:80]},
                 )

@@ -15,9 +15,9 @@ PUBLIC = "public"
 # Addresses for which no one signs in, and why
 PUBLIC_ADDRESSES = {
     "": "leads to the lab",
-    "healthz": "asked by load balancers",
-    "healthz/live": "asked by supervisors: the process answers",
-    "healthz/ready": "asked by load balancers: database, migrations, static files",
+    "healthz": "for load balancers",
+    "healthz/live": "for supervisors: the process responds",
+    "healthz/ready": "for load balancers: database, migrations, static files",
     "healthz/deep": "requires METRICS_TOKEN",
     "metrics": "requires METRICS_TOKEN",
     "csp-reports": "browsers report pages that broke their policy",
@@ -52,9 +52,9 @@ class Route:
         if self.access == PUBLIC:
             return "everyone"
         if self.access == SIGNED_IN:
-            return "whoever is signed in"
+            return "everybody who is signed in"
         if self.access == CREATOR:
-            return "researcher of any study, who was given the permission, site administrator"
+            return "researchers of any study, users with the permission, site administrators"
         roles = [
             *(str(role) for role in Role if self.access in RIGHTS[role]),
             *(f"{role} of the field" for role in FieldRole if self.access in FIELD_RIGHTS[role]),

@@ -43,8 +43,7 @@ def limited(request: HttpRequest | None, name: str, step: str) -> Iterator[None]
     except sign_in.TooManyError:
         raise forms.ValidationError(
             _(
-                "Too many failed attempts for this name: wait %(minutes)d minutes, "
-                "or ask an administrator for a one-time link."
+                "Too many failed attempts for this name. Wait %(minutes)d minutes, or ask an administrator for a one-time link."
             ),
             code="too_many",
             params={"minutes": sign_in.WAIT.seconds // 60},

@@ -79,7 +79,9 @@ class LoadForm(forms.Form):
             raise forms.ValidationError(_("The file is not UTF-8 text.")) from error
         except po.PoError as error:
             found = {"line": error.number}
-            raise forms.ValidationError(_("Line %(line)d is not a PO file's.") % found) from error
+            raise forms.ValidationError(
+                _("Line %(line)d does not belong to a PO file.") % found
+            ) from error
 
 
 @require_safe

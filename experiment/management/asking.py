@@ -15,17 +15,20 @@ from experiment.services.reapplying import refuse_mixed_release
 
 HELP = {
     "set": "all judged trials, or those of the analysis",
-    "kind": "of participants, and no others (default: the only kind that there is; of several real, or imported where published people are all that is not simulated)",
-    "rules": "decide what is included by version N of the study's rules (default: the newest)",
-    "from": "the first day (UTC) on which answers were received, as 2026-03-31",
-    "to": "the last such day",
-    "status": "how far the participant has come",
-    "channel": "how the participant came",
+    "kind": (
+        "kind of participants (default: the only kind that exists; with several kinds real, or imported if all other "
+        "participants are simulated)"
+    ),
+    "rules": "apply the exclusions of version N of the study's rules (default: the newest)",
+    "from": "first date (UTC) on which answers were received, such as 2026-03-31",
+    "to": "last such date",
+    "status": "stage of the participant",
+    "channel": "channel of the participant",
     "source": "who altered the test case",
     "subfield": "of the test case",
     "item": "keys of test cases",
     "participant": "pseudonyms",
-    "reason": "codes of which one speaks against the trial",
+    "reason": "codes of reasons for exclusion, at least one of which applies to the trial",
     "recognised": "what was answered",
 }
 
@@ -46,7 +49,7 @@ def add_release(parser: CommandParser) -> None:
     parser.add_argument(
         "--release",
         action="store_true",
-        help="for the public: group what participants said about themselves, and omit answers that identify single people",
+        help="for the public: group participants' answers about themselves, and omit answers that identify single people",
     )
     parser.add_argument(
         "--k",

@@ -23,8 +23,8 @@ STRATA = {
 
 def add_choice(parser: CommandParser, default_collection: str = "") -> None:
     """The conditions on test cases. Without a default the collection has to be named."""
-    group = parser.add_argument_group("test cases", "only those of which all of this holds")
-    collection = "the published set that they came with"
+    group = parser.add_argument_group("test cases", "only items that match all of these criteria")
+    collection = "published set of the test cases"
     group.add_argument(
         "--collection",
         choices=(*Item.Collection.values, ANY),
@@ -35,7 +35,7 @@ def add_choice(parser: CommandParser, default_collection: str = "") -> None:
     group.add_argument(
         "--field",
         default="",
-        help="of research; participants of a new study also give their years of experience in it",
+        help="field of research; participants of a new study also give their years of experience in it",
     )
     group.add_argument("--subfields", nargs="+", default=[], metavar="NAME")
     add_keys(group)
@@ -74,7 +74,7 @@ def keys_of(options: Mapping[str, Any]) -> tuple[ListedKey, ...]:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise CommandError(f"{path} cannot be read: {reason}.") from error
     if not keys:
-        raise CommandError(f"{path} lists no test case.")
+        raise CommandError(f"{path} does not list any test cases.")
     return keys
 
 
@@ -83,11 +83,15 @@ def item_lines(items: Taken, choice: ItemChoice) -> list[str]:
     lines += [f"  {name or 'no subfield'}: {n}" for name, n in items.subfields.items()]
     if items.n_waiting:
         lines.append(
-            f"Not taken: {items.n_waiting} published texts whose repair waits for a person."
+            f"Not included: {items.n_waiting} published texts whose repair a person must still accept."
         )
     if items.n_left_out:
-        others = f"Not taken: {items.n_left_out} other accepted test cases"
-        only = f" (--collection {ANY} takes those from elsewhere too)" if choice.collection else ""
+        others = f"Not included: {items.n_left_out} other accepted test cases"
+        only = (
+            f" (--collection {ANY} also includes test cases from elsewhere)"
+            if choice.collection
+            else ""
+        )
         lines.append(f"{others}{only}.")
     return lines
 

@@ -10,7 +10,7 @@ def find_field(slug: str) -> ResearchField:
     found = ResearchField.objects.filter(slug=slug).first()
     if found is None:
         there = ", ".join(ResearchField.objects.values_list("slug", flat=True)) or "none"
-        raise CommandError(f"There is no field “{slug}” (there are: {there}).")
+        raise CommandError(f"There is no field “{slug}”. Choose from {there}.")
     return found
 
 
@@ -24,7 +24,7 @@ def find_study(slug: str) -> Study:
         slugs = list(Study.objects.order_by("slug").values_list("slug", flat=True))
         more = [f"and {len(slugs) - MOST_NAMED} more"] if len(slugs) > MOST_NAMED else []
         there = ", ".join([*slugs[:MOST_NAMED], *more]) or "none"
-        raise CommandError(f"There is no study “{slug}” (there are: {there}).")
+        raise CommandError(f"There is no study “{slug}”. Choose from {there}.")
     return study
 
 

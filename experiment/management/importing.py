@@ -19,7 +19,9 @@ def add_file_arguments(parser: CommandParser) -> None:
         "--new-field", metavar="NAME", help="create the field of research with the file's subfields"
     )
     parser.add_argument(
-        "--new-subfields", action="store_true", help="make those that the field does not have"
+        "--new-subfields",
+        action="store_true",
+        help="create the subfields that the field does not have",
     )
     parser.add_argument(
         "--column",
@@ -27,12 +29,12 @@ def add_file_arguments(parser: CommandParser) -> None:
         default=[],
         type=_pair,
         metavar="OURS=THEIRS",
-        help="what the file calls one of our columns, such as markup=body; for each that needs it",
+        help="match a column of the file to one of ours, such as markup=body (repeatable)",
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="show what would change, without storing anything"
     )
-    parser.add_argument("--by", default="", metavar="USERNAME", help="whose name they bear")
+    parser.add_argument("--by", default="", metavar="USERNAME", help="name of the writer")
 
 
 def _pair(text: str) -> tuple[str, str]:

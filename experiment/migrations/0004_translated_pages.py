@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='judgment',
             name='translated',
-            field=models.CharField(blank=True, help_text='Empty where the browser did not measure it.', max_length=4),
+            field=models.CharField(blank=True, help_text="Empty if the browser did not measure it.", max_length=4),
         ),
         migrations.AddConstraint(
             model_name='judgment',

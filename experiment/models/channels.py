@@ -95,7 +95,7 @@ class Channel(models.Model):
             models.UniqueConstraint(
                 fields=("study", "code"),
                 name="channel_code_unique",
-                violation_error_message=_("The study has a channel of this short name."),
+                violation_error_message=_("The study already has a channel with this short name."),
             ),
             known(
                 "channel_platform_known", "platform", "plain", "prolific", "sona", "mturk", "other"
@@ -104,7 +104,9 @@ class Channel(models.Model):
             models.CheckConstraint(
                 condition=~models.Q(platform="other") | ~models.Q(id_parameter=""),
                 name="channel_of_panel_names_its_id",
-                violation_error_message=_("Another panel's link needs a parameter with the id."),
+                violation_error_message=_(
+                    "The link of another panel needs a parameter with the ID."
+                ),
             ),
         )
 
@@ -140,7 +142,7 @@ class RecruitmentRecord(models.Model):
     external_study_id = models.CharField(max_length=MAX_EXTERNAL_ID, blank=True)
     external_session_id = models.CharField(max_length=MAX_EXTERNAL_ID, blank=True)
     until = models.DateField(
-        null=True, help_text=_("The last day on which it is kept, as consent said.")
+        null=True, help_text=_("The last date on which it is kept, according to the consent text.")
     )
 
     objects = RecruitmentRecordQuerySet.as_manager()

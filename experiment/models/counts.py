@@ -50,7 +50,7 @@ class PeopleCount(models.Model):
     study = models.ForeignKey(Study, models.CASCADE, related_name="people_counts", db_index=False)
     kind = models.CharField(max_length=10, choices=Participant.Kind)
     fate = models.CharField(max_length=20, choices=Fate)
-    page = models.PositiveSmallIntegerField(help_text=_("The furthest one, from 0."))
+    page = models.PositiveSmallIntegerField(help_text=_("The furthest page, from 0."))
     excluded_by = models.CharField(max_length=200, blank=True)
     n = models.PositiveIntegerField(default=0)
     untouched_neither = models.PositiveIntegerField(default=0)

@@ -17,7 +17,7 @@ class ItemChange(models.Model):
     class Action(models.TextChoices):
         CREATED = "created", _("created")
         TEXT = "text", _("changed the text")
-        DETAILS = "details", _("changed what is said of it")
+        DETAILS = "details", _("changed its details")
         STATUS = "status", _("changed the state")
 
     item = models.ForeignKey(Item, models.CASCADE, related_name="changes")
@@ -82,7 +82,7 @@ class Comment(models.Model):
     )
     text = models.TextField(_("comment"), max_length=5_000)
     quote = models.TextField(
-        _("about the passage"), blank=True, help_text=_("Empty: about the whole.")
+        _("about the passage"), blank=True, help_text=_("If empty, about the whole text.")
     )
     created_at = models.DateTimeField(auto_now_add=True)
     resolved_at = models.DateTimeField(null=True, blank=True)
@@ -102,7 +102,7 @@ class Explanation(models.Model):
 
     item = models.ForeignKey(Item, models.CASCADE, related_name="explanations")
     finding = models.CharField(max_length=80)
-    text = models.CharField(_("why it is right as it is"), max_length=500)
+    text = models.CharField(_("why the text is correct as it is"), max_length=500)
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, related_name="+", null=True, blank=True
     )
@@ -129,7 +129,7 @@ class ItemScratch(models.Model):
     item = models.ForeignKey(Item, models.CASCADE, related_name="scratches", null=True, blank=True)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     values = models.JSONField(
-        default=dict, help_text=_("The form as it was typed; empty once the version holds it.")
+        default=dict, help_text=_("The form as it was typed; empty after the version contains it.")
     )
     edits = models.PositiveIntegerField(
         default=0, help_text=_("State of the version in this writer's last draft.")

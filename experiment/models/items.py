@@ -101,7 +101,7 @@ class Item(models.Model):
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.TEST)
     source = models.CharField(max_length=10, choices=Source, default=Source.HUMAN)
     generator = NameField(
-        max_length=80, blank=True, help_text=_("Who or what altered it, e.g. GPT-4.")
+        max_length=80, blank=True, help_text=_("Person or model that altered it, such as GPT-4.")
     )
     field = NameField(
         _("field of research"), max_length=80, blank=True, help_text=_("E.g. neuroscience.")
@@ -115,32 +115,32 @@ class Item(models.Model):
     original = models.TextField(editable=False)
     altered = models.TextField(editable=False)
     sha256 = models.CharField(max_length=64, editable=False)
-    expert_answer = models.TextField(
-        blank=True, help_text=_("Of a question: what an expert answers.")
-    )
+    expert_answer = models.TextField(blank=True, help_text=_("For a question: an expert's answer."))
     # {"dimension": ["category", ...]}
     categories = models.JSONField(
-        default=dict, blank=True, help_text=_("Of a question: by dimension, each with any number.")
+        default=dict,
+        blank=True,
+        help_text=_("For a question: any number of categories per dimension."),
     )
     template = models.ForeignKey(
         "QuestionTemplate", models.PROTECT, related_name="questions", null=True, blank=True
     )
     # domain/questions/made_from.py; "cells": categories as a file had them, where we would write them otherwise
     made_from = models.JSONField(
-        default=dict, blank=True, help_text=_("The row of a table that filled the template.")
+        default=dict, blank=True, help_text=_("The row of the table that filled the template.")
     )
     status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT)
     texts = models.CharField(max_length=12, choices=Texts, default=Texts.AUTHORED)
     is_damaged = models.BooleanField(
         _("damaged as published"),
         default=False,
-        help_text=_("The published versions are not what the authors meant."),
+        help_text=_("The published versions differ from what the authors meant."),
     )
     collection = models.CharField(
         max_length=20,
         choices=Collection,
         blank=True,
-        help_text=_("The published set that it came with."),
+        help_text=_("The published set of the test case."),
     )
     collection_row = models.PositiveIntegerField(
         _("row in the published file"),
@@ -154,7 +154,9 @@ class Item(models.Model):
         null=True,
         blank=True,
         editable=False,
-        help_text=_("Empty where no review was held: imported, built in, or accepted before."),
+        help_text=_(
+            "Empty if there was no review: imported, built in, or accepted before reviews existed."
+        ),
     )
     edits = models.PositiveIntegerField(
         default=0, editable=False, help_text=_("Raised by every change of the text.")
@@ -224,7 +226,9 @@ class Item(models.Model):
     def clean(self) -> None:
         for name in ("markup", "expert_answer"):
             if why := unstorable(getattr(self, name)):
-                raise ValidationError({name: _("No text can hold this: %(why)s.") % {"why": why}})
+                raise ValidationError(
+                    {name: _("A text cannot contain this: %(why)s.") % {"why": why}}
+                )
         try:
             self.derive_texts()
         except markup_rules.MarkupError as error:

@@ -81,7 +81,7 @@ class Participant(models.Model):
     kind = models.CharField(max_length=10, choices=Kind)
     stage = models.CharField(max_length=12, choices=Stage, default=Stage.DEMOGRAPHICS)
     position = models.PositiveSmallIntegerField(
-        default=1, help_text=_("The trial they are on, from 1.")
+        default=1, help_text=_("The current trial, from 1.")
     )
     page_reached = models.PositiveSmallIntegerField(default=0)
     policy = models.CharField(max_length=10, choices=Study.Policy, default=Study.Policy.BALANCED)
@@ -109,7 +109,10 @@ class Participant(models.Model):
     withdrawn_at = models.DateTimeField(null=True)
     last_seen_at = models.DateTimeField(null=True)
     left_at = models.DateTimeField(
-        null=True, help_text=_("When a silent page was taken for left; empty again after a return.")
+        null=True,
+        help_text=_(
+            "When an inactive participant counted as having left; empty again after a return."
+        ),
     )
     cheated = models.BooleanField(null=True)
     comments = models.TextField(blank=True)
@@ -117,7 +120,7 @@ class Participant(models.Model):
     code_digest = models.CharField(max_length=64, null=True, unique=True, editable=False)
     sealed_code = models.CharField(max_length=20, blank=True, editable=False)
     is_anonymous = models.BooleanField(
-        default=False, help_text=_("Whether all that could lead to the person was taken away.")
+        default=False, help_text=_("Whether everything that could identify the person was removed.")
     )
     excluded_by = models.CharField(
         max_length=200, blank=True, help_text=_("Reason codes, joined by spaces.")

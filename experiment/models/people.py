@@ -103,7 +103,7 @@ class AccessToken(models.Model):
         models.CASCADE,
         null=True,
         related_name="access_tokens",
-        help_text="The only study that it opens; none: all of the user's.",
+        help_text="The only study that the token opens; if empty, all studies of the user.",
     )
     name = NameField(max_length=80)
     scopes = models.JSONField(default=list)
@@ -152,7 +152,7 @@ class AuditEvent(models.Model):
         CHANNEL_ADDED = "channel_added", _("added a recruitment channel")
         CHANNEL_CHANGED = "channel_changed", _("changed a recruitment channel")
         INVITED = "invited", _("invited a member")
-        INVITATION_REVOKED = "invitation_revoked", _("took an invitation back")
+        INVITATION_REVOKED = "invitation_revoked", _("withdrew an invitation")
         MEMBER_ADDED = "member_added", _("added a member")
         ROLE_CHANGED = "role_changed", _("changed a member's role")
         MEMBER_REMOVED = "member_removed", _("removed a member")
@@ -166,7 +166,7 @@ class AuditEvent(models.Model):
         WORK_STOPPED = "work_stopped", _("stopped work")
 
     at = models.DateTimeField()
-    actor = models.CharField(max_length=150, blank=True, help_text=_("Empty: the site itself."))
+    actor = models.CharField(max_length=150, blank=True, help_text=_("If empty, the site itself."))
     action = models.CharField(max_length=20)  # of Action, without a migration for each new one
     study = models.CharField(max_length=60, blank=True, db_index=True)
     details = models.JSONField(default=dict)

@@ -131,7 +131,7 @@ class WrittenAnswer(models.Model):
     abstained = models.BooleanField(help_text=_("“I do not know” was chosen."))
     erased = models.BooleanField(
         default=False,
-        help_text=_("The words were taken away when the participant became anonymous."),
+        help_text=_("The words were removed when the participant became anonymous."),
     )
     # On the browser's clock, as the times of a judgment
     first_ms = models.PositiveIntegerField(null=True)

@@ -283,7 +283,7 @@ class Study(models.Model):
                 ),
                 name="study_ethics_approval_whole",
                 violation_error_message=_(
-                    "An ethics approval needs its number and the body that gave it."
+                    "An ethics approval needs both its number and the body that gave it."
                 ),
             ),
         )
@@ -296,7 +296,11 @@ class Study(models.Model):
         is_taken = not self.is_demo and self.slug in DEMO_SLUGS
         if is_taken and not Study.objects.filter(pk=self.pk, slug=self.slug).exists():
             raise ValidationError(
-                {"slug": _("This short name is kept for the built-in demo: choose another one.")}
+                {
+                    "slug": _(
+                        "This short name is reserved for the built-in demo. Choose another one."
+                    )
+                }
             )
 
     def get_absolute_url(self) -> str:
@@ -420,7 +424,9 @@ class StudyItem(models.Model):
     study = models.ForeignKey(Study, models.CASCADE, related_name="study_items")
     item = models.ForeignKey(Item, models.PROTECT, related_name="study_items")
     paused_at = models.DateTimeField(
-        null=True, blank=True, help_text=_("Not drawn from then on, until it is resumed.")
+        null=True,
+        blank=True,
+        help_text=_("From this time on, the test case is not drawn until it is resumed."),
     )
 
     class Meta:

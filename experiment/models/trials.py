@@ -28,14 +28,12 @@ class Trial(models.Model):
         max_length=1,
         choices=SIDE_CHOICES,
         blank=True,
-        help_text=_("Empty where an import does not say."),
+        help_text=_("Empty if an import does not contain it."),
     )
     token = models.UUIDField(default=uuid.uuid4, editable=False)
     drawn_at = models.DateTimeField(null=True)
     shown_at = models.DateTimeField(null=True)
-    draw = models.BinaryField(
-        default=b"", help_text=_("A packed DrawRecord; empty where an import does not say.")
-    )
+    draw = models.BinaryField(default=b"", help_text=_("A packed DrawRecord; empty for imports."))
 
     class Meta:
         ordering = ("participant", "position")
@@ -107,7 +105,7 @@ class Judgment(models.Model):
     viewport_width = models.PositiveIntegerField(null=True)
     viewport_height = models.PositiveIntegerField(null=True)
     translated = models.CharField(
-        max_length=4, blank=True, help_text=_("Empty where the browser did not measure it.")
+        max_length=4, blank=True, help_text=_("Empty if the browser did not measure it.")
     )
     received_at = models.DateTimeField(null=True)
     excluded_by = models.CharField(max_length=200, blank=True)

@@ -63,7 +63,7 @@ _WRITTEN_STANDS = (
     "JOIN experiment_participant p ON p.id = t.participant_id "
     "WHERE j.id = OLD.judgment_id AND p.stage <> 'withdrawn' AND p.kind <> 'simulated')"
 )
-_NEW_VERSION_ONLY = "the rules of a study with real participants change in a new version only"
+_NEW_VERSION_ONLY = "the rules of a study with real participants only change in a new version"
 _OF_QUESTIONS = "question_min_rt_ms"
 _RULES = [column for column in RULE_COLUMNS.values() if column != _OF_QUESTIONS]
 # What a judgment says; rules decide the others anew

@@ -20,7 +20,7 @@ class StudyVersion(models.Model):
     number = models.PositiveIntegerField()
     created_at = models.DateTimeField(default=timezone.now)
     made_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
-    reason = models.TextField(help_text=_("Empty in the first."))
+    reason = models.TextField(help_text=_("Empty in the first version."))
     rules = models.JSONField()
     # Goes with the study only
     consent = models.ForeignKey(ConsentVersion, models.RESTRICT, null=True)

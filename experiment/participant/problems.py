@@ -54,9 +54,9 @@ STATUSES = {
 # For programs, whose requests fail before or beside the API's own views
 API_DETAILS = {
     400: "The request is malformed.",
-    404: "There is nothing at this address.",
-    500: "Something failed on the site; its log says what.",
-    503: "The database or the disk does not answer at this moment; nothing was changed.",
+    404: "This address does not exist.",
+    500: "An error occurred on the site. Its log has the details.",
+    503: "The database or the disk is not available at the moment. Nothing was changed.",
 }
 ASK_AGAIN_S = 5
 

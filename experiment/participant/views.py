@@ -224,7 +224,7 @@ def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
         )
     code = request.POST.get("code", "")
     if len(code) > 100 or "\x00" in code:
-        raise BadRequest("The code is not one that this site gives out.")
+        raise BadRequest("This site does not issue such a code.")
     if request.POST.get("confirm", "1") != "1":
         raise BadRequest("The form was not sent by the page.")
     is_confirmed = "confirm" in request.POST

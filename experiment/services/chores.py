@@ -108,13 +108,13 @@ def key_name() -> str:
 def refuse_served() -> None:
     """BackupError while the site answers on this machine, or a worker of it lives."""
     if _answers():
-        raise BackupError(f"The site answers at port {settings.PORT}: stop it first.")
+        raise BackupError(f"The site is running at port {settings.PORT}. Stop it first.")
     try:
         workers = living()
     except DatabaseError:
         return  # no tables yet
     if workers:
-        raise BackupError(f"The worker {workers[0].name} lives: stop it first.")
+        raise BackupError(f"The worker {workers[0].name} is running. Stop it first.")
 
 
 def _answers() -> bool:

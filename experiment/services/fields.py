@@ -105,7 +105,7 @@ def is_used(subfield: Subfield) -> bool:
 def _store(subfield: Subfield, by: User, change: str) -> None:
     others = subfield.field.subfields.exclude(pk=subfield.pk)
     if others.filter(name__iexact=subfield.name).exists():
-        raise ValidationError({"name": _("The field has a subfield of this name.")})
+        raise ValidationError({"name": _("The field already has a subfield with this name.")})
     subfield.full_clean()
     subfield.save()
     _record(subfield, by, change)

@@ -280,7 +280,7 @@ def _listed(choice: ItemChoice) -> list[Item]:
             problems.append(_("%(place)s: no version of “%(key)s” is accepted") % values)
         elif item.kind == Item.Kind.TEST and (missing := _misfit(item, rest)):
             values["missing"] = missing
-            problems.append(_("%(place)s: “%(key)s” is not of the %(missing)s") % values)
+            problems.append(_("%(place)s: “%(key)s” does not match %(missing)s") % values)
     if problems:
         raise ValidationError([f"{problem}." for problem in problems])
     return list(usable.values())

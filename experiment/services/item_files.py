@@ -86,9 +86,11 @@ def published_lines(items: Sequence[Item]) -> Iterator[bytes]:
         NotInThisFormError: the test cases are of both sources, or some are no tests.
     """
     if len({item.source for item in items}) > 1:
-        raise NotInThisFormError("The published files hold one source each: choose one.")
+        raise NotInThisFormError("Each published file contains one source. Choose one.")
     if any(item.kind != Item.Kind.TEST for item in items):
-        raise NotInThisFormError("The published files hold tests, no catch or practice items.")
+        raise NotInThisFormError(
+            "The published files contain only tests, no catch or practice items."
+        )
     return _published(items)
 
 
@@ -117,7 +119,7 @@ _EXAMPLES = (
         "publication_date": "2024-03-31",
         "markup": "Twenty adults kept a diary of what they drank in the evening. After coffee at six o'clock they fell asleep "
         "[[later, sooner]] than after water, and their sleep was [[lighter, deeper]] in the first hours of the night.",
-        "note": "Overwrite these two rows. Columns that you do not need may go; only markup has to stay.",
+        "note": "Overwrite these two rows. You can delete all columns except markup.",
     },
     {
         "key": "example-2",
@@ -126,7 +128,7 @@ _EXAMPLES = (
         "generator": "name of the model",
         "markup": "Adults who were kept awake for one night recalled [[fewer, more]] of forty words the next day. A nap of "
         "ninety minutes [[made up for part of the loss | did nothing, or next to nothing, about the loss]].",
-        "note": "A passage with a comma in it is written with a vertical bar between two spaces.",
+        "note": "If a passage contains a comma, write a vertical bar between two spaces.",
     },
 )
 
@@ -168,7 +170,7 @@ def hugging_face_folder(wanted: "Wanted", items: Sequence[Item]) -> dict[str, by
     """
     tests = [item for item in items if item.kind == Item.Kind.TEST]
     if not tests:
-        raise NothingToExportError("There is no test to write.")
+        raise NothingToExportError("There are no tests to write.")
     data = b"".join(_row(item) for item in tests)
     card = _card(tests, len(data))
     context = {"wanted": wanted, "card": card, "features": FEATURES, "path": DATA}

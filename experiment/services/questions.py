@@ -112,7 +112,7 @@ def save_template(
         return row
     if row.pk and is_fixed(row):
         raise ValidationError(
-            _("The template “%(key)s” has made questions and stays as it is: give another key.")
+            _("The template “%(key)s” has made questions and cannot change. Give another key.")
             % {"key": key}
         )
     for name, value in wanted.items():
@@ -195,11 +195,13 @@ def _unknown(items: Sequence[Item], choice: QuestionChoice) -> list[str]:
     ]
     for key in choice.templates:
         if not key or key not in templates:
-            problems.append(_("no accepted question is of the template “%(key)s”") % {"key": key})
+            problems.append(
+                _("no accepted question comes from the template “%(key)s”") % {"key": key}
+            )
     for dimension, wanted in choice.categories.items():
         known = {name for item in items for name in item.categories.get(dimension, ())}
         problems += [
-            _("no accepted question is of %(dimension)s “%(name)s”")
+            _("no accepted question has the %(dimension)s “%(name)s”")
             % {"dimension": dimension, "name": name}
             for name in wanted
             if name not in known

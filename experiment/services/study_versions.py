@@ -152,16 +152,16 @@ def rules_of(study: Study, kind: str, number: int) -> StudyVersion:
     """
     if kind == Participant.Kind.IMPORTED:
         raise UnknownVersionError(
-            "Imported participants keep what their publication decided: a study's rules do not apply to them."
+            "Imported participants keep the exclusions of their publication. A study's rules do not apply to them."
         )
     numbers = list(study.versions.order_by("number").values_list("number", flat=True))
     if not numbers:
         raise UnknownVersionError(
-            f"{study.slug} has no versions of its rules yet: the first is made when a real participant enters."
+            f"{study.slug} does not have any versions of its rules yet. The first is created when a real participant enters."
         )
     if number not in numbers:
         raise UnknownVersionError(
-            f"{study.slug} has no version {number} of its rules, but {', '.join(map(str, numbers))}."
+            f"{study.slug} does not have version {number} of its rules. Choose from {', '.join(map(str, numbers))}."
         )
     return study.versions.get(number=number)
 

@@ -110,7 +110,9 @@ def read_cursor(cursor: str, query: str, n: int) -> list[Any]:
     try:
         values = signing.loads(cursor, salt=f"{SALT} {query}")
     except (signing.BadSignature, ValueError) as error:
-        message = "It is no cursor of this query: take `next` from the page before, unchanged."
+        message = (
+            "This is not a cursor of this query. Use `next` from the previous page, unchanged."
+        )
         raise serializers.ValidationError({"cursor": message}) from error
     assert len(values) == n
     return list(values)

@@ -21,7 +21,7 @@ class Strict(serializers.Serializer[Any]):
             if isinstance(one, serializers.ChoiceField):
                 known = ", ".join(str(choice) for choice in one.choices)
                 known = known.replace("{", "{{").replace("}", "}}")
-                sentence = f'"{{input}}" is not a valid choice; there are: {known}.'
+                sentence = f"'{input}' is not a valid choice. Choose from {known}."
                 one.error_messages["invalid_choice"] = sentence
         return fields
 
@@ -29,7 +29,10 @@ class Strict(serializers.Serializer[Any]):
         if isinstance(data, Mapping) and (unknown := [n for n in data if n not in self.fields]):
             known = ", ".join(sorted(self.fields)) or "none"
             raise serializers.ValidationError(
-                {str(name): f"There is no such parameter; there are: {known}." for name in unknown}
+                {
+                    str(name): f"This parameter does not exist. Choose from {known}."
+                    for name in unknown
+                }
             )
         return super().to_internal_value(data)
 

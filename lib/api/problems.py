@@ -27,12 +27,12 @@ class Problem(exceptions.APIException):
 
 
 class FaultSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField(help_text="The parameter or field; empty: the whole request.")
+    name = serializers.CharField(help_text="The parameter or field; if empty, the whole request.")
     reason = serializers.CharField()
 
 
 class ProblemSerializer(serializers.Serializer[Any]):
-    type = serializers.CharField(help_text="Always about:blank: `code` tells problems apart.")
+    type = serializers.CharField(help_text="Always about:blank; `code` distinguishes problems.")
     title = serializers.CharField()
     status = serializers.IntegerField()
     code = serializers.CharField()
@@ -53,7 +53,7 @@ def handle(error: Exception, context: Mapping[str, Any]) -> JsonResponse | None:
     """rest_framework's EXCEPTION_HANDLER; None for what nobody expected, which the site logs."""
     match error:
         case Http404():
-            return problem(404, "not_found", "There is nothing at this address.")
+            return problem(404, "not_found", "This address does not exist.")
         case PermissionDenied():
             return problem(403, "permission_denied", "This is not allowed.")
         case RequestDataTooBig():

@@ -19,15 +19,15 @@ from lib.api.views import ApiView, TableView
 from lib.table_files import CONTENT_TYPES
 
 WORDS = {
-    400: "A parameter or field is unknown, or none of what it may be; `errors` names it.",
-    401: "No token, or one that opens nothing.",
+    400: "A parameter or field is unknown or has an invalid value; `errors` names it.",
+    401: "The token is missing or not valid.",
     403: "The token's scopes or its owner's role do not allow it.",
-    404: "There is none, or none that the token opens.",
-    409: "It cannot be done as things stand; `code` says why.",
+    404: "It does not exist, or the token does not give access to it.",
+    409: "The action is not possible in the current state; `code` gives the reason.",
     413: "The body is too large.",
     415: "The body is not JSON.",
-    503: "A worker makes the file: ask again after `Retry-After` seconds; `code` says if none lives.",
-    429: "Too many requests: wait for `Retry-After` seconds.",
+    503: "A worker makes the file. Ask again after `Retry-After` seconds; `code` says if no worker is running.",
+    429: "Too many requests. Wait for `Retry-After` seconds.",
 }
 
 

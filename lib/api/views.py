@@ -127,20 +127,22 @@ class TableQuery(Strict):
     format = serializers.ChoiceField(
         choices=("json", *files.FORMATS),
         default="json",
-        help_text="json comes in pages; csv, jsonl and parquet are one file of all rows.",
+        help_text="json is sent in pages; csv, jsonl and parquet are one file with all rows.",
     )
     limit = serializers.IntegerField(
         required=False,
         min_value=1,
         max_value=pages.MOST,
-        help_text=f"Rows of a page (usually {pages.USUAL}).",
+        help_text=f"Rows per page (usually {pages.USUAL}).",
     )
-    cursor = serializers.CharField(required=False, help_text="From `next` of the page before.")
+    cursor = serializers.CharField(
+        required=False, help_text="Value of `next` from the previous page."
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs["format"] != "json" and (paged := {"limit", "cursor"} & attrs.keys()):
             raise serializers.ValidationError(
-                dict.fromkeys(paged, "Only pages of JSON have it: a file holds every row.")
+                dict.fromkeys(paged, "Only JSON has pages; a file contains every row.")
             )
         return attrs
 

@@ -62,9 +62,9 @@ def check(folder: Path, name: str, expected: StoredFile) -> None:
         raise BackupError(f"{path} is missing.")
     found = read(path)
     if found.size != expected.size:
-        raise BackupError(f"{path} has {found.size:,} bytes, and had {expected.size:,}.")
+        raise BackupError(f"{path} has {found.size:,} bytes, but {expected.size:,} are expected.")
     if found != expected:
-        raise BackupError(f"{path} is not what was written: its SHA-256 is another.")
+        raise BackupError(f"{path} has changed since it was written: its SHA-256 differs.")
 
 
 def stored_names(storage: Storage, folder: str = "") -> Iterator[str]:

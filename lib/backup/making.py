@@ -175,8 +175,8 @@ def _refuse_small_disk(output: Path, wanted: Wanted) -> None:
     free = shutil.disk_usage(output).free
     if free < needed:
         raise BackupError(
-            f"{output} has {free / 1e6:,.0f} MB free, and the backup may need {needed / 1e6:,.0f} MB: "
-            "free some space there, or name another folder with --output."
+            f"{output} has {free / 1e6:,.0f} MB free, but the backup may need {needed / 1e6:,.0f} MB. Free some space "
+            "there, or name another folder with --output."
         )
 
 
@@ -255,7 +255,7 @@ def refuse_newer(migrations: list[str]) -> list[str]:
     replaced = {f"{app}.{name}" for each in disk.values() for app, name in each.replaces}
     if unknown := sorted(set(migrations) - ours - replaced):
         raise BackupError(
-            f"The backup is of a newer release than this one, which does not know {unknown[0]}: "
-            "restore it with the release that made it."
+            f"The backup comes from a newer release with {unknown[0]}, which this release does not have. Restore it with "
+            "the release that made it."
         )
     return sorted(ours - set(migrations))

@@ -63,16 +63,20 @@ def read(folder: Path) -> Manifest:
     """The manifest of a backup; BackupError where it is missing, or not as it was written."""
     path = folder / NAME
     if not path.is_file() or folder.name.endswith(PARTIAL):
-        raise BackupError(f"{folder} is no backup: it was not finished, or has no {NAME}.")
+        raise BackupError(
+            f"{folder} is not a backup: it was not finished, or does not contain {NAME}."
+        )
     try:
         said = json.loads(path.read_text())
         if said.pop("sha256") != _digest(said):
             raise BackupError(f"{path} was changed since it was written.")
         if said["format"] != FORMAT:
-            raise BackupError(f"{path} is of another form ({said['format']}): use its release.")
+            raise BackupError(
+                f"{path} has another format ({said['format']}). Use the release that made it."
+            )
         return _typed(said, folder)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise BackupError(f"{path} cannot be read: it was cut or changed.") from error
+        raise BackupError(f"{path} cannot be read because it was truncated or changed.") from error
 
 
 def _typed(said: dict[str, Any], folder: Path) -> Manifest:

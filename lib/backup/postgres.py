@@ -92,7 +92,7 @@ def check(dump_file: Path, server: int) -> None:
         while chunk := script.read(files.CHUNK):
             last = (last + chunk)[-1000:]
     if ENDS_WITH.encode() not in last:
-        raise BackupError(f"{dump_file} has no end.")
+        raise BackupError(f"{dump_file} is incomplete.")
 
 
 def restore(dump_file: Path, values: Mapping[str, Any], server: int, rows: Rows) -> None:
@@ -142,7 +142,7 @@ def refuse_used(values: Mapping[str, Any]) -> None:
         time.sleep(0.05)
     if n:
         raise BackupError(
-            f"{n} other connections to the database {values['NAME']}: stop the site and its workers first."
+            f"The database {values['NAME']} has {n} other connections. Stop the site and its workers first."
         )
 
 
@@ -203,10 +203,10 @@ def program(name: str, server: int) -> str:
     if usable:
         return str(list(versions)[min(usable)[1]])
     if not versions:
-        raise BackupError(f"{name} is not installed: install PostgreSQL's client programs.")
+        raise BackupError(f"{name} is not installed. Install PostgreSQL's client programs.")
     raise BackupError(
-        f"{name} is of version {max(versions.values())}, and the server of {server}: "
-        f"install PostgreSQL's client programs of version {server} or newer."
+        f"{name} has version {max(versions.values())}, but the server has version {server}. Install PostgreSQL's client "
+        f"programs of version {server} or newer."
     )
 
 

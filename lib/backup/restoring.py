@@ -132,8 +132,8 @@ def restore(
     if tables := sqlite.tables(path) if is_sqlite else postgres.table_count(values):
         if not replace:
             raise BackupError(
-                f"The database {values['NAME']} has {tables} tables: --replace puts the backup in their place, "
-                "and what they hold is gone."
+                f"The database {values['NAME']} has {tables} tables. --replace deletes them with their data and restores the "
+                "backup."
             )
         sqlite.refuse_used(path) if is_sqlite else postgres.refuse_used(values)
     # Who withdrew is gone before anybody sees the database; records belong to the rows that name them
@@ -171,8 +171,8 @@ def _into_postgres(values: Values, announce: Announce) -> Target:
     if not (why := why_not_beside(values)):
         return _beside_postgres
     announce(
-        f"The database {values['NAME']} is restored in its place, since {why}. "
-        "If migrating or withdrawing again fails, it holds the backup as it was made"
+        f"The database {values['NAME']} is restored in place, because {why}. If migrating or withdrawing again fails, "
+        "it contains the original backup"
     )
     return _within_postgres
 
@@ -214,14 +214,14 @@ def copy_files_in(folder: Path, manifest: Manifest, announce: Announce, *, is_la
 
 
 def difference(finding: Finding) -> str:
-    return f"{finding.what}: {finding.found}, where {finding.said} is expected."
+    return f"{finding.what}: {finding.found}, but {finding.said} is expected."
 
 
 def _refuse_other_engine(manifest: Manifest, values: Values) -> None:
     if manifest.database.engine != vendor(values):
         raise BackupError(
-            f"The backup is of {manifest.database.engine}, and the database is {vendor(values)}: "
-            "a backup is restored by the same kind of database."
+            f"The backup comes from {manifest.database.engine}, but the database is {vendor(values)}. Restore a backup to "
+            "the same kind of database."
         )
 
 
@@ -286,7 +286,7 @@ def why_not_beside(values: Values) -> str:
         return "its user does not own it, or lacks CREATEDB"
     # What a new database would not have
     if row["datacl"] or row["is_set"] or row.get("datlocprovider", "c") != "c":
-        return "it has rights, settings or a kind of locale of its own"
+        return "it has separate rights, settings or a different locale"
     try:
         _third(values).close()
     except BackupError as error:
@@ -336,7 +336,7 @@ def take_place(values: Values, made: Values) -> None:
                     third.execute(sql.SQL(rename).format(*map(sql.Identifier, (one, other))))
         except psycopg.errors.ObjectInUse as error:
             raise BackupError(
-                f"Somebody is connected to the database {values['NAME']}: stop the site and its workers first."
+                f"The database {values['NAME']} has other connections. Stop the site and its workers first."
             ) from error
         with suppress(psycopg.Error):  # the next start clears it
             third.execute(_drop(old, force=True))
@@ -355,8 +355,8 @@ def _create(admin: "psycopg.Connection[Any]", name: str) -> None:
         admin.execute(sql.Composed(parts))
     except psycopg.errors.InsufficientPrivilege as error:
         raise BackupError(
-            "The database's user may not create the database that --verify restores to: "
-            "grant it CREATEDB, or restore into an empty database with --into."
+            "The database's user may not create the database for --verify. Grant it CREATEDB, or restore into an empty "
+            "database with --into."
         ) from error
 
 
@@ -371,7 +371,7 @@ def _third(values: Values) -> "psycopg.Connection[Any]":
         if name != values["NAME"]:
             with suppress(psycopg.OperationalError):
                 return connected({**values, "NAME": name})
-    raise BackupError(f"its user may connect to neither {THIRD[0]} nor {THIRD[1]}")
+    raise BackupError(f"its user cannot connect to {THIRD[0]} or {THIRD[1]}")
 
 
 def _name(values: Values, purpose: str) -> str:

@@ -55,11 +55,11 @@ def check(path: Path) -> None:
             found = made.execute("PRAGMA integrity_check(1)").fetchone()[0]
             broken = made.execute("PRAGMA foreign_key_check").fetchone()
         except sqlite3.DatabaseError as error:
-            raise BackupError(f"{path} is no whole database: {error}.") from error
+            raise BackupError(f"{path} is not an intact database: {error}.") from error
     if found != "ok":
-        raise BackupError(f"{path} is no whole database: {' '.join(found.split())}.")
+        raise BackupError(f"{path} is not an intact database: {' '.join(found.split())}.")
     if broken:
-        raise BackupError(f"{path}: a row of {broken[0]} points to none of {broken[2]}.")
+        raise BackupError(f"{path}: a row of {broken[0]} refers to a missing row of {broken[2]}.")
 
 
 def copy_file(source: Path, target: Path) -> None:
@@ -83,7 +83,7 @@ def refuse_used(path: Path) -> None:
         try:
             database.execute("PRAGMA journal_mode = DELETE").fetchone()
         except sqlite3.OperationalError as error:
-            raise BackupError(f"{path} is in use: stop the site and its workers first.") from error
+            raise BackupError(f"{path} is in use. Stop the site and its workers first.") from error
 
 
 def replace(path: Path, made: Path) -> None:

@@ -32,8 +32,8 @@ MAX_ATTEMPTS = 3
 # After which a process that was started and has taken nothing is not coming any more
 STARTING_SECONDS = 30
 KILLED = (
-    "Its worker was killed or fell silent {n} times in a row without getting further, the last time on {host}. "
-    "It is not tried again by itself; too little memory is the usual cause."
+    "Its worker was killed or stopped responding {n} times in a row without progress, the last time on {host}. It "
+    "is not tried again automatically. The usual cause is too little memory."
 )
 
 

@@ -29,7 +29,7 @@ class Job(models.Model):
     cancel_requested = models.BooleanField(default=False)
     error = models.TextField(blank=True)
     attempts = models.PositiveSmallIntegerField(
-        default=0, editable=False, help_text="Workers that took it up since it last advanced."
+        default=0, editable=False, help_text="Workers that started it since its last progress."
     )
     worker = models.CharField(max_length=200, blank=True, editable=False)
     heartbeat_at = models.DateTimeField(null=True, blank=True, editable=False)

@@ -90,7 +90,7 @@ def broker() -> None:
 
 def workers() -> None:
     if not workers_service.living():
-        raise NotWellError("none was seen lately")
+        raise NotWellError("none was seen recently")
 
 
 def disk() -> None:

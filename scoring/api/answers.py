@@ -33,9 +33,12 @@ class AnswerSerializer(serializers.ModelSerializer[Answer]):
     finish = serializers.ChoiceField(
         choices=[finish.value for finish in Finish], help_text="How it ended."
     )
-    server_model = serializers.CharField(source="model", help_text="As the server calls it.")
+    server_model = serializers.CharField(
+        source="model", help_text="Name of the model on the server."
+    )
     confidence = serializers.FloatField(
-        allow_null=True, help_text="That it is right, 0 to 100; null where it is not known."
+        allow_null=True,
+        help_text="Confidence that the answer is right, 0 to 100; null if not known.",
     )
 
     class Meta:

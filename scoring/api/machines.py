@@ -47,12 +47,12 @@ class RunSerializer(serializers.ModelSerializer[ScoringRun]):
         source="study.slug",
         default=None,
         allow_null=True,
-        help_text="The one that asked for it; null: none that the token opens.",
+        help_text="The study that requested it; null if the token does not open that study.",
     )
     status = serializers.ChoiceField(choices=ScoringRun.Status.values)
-    error = serializers.CharField(allow_null=True, help_text="Null: of another's study.")
+    error = serializers.CharField(allow_null=True, help_text="Null if it belongs to another study.")
     accuracy = Number(
-        allow_null=True, help_text="Share of its pairs of texts that were decided rightly."
+        allow_null=True, help_text="Share of its pairs of texts that were decided correctly."
     )
     n_scored = serializers.IntegerField(help_text="Pairs of texts: of items, or of sentences.")
 
@@ -80,10 +80,12 @@ class ScoreSerializer(serializers.ModelSerializer[ItemScore]):
     item_key = serializers.CharField(source="item.key")
     item_version = serializers.IntegerField(source="item.version")
     item_source = serializers.CharField(source="item.source")
-    unit = serializers.IntegerField(help_text="The sentence, in condition isolated; else 0.")
+    unit = serializers.IntegerField(
+        help_text="Number of the sentence in condition isolated, otherwise 0."
+    )
     ppl_original = Number(allow_null=True)
     ppl_altered = Number(allow_null=True)
-    correct = serializers.BooleanField(help_text="Whether the original was the likelier one.")
+    correct = serializers.BooleanField(help_text="Whether the original was more likely.")
 
     class Meta:
         model = ItemScore

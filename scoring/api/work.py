@@ -43,10 +43,10 @@ class RunRequest(Strict):
         required=False,
         max_length=200,
         validators=[is_name],
-        help_text="Of the model, in tables; usually as it is loaded.",
+        help_text="Name of the model in tables; usually the name that loads it.",
     )
     source = serializers.ChoiceField(choices=Item.Source.values, required=False)  # type: ignore[assignment]
-    limit = parameters.whole_number(1, help_text="Only the first so many test cases.")
+    limit = parameters.whole_number(1, help_text="Only the first N test cases.")
     seed = parameters.whole_number(0, help_text="Of the swaps.")
     batch_tokens = parameters.whole_number(1)
 
@@ -63,7 +63,9 @@ class RunRequest(Strict):
 
 class QueuedSerializer(serializers.Serializer[Any]):
     started = RunSerializer(many=True, help_text="They wait now.")
-    known = RunSerializer(many=True, help_text="The same was asked for before, and is not over.")
+    known = RunSerializer(
+        many=True, help_text="The same request has been made before and is not finished."
+    )
 
 
 class StartRuns(StudyView):

@@ -67,14 +67,14 @@ def check_args(kind: str, args: Mapping[str, str], reading: Sequence[str] = READ
     own = [name for name in WHICH_MODEL_ARGS if kind == "embedded" and name in args]
     if own:
         raise ScoringError(
-            f"--model embedded takes no {own[0]}: it is the model that ships with this project; "
-            "for another one use --model hf."
+            f"--model embedded does not accept {own[0]}, because it is the model that ships with this project. Use --model "
+            "hf for another model."
         )
     known = TRANSFORMERS_ARGS if kind == "transformers" else EMBEDDED_ARGS
     known = (*known, PARALLELIZE, *reading)
     unknown = [name for name in args if name not in known]
     if unknown:
-        raise wrong(f"{unknown[0]} is not known here: this kind of model takes {', '.join(known)}")
+        raise wrong(f"{unknown[0]} is not known. This kind of model accepts {', '.join(known)}")
     for one, other in EXCLUDE:
         if one in args and other in args and args[other].capitalize() != "False":
             raise wrong(f"{one} and {other} exclude each other")

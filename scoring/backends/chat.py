@@ -76,17 +76,17 @@ def read_answer(
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         said = error_in(value)
         raise ChatAnswerError(
-            "answered with JSON that is no chat completion (an entry in `choices` was due)"
+            "sent JSON that is not a chat completion (an entry in `choices` is missing)"
             + (f" but said: {said}" if said else "")
         )
     choice = choices[0]
     message = choice.get("message")
     if not isinstance(message, dict):
-        raise ChatAnswerError("answered without a message (choices[0].message was due)")
+        raise ChatAnswerError("sent an answer without a message (choices[0].message is missing)")
     text, refusal = _text(message.get("content")), _text(message.get("refusal"))
     reason = str(choice.get("finish_reason")).lower()
     if reason in BROKEN:
-        raise ChatAnswerError(f"broke its answer off (finish_reason “{reason}”)")
+        raise ChatAnswerError(f"did not finish its answer (finish_reason “{reason}”)")
     finish = FINISHES.get(reason, Finish.STOP)
     if refusal and finish == Finish.STOP:
         finish = Finish.REFUSED

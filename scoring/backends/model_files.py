@@ -57,11 +57,11 @@ def _check_size(path: Path) -> None:
         return
     about = path.stat()  # a link to nowhere says that there is no such file
     if not stat.S_ISREG(about.st_mode):
-        raise ScoringError(f"{path} is no regular file.")
+        raise ScoringError(f"{path} is not a regular file.")
     most = LIMITS.get(ending)
     if most is not None and about.st_size > most:
         raise ScoringError(
-            f"{path} has more than {most // MEGABYTE} MB: that is no file of a language model."
+            f"{path} has more than {most // MEGABYTE} MB, so it is not a file of a language model."
         )
 
 
@@ -70,7 +70,9 @@ def _shards(index: Path) -> list[str]:
         weights = json.loads(read_regular(index, LIMITS[".json"]))["weight_map"]
         return sorted({str(name) for name in weights.values()})
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ScoringError(f"{index} is damaged: it does not say where the weights are.") from error
+        raise ScoringError(
+            f"{index} is damaged: it does not name the files of the weights."
+        ) from error
 
 
 def _check_shards(folder: Path, index: Path) -> None:
@@ -79,7 +81,7 @@ def _check_shards(folder: Path, index: Path) -> None:
             raise ScoringError(f"{index} names weights outside its folder.")
         if not (folder / shard).is_file():
             raise ScoringError(
-                f"{folder / shard} is not there, though {index.name} names it: copy the model again."
+                f"{folder / shard} is missing, although {index.name} names it. Copy the model again."
             )
 
 
@@ -89,16 +91,16 @@ def _check_weights(path: Path) -> None:
         length = int.from_bytes(file.read(LENGTH), "little")
         if length > LONGEST_HEADER:
             raise ScoringError(
-                f"{path} is no safetensors file, or its header has more than {LONGEST_HEADER // MEGABYTE} MB."
+                f"{path} is not a safetensors file, or its header has more than {LONGEST_HEADER // MEGABYTE} MB."
             )
         header = file.read(length)
     if size < LENGTH + length or not length:
         what = "it ends within its header" if size else "it is empty"
-        raise ScoringError(f"{path} is not whole: {what}. Copy the model again.")
+        raise ScoringError(f"{path} is incomplete: {what}. Copy the model again.")
     wanted = LENGTH + length + _announced(path, header)
     if size != wanted:
         raise ScoringError(
-            f"{path} is not whole: it has {size:,} bytes, and its header tells of {wanted:,}. Copy the model again."
+            f"{path} is incomplete: it has {size:,} bytes, but its header states {wanted:,}. Copy the model again."
         )
 
 
@@ -138,20 +140,21 @@ def check_folder(folder: Path, what: str = "model") -> None:
         return
     if what == "model" and (folder / ADAPTER_CONFIG).is_file() and weight_files(folder, "adapter"):
         raise ScoringError(
-            f"{folder} holds an adapter and no model: name its model as pretrained=…, and this folder as peft={folder}."
+            f"{folder} contains an adapter without a model. Name its model as pretrained=…, and this folder as "
+            f"peft={folder}."
         )
     unsafe = sorted(path.name for path in files if path.suffix in UNSAFE)
     if unsafe:
         raise ScoringError(
-            f"{folder} holds its weights as {unsafe[0]}, a format that can run code when it is read. Where you trust "
-            "it, load it with transformers and save it again with save_pretrained(), which writes safetensors."
+            f"{folder} stores its weights as {unsafe[0]}, a format that can run code when it is read. If you trust it, load "
+            "it with transformers and save it again with save_pretrained(), which writes safetensors."
         )
     gguf = sorted(path.name for path in files if path.suffix == ".gguf")
     if gguf:
         raise ScoringError(
-            f"{folder} holds {gguf[0]}: serve it, and score it with --model completions."
+            f"{folder} contains {gguf[0]}. Serve it, and score it with --model completions."
         )
-    raise ScoringError(f"{folder} holds no {what} weights (*.safetensors).")
+    raise ScoringError(f"{folder} does not contain {what} weights (*.safetensors).")
 
 
 def _check_one_set(folder: Path) -> None:
@@ -159,8 +162,8 @@ def _check_one_set(folder: Path) -> None:
     index = folder / f"model{INDEX}"
     if (folder / SINGLE).is_file() and index.is_file() and SINGLE not in _shards(index):
         raise ScoringError(
-            f"{folder} holds two sets of weights: {SINGLE}, and those that {index.name} names. "
-            "Move one of them out of the folder."
+            f"{folder} contains two sets of weights: {SINGLE}, and those that {index.name} names. Move one of them out of "
+            "the folder."
         )
 
 
@@ -189,7 +192,7 @@ def refuse_adapter(folder: Path, how: str) -> None:
     """
     if (folder / ADAPTER_CONFIG).exists():
         raise ScoringError(
-            f"{folder} holds an adapter ({ADAPTER_CONFIG}) beside full weights: {how}."
+            f"{folder} contains an adapter ({ADAPTER_CONFIG}) and full weights: {how}."
         )
 
 

@@ -32,7 +32,7 @@ def open_backend(kind: str, args: Mapping[str, str]) -> Backend:
     """
     kind = ALIASES.get(kind, kind)
     if kind not in KINDS:
-        raise ScoringError(f"“{kind}” is no backend: choose one of {', '.join(KINDS)}.")
+        raise ScoringError(f"“{kind}” is not a backend. Choose from {', '.join(KINDS)}.")
     check_model_args(kind, args)
     module, name = BACKENDS[kind]
     opener: Callable[[Mapping[str, str]], Backend] = getattr(import_module(module), name)
@@ -81,7 +81,7 @@ def check_generator_args(kind: str, args: Mapping[str, str]) -> None:
         ScoringError: one sentence on what is wrong.
     """
     if kind not in GENERATORS:
-        raise ScoringError(f"“{kind}” is no generator: choose one of {', '.join(GENERATORS)}.")
+        raise ScoringError(f"“{kind}” is not a generator. Choose from {', '.join(GENERATORS)}.")
     if kind == "chat":
         read_chat_options(args)
         return
@@ -90,4 +90,4 @@ def check_generator_args(kind: str, args: Mapping[str, str]) -> None:
     loading = {name: value for name, value in args.items() if name not in WRITING}
     check_args("embedded" if kind == "embedded" else "transformers", loading, ("batch_size",))
     if kind == "hf" and not loading.get("pretrained"):
-        raise ScoringError("A model in this process needs pretrained: its folder or its name.")
+        raise ScoringError("A model in this process needs pretrained, its folder or its name.")

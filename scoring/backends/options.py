@@ -74,7 +74,7 @@ def _check_names(
     unknown = [name for name in args if name not in names]
     if unknown:
         raise ScoringError(
-            f"{server} takes no argument “{unknown[0]}”: there are {', '.join(names)}."
+            f"{server} does not accept the argument “{unknown[0]}”. Choose from {', '.join(names)}."
         )
     missing = [name for name in names[:n_needed] if not str(args.get(name, "")).strip()]
     if missing:
@@ -182,8 +182,8 @@ def read_chat_options(args: Mapping[str, str]) -> ChatOptions:
     _check_names("A chat server", args, CHAT_NAMES, 2)
     if args.get("think_end_token", "").isdigit():
         raise ScoringError(
-            f"think_end_token={args['think_end_token']} cannot be used: of a server, give the text that ends a thought, not its "
-            "number."
+            f"think_end_token={args['think_end_token']} cannot be used. For a server, give the text that ends a thought, "
+            "not its number."
         )
     return ChatOptions(
         base_url=args["base_url"],
@@ -270,7 +270,7 @@ def engine_args(args: Mapping[str, str]) -> dict[str, Any]:
     values = {}
     for name, text in args.items():
         if name not in VLLM_READ:
-            raise wrong(f"{name} is not known here: vLLM takes {', '.join(VLLM_READ)}")
+            raise wrong(f"{name} is not known. vLLM accepts {', '.join(VLLM_READ)}")
         try:
             values[name] = VLLM_READ[name](text)
         except (KeyError, ValueError) as error:

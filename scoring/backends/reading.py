@@ -95,9 +95,9 @@ def _windowed(backend: Backend, reading: Reading) -> Backend:
     window = reading.max_length or own
     problem = ""
     if window is None:
-        problem = f"overlong={reading.overlong}: this model has no window of its own: say where it ends with max_length"
+        problem = f"overlong={reading.overlong}: this model does not have a window. Set it with max_length"
     elif own is not None and window > own:
-        problem = f"max_length={window}: the model's window holds {own:,} tokens"
+        problem = f"max_length={window}: the model's window has {own:,} tokens"
     if window is None or problem:
         raise wrong(problem)
     return Windowed(backend, window, reading.overlong)

@@ -27,7 +27,7 @@ class TokenVectors:
             ScoringError: there is no such folder, or what it holds cannot be read whole; there is no such layer.
         """
         if not folder.is_dir():
-            raise ScoringError(f"{folder} is no folder: name the one that holds the model.")
+            raise ScoringError(f"{folder} is not a folder. Name the folder of the model.")
         check_folder(folder)
         refuse_adapter(folder, "move its files (adapter_*) out of the folder, or name another one")
         self._tokenizer = load_tokenizer(str(folder))
@@ -48,7 +48,7 @@ class TokenVectors:
         self._model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
         config = self._model.config
         if config.is_encoder_decoder:
-            raise ScoringError(f"{folder} is an encoder-decoder: name an encoder or a decoder.")
+            raise ScoringError(f"{folder} is an encoder-decoder. Name an encoder or a decoder.")
         if layer is not None and not 0 <= layer <= config.num_hidden_layers:
             raise ScoringError(f"{folder} has layers 0 to {config.num_hidden_layers}.")
         self._layer = -1 if layer is None else layer

@@ -44,11 +44,11 @@ def load_tokenizer(
     """
     if not path_or_name.strip():
         raise ScoringError(
-            "No tokenizer was named: give its folder, or its name on the Hugging Face Hub."
+            "No tokenizer was named. Give its folder, or its name on the Hugging Face Hub."
         )
     path = Path(path_or_name).expanduser()
     if path.is_file():
-        raise ScoringError(f"{path} is a file; name the folder that the tokenizer is in.")
+        raise ScoringError(f"{path} is a file. Name the folder of the tokenizer.")
     if path.is_dir():
         check_files(path)
         tokenizer = _load(str(path), f"the tokenizer in {path}", None, local_files_only=True)
@@ -77,8 +77,8 @@ def source_of(args: Mapping[str, str]) -> tuple[str, str | None]:
             return adapter, None
         if parts := [name for name in PARTS if (Path(adapter) / name).is_file()]:
             raise ScoringError(
-                f"The adapter in {adapter} has {parts[0]}, but no {TOKENIZER}, so its own tokenizer cannot be read: "
-                f"save {TOKENIZER} beside it, or name the tokenizer (tokenizer=PATH)."
+                f"The adapter in {adapter} has {parts[0]}, but no {TOKENIZER}, so its tokenizer cannot be read. Save "
+                f"{TOKENIZER} in the same folder, or name the tokenizer (tokenizer=PATH)."
             )
     return model, args.get("revision")
 
@@ -95,7 +95,7 @@ def set_start_token(tokenizer: Any, wanted: bool) -> None:
         tokenizer.backend_tokenizer.post_processor = None
         return
     if tokenizer.bos_token is None:
-        raise ScoringError("add_bos_token=True: the tokenizer has no start token.")
+        raise ScoringError("add_bos_token=True: the tokenizer does not have a start token.")
     start = str(tokenizer.bos_token)
     tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
         single=[start, "$A"], special_tokens=[(start, tokenizer.bos_token_id)]
@@ -130,7 +130,7 @@ def hub_has(name: str, revision: str | None, what: str) -> bool:
         ScoringError: it has not, keeps it private, or the name can only be that of a folder, and there is none.
     """
     if not HUB_NAME.fullmatch(name):
-        raise ScoringError(f"There is no folder “{name}” to read a {what} from.")
+        raise ScoringError(f"There is no folder “{name}” with a {what}.")
     from huggingface_hub import HfApi, errors
 
     named = f"{name}, revision {revision}," if revision else name
@@ -138,12 +138,12 @@ def hub_has(name: str, revision: str | None, what: str) -> bool:
         HfApi().model_info(name, revision=revision, timeout=HUB_TIMEOUT_S)
     except errors.GatedRepoError as error:
         raise ScoringError(
-            f"{named} is on the Hugging Face Hub, but only for people it let in: "
-            "sign in there, or download it and name its folder."
+            f"{named} is on the Hugging Face Hub, but access is restricted. Sign in there, or download it and name its "
+            "folder."
         ) from error
     except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError) as error:
         raise ScoringError(
-            f"There is no folder “{name}”, and the Hugging Face Hub has no {named} either (or keeps it private)."
+            f"There is no folder “{name}”, and the Hugging Face Hub does not have {named} (or it is private)."
         ) from error
     except Exception:  # noqa: BLE001 (whichever of several libraries could not connect)
         return False
@@ -166,12 +166,12 @@ def _load(source: str, name: str, revision: str | None, local_files_only: bool) 
         # Beside a model's configuration alone, transformers makes an empty one up
         is_folder = Path(source).is_dir()
         raise ScoringError(
-            _no_tokenizer(source) if is_folder else f"{_capital(name)} has no vocabulary."
+            _no_tokenizer(source) if is_folder else f"{_capital(name)} does not have a vocabulary."
         )
     if not (getattr(tokenizer, "is_fast", False) and hasattr(tokenizer, "backend_tokenizer")):
         raise ScoringError(
-            f"{_capital(name)} is not a fast one ({type(tokenizer).__name__}): it cannot say which characters a token "
-            "stands for. A tokenizer.json beside its files makes it one."
+            f"{_capital(name)} is not a fast tokenizer ({type(tokenizer).__name__}), so it cannot map tokens to characters. "
+            "Add a tokenizer.json to its folder."
         )
     _check_rules(tokenizer, source, name, revision)
     return tokenizer
@@ -196,7 +196,7 @@ def _check_rules(tokenizer: Any, source: str, name: str, revision: str | None) -
     )
     if file is None:
         logger.warning(
-            "%s has no tokenizer.json: transformers made it from files of an older form.",
+            "%s does not have a tokenizer.json, so transformers converted files of an older form.",
             _capital(name),
         )
         return
@@ -207,8 +207,8 @@ def _check_rules(tokenizer: Any, source: str, name: str, revision: str | None) -
         ids = tokenizer(text, add_special_tokens=False)["input_ids"]
         if ids != rules.encode(text, add_special_tokens=False).ids:
             raise ScoringError(
-                f"{_capital(name)} is read as a {type(tokenizer).__name__}, which cuts texts otherwise than its "
-                "tokenizer.json says. Where that file is right, set tokenizer_class to PreTrainedTokenizerFast in its "
+                f"{_capital(name)} is read as a {type(tokenizer).__name__}, which tokenizes differently from its "
+                "tokenizer.json. If that file is right, set tokenizer_class to PreTrainedTokenizerFast in its "
                 "tokenizer_config.json."
             )
 
@@ -216,20 +216,20 @@ def _check_rules(tokenizer: Any, source: str, name: str, revision: str | None) -
 def _why_not(source: str, name: str, error: Exception, local_files_only: bool) -> str:
     said = " ".join(str(error).split())
     if "custom code" in said or "trust_remote_code" in said:
-        return f"{_capital(name)} needs code of its own, and code that comes with a model is never run here."
+        return f"{_capital(name)} needs its own code, but this site never runs code that comes with a model."
     if Path(source).is_dir():
         if not any(Path(source).glob("*token*")) and not any(Path(source).glob("*vocab*")):
             return _no_tokenizer(source)
     elif local_files_only and isinstance(error, OSError):
         return (
-            f"There is no folder “{source}”; it may be a name on the Hugging Face Hub, but the Hub cannot be "
-            "reached from here and no copy is stored: download the tokenizer and name its folder."
+            f"There is no folder “{source}”. It may be a name on the Hugging Face Hub, but the Hub cannot be reached and no "
+            "copy is stored. Download the tokenizer and name its folder."
         )
     return f"{_capital(name)} cannot be read: {_short(said)}"
 
 
 def _no_tokenizer(folder: str) -> str:
-    return f"The folder {folder} holds no tokenizer (no tokenizer.json)."
+    return f"The folder {folder} does not contain a tokenizer (tokenizer.json)."
 
 
 def _short(text: str, limit: int = 200) -> str:

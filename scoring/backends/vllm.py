@@ -24,8 +24,8 @@ TOKENS_PER_BATCH = 65_536
 # The token's own number and, if it is another, the likeliest one's; one token is generated for the probe
 SAMPLING = {"temperature": 0.0, "max_tokens": 1, "prompt_logprobs": 1, "logprobs": 1}
 MISSING = (
-    "vLLM is not installed here: install it in an environment of its own (it brings its own torch), or score through "
-    "its server (docs/models.md)."
+    "vLLM is not installed. Install it in a separate environment (it brings its own torch), or score through its "
+    "server (docs/models.md)."
 )
 
 
@@ -114,7 +114,7 @@ class VllmBackend:
     def _result(self, text: TokenText, answer: Answer | None) -> LogProbs | TextError:
         if answer is None:
             n = len(text.ids)
-            what = f"has {n:,} tokens, and the model takes {self.context_tokens:,}"
+            what = f"has {n:,} tokens, but the model accepts {self.context_tokens:,}"
             return TextError(what if n else "has no token")
         try:
             return text_logprobs(answer)
@@ -145,17 +145,17 @@ def read_output(output: Any, ids: Sequence[int]) -> Answer:
         AnswerError: they are not those of the ids that were sent.
     """
     if list(output.prompt_token_ids) != list(ids):
-        raise AnswerError("scored other token ids than it was given")
+        raise AnswerError("scored other token IDs than it received")
     (generated_id,) = output.outputs[0].token_ids
     rows = [*(output.prompt_logprobs or []), *(output.outputs[0].logprobs or [])]
     if len(rows) != len(ids) + 1 or rows[0]:
         raise AnswerError(
-            f"returned log-probabilities for {len(rows)} tokens where {len(ids)} of the prompt and 1 generated were due, "
-            "the first without a number"
+            f"returned log-probabilities for {len(rows)} tokens instead of {len(ids)} of the prompt and 1 generated, the "
+            "first without a number"
         )
     pairs = list(zip(rows[1:], [*ids[1:], generated_id], strict=True))
     if not all(row and i in row for row, i in pairs):
-        raise AnswerError("returned log-probabilities without the prompt's own token among them")
+        raise AnswerError("returned log-probabilities that do not include the prompt's own token")
     found = [row[i] for row, i in pairs]
     return Answer(
         logprobs=(None, *(float(entry.logprob) for entry in found)),

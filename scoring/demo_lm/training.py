@@ -229,7 +229,7 @@ def ensure_writable(folder: Path) -> None:
             pass
     except OSError as error:
         raise ScoringError(
-            f"Nothing can be written to {folder} ({error.strerror}): choose another --output."
+            f"{folder} is not writable ({error.strerror}). Choose another --output."
         ) from error
 
 

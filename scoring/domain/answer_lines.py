@@ -62,16 +62,16 @@ def object_of(line: str) -> dict[str, Any]:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"this is no JSON ({not_json(error)})") from error
+        raise ValueError(f"this is not JSON ({not_json(error)})") from error
     if not isinstance(value, dict):
-        raise ValueError("this is no JSON object")
+        raise ValueError("this is not a JSON object")
     return value
 
 
 def text_of(value: Mapping[str, Any], name: str) -> str:
     found = value.get(name)
     if found is not None and not isinstance(found, str):
-        raise ValueError(f"{name} is no text")
+        raise ValueError(f"{name} is not a text")
     text = storable(found or "")
     return text if name in AS_IT_CAME else text.strip()
 
@@ -80,7 +80,7 @@ def finish_of(value: Mapping[str, Any]) -> Finish:
     said = value.get("finish")
     if said is not None and said not in list(Finish):
         known = ", ".join(Finish)
-        raise ValueError(f"finish is none of {known}")
+        raise ValueError(f"finish is not one of {known}")
     return Finish(said or Finish.STOP)
 
 
@@ -103,5 +103,5 @@ def number_of(value: Mapping[str, Any], name: str) -> float | None:
     if said is None:
         return None
     if type(said) not in (int, float) or not 0 <= said <= most:
-        raise ValueError(f"{name} is no number from 0 to {most:,}")
+        raise ValueError(f"{name} is not a number from 0 to {most:,}")
     return float(said)

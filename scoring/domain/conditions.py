@@ -202,9 +202,11 @@ def text_pairs(
     [(1, MarkedText(text='Mice swam.', spans=((5, 9),)))]
     """
     if condition not in CONDITIONS:
-        raise ConditionError(f"there is no condition “{condition}”: choose {', '.join(CONDITIONS)}")
+        raise ConditionError(
+            f"“{condition}” is not a condition. Choose from {', '.join(CONDITIONS)}"
+        )
     if condition == "swapped" and seed is None:
-        raise ConditionError("the sentences to swap in are drawn: give a seed")
+        raise ConditionError("the swapped sentences are drawn at random. Give a seed")
     pairs: list[TextPair] = []
     wanted = [item for item in items if keys is None or item.key in keys]
     problems = [

@@ -83,7 +83,7 @@ def changed_abstract(markup: str, abstract: str) -> Finding | None:
     return Finding(
         "changed_abstract",
         Level.ERROR,
-        f"The abstract reads “{ours}” where the first passages of the text give “{theirs}”.",
+        f"The abstract contains “{ours}”, but the first passages of the text give “{theirs}”.",
         "With the first passage of every pair, the text must be the abstract, letter by letter.",
     )
 
@@ -94,7 +94,7 @@ def no_text(message: str) -> Finding:
         "no_text",
         Level.ERROR,
         message,
-        "The answer must hold the abstract with [[original, altered]].",
+        "The answer must contain the abstract with [[original, altered]].",
     )
 
 

@@ -107,7 +107,7 @@ def _without_beginning(encoded: Encoded, n: int) -> Encoded:
     n_added = int(np.argmin(~encoded.spans.any(axis=1) & ~encoded.in_text))
     used = np.r_[:n_added, n_added + n : len(encoded.ids)]
     if not encoded.in_text[used][1:].any():
-        raise TextError("is cut as the other version is, and nothing of it is left")
+        raise TextError("is truncated like the other version, and nothing remains")
     return encoded.only(used)
 
 
@@ -123,7 +123,7 @@ def _string(tokenizer: Any, prompt: Prompt, text: str) -> tuple[str, int]:
     before, found, _ = _rendered(tokenizer, prompt, SPECIMEN).rpartition(SPECIMEN)
     if not found:
         raise ScoringError(
-            f"the chat template of {_name(tokenizer)} does not give a text back as it is: choose another prompt"
+            f"the chat template of {_name(tokenizer)} changes texts. Choose another prompt"
         )
     if not _rendered(tokenizer, prompt, core).startswith(before + core):
         raise TextError("is changed by the model's chat template")
@@ -133,7 +133,9 @@ def _string(tokenizer: Any, prompt: Prompt, text: str) -> tuple[str, int]:
 def _rendered(tokenizer: Any, prompt: Prompt, text: str) -> str:
     """A chat in the model's own template; where that has no system turn, its text goes into the user's."""
     if not getattr(tokenizer, "chat_template", None):
-        raise ScoringError(f"{_name(tokenizer)} has no chat template: choose another prompt")
+        raise ScoringError(
+            f"{_name(tokenizer)} does not have a chat template. Choose another prompt"
+        )
     turns = prompt.turns(text)
     try:
         rendered = _apply(tokenizer, turns)
@@ -163,7 +165,7 @@ def _tokens(tokenizer: Any, string: str) -> tuple[TokenIds, Mask, Spans]:
     try:
         string.encode()
     except UnicodeEncodeError as error:
-        raise TextError("holds half of a character pair (a surrogate), which is no text") from error
+        raise TextError("contains half of a character pair (a surrogate)") from error
     encoded = tokenizer(
         string,
         return_offsets_mapping=True,
@@ -211,7 +213,7 @@ def _refuse_control_tokens(tokenizer: Any, ids: TokenIds, spans: Spans, string: 
     for n, (start, end) in zip(ids.tolist(), spans.tolist(), strict=True):
         if n in control and string[max(start, 0) : end].strip() == control[n].strip():
             raise TextError(
-                f"holds “{control[n].strip()}”, which this model reads as a control token"
+                f"contains “{control[n].strip()}”, which this model reads as a control token"
             )
 
 

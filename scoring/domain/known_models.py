@@ -22,7 +22,9 @@ MISTRAL_7B = "mistralai/Mistral-7B-v0.1"
 PHI_3 = "microsoft/Phi-3-mini-4k-instruct"
 
 TUNED = "Tuned on the neuroscience literature"
-SCRATCH = "Trained on the neuroscience literature alone, from scratch, with a tokenizer of that literature."
+SCRATCH = (
+    "Trained from scratch only on the neuroscience literature, with a tokenizer of that literature."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ class NotFiniteError(ValueError):
     def __init__(self, text: int, token: int, value: float) -> None:
         self.text, self.token, self.value = text, token, value
         super().__init__(
-            f"the log-probability of token {token + 1} of text {text + 1} is {value}, not a number to count with"
+            f"the log-probability of token {token + 1} of text {text + 1} is {value}, not a finite number"
         )
 
 
@@ -206,7 +206,7 @@ def encode_versions(
         return cut(encoded, context_tokens)
     for version, one in zip(versions, encoded, strict=True):
         if len(one.ids) > context_tokens:
-            why = f"needs {len(one.ids):,} tokens, and the model's window holds {context_tokens:,}"
+            why = f"needs {len(one.ids):,} tokens, but the model's window has {context_tokens:,}"
             raise TextError(reason(versions, version, why))
     return encoded
 

@@ -46,18 +46,18 @@ class Prompt:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise PromptError(f"there is no prompt “{self.kind}”: choose {', '.join(KINDS)}")
+            raise PromptError(f"“{self.kind}” is not a prompt. Choose from {', '.join(KINDS)}")
         if not self.template and self.kind != "custom":
             object.__setattr__(self, "template", _template(self.kind, PAPER_SENTENCE))
         places = self.template.count(PLACEHOLDER)
         if places == 0 and self.kind == "custom":
             raise PromptError(
-                f"“{self.template[:60]}” is no prompt: choose {', '.join(KINDS[:-1])}, or give a text that says once "
-                f"where the abstract stands, as {PLACEHOLDER}"
+                f"“{self.template[:60]}” is not a prompt. Choose from {', '.join(KINDS[:-1])}, or give a text that contains "
+                f"{PLACEHOLDER} once, for the abstract"
             )
         if places != 1:
             raise PromptError(
-                f"a prompt says once where the text stands, as {PLACEHOLDER}; this one says it {places} times"
+                f"a prompt must contain {PLACEHOLDER} once, but this one contains it {places} times"
             )
         if self.kind == "chat":
             self.turns("")  # raises
@@ -72,7 +72,7 @@ class Prompt:
         'user: Here is an abstract from a neuroscience publication:'
         """
         if custom_text and kind != "custom":
-            raise PromptError("a text of one's own goes with the prompt “custom”")
+            raise PromptError("your own text needs the prompt “custom”")
         if kind not in KINDS:
             return cls(kind)  # raises
         return cls(kind, custom_text if kind == "custom" else _template(kind, sentence))
@@ -108,7 +108,7 @@ class Prompt:
         ('Rats slept.', -1)
         """
         if self.kind == "chat":
-            raise PromptError("a chat is written by the model's own template")
+            raise PromptError("the model's own template writes a chat")
         whole = self.before + text
         if self.kind == "custom":
             return whole.rstrip(), len(self.before)

@@ -65,7 +65,7 @@ def _folder(job: PublishedImport) -> Iterator[Path]:
             with opened_zip(job) as file:
                 unpack(file, root, most_bytes=MOST_UNPACKED, most_files=MOST_FILES)
         except FileNotFoundError as gone:
-            raise RefusedError("The file is no longer kept: upload it again.") from gone
+            raise RefusedError("The file is no longer stored. Upload it again.") from gone
         except ZipRefusedError as refused:
             raise RefusedError(str(refused)) from refused
         yield _top(root)

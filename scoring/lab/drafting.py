@@ -37,16 +37,16 @@ class DraftingForm(ModelForm):
         required=False,
         max_length=500_000,
         widget=forms.Textarea(attrs={"rows": 10}),
-        help_text=_("With an empty line between two of them."),
+        help_text=_("Separate abstracts by an empty line."),
     )
     subfield = forms.ChoiceField(
-        label=_("Subfield"), required=False, help_text=_("Of the abstracts above.")
+        label=_("Subfield"), required=False, help_text=_("Subfield of the abstracts above.")
     )
     file = forms.FileField(
         label=_("Or a table"),
         required=False,
         help_text=_(
-            "CSV, JSONL or Parquet with columns abstract, doi, subfield, publication_date; only the first must be there."
+            "CSV, JSONL or Parquet with columns abstract, doi, subfield, publication_date; only abstract is required."
         ),
     )
     repairs = forms.IntegerField(

@@ -93,7 +93,7 @@ def checked_model_args(backend: str, args: Mapping[str, str]) -> dict[str, str]:
     if backend == "completions":
         check_allowed(parse_address(args["base_url"]), settings.SCORING_HOSTS)
     if backend == "transformers" and "pretrained" not in args:
-        raise ScoringError("Say which model is meant: pretrained=FOLDER, or its name on the Hub.")
+        raise ScoringError("Name the model with pretrained=FOLDER, or its name on the Hub.")
     return with_folders(args)
 
 
@@ -146,8 +146,8 @@ class QueueForm(FoldedForm, ScoredForm):
         widget=forms.TextInput(
             attrs={"spellcheck": "false", "autocomplete": "off", "list": "model-folders"}
         ),
-        help_text="name=value, separated by commas. A folder of the site's models, or a name on the model hub: "
-        "pretrained=NAME; a server: base_url, model and tokenizer. The demonstration model takes none.",
+        help_text="name=value, separated by commas. For a folder of the site's models, or a name on the model hub: "
+        "pretrained=NAME. For a server: base_url, model and tokenizer. The demonstration model does not need any.",
     )
     conditions = forms.MultipleChoiceField(
         choices=ScoringRun.Condition.choices,
@@ -167,7 +167,7 @@ class QueueForm(FoldedForm, ScoredForm):
         required=False,
         max_length=200,
         validators=[is_name],
-        help_text="In tables; empty: as its arguments name it.",
+        help_text="Shown in tables. If empty, the name in its arguments.",
     )
     source = forms.ChoiceField(
         label="Test cases", required=False, choices=[("", "all"), *Item.Source.choices]
@@ -187,7 +187,7 @@ class QueueForm(FoldedForm, ScoredForm):
         required=False,
         min_value=1,
         max_value=MAX_NUMBER,
-        help_text="Empty: as many as suit the machine.",
+        help_text="If empty, a number that suits the machine.",
     )
     MAIN = ("model", "model_args", "conditions", "prompt")
 
@@ -246,7 +246,7 @@ class ModelForm(forms.Form):
         max_length=200,
         validators=[is_name],
         help_text=_(
-            "Its name on the server; in this process, a folder of the site's models or a name on the model hub."
+            "Name on the server; in this process, a folder of the site's models or a name on the model hub."
         ),
     )
     base_url = forms.CharField(
@@ -262,8 +262,8 @@ class ModelForm(forms.Form):
         required=False,
         max_length=1000,
         help_text=_(
-            "name=value, separated by commas: temperature, top_p, seed, max_tokens, concurrency; of a model that thinks aloud "
-            "enable_thinking, reasoning_effort, think_end_token."
+            "name=value, separated by commas: temperature, top_p, seed, max_tokens, concurrency; for a model that thinks "
+            "aloud enable_thinking, reasoning_effort, think_end_token."
         ),
     )
     price_in = _money(

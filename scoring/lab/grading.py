@@ -46,7 +46,10 @@ class PlanForm(forms.Form):
         help_text=_("A third person settles larger differences, and differences about abstention."),
     )
     seed = forms.IntegerField(
-        label=_("Seed"), min_value=0, max_value=2**31 - 1, help_text=_("It draws the sample.")
+        label=_("Seed"),
+        min_value=0,
+        max_value=2**31 - 1,
+        help_text=_("Seed that draws the sample."),
     )
     rubric_text = UnixTextField(
         label=_("Rubric"),

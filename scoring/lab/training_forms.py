@@ -41,7 +41,7 @@ class TrainingForm(FoldedForm):
             attrs={"list": "base-models", "spellcheck": "false", "autocomplete": "off"}
         ),
         help_text=_(
-            "A folder of the site's models, or a name on the model hub; empty where it is trained from scratch."
+            "A folder of the site's models, or a name on the model hub. Leave this empty to train from scratch."
         ),
     )
     mode = forms.ChoiceField(
@@ -51,7 +51,9 @@ class TrainingForm(FoldedForm):
         label=_("Tokenizer"),
         required=False,
         max_length=500,
-        help_text=_("A folder of the site's models; needed from scratch, else the base's."),
+        help_text=_(
+            "A folder of the site's models; required from scratch, otherwise that of the base model."
+        ),
     )
     epochs = forms.FloatField(label=_("Epochs"), required=False, min_value=0.01, max_value=1000)
     context = _number(_("Tokens per row"))

@@ -116,7 +116,7 @@ def write_results(runs: Sequence[ScoringRun], directory: Path) -> list[Path]:
         ]
     except OSError as error:
         raise ScoringError(
-            f"{directory} was not written: {disk.reason(error)}. The scores are stored; the same command with --resume "
+            f"{directory} was not written: {disk.reason(error)}. The scores are stored. The same command with --resume "
             "writes the files."
         ) from error
 

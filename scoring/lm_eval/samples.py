@@ -124,7 +124,7 @@ def samples_of(run: ScoringRun) -> Iterator[dict[str, Any]]:
         text = texts.get((score.item_id, score.unit))
         if text is None:
             raise ScoringError(
-                f"Run {run.pk} was not written: the study's texts are no longer those it scored."
+                f"Run {run.pk} was not written, because the study's texts have changed since it was scored."
             )
         first_choice = greedy.get((score.item.key, score.item.version, score.unit), {})
         sample = _sample(n, run, score, text, prompt, first_choice)

@@ -55,7 +55,7 @@ SHOWN = {
     "swapped": "an abstract whose results are those of other abstracts,",
 }
 COUNTED_TOKENS = {
-    "paper": "every token but the first, the prompt's included",
+    "paper": "every token but the first, including the prompt's",
     "clean": "the abstract's tokens",
 }
 

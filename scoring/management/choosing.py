@@ -51,7 +51,7 @@ class ChoosingCommand(ModelCommand):
         )
         choice.add_argument(
             "--samples", type=int, metavar="N",
-            help="answers to each test case in each order (default: 1 at temperature 0, else 5)",
+            help="answers per test case and order (default: 1 at temperature 0, otherwise 5)",
         )  # fmt: skip
         choice.add_argument(
             "--layout", choices=ChoiceRun.Layout.values,
@@ -62,7 +62,7 @@ class ChoosingCommand(ModelCommand):
         )  # fmt: skip
         choice.add_argument(
             "--dry-run", "--dry_run", action="store_true",
-            help="say how many requests, tokens and how much money and time it takes, and ask nothing",
+            help="only estimate requests, tokens, cost and time",
         )  # fmt: skip
         add_costs(choice)  # type: ignore[arg-type]
 
@@ -73,7 +73,7 @@ class ChoosingCommand(ModelCommand):
             self._list_or_remove(options)
             return
         if not options["study"]:
-            raise CommandError("Name the study: --study SLUG.")
+            raise CommandError("Name the study with --study SLUG.")
         study = find_study(options["study"])
         drafts = [self._draft(study, word, text, options) for word, text in _models(options)]
         if options["dry_run"]:
@@ -141,20 +141,20 @@ def _refuse(options: Mapping[str, Any]) -> None:
     if wrong is None and options["conditions"] != "full":
         wrong = "conditions"
     if wrong is not None:
-        raise CommandError(f"--{wrong} goes with --method perplexity.")
+        raise CommandError(f"--{wrong} needs --method perplexity.")
 
 
 def refuse_choice_options(options: Mapping[str, Any]) -> None:
     """Raises CommandError for what goes with --method choice alone."""
     wrong = next((name for name in OF_CHOICE if options[name]), None)
     if wrong is not None:
-        raise CommandError(f"--{wrong} goes with --method choice.")
+        raise CommandError(f"--{wrong} needs --method choice.")
 
 
 def _models(options: Mapping[str, Any]) -> list[tuple[str, str]]:
     written = written_models(options)
     if options["model_name"] and len(written) > 1:
-        raise CommandError(f"A name names one model; here are {len(written)}.")
+        raise CommandError(f"--name can name only one model, but {len(written)} were given.")
     return written
 
 
@@ -218,4 +218,4 @@ def _forecast_lines(found: list[Forecast]) -> Iterator[Any]:
         "are estimated from the number of bytes."
     )
     if any(one.seconds is None for one in found):
-        yield "Time is not known for a model that has answered nothing here."
+        yield "The time is not known, because this model has not answered on this site."

@@ -10,7 +10,7 @@ from lib.commands import add_json_argument
 
 
 def add_study_arguments(parser: CommandParser) -> None:
-    parser.add_argument("--study", metavar="SLUG", help="not needed where there is only one study")
+    parser.add_argument("--study", metavar="SLUG", help="not needed if there is only one study")
     parser.add_argument("--source", choices=Item.Source.values, help="default: both")
     add_json_argument(parser)
 
@@ -23,7 +23,7 @@ def study_named(slug: str | None) -> Study:
     if not found:
         raise CommandError("There is no study.")
     if len(found) > 1:
-        raise CommandError("There are several studies: name one with --study.")
+        raise CommandError("There are several studies. Name one with --study.")
     return found[0]
 
 
@@ -34,7 +34,7 @@ def cases_of(study: Study, source: str | None) -> list[Item]:
     # Sorted here: databases disagree on the order of texts
     found = sorted(items, key=lambda item: item.key)
     if not found:
-        raise CommandError(f"Study {study.slug} has no such test case.")
+        raise CommandError(f"Study {study.slug} does not have any of these test cases.")
     return found
 
 

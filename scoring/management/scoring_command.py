@@ -64,14 +64,14 @@ def asked_models(options: Mapping[str, Any]) -> list[AskedModel]:
     written = written_models(options)
     if any(word == CHAT for word, _ in written):
         raise CommandError(
-            "A chat server gives no probabilities of what it reads: use --method choice.",
+            "A chat server does not give probabilities of texts. Use --method choice.",
         )
     asked = [
         (ALIASES.get(word, word), _with_batch_size(parse_model_args(text), options))
         for word, text in written
     ]
     if options["model_name"] and len(asked) > 1:
-        raise CommandError(f"A name names one model; here are {len(asked)}.")
+        raise CommandError(f"--name can name only one model, but {len(asked)} were given.")
     names = [options["model_name"] or default_name(kind, args) for kind, args in asked]
     for kind, args in asked:
         check_model_args(kind, args)
@@ -83,7 +83,7 @@ def asked_models(options: Mapping[str, Any]) -> list[AskedModel]:
     ]
     for n, model in enumerate(models):
         if any((model.kind, model.args) == (m.kind, m.args) for m in models[:n]):
-            raise CommandError(f"{model.name} is asked for twice with the same arguments.")
+            raise CommandError(f"{model.name} is given twice with the same arguments.")
     return models
 
 
@@ -127,7 +127,9 @@ def _with_batch_size(args: dict[str, str], options: Mapping[str, Any]) -> dict[s
     if size is None:
         return args
     if args.get("batch_size", size) != size:
-        raise CommandError("--batch_size and batch_size in --model_args differ: give one of them.")
+        raise CommandError(
+            "--batch_size and batch_size in --model_args differ. Give only one of them."
+        )
     return {**args, "batch_size": size}
 
 
@@ -142,7 +144,7 @@ def _lines(path: Path, word: str | None) -> list[tuple[str | None, str]]:
         elif written:
             models.append((word, written))
     if not models:
-        raise CommandError(f"{path} names no model.")
+        raise CommandError(f"{path} does not name a model.")
     return models
 
 
@@ -199,41 +201,40 @@ class ScoringCommand(ModelCommand):
             "--model_args",
             action="append",
             metavar="NAME=VALUE,…",
-            help="hf: pretrained, dtype, revision, peft, device, …; completions: base_url, model, tokenizer, …; "
-            "vllm: pretrained, tensor_parallel_size, …; "
-            "once for each model",
+            help="hf: pretrained, dtype, revision, peft, device, …; completions: base_url, model, tokenizer, …; vllm: "
+            "pretrained, tensor_parallel_size, …; once per model",
         )
         parser.add_argument(
             "--models",
             type=Path,
             metavar="FILE",
-            help="a model on each line: its arguments, after its kind where that is not --model's",
+            help="file with one model per line: its arguments, after its kind if it differs from --model",
         )
         parser.add_argument(
             *self.name_flags,
             dest="model_name",
             metavar="NAME",
-            help="what the model is called; default: as its arguments name it",
+            help="name of the model (default: the name in its arguments)",
         )
         prompt = parser.add_mutually_exclusive_group()
         prompt.add_argument(
             "--prompt",
-            help=f"of none, paper, clean, chat, separated by commas; or a text with {PLACEHOLDER} "
-            f"(default: {self.default_prompt})",
+            help=f"prompts from none, paper, clean, chat, separated by commas; or a text with {PLACEHOLDER} (default: "
+            f"{self.default_prompt})",
         )
         prompt.add_argument(
-            "--prompt_file", type=Path, help=f"a file with such a text, {PLACEHOLDER}"
+            "--prompt_file", type=Path, help=f"file with such a text, {PLACEHOLDER}"
         )
         parser.add_argument(
             "--batch_tokens",
             type=batch_tokens,
             metavar="N|auto",
-            help="how many tokens are scored at once (default: auto)",
+            help="tokens scored at once (default: auto)",
         )
         parser.add_argument(
             "--batch_size",
             metavar="N|auto",
-            help="the same in texts: N times the tokens of the longest one",
+            help="tokens scored at once as N times the longest text",
         )
         parser.add_argument("--limit", type=int, metavar="N", help="only the first N")
         parser.add_argument(
@@ -313,9 +314,7 @@ class ScoringCommand(ModelCommand):
             self.run = run = self._run_for(draft, options)
             if run.status == Status.FINISHED:
                 check_same_model(run, backend)  # its name says little: a folder's content changes
-                self.stderr.write(
-                    f"Run {run.pk} ({run.condition}) is finished: nothing is left to do."
-                )
+                self.stderr.write(f"Run {run.pk} ({run.condition}) is already finished.")
             else:
                 with self.progress(run, options) as show:
                     run = execute(run, backend=backend, on_progress=show)
@@ -371,7 +370,7 @@ class ScoringCommand(ModelCommand):
                 f"Run {run.pk} was cancelled at {run.done} of {run.total}; --resume continues it."
             )
         if run.status != Status.FINISHED:
-            by = f"is being worked on by {run.worker}" if run.worker else "waits for a worker"
+            by = f"is being scored by {run.worker}" if run.worker else "waits for a worker"
             raise CommandError(f"Run {run.pk} {by}.")
         self._warn(run)
 
@@ -388,8 +387,8 @@ class ScoringCommand(ModelCommand):
             leases.reserve(draft)
         if same is not None and same.status != Status.FINISHED:
             self.stderr.write(
-                f"Run {same.pk} with the same settings stands at {same.done} of {same.total} "
-                f"({same.get_status_display()}); --resume would go on with it. Run {draft.pk} begins anew."
+                f"Run {same.pk} with the same settings has reached {same.done} of {same.total} ({same.get_status_display()}); "
+                f"--resume would continue it. Run {draft.pk} starts from the beginning."
             )
         return draft
 
@@ -398,8 +397,8 @@ class ScoringCommand(ModelCommand):
             return "Stopped before anything was scored."
         self.run.refresh_from_db()
         return (
-            f"Stopped. Run {self.run.pk} stands at {self.run.done} of {self.run.total}; "
-            "the same command with --resume continues it."
+            f"Stopped. Run {self.run.pk} has reached {self.run.done} of {self.run.total}. The same command with --resume "
+            "continues it."
         )
 
     def _warn(self, run: ScoringRun) -> None:
@@ -408,7 +407,7 @@ class ScoringCommand(ModelCommand):
         dtype = run.identity.get("dtype")  # unknown of a server
         if dtype and dtype not in EXACT:
             self.stderr.write(
-                f"Scored in {dtype}: rounding may turn near-ties; float32 decides them."
+                f"Scored in {dtype}, in which rounding may change near-ties. float32 decides them."
             )
 
     @contextmanager

@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 # What a flag changes in the preset: its type, what it is called in the help
 NUMBERS: Mapping[str, tuple[type[int] | type[float], str]] = {
-    "context": (int, "tokens of a row"),
-    "epochs": (float, "how often the corpus is read"),
-    "batch_rows": (int, "rows on a device at a time"),
-    "accumulation": (int, "batches on each device for a step"),
-    "devices": (int, "a step has the rows of so many, however many there are"),
+    "context": (int, "tokens per row"),
+    "epochs": (float, "number of epochs"),
+    "batch_rows": (int, "rows per device at a time"),
+    "accumulation": (int, "batches per device and step"),
+    "devices": (int, "devices whose rows make up a step, regardless of the actual number"),
     "learning_rate": (float, "at its highest"),
     "weight_decay": (float, "of AdamW"),
-    "warmup_share": (float, "of all steps, in which the learning rate rises"),
-    "clip_norm": (float, "the longest gradient; 0: any"),
-    "seed": (int, "of weights, dropout and the order of rows"),
-    "evaluations": (int, "of the held-out loss"),
-    "limit": (int, "documents to train on, for a try"),
+    "warmup_share": (float, "share of all steps in which the learning rate rises"),
+    "clip_norm": (float, "maximum norm of the gradient; 0 for no limit"),
+    "seed": (int, "seed of weights, dropout and the order of rows"),
+    "evaluations": (int, "number of measurements of the held-out loss"),
+    "limit": (int, "documents to train on, for a short run"),
 }
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "schedule": ("cosine", "linear", "constant"),
@@ -42,11 +42,11 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "dtype": ("float32", "bfloat16"),
 }
 LORA: Mapping[str, tuple[type[int] | type[float], str]] = {
-    "rank": (int, "of the adapter's matrices"),
-    "alpha": (int, "their product counts alpha / rank"),
-    "dropout": (float, "of the adapter's input"),
+    "rank": (int, "rank of the adapter's matrices"),
+    "alpha": (int, "scale of the adapter's product, alpha / rank"),
+    "dropout": (float, "dropout of the adapter's input"),
 }
-SHAPE: Mapping[str, str] = {"layers": "", "heads": "", "width": "numbers to a token"}
+SHAPE: Mapping[str, str] = {"layers": "", "heads": "", "width": "dimensions of a token"}
 
 
 def add_settings_arguments(parser: CommandParser) -> None:
@@ -61,12 +61,12 @@ def add_settings_arguments(parser: CommandParser) -> None:
         "--gradient-checkpointing",
         action="store_true",
         default=None,
-        help="make activations again in the backward pass: less memory, more time",
+        help="recompute activations in the backward pass, which needs less memory and more time",
     )
     for name, (kind, about) in LORA.items():
         changes.add_argument(_flag(f"lora_{name}"), type=kind, metavar="N", help=about)
     changes.add_argument(
-        "--lora-targets", type=_names, metavar="NAME,…", help="the projections that it adapts"
+        "--lora-targets", type=_names, metavar="NAME,…", help="projections to adapt"
     )
     for name, about in SHAPE.items():
         changes.add_argument(_flag(name), type=int, metavar="N", help=about)
@@ -86,17 +86,19 @@ def settings_of(options: Mapping[str, Any]) -> TrainingSettings:
     try:
         if mode == "lora":
             if preset.lora is None:
-                raise TrainingError(f"The preset {options['preset']} has no adapter.")
+                raise TrainingError(f"The preset {options['preset']} does not have an adapter.")
             changes["lora"] = replace(preset.lora, **lora)
         elif lora:
-            raise TrainingError(f"Mode {mode} has no adapter: leave out --lora-{next(iter(lora))}.")
+            raise TrainingError(
+                f"Mode {mode} does not have an adapter. Leave out --lora-{next(iter(lora))}."
+            )
         if mode == "scratch":
             if preset.shape is None and shape:
-                raise TrainingError("The preset has no shape of a model to change.")
+                raise TrainingError("The preset does not have a model's shape to change.")
             changes["shape"] = preset.shape and replace(preset.shape, **shape)
         elif shape:
             raise TrainingError(
-                f"Mode {mode} takes the model's shape: leave out --{next(iter(shape))}."
+                f"Mode {mode} uses the model's shape. Leave out --{next(iter(shape))}."
             )
         return of_preset(options["preset"], mode, **changes)
     except TrainingError as error:
@@ -127,7 +129,7 @@ def find_corpus(name: str) -> Corpus:
     found = Corpus.objects.filter(slug=name).first()
     if found is None:
         known = ", ".join(Corpus.objects.values_list("slug", flat=True)) or "none"
-        raise CommandError(f"There is no corpus {name}; there are: {known}.")
+        raise CommandError(f"There is no corpus {name}. Choose from {known}.")
     return found
 
 
@@ -152,7 +154,7 @@ def training_lines(training: Training) -> Iterator[str]:
         f"{about['best_step']:,}."
     )
     yield (
-        f"  held-out loss  {about['held_out_loss']:.4f} nats a token; untrained {about['untrained_held_out_loss']:.4f}"
+        f"  held-out loss {about['held_out_loss']:.4f} nats per token; untrained {about['untrained_held_out_loss']:.4f}"
     )
     yield f"  {training.output}"
 
@@ -169,7 +171,7 @@ def estimate_data(settings: TrainingSettings, told: "Estimate") -> dict[str, Any
 
 def estimate_lines(settings: TrainingSettings, told: "Estimate") -> Iterator[str]:
     share = told.trainable_parameters / told.parameters
-    yield f"weights      {told.parameters:,}, of which {told.trainable_parameters:,} learn ({share:.1%})"
+    yield f"weights {told.parameters:,}, of which {told.trainable_parameters:,} are trained ({share:.1%})"
     yield (
         f"a step       {settings.tokens_per_step:,} tokens: {settings.batch_rows} x {settings.accumulation} x "
         f"{settings.devices} rows of {settings.context:,}"
@@ -187,9 +189,9 @@ def estimate_lines(settings: TrainingSettings, told: "Estimate") -> Iterator[str
         f"{_gb(memory.gradients)}, optimiser {_gb(memory.optimizer)}"
     )
     if (measured := told.measured) is None:
-        yield "not measured: name a model that fits into this machine's memory (from scratch, a tokenizer)"
+        yield "not measured; name a model that fits into this machine's memory (from scratch, a tokenizer)"
         return
-    peak = f", {_gb(measured.peak_bytes)} at most in all" if measured.peak_bytes else ""
+    peak = f", {_gb(measured.peak_bytes)} at most in total" if measured.peak_bytes else ""
     yield f"             {_gb(measured.activation_bytes)} of activations, measured{peak}"
     assert told.step_s is not None
     yield (

@@ -34,29 +34,29 @@ def money(text: str) -> Decimal:
     try:
         value = Decimal(text)
     except InvalidOperation as error:
-        raise CommandError(f"“{text}” is no amount.") from error
+        raise CommandError(f"“{text}” is not an amount.") from error
     if not 0 <= value < 1_000_000:
-        raise CommandError(f"“{text}” is no amount from 0 to a million.")
+        raise CommandError(f"“{text}” is not an amount from 0 to a million.")
     return value
 
 
 # Of a run's columns: the options, in words of commands and of columns
 COSTS: Mapping[str, tuple[tuple[str, str], Callable[[str], Any], str]] = {
-    "prompt_price": (("--prompt_price", "--price-in"), money, "price of a million tokens read"),
+    "prompt_price": (("--prompt_price", "--price-in"), money, "price per million tokens read"),
     "completion_price": (
         ("--completion_price", "--price-out"),
         money,
-        "price of a million tokens written",
+        "price per million tokens written",
     ),
     "budget_tokens": (
         ("--budget_tokens", "--budget-tokens"),
         int,
-        "at most so many, read and written, of the whole run",
+        "maximum number of tokens, read and written, of the whole run",
     ),
     "budget_money": (
         ("--budget_money", "--budget-money"),
         money,
-        "at most so much, in the prices' currency",
+        "maximum cost, in the prices' currency",
     ),
 }
 
@@ -92,12 +92,12 @@ class ModelCommand(ReportingCommand):
                 run = draft
             leases.reserve(run)
         if reopen is None and options["resume"]:
-            self.stderr.write(f"No earlier run has these settings: run {run.pk} begins.")
+            self.stderr.write(f"No earlier run has these settings. Run {run.pk} starts.")
         elif reopen is None and left is not None:  # it may cost what this one has cost already
-            stands = "is under way" if left.is_open else "stands"
+            stands = "is in progress" if left.is_open else "has stopped"
             self.stderr.write(
-                f"Run {left.pk} of the same settings {stands} at {left.done} of {left.total}; --resume would go on with it. "
-                f"Run {run.pk} begins anew."
+                f"Run {left.pk} with the same settings {stands} at {left.done} of {left.total}; --resume would continue it. Run "
+                f"{run.pk} starts from the beginning."
             )
         return run
 
@@ -141,16 +141,16 @@ class WritingCommand(ModelCommand):
             "--instructions",
             type=Path,
             metavar="FILE",
-            help="what the model is told instead of ours",
+            help="file with instructions to the model instead of the built-in ones",
         )
         self.add_model_arguments(parser)
 
     def add_model_arguments(self, parser: CommandParser) -> None:
         """How the model is reached, and what it may cost."""
         parser.add_argument(
-            "--model", help="its name on the server; hf: its folder or name on the Hub"
+            "--model", help="name of the model on the server; hf: folder or name on the Hub"
         )
-        parser.add_argument("--base_url", help="chat: where the server is, http://HOST:PORT")
+        parser.add_argument("--base_url", help="chat: address of the server, http://HOST:PORT")
         parser.add_argument(
             "--model_args",
             default="",
@@ -164,7 +164,7 @@ class WritingCommand(ModelCommand):
         parser.add_argument(
             "--resume",
             action="store_true",
-            help="go on with the newest run of the same settings, and ask again what failed",
+            help="continue the newest run with the same settings, and repeat failed requests",
         )
         add_json_argument(parser)
 
@@ -193,7 +193,7 @@ def add_field_arguments(parser: CommandParser) -> None:
     """What `find_field` reads."""
     about = parser.add_mutually_exclusive_group(required=True)
     about.add_argument("--field", metavar="SLUG", help="the field of research")
-    about.add_argument("--study", metavar="SLUG", help="or a study, whose field it is")
+    about.add_argument("--study", metavar="SLUG", help="or the field of a study")
 
 
 def find_field(options: Mapping[str, Any]) -> ResearchField:
@@ -207,7 +207,7 @@ def find_field(options: Mapping[str, Any]) -> ResearchField:
         found = ResearchField.objects.filter(name=study.field).first()
         if found is None:
             raise CommandError(
-                f"The study's field (“{study.field}”) has no test cases: use --field SLUG."
+                f"The study's field (“{study.field}”) does not have test cases. Use --field SLUG."
             )
         return found
     return finding.find_field(options["field"])
@@ -253,8 +253,8 @@ def _refuse_other(draft: Any) -> None:
     left = runs.exclude(status=GeneratingJob.Status.FINISHED).order_by("-pk").first()
     if left is not None:
         raise ScoringError(
-            f"No run of these settings is there to go on with; run {left.pk} of the same model, under other settings, stands at "
-            f"{left.done} of {left.total}. Give its settings, or leave --resume out to begin anew.",
+            f"There is no run with these settings to continue. Run {left.pk} of the same model with other settings has "
+            f"reached {left.done} of {left.total}. Give its settings, or leave out --resume to start again.",
             option="--resume",
         )
 
@@ -264,10 +264,10 @@ def check_over(job: GeneratingJob) -> None:
     if job.status == job.Status.FINISHED:
         return
     if job.is_open:
-        raise CommandError(f"Run {job.pk} is being worked on by {job.worker or 'a worker'}.")
+        raise CommandError(f"Run {job.pk} is being done by {job.worker or 'a worker'}.")
     reason = job.error or "It was stopped."
     raise CommandError(
-        f"{reason} Run {job.pk} has reached {job.done} of {job.total}; --resume continues it."
+        f"{reason} Run {job.pk} has reached {job.done} of {job.total}. --resume continues it."
     )
 
 
@@ -289,15 +289,16 @@ def run_data(run: GeneratingJob, spending: Spending) -> dict[str, Any]:
 def unread_lines(unread: Unread) -> Iterator[str]:
     if unread.is_much:
         yield (
-            f"{unread.n:,} of {unread.of:,} texts ({unread.share:.0%}) could not be read; see what came before you use the rest."
+            f"{unread.n:,} of {unread.of:,} texts ({unread.share:.0%}) could not be read. Check these texts before you use "
+            "the rest."
         )
 
 
 def spending_lines(spending: Spending) -> Iterator[str]:
     usage = spending.usage
-    unknown = f" ({spending.unknown} answers say none)" if spending.unknown else ""
+    unknown = f" (not reported for {spending.unknown} answers)" if spending.unknown else ""
     yield (
-        f"{spending.answers:,} answers in {spending.seconds:,.0f} s of waiting: {usage.prompt_tokens:,} tokens read, "
+        f"{spending.answers:,} answers in {spending.seconds:,.0f} s: {usage.prompt_tokens:,} tokens read, "
         f"{usage.completion_tokens:,} written{unknown}."
     )
     if spending.cost is not None:

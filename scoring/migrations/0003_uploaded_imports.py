@@ -13,11 +13,11 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='publishedimport',
             name='upload',
-            field=models.CharField(blank=True, help_text='As the store names an uploaded ZIP; empty for a folder.', max_length=32),
+            field=models.CharField(blank=True, help_text="Name of an uploaded ZIP in the storage; empty for a folder.", max_length=32),
         ),
         migrations.AlterField(
             model_name='publishedimport',
             name='folder',
-            field=models.CharField(help_text="Its name below IMPORTS_DIR; of an uploaded ZIP, the file's.", max_length=200),
+            field=models.CharField(help_text="Name below IMPORTS_DIR, or of the uploaded ZIP file.", max_length=200),
         ),
     ]

@@ -81,13 +81,16 @@ class ModelAnswer(models.Model):
         blank=True, help_text=_("Reasoning of the model, which is not part of the answer.")
     )
     finish = models.CharField(max_length=10, choices=[(f.value, f.value) for f in Finish])
-    detail = models.TextField(blank=True, help_text=_("Why there is no whole answer."))
-    model = models.CharField(max_length=200, blank=True, help_text=_("As the server calls it."))
+    detail = models.TextField(blank=True, help_text=_("Why there is no complete answer."))
+    model = models.CharField(
+        max_length=200, blank=True, help_text=_("Name of the model on the server.")
+    )
     request = models.JSONField(default=dict)
     prompt_tokens = models.PositiveBigIntegerField(null=True)
     completion_tokens = models.PositiveBigIntegerField(null=True)
     thought_tokens = models.PositiveBigIntegerField(
-        null=True, help_text=_("Of the tokens written, those of a thought, as the server counts.")
+        null=True,
+        help_text=_("Tokens of a thought, among the tokens written, according to the server."),
     )
     seconds = models.FloatField()
     at = models.DateTimeField(auto_now_add=True)
@@ -117,7 +120,7 @@ class AnsweringRun(GeneratingJob):
         default=False, help_text=_("Whether it is asked after each answer how confident it is.")
     )
     is_simulated = models.BooleanField(
-        _("simulated"), default=False, help_text=_("Made up, to show what results look like.")
+        _("simulated"), default=False, help_text=_("Simulated, to show what results look like.")
     )
 
     class Meta:
@@ -164,7 +167,7 @@ class GradingPlan(models.Model):
     tolerance = models.FloatField(
         _("points by which two people may differ"),
         default=0.5,
-        help_text=_("A third settles what they differ in by more, and whether it abstains."),
+        help_text=_("A third person settles larger differences, and differences about abstention."),
     )
     seed = models.PositiveIntegerField(default=0)
 
@@ -191,7 +194,8 @@ class GradingRun(GeneratingJob):
     )
     rubric = models.JSONField()
     runs = models.JSONField(
-        default=list, help_text=_('Answering runs, by number; what people wrote is "people".')
+        default=list,
+        help_text=_('Answering runs, by number; "people" for answers of participants.'),
     )
     is_simulated = models.BooleanField(_("simulated"), default=False)
 

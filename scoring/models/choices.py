@@ -45,7 +45,9 @@ class ChoiceRun(GeneratingJob):
         default=list, help_text=_("Practice items that are shown with their answers.")
     )
     requests = models.PositiveIntegerField(
-        default=0, editable=False, help_text=_("Sent so far; of these, a kill may lose answers.")
+        default=0,
+        editable=False,
+        help_text=_("Requests sent so far, whose answers may be lost if the process is killed."),
     )
     is_simulated = models.BooleanField(_("simulated"), default=False)
 

@@ -17,7 +17,7 @@ class DraftingRun(WritingJob):
     runner = "scoring.services.drafting.runs.run"
 
     repairs = models.PositiveSmallIntegerField(
-        default=3, help_text=_("How often the model is told what is wrong with its text.")
+        default=3, help_text=_("Maximum number of corrections by the model.")
     )
 
     class Meta:
@@ -41,16 +41,16 @@ class GeneratedDraft(models.Model):
         UNREPAIRED = "unrepaired", _("not repaired")
         DECLINED = "declined", _("no answer")
         TAKEN = "taken", _("taken over by a person")
-        DISMISSED = "dismissed", _("refused by a person")
+        DISMISSED = "dismissed", _("rejected by a person")
 
     run = models.ForeignKey(DraftingRun, models.CASCADE, related_name="drafts")
-    row = models.PositiveIntegerField(help_text=_("In the source, from 1."))
+    row = models.PositiveIntegerField(help_text=_("Row in the source, from 1."))
     abstract = models.TextField()
     subfield = NameField(max_length=80, blank=True)
     doi = NameField(max_length=200, blank=True)
     publication_date = models.DateField(null=True, blank=True)
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
-    markup = models.TextField(blank=True, help_text=_("The best text that the model made."))
+    markup = models.TextField(blank=True, help_text=_("The best text of the model."))
     item = models.ForeignKey(
         Item, models.SET_NULL, related_name="generated_drafts", null=True, blank=True
     )

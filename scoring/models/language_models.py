@@ -11,7 +11,7 @@ class LanguageModel(models.Model):
     name = NameField(
         max_length=200, unique=True, help_text="As published, e.g. meta-llama/Llama-2-7b-chat-hf."
     )
-    display_name = NameField(max_length=80, help_text="In tables and figures.")
+    display_name = NameField(max_length=80, help_text="Name in tables and figures.")
     family = NameField(max_length=40, blank=True, help_text="E.g. Llama-2.")
     n_parameters = models.PositiveBigIntegerField(null=True, blank=True)
     is_chat = models.BooleanField("tuned for chat or instructions", default=False)
@@ -29,15 +29,15 @@ class LanguageModel(models.Model):
         null=True,
         blank=True,
         related_name="tuned_versions",
-        help_text="The model that this one is a fine-tuned version of.",
+        help_text="The model that was fine-tuned into this one.",
     )
     training_cutoff = models.DateField(
         null=True,
         blank=True,
-        help_text="The last day that its training data may be from, of a month its last; empty where it is not known.",
+        help_text="Last possible date of its training data, or the last day of a known month; empty if not known.",
     )
     released = models.DateField(
-        null=True, blank=True, help_text="The day, or the last one of the month."
+        null=True, blank=True, help_text="The date, or the last day of the month."
     )
     is_demo = models.BooleanField("demonstration only", default=False)
     note = models.TextField(blank=True)
@@ -61,7 +61,7 @@ class TrainingCorpus(models.Model):
     language_model = models.ForeignKey(
         LanguageModel, models.CASCADE, related_name="training_corpora"
     )
-    corpus = NameField(max_length=200, help_text="As runs on reference corpora name it.")
+    corpus = NameField(max_length=200, help_text="Name of the corpus in runs on reference corpora.")
     status = models.CharField(max_length=10, choices=Status, default=Status.UNKNOWN)
 
     class Meta:

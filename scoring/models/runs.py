@@ -70,16 +70,16 @@ class ScoringRun(Job):
         null=True,
         blank=True,
         related_name="scoring_runs",
-        help_text="Whose test cases it was asked to score; the scores belong to the test cases.",
+        help_text="Study whose test cases were requested; the scores belong to the test cases.",
     )
-    corpus = NameField(max_length=200, blank=True, help_text="A reference corpus' name.")
+    corpus = NameField(max_length=200, blank=True, help_text="Name of a reference corpus.")
     corpus_file = models.JSONField(
         default=dict,
         blank=True,
-        help_text="Its path, SHA-256 and columns: texts are read from it again.",
+        help_text="Its path, SHA-256 and columns, from which texts are read again.",
     )
     is_anchor = models.BooleanField(
-        "anchor text", default=False, help_text="A text that models surely know by heart."
+        "anchor text", default=False, help_text="A text that models have certainly memorised."
     )
     language_model = models.ForeignKey(LanguageModel, models.PROTECT, related_name="scoring_runs")
     backend = models.CharField(max_length=12, choices=Backend)
@@ -93,7 +93,7 @@ class ScoringRun(Job):
     seed = models.PositiveIntegerField(null=True, blank=True, help_text="Of the swaps.")
     limit = models.PositiveIntegerField(null=True, blank=True)
     batch_tokens = models.PositiveIntegerField(
-        null=True, blank=True, help_text="Empty: the backend chooses."
+        null=True, blank=True, help_text="If empty, the backend chooses."
     )
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
 
@@ -102,8 +102,8 @@ class ScoringRun(Job):
     identity = models.JSONField(default=dict, blank=True, editable=False)
     plan = models.JSONField(default=list, blank=True, editable=False)
 
-    total = models.PositiveIntegerField("pairs of texts in all", default=0)
-    done = models.PositiveIntegerField("pairs scored, or named as not to be scored", default=0)
+    total = models.PositiveIntegerField("pairs of texts in total", default=0)
+    done = models.PositiveIntegerField("pairs scored, or named as not scorable", default=0)
     scored_tokens = models.PositiveBigIntegerField(default=0, editable=False)
     scoring_seconds = models.FloatField(default=0, editable=False)
 
@@ -161,7 +161,7 @@ class ItemScore(models.Model):
     run = models.ForeignKey(ScoringRun, models.CASCADE, related_name="item_scores")
     item = models.ForeignKey(Item, models.PROTECT, related_name="scores")
     unit = models.PositiveSmallIntegerField(
-        default=0, help_text="The sentence, in condition isolated; else 0."
+        default=0, help_text="Number of the sentence in condition isolated, otherwise 0."
     )
     ppl_original = models.FloatField()
     ppl_altered = models.FloatField()
@@ -177,7 +177,7 @@ class ItemScore(models.Model):
     zlib_original_bytes = models.PositiveIntegerField(null=True)
     zlib_altered_bytes = models.PositiveIntegerField(null=True)
     original_side = models.CharField(
-        max_length=1, blank=True, help_text="A or B, where published files fix the sides."
+        max_length=1, blank=True, help_text="A or B, if published files fix the sides."
     )
 
     class Meta:
@@ -260,12 +260,12 @@ class PublishedImport(Job):
     runner = "scoring.imports.work.run"
 
     folder = models.CharField(
-        max_length=200, help_text="Its name below IMPORTS_DIR; of an uploaded ZIP, the file's."
+        max_length=200, help_text="Name below IMPORTS_DIR, or of the uploaded ZIP file."
     )
     upload = models.CharField(
         max_length=32,
         blank=True,
-        help_text="As the store names an uploaded ZIP; empty for a folder.",
+        help_text="Name of an uploaded ZIP in the storage; empty for a folder.",
     )
     slug = models.CharField("study", max_length=60)
     texts = models.CharField(max_length=20)

@@ -52,7 +52,7 @@ class Training(Job):
         SCRATCH = "scratch", _("from scratch")
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
-    name = NameField(max_length=180, help_text=_("Of the model that it makes."))
+    name = NameField(max_length=180, help_text=_("Name of the new model."))
     corpus = models.ForeignKey(Corpus, models.PROTECT, related_name="trainings")
     mode = models.CharField(max_length=10, choices=Mode)
     preset = NameField(max_length=40, blank=True)
@@ -60,9 +60,11 @@ class Training(Job):
         LanguageModel, models.PROTECT, related_name="trainings_from", null=True, blank=True
     )
     model_args = models.JSONField(
-        default=dict, blank=True, help_text=_("Of the model that it starts from: pretrained, …")
+        default=dict, blank=True, help_text=_("Arguments of the base model: pretrained, …")
     )
-    tokenizer = NameField(max_length=500, blank=True, help_text=_("A folder; empty: the base's."))
+    tokenizer = NameField(
+        max_length=500, blank=True, help_text=_("A folder. If empty, that of the base model.")
+    )
     recipe = models.JSONField(default=dict, help_text=_("A TrainingSettings."))
     keep = models.JSONField(
         default=list, blank=True, help_text=_("Steps whose weights are kept for lm_checkpoints.")

@@ -19,7 +19,7 @@ from scoring.models import (
 )
 from scoring.services.training.create import base_args
 
-APPLIED = "applied: the folder holds one beside the weights that were read"
+APPLIED = "applied: the folder contains an adapter and the weights that were read"
 
 
 def runs_with_adapters() -> Iterator[dict[str, Any]]:
@@ -50,7 +50,7 @@ def _adapter(folder: Path, weights: str) -> str:
     from scoring.backends.model_files import ADAPTER_CONFIG, weights_sha256
 
     if not folder.is_dir():
-        return "unknown: its files are not in a folder here"
+        return "unknown: its files are not in a folder on this machine"
     if weights == weights_sha256(folder, "all"):
         return APPLIED if (folder / ADAPTER_CONFIG).exists() else ""
     is_alone = weights == weights_sha256(folder)

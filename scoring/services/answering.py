@@ -74,7 +74,9 @@ def answering_run(
     questions = Item.objects.drawable_in(study).filter(kind=Item.Kind.QUESTION)
     items = list(questions.order_by("key", "version").values_list("pk", flat=True)[:limit])
     if not items:
-        raise ScoringError("Nothing is to be answered: the study holds no accepted question.")
+        raise ScoringError(
+            "There is nothing to answer, because the study does not have an accepted question."
+        )
     told = (instructions.strip() or default_instructions()).replace(
         "{field}", study.field or ANY_FIELD
     )

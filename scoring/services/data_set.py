@@ -36,32 +36,32 @@ WHOSE = (
     replace(RUN, null=_PERSONS),
     replace(_OF_TRIALS["participant"], null="a model's answer"),
 )
-SIMULATED = Column("is_simulated", "Whether it was made up by a simulation.", "boolean")
+SIMULATED = Column("is_simulated", "Whether it is simulated.", "boolean")
 FINISH = Column(
     "finish",
-    "How the model's text ended: stop is a whole one.",
+    "How the model's text ended; stop means a complete text.",
     levels=tuple(finish.value for finish in Finish),
 )
-SERVER_MODEL = Column("server_model", "The model, as the server calls it.", null=_NOT_SAID)
+SERVER_MODEL = Column("server_model", "Name of the model on the server.", null=_NOT_SAID)
 TOKENS = (
     Column("prompt_tokens", "Tokens that the model read.", "integer", null=_NOT_SAID),
     Column("completion_tokens", "Tokens that the model wrote.", "integer", null=_NOT_SAID),
 )
 SECONDS = Column(
     "seconds",
-    "How long a model took to write, or a person had the page open.",
+    "Time that a model took to write, or that a person had the page open.",
     "number",
     "s",
     null="it was not measured",
 )
 AT = Column("at", "When it was stored.", "time")
 POINTS = Column("points", "Points of the rubric; -1 abstains.", "number", null="no grade could be read")  # fmt: skip
-FATE = Column("fate", "What the answer counts as by these points.", levels=tuple(Fate))
+FATE = Column("fate", "Outcome of the answer by these points.", levels=tuple(Fate))
 
 QUESTIONS = (
     *ITEM,
-    Column("question", "The question, as it was asked."),
-    Column("expert_answer", "What an expert answers."),
+    Column("question", "The question as it was asked."),
+    Column("expert_answer", "The expert's answer."),
     Column("template", "The template that made the question, by its key.", null="it has none"),
     Column("categories", "Categories by dimension, as a JSON object.", null="it has none"),
 )
@@ -70,10 +70,10 @@ ANSWERS = (
     RUN,
     *ITEM,
     SIMULATED,
-    Column("model_answer", "What the model answered.", null="it wrote nothing"),
-    Column("model_thought", "What it thought aloud before: no part of the answer.", null="nothing"),
+    Column("model_answer", "The model's answer.", null="it wrote nothing"),
+    Column("model_thought", "The model's thought, which is not part of the answer.", null="nothing"),
     FINISH,
-    Column("detail", "Why there is no whole answer.", null="there is one"),
+    Column("detail", "Why there is no complete answer.", null="there is one"),
     SERVER_MODEL,
     *TOKENS,
     SECONDS,
@@ -97,9 +97,9 @@ CHOICES = (
     Column("tries", "How often the model was asked.", "integer"),
     FINISH,
     Column("model_text", "What the model wrote last.", null="it wrote nothing"),
-    Column("model_thought", "What it thought aloud before: no part of the answer.", null="nothing"),
+    Column("model_thought", "The model's thought, which is not part of the answer.", null="nothing"),
     Column("first_text", "What it wrote first, where that was no choice.", null="that was one"),
-    Column("detail", "Why there is no whole answer.", null="there is one"),
+    Column("detail", "Why there is no complete answer.", null="there is one"),
     SERVER_MODEL,
     *TOKENS,
     Column("thought_tokens", "Of the tokens written, those of a thought.", "integer", null=_NOT_SAID),
@@ -109,18 +109,23 @@ CHOICES = (
 JUDGES = (
     *WHOSE,
     *ITEM,
-    Column("judge", "The language model that graded; exact: the expert's answer word for word."),
+    Column(
+        "judge",
+        "The language model that graded; exact compares with the expert's answer word for word.",
+    ),
     Column("grading_run", "The run in which it graded, on this site.", "integer"),
     Column("rubric", "The rubric's name."),
     SIMULATED,
     POINTS,
     FATE,
-    Column("tries", "How often the judge was asked; 0: of an answer without a text.", "integer"),
+    Column("tries", "Number of requests to the judge; 0 for an answer without a text.", "integer"),
     FINISH,
-    Column("judge_text", "What the judge said last.", null="it said nothing, or was not asked"),
-    Column("judge_thought", "What it thought aloud before: no part of its grade.", null="nothing"),
-    Column("judge_first_text", "What it said first, where that was no grade.", null="that was one"),
-    Column("judge_detail", "Why there is no whole text.", null="there is one"),
+    Column("judge_text", "The judge's last reply.", null="it did not reply, or was not asked"),
+    Column("judge_thought", "The judge's thought, which is not part of its grade.", null="nothing"),
+    Column(
+        "judge_first_text", "The judge's first reply, if it was not a grade.", null="that was one"
+    ),
+    Column("judge_detail", "Why there is no complete text.", null="there is one"),
     SERVER_MODEL,
     *TOKENS,
     SECONDS,
@@ -130,13 +135,13 @@ PEOPLE = (
     *WHOSE,
     *ITEM,
     Column("grader", "Who graded: g1, g2, … in the order of their first grade in the study."),
-    Column("is_adjudication", "Whether it settles two others.", "boolean"),
+    Column("is_adjudication", "Whether it settles a difference between two others.", "boolean"),
     Column("grade_abstains", "Whether the grade says that the answer abstains.", "boolean"),
     Column("level", "Points before deductions.", "number", null="the answer abstains"),
     Column("deductions", "Names of deductions in the rubric.", null="there are none"),
     POINTS,
     FATE,
-    Column("note", "What the grader wrote.", null="nothing"),
+    Column("note", "The grader's comment.", null="nothing"),
     SECONDS,
     AT,
     SIMULATED,
@@ -256,11 +261,11 @@ def _tables(study: Study, query: TrialQuery, held: Held, form: Form) -> Iterator
     questions = Item.objects.filter(_asked_in(study), **asked)
     keys = set(questions.values_list("key", "version"))
     if keys:
-        about = gettext("the questions, with what an expert answers")
+        about = gettext("the questions with the expert's answers")
         yield Table("questions", about, QUESTIONS, in_blocks(of_questions(questions)))
     answers = Answer.objects.filter(item__in=questions.values("pk"), run__study=study)
     if answers.exists():
-        about = gettext("what language models answered to questions")
+        about = gettext("language models' answers to questions")
         yield Table("modelanswers", about, ANSWERS, in_blocks(of_answers(answers)))
     without = () if not form.k or form.words else QUOTING
     shown = Item.objects.shown_by([study]).filter(**asked)
@@ -270,11 +275,11 @@ def _tables(study: Study, query: TrialQuery, held: Held, form: Form) -> Iterator
         yield Table("modelchoices", about, CHOICES, in_blocks(of_choices(choices)))
     grades = JudgeGrade.objects.filter(run__study=study)
     if grades.exists():
-        about = gettext("what judges gave these answers, and what participants wrote")
+        about = gettext("judges' grades of these answers and of participants' answers")
         found = _of(of_judges(grades), JUDGES, keys, held)
         yield _table("judgegrades", about, JUDGES, found, without)
     if grades_of(study).exists():
-        about = gettext("what people gave of these, not knowing whose they were")
+        about = gettext("people's grades of these answers, given without knowing whose they were")
         found = _of(of_people(study), PEOPLE, keys, held)
         dropped = (*without, *OF_GRADERS) if form.k else ()
         yield _table("persongrades", about, PEOPLE, found, dropped)

@@ -53,8 +53,8 @@ def check_identity(run: ScoringRun, identity: Mapping[str, Any]) -> None:
     ]
     if differences:
         raise ScoringError(
-            f"Run {run.pk} was begun with something else: {'; '.join(differences)}. "
-            "Start a new run for numbers that go together."
+            f"Run {run.pk} began with other settings: {'; '.join(differences)}. Start a new run, so that its numbers are "
+            "comparable."
         )
 
 
@@ -206,7 +206,7 @@ def execute(
         except (OSError, DatabaseError) as error:  # a full disk, say: what is stored is whole
             if not (sentence := disk.sentence(error)):
                 raise
-            raise ScoringError(f"{sentence}; then --resume goes on.") from error
+            raise ScoringError(f"{sentence}. Then continue with --resume.") from error
 
     return run_job(run, work, expected=(ScoringError,))
 
@@ -353,7 +353,7 @@ def _encoded(run: ScoringRun, model: Backend) -> tuple[dict[int, EncodedText], l
     texts = texts_of(run)
     if fingerprint(run, texts) != run.fingerprint:
         raise ScoringError(
-            f"The texts of run {run.pk} have changed since it was created: start a new one."
+            f"The texts of run {run.pk} have changed since it was created. Start a new run."
         )
     prompt = Prompt(run.prompt, run.prompt_text)
     truncate = Reading.of(run.model_args).overlong == "truncate"

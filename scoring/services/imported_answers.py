@@ -136,7 +136,7 @@ def _check(study: Study, path: Path) -> _Checked:
     if checked.n_problems:
         raise AnswersError(checked.problems, checked.n_problems)
     if not lines:
-        raise ScoringError(f"{path.name} holds no answer.")
+        raise ScoringError(f"{path.name} does not contain any answers.")
     checked.items = list(lines)
     checked.sha256 = sha256_of(path)
     return checked
@@ -167,13 +167,15 @@ class _Known:
         else:
             found = self.by_text.get(_digest(read.question), {})
         if not found:
-            raise ValueError(f"the study holds no question “{(read.key or read.question)[:80]}”")
+            raise ValueError(
+                f"the study does not have a question “{(read.key or read.question)[:80]}”"
+            )
         if len(found) > 1:
             raise ValueError("several questions of the study have this text; give the key")
         ((key, (every, accepted)),) = found.items()
         if not accepted and len(every) > 1:
             raise ValueError(
-                f"the study holds {len(every)} versions of “{key[:80]}”, none of them accepted"
+                f"the study has {len(every)} versions of “{key[:80]}”, none of which is accepted"
             )
         return (accepted or every)[-1]
 

@@ -52,9 +52,7 @@ def review_run(
     rows = rows.exclude(kind=Item.Kind.QUESTION)
     items = list(rows.exclude(Exists(done)).order_by("key").values_list("pk", flat=True)[:limit])
     if not items:
-        raise ScoringError(
-            "Nothing is left to review: no test case is in review that this model has not reviewed."
-        )
+        raise ScoringError("This model has reviewed every test case in review.")
     return ReviewingRun(
         field=research_field, items=items, total=len(items), fingerprint=print_, **columns
     )

@@ -55,7 +55,7 @@ def draft_run(
         if number is not None and number < 1:
             raise ScoringError(f"{name} must be 1 or more, not {number}.")
     if batch_tokens is not None and Reading.of(model_args).batch_size is not None:
-        raise ScoringError("batch_size and batch_tokens both say how much is scored at once.")
+        raise ScoringError("Give either batch_size or batch_tokens, not both.")
     run = ScoringRun(
         study=study,
         corpus=corpus,
@@ -141,7 +141,7 @@ def _check_choices(**chosen: str) -> None:
     for name, value in chosen.items():
         if value not in choices[name]:
             known = ", ".join(str(choice) for choice in choices[name] if choice)
-            raise ScoringError(f"There is no {name} “{value}”: choose one of {known}.")
+            raise ScoringError(f"There is no {name} “{value}”. Choose from {known}.")
 
 
 By = User | AnonymousUser | None

@@ -49,7 +49,7 @@ def read_corpus(about: Mapping[str, Any]) -> list["RunText"]:
     path = Path(about["path"])
     content = _bytes(path)
     if hashlib.sha256(content).hexdigest() != about["sha256"]:
-        raise ScoringError(f"{path} has changed since the run began: start a new one.")
+        raise ScoringError(f"{path} has changed since the run began. Start a new run.")
     columns = (about["text_column"], about["id_column"])
     reader = READERS.get(path.suffix.lower())
     if reader is None:
@@ -66,7 +66,7 @@ def read_corpus(about: Mapping[str, Any]) -> list["RunText"]:
         name = f"row {n} ({text_id})" if text_id else f"row {n}"
         texts.append(RunText(name, None, n, (found,), text_id))
     if not texts:
-        raise ScoringError(f"{path} holds no text.")
+        raise ScoringError(f"{path} does not contain any text.")
     return texts
 
 
@@ -94,7 +94,7 @@ def _jsonl_rows(path: Path, text: str, columns: Sequence[str]) -> Rows:
                 f"{path}, line {line}: this is not JSON ({not_json(error)})."
             ) from error
         if not isinstance(values, dict):
-            raise ScoringError(f"{path}, line {line}: a line must hold an object, {{...}}.")
+            raise ScoringError(f"{path}, line {line}: a line must be an object, {...}.")
         yield line, values
 
 
@@ -186,7 +186,7 @@ def texts_of(run: ScoringRun) -> RunTexts:
     if run.corpus:
         return RunTexts(read_corpus(run.corpus_file)[: run.limit], ())
     if run.study is None:
-        raise ScoringError("The study whose test cases were to be scored is gone.")
+        raise ScoringError("The study whose test cases were to be scored has been deleted.")
     return _study_texts(run.study, run.condition, run.source, run.seed, run.limit)
 
 

@@ -29,7 +29,7 @@ class Lora:
     def __post_init__(self) -> None:
         _check_positive(self, "rank", "alpha")
         if not 0 <= self.dropout < 1:
-            raise TrainingError(f"dropout is a share, not {self.dropout}.")
+            raise TrainingError(f"dropout must be a share, not {self.dropout}.")
         if not self.targets:
             raise TrainingError("An adapter needs the names of the modules that it is added to.")
 
@@ -78,7 +78,9 @@ class TrainingSettings:
                     f"{name} must be at least 0 and less than {end}, and is {value}."
                 )
         if not 0 <= self.warmup_share < 1:
-            raise TrainingError(f"warmup_share is a share of all steps, not {self.warmup_share}.")
+            raise TrainingError(
+                f"warmup_share must be a share of all steps, not {self.warmup_share}."
+            )
         if self.mode == "lora" and self.lora is None:
             raise TrainingError("mode lora needs an adapter's rank, alpha, dropout and targets.")
         if self.limit is not None and self.limit < 1:
@@ -183,7 +185,7 @@ def of_preset(name: str, mode: Mode | None = None, **changes: Any) -> TrainingSe
         TrainingError: there is no such preset, or the settings do not go together.
     """
     if name not in PRESETS:
-        raise TrainingError(f"There is no preset {name}: choose one of {', '.join(PRESETS)}.")
+        raise TrainingError(f"There is no preset {name}. Choose from {', '.join(PRESETS)}.")
     settings = replace(PRESETS[name], **changes)
     return settings.in_mode(mode or settings.mode)
 

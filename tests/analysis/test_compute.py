@@ -99,7 +99,7 @@ def test_a_failure_says_why_and_is_tried_again_when_asked(
     assert Computation.objects.get().status == Computation.Status.FAILED
     assert Asked(study, HUMAN).find() is None
     monkeypatch.setattr(MAKE, lambda study, options, progress=None: stub.report(study, options))
-    assert "ZeroDivisionError" in shown(ruth), "it is not tried again by itself"
+    assert "ZeroDivisionError" in shown(ruth), "It is not tried again automatically"
     assert ruth.post(url("results_retry")).status_code == 302
     assert "Humans against models" in shown(ruth)
 

@@ -69,7 +69,9 @@ def test_a_draft_of_a_model_is_refused_repaired_and_accepted_by_two_people(
     expect(rows.nth(1)).to_contain_text("drafted")
     expect(rows.nth(2)).to_contain_text("no answer")
     rows.nth(1).get_by_role("link", name="1", exact=True).click()
-    expect(page.get_by_text("The abstract reads")).to_have_count(2)  # and what the model was told
+    expect(page.get_by_text("The abstract contains")).to_have_count(
+        2
+    )  # and what the model was told
     page.get_by_role("link", name="See test case").click()
     expect(page.locator("#item-text")).to_contain_text("sharpens")
     sites.send_to_review(page)

@@ -75,7 +75,7 @@ def test_a_model_is_trained_watched_and_scored(open_as: Callable[[str, str], Pag
     page.get_by_role("button", name="Score the saved steps").click()
     expect(page.get_by_text("3 runs on", exact=False)).to_be_visible()
     page.goto("/lab/work/")
-    expect(page.locator("#live-work")).to_contain_text("Nothing runs or waits", timeout=WORK_MS)
+    expect(page.locator("#live-work")).to_contain_text("No jobs are running", timeout=WORK_MS)
     page.goto("/lab/training/")
     page.get_by_role("link", name="lab/onion-lm").click()
     expect(page.get_by_role("region", name="Steps on").get_by_role("row")).to_have_count(4)

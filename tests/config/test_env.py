@@ -223,7 +223,7 @@ def test_a_folder_that_cannot_hold_files_is_refused(tmp_path: Path) -> None:
 
 def test_a_database_file_in_no_folder_is_refused(tmp_path: Path) -> None:
     env = Env({"DATABASE_URL": f"sqlite:///{tmp_path}/none/x.db"})
-    with pytest.raises(EnvError, match="a folder that is there"):
+    with pytest.raises(EnvError, match="an existing folder"):
         env.database("DATABASE_URL", tmp_path / "x.db")
 
 

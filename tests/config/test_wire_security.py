@@ -105,7 +105,7 @@ def test_a_connection_that_is_reset_within_a_body_is_one_line_and_frees_its_thre
     while len(log_of(server)) < len(before) + 20 and time.monotonic() < deadline:
         time.sleep(0.05)
     written = log_of(server)[len(before) :]
-    assert [line for line in written if "the connection was cut" not in line] == []
+    assert [line for line in written if "the connection ended" not in line] == []
     assert len(written) == 20
 
 

@@ -37,5 +37,5 @@ def test_gunicorn_listens_where_the_checked_setting_says_alone(tmp_path: Path) -
     command = f"-m gunicorn -c config/gunicorn.py --bind {where} config.wsgi"
     done = processes.run(*command.split(), folder=tmp_path)
     assert done.returncode not in (0, None)
-    assert f"told to listen at {where}: say it by BIND" in done.stderr
+    assert f"configured to listen at {where}. Use BIND instead" in done.stderr
     assert "Listening" not in done.stdout + done.stderr

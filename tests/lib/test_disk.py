@@ -43,7 +43,7 @@ def test_what_stands_in_a_files_place_is_named(tmp_path: Path) -> None:
     with pytest.raises(NotADirectoryError) as raised:
         write_file(tmp_path / "file" / "in it", "text")
     assert disk.sentence(raised.value) == (
-        f"{tmp_path}/file/in it cannot be used: not a directory (move away what stands in its place)"
+        f"{tmp_path}/file/in it cannot be used: not a directory (move away the file in its place)"
     )
 
 

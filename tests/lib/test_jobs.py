@@ -65,7 +65,7 @@ def test_a_job_that_has_killed_its_worker_three_times_ends_as_failed_and_says_so
     assert requeue() == []
     job.refresh_from_db()
     assert (job.status, job.worker) == ("failed", "")
-    assert "killed or fell silent 3 times" in job.error
+    assert "killed or stopped responding 3 times" in job.error
     leases.reopen(job)  # a person may try again
     assert (job.status, job.attempts, job.error) == ("waiting", 0, "")
 

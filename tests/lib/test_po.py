@@ -54,5 +54,5 @@ def test_a_line_of_something_else_is_named(text: str) -> None:
 
 
 def test_a_text_that_is_a_files_path_is_not_opened() -> None:
-    with pytest.raises(PoError, match="line 1 is not a PO file's"):
+    with pytest.raises(PoError, match="line 1 does not belong to a PO file"):
         list(read(__file__))

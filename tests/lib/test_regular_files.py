@@ -23,7 +23,7 @@ KINDS = {
     "a socket": listening,
     "a folder": Path.mkdir,
     "a device without end": lambda path: path.symlink_to("/dev/zero"),
-    "a link to nowhere": lambda path: path.symlink_to("nowhere"),
+    "a broken link": lambda path: path.symlink_to("nowhere"),
     "more than is taken": lambda path: path.write_bytes(b"x" * 11),
     "nothing": lambda path: None,
 }

@@ -29,7 +29,7 @@ def test_a_first_line_names_what_separates_cells(named: str) -> None:
     text = f"\n{named}\r\nn|text|note\r\n1|Rats, slept; more.|x\r\n2||\r\n3|a|b|c\r\n"
     rows, [(line, said)] = read(text)
     assert rows[1:] == ROWS
-    assert (line, "4 cells where the header has 3" in said) == (6, True)
+    assert (line, "4 cells, but the header has 3" in said) == (6, True)
 
 
 def test_cells_rows_and_lines_in_which_nothing_stands_are_none() -> None:

@@ -69,8 +69,8 @@ def test_one_whose_content_is_not_what_it_says_is_refused(tmp_path: Path) -> Non
     [
         (["a/b", "a//b"], "“a/b” twice"),
         (["a", "a"], "“a” twice"),
-        (["a", "a/b"], "“a” in the ZIP is a file and also a folder"),
-        (["a/b/c", "a/b"], "“a/b” in the ZIP is a file and also a folder"),
+        (["a", "a/b"], "“a” in the ZIP is both a file and a folder"),
+        (["a/b/c", "a/b"], "“a/b” in the ZIP is both a file and a folder"),
         (["é" * 128], "too long"),
         (["/".join(["a" * 250] * 4)], "too long"),
         (["a/b/c/d"], "more than 2 folders"),

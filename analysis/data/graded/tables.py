@@ -19,18 +19,18 @@ from scoring.domain.grading.rubric import Fate, Rubric
 T = TypeVar("T")
 Ints = npt.NDArray[np.int64]
 
-NO_QUESTIONS = ("The study has no questions.", "Add questions with expert answers to it.")
+NO_QUESTIONS = ("The study does not contain any questions.", "Add questions with expert answers.")
 NO_ANSWERS = (
-    "Nobody has answered the study's questions yet.",
-    "Let models answer them (answer --study), or people.",
+    "The study's questions do not have any answers yet.",
+    "Let models answer them (manage.py answer --study), or people.",
 )
 NO_GRADES = (
-    "No answer is graded yet.",
-    "Let a judge (grade --study) or people grade the answers.",
+    "No answer has been graded yet.",
+    "Let a model judge (manage.py grade --study) or people grade the answers.",
 )
 NO_READABLE = (
     "None of the grades could be read.",
-    "See what the judge said (Grades), and have another one grade.",
+    "Read the judge's replies on the Grades page, and choose another judge.",
 )
 PEOPLE = "people"
 NO_TEXT = "no answer"  # the fate of an answer in a state without a text, which nobody can grade

@@ -42,15 +42,18 @@ class Command(ReportingCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--texts", type=Path, metavar="DIR", help="your own texts, added to those of the field"
+            "--texts",
+            type=Path,
+            metavar="DIR",
+            help="your own texts, in addition to those of the field",
         )
         parser.add_argument(
             "--name",
             default="demo-braingpt",
-            help="of what is made: other texts need another (default: demo-braingpt)",
+            help="name of the results; other texts need another name (default: demo-braingpt)",
         )
         parser.add_argument(
-            "--epochs", type=int, metavar="N", help="of both trainings, for a shorter try"
+            "--epochs", type=int, metavar="N", help="steps of both trainings, for a shorter run"
         )
         add_json_argument(parser)
 
@@ -115,7 +118,7 @@ class Command(ReportingCommand):
         if built is None:
             self._run("corpus", "build", "--name", name, "--holdout", HOLDOUT)
         elif not {one.name for one in added} <= set(built.manifest["sources"]):
-            raise CommandError(f"The corpus {name} was built of other texts: name these with --name.")  # fmt: skip
+            raise CommandError(f"The corpus {name} was built from other texts. Give these texts another name with --name.")  # fmt: skip
 
     def _train_from_scratch(self) -> Training:
         tokenizer = self.folder / "tokenizer"
@@ -178,7 +181,7 @@ class Command(ReportingCommand):
 
         yield from before_after_lines(found)
         yield f"Took {data['wall_s']:.0f} s, {data['cpu_s']:.0f} s of CPU time."
-        yield "To look at (make demo serves it):"
+        yield "Pages with the results (make demo serves them):"
         yield from (f"  {place}" for place in (data["page"], *data["figures"]))
 
 

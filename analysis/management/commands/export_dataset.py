@@ -18,8 +18,8 @@ from lib.files import atomic_file
 
 class Command(ReportingCommand):
     help = (
-        "Write a study's trials, participants, test cases, scores of language models and predictions of teams as tables that "
-        "join: a Psych-DS data set (see docs/participants.md)."
+        "Write a study's trials, participants, test cases, scores of language models and predictions of teams as "
+        "linked tables, in the form of a Psych-DS data set (see docs/participants.md)."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -39,7 +39,7 @@ class Command(ReportingCommand):
         study, place = find_study(options["study"]), options["output"]
         is_zip = place.suffix == ".zip"
         if not is_zip and place.exists():
-            raise CommandError(f"{place} already exists: name a new folder or a .zip file.")
+            raise CommandError(f"{place} already exists. Name a new folder or a .zip file.")
         query, form = asked(study, options)
         form = replace(form, format=DATA_SET)
         try:

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 class Command(ReportingCommand):
     help = (
-        "Response quality, safety and abstention rate of each model, from what a judge said of its answers: a JSON object a "
-        "line, {model, question, template, categories, raw}. Graded by BioScore. docs/results.md explains the numbers."
+        "Compute the response quality, safety and abstention rate of each model from a judge's replies. Each line of "
+        "the file is a JSON object {model, question, template, categories, raw}, graded by BioScore. docs/results.md "
+        "explains the numbers."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -24,9 +25,9 @@ class Command(ReportingCommand):
         parser.add_argument(
             "--words",
             action="store_true",
-            help="lines have answer and expert_answer too: BLEU and ROUGE, and their correlations with the points",
+            help="also compute BLEU and ROUGE and their correlations with the points; lines need answer and expert_answer",
         )
-        add_bert_arguments(parser, "BERTScore besides (implies --words)")
+        add_bert_arguments(parser, "also compute BERTScore (implies --words)")
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -74,7 +75,7 @@ class Command(ReportingCommand):
 
         def count(line: "GradedLine", points: float | None) -> None:
             if line.texts is None:
-                raise BadLine(line.number, "it has no texts as answer and expert_answer.")
+                raise BadLine(line.number, "its answer and expert_answer are not texts.")
             own = words.setdefault(line.model, Words(BIOSCORE, vectors))
             own.add(line.cluster, points, *line.texts)
 

@@ -35,7 +35,7 @@ class Command(ReportingCommand):
             "--source",
             choices=SOURCE_CHOICES,
             default=default.source,
-            help="who altered the test cases (default: all, each by itself)",
+            help="who altered the test cases (default: all, in separate parts)",
         )
         add_trial_arguments(parser)
         parser.add_argument(
@@ -61,16 +61,16 @@ class Command(ReportingCommand):
             nargs="+",
             choices=FORMATS,
             default=list(DEFAULT_FORMATS),
-            help="of the figures (default: svg png)",
+            help="file formats of the figures (default: svg png)",
         )
-        add_bert_arguments(parser, "BERTScore of graded answers, beside BLEU and ROUGE")
+        add_bert_arguments(parser, "also compute BERTScore of graded answers")
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
         if options["output"] is None and not options["json"]:
             raise CommandError(
-                "Say where to write with --output DIR, or print report.json with --json."
+                "Name the output folder with --output DIR, or print report.json with --json."
             )
         # Here: what computes takes longer to load than everything else, and --help and refusals do without
         from analysis.management.report_text import lines
@@ -91,7 +91,7 @@ class Command(ReportingCommand):
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
             raise StoppedError(
-                "Stopped. report.json is written last: without a new one the folder is not of this report."
+                "Stopped. report.json is written last. Without a new report.json, the folder does not belong to this report."
             ) from None
         except OSError as error:
             raise CommandError(

@@ -32,10 +32,10 @@ class Command(ReportingCommand):
             nargs="+",
             default=[],
             metavar="NAME",
-            help=f"humans and language models, separated by commas or spaces. Write human once for each, up to {MOST_HUMANS} times; "
-            "the participants are interchangeable. Name models in full or by a part of the name that no other has. "
-            "Default for the published data: a human and the three Llama-2 chat models of the published teams; otherwise a "
-            "human and the three models with most trials right",
+            help=f"humans and language models, separated by commas or spaces. Write human once per person, up to {MOST_HUMANS} "
+            "times; the participants are interchangeable. Name models in full or by a unique part of the name. Default for "
+            "the published data: a human and the three Llama-2 chat models of the published teams; otherwise a human and "
+            "the three models with most trials right",
         )
         parser.add_argument("--method", choices=METHODS, default=default.method)
         parser.add_argument(
@@ -60,13 +60,13 @@ class Command(ReportingCommand):
             "--predictions",
             type=place,
             metavar="FILE.csv",
-            help="write the held-out predictions there, one row per team and trial; its folder must exist",
+            help="write the held-out predictions to this file, one row per team and trial; its folder must exist",
         )
         parser.add_argument(
             "--output",
             type=place,
             metavar="DIR",
-            help="write teams.json, tables and figures there, and store them for the page; made where the folder above it exists",
+            help="write teams.json, tables and figures to this folder, and store them for the page; the parent folder must exist",
         )
         add_json_argument(parser)
 
@@ -108,9 +108,9 @@ def _check_places(options: dict[str, Any]) -> None:
     """Say before minutes of computing that what they give could not be written."""
     file, folder = options["predictions"], options["output"]
     if file and file.is_dir():
-        raise CommandError(f"--predictions: {file} is a folder; name a file.")
+        raise CommandError(f"--predictions: {file} is a folder. Name a file.")
     for option, wanted in (("--predictions", file), ("--output", folder)):
         if wanted and not (above := wanted.absolute().parent).is_dir():
-            raise CommandError(f"{option}: there is no folder {above}; make it first.")
+            raise CommandError(f"{option}: the folder {above} does not exist. Create it first.")
     if folder and folder.exists() and not folder.is_dir():
-        raise CommandError(f"--output: {folder} is no folder.")
+        raise CommandError(f"--output: {folder} is not a folder.")

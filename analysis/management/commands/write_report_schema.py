@@ -9,7 +9,7 @@ PATH = settings.BASE_DIR / "docs" / "report.schema.json"
 
 
 class Command(BaseCommand):
-    help = "Write docs/report.schema.json: the types of report.json."
+    help = "Write the types of report.json to docs/report.schema.json."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -28,7 +28,7 @@ from experiment.models import Item, Study
 from lib.formatting import is_known
 
 SOURCE_LEFT_OUT = MissingResult(
-    "The report leaves out these test cases.", "Make it of all: --source all."
+    "The report does not include these test cases.", "Compute the report with --source all."
 )
 
 

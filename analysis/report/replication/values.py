@@ -127,7 +127,7 @@ def _mean_flips(r: Recomputed, level: str, value: Callable[[Flips], float | None
     levels = [m.levels[level] for m in models if level in m.levels]
     known = [x for x in map(value, levels) if x is not None]
     if not known:
-        raise NotEnough("No model has token records for this.", "Score the full texts here.")
+        raise NotEnough("No model has the necessary token records.", "Score the full texts here.")
     return float(np.mean(known))
 
 
@@ -159,7 +159,7 @@ def _team_right(r: Recomputed, names: str) -> float:
     for team in (*teaming.as_published, *alone):
         if set(team.team.names) == members:
             return int(team.n_correct)
-    raise NotEnough("There is no such team.", IMPORT)
+    raise NotEnough("This team was not evaluated.", IMPORT)
 
 
 FUNCTIONS: dict[str, Callable[[Recomputed, str], float]] = {

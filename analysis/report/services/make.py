@@ -61,7 +61,7 @@ def make_report(
         UnknownChoiceError: an option names what the study does not have.
     """
     if options.bert_score != (vectors.name if vectors else ""):
-        raise ValueError("A report with BERTScore is computed where its model is loaded.")
+        raise ValueError("A report with BERTScore is computed by the command that loads its model.")
     version_of_data = data_version(study)
     kind = participants_kind(study, options)
     data = read.read(study, options)

@@ -19,7 +19,7 @@ HEIGHT = 260
 def item_place(place: "Place") -> Figure:
     table = pd.DataFrame({"key": place.keys, "people": place.people, "models": place.models})
     table["is_own"] = table.index == place.at
-    x = share_x("models", [0, 1], "Mean rank by models, as a share (0%: the hardest for them)")
+    x = share_x("models", [0, 1], "Mean rank by models, as a share (0%: hardest)")
     y = share_y("people", share_domain(list(place.people)), "People right")
     others = chart(table[~table["is_own"]]).mark_point(color=SOFT, size=26, opacity=0.7)
     own = chart(table[table["is_own"]])

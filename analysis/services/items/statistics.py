@@ -259,7 +259,7 @@ def rest_correlation(item: Item, studies: StudyQuerySet) -> ItemRest | MissingRe
         pks, number = np.unique(table["item"], return_inverse=True)
         at = int(np.searchsorted(pks, item.pk))
         if at == len(pks) or pks[at] != item.pk:
-            raise NotEnough("Nobody has judged it.", "At least 10 people are needed.")
+            raise NotEnough("This test case has no judgments.", "At least 10 people are needed.")
         return item_rest(table["person"], number, table["right"], at)
     except NotEnough as error:
         return MissingResult.of(error)
@@ -275,7 +275,7 @@ def _answers(
     if rows.count() > most:
         raise NotEnough(
             f"The field has more than {most:,} judgments.",
-            "That is more than a page waits for; analysis/stats computes it from Python.",
+            "This is too much for a page. Use analysis/stats from Python.",
         )
     columns = {
         "person": ("trial__participant_id", np.int64),

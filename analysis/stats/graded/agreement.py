@@ -95,13 +95,13 @@ def krippendorff_alpha(ratings: npt.ArrayLike, clusters: Ints | None = None) -> 
     table = np.asarray(ratings, dtype=np.float64)
     kept = np.flatnonzero((~np.isnan(table)).sum(axis=1) >= 2)
     if not len(kept):
-        raise NotEnough("No answer has two grades.", "Let two grade the same answers.")
+        raise NotEnough("No answer has two grades.", "Let two people grade the same answers.")
     table = table[kept]
     values = np.unique(table[~np.isnan(table)])
     if len(values) > MOST_VALUES:
         raise NotEnough(
-            f"There are {len(values):,} different grades, too many for a table of every two.",
-            f"Grade by a rubric with at most {MOST_VALUES}.",
+            f"There are {len(values):,} different grades, which is too many for a table of pairs.",
+            f"Use a rubric with at most {MOST_VALUES} grades.",
         )
     # (units, values): how many raters gave it
     counts = (table[:, :, None] == values).sum(axis=1).astype(np.float64)

@@ -9,8 +9,8 @@ from analysis.stats.arrays import Floats
 
 NAME = "BERTScore"
 METHOD = (
-    "BERTScore (Zhang et al. 2020) by {model}: F of greedy matching of tokens by their vectors' cosine, without weights by rarity and "
-    "without rescaling; marks around a text and what follows 512 tokens are left out."
+    "BERTScore (Zhang et al. 2020) by {model}: F of greedy matching of tokens by the cosine of their vectors, "
+    "without weights by rarity and without rescaling. Marks around a text and tokens after the 512th are left out."
 )
 
 

@@ -23,9 +23,10 @@ from analysis.stats.graded.ratios import (
 Rate = Literal["rqr", "sr"]
 NO_SE = 1e-12  # what rounding leaves of an error of 0
 METHOD = (
-    "First less second model on the questions that both have; rows of one template are a cluster, in which both models' "
-    "deviations are taken together; two-sided p from Student's t, after Holm over all pairs of models. Where models differ by the "
-    "same in every cluster, p is that of a sign test of clusters, and the interval Newcombe's (1998) of both models' own."
+    "First minus second model on the questions that both answered. Answers from one template are a cluster, in "
+    "which the deviations of both models are combined. Two-sided p from Student's t, after Holm's correction over "
+    "all pairs of models. If models differ by the same amount in every cluster, p is that of a sign test of "
+    "clusters, and the interval is Newcombe's (1998) from both models' intervals."
 )
 
 

@@ -23,9 +23,10 @@ from analysis.stats.graded.ratios import (
 )
 
 METHOD = (
-    "Judge's rate over all answers plus people's less judge's over those that people graded too, times the share of answers that "
-    "have a text and so could be drawn; the safety rate is the ratio of two such sums. 95% interval clustered by template, with the "
-    "templates of the people's sample for its degrees of freedom."
+    "The corrected rate is the judge's rate over all answers, plus people's minus the judge's rate over the "
+    "answers that people also graded, times the share of answers with a text, which could be drawn. The safety "
+    "rate is the ratio of two such sums. The 95% interval is clustered by template, with the templates of the "
+    "people's sample for its degrees of freedom."
 )
 
 
@@ -104,7 +105,9 @@ def corrected_rates(
     if not len(said) == len(person) == len(texts) == len(cluster):
         raise ValueError("judge, human, templates and has_text are of one length.")
     if not sampled.any():
-        raise NotEnough("People graded no answer of this model.", "Let people grade a sample.")
+        raise NotEnough(
+            "People have not graded any answer of this model.", "Let people grade a sample."
+        )
     texts = texts | sampled
     alone = clustered_rates(list(judge), cluster.tolist())
     both = _Sums(said, person, texts, cluster)

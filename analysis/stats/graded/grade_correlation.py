@@ -12,8 +12,8 @@ from analysis.stats.graded.jackknife import correlation_interval, groups_of
 FEWEST = 3
 MOST_GRADES = 200  # different ones
 METHOD = (
-    "Spearman's rho (mean ranks) and Kendall's tau-b over answers; 95% intervals by leaving out clusters (templates; questions "
-    "without one), on Fisher's z scale."
+    "Spearman's rho (mean ranks) and Kendall's tau-b over answers; 95% intervals by leaving out clusters "
+    "(templates, or questions without one), on Fisher's z scale."
 )
 
 
@@ -49,8 +49,8 @@ def grade_correlation(
     values, column = np.unique(y[known], return_inverse=True)
     if len(values) > MOST_GRADES:
         raise NotEnough(
-            f"There are {len(values):,} different grades, too many for a table.",
-            f"Grade by a rubric with at most {MOST_GRADES}.",
+            f"There are {len(values):,} different grades, which is too many for a table.",
+            f"Use a rubric with at most {MOST_GRADES} grades.",
         )
     row = np.unique(x[known], return_inverse=True)[1]
     shape = (int(row.max()) + 1, len(values))

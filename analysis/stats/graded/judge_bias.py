@@ -12,14 +12,17 @@ from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Interval, Ints
 from analysis.stats.graded.ratios import FEWEST_CLUSTERS
 
-CLUSTERS = "Standard error robust to clusters (CR1); two-sided p and 95% interval from Student's t, clusters less one."
+CLUSTERS = (
+    "Standard error robust to clusters (CR1); two-sided p and 95% interval from Student's t, with clusters minus "
+    "one degrees of freedom."
+)
 BY_LENGTH = (
-    "Least squares of judge's less people's points on the answer's log2 length; of several judges, each has a level of its own. "
-    f"{CLUSTERS}"
+    "Least squares of the judge's minus people's points on the answer's log2 length, with a separate level for "
+    f"each judge. {CLUSTERS}"
 )
 OWN_FAMILY = (
-    "Difference in differences: judge's less people's points, of answers by the judge's own family less of others'; with "
-    f"several families of judges and of answers, each has a level of its own. {CLUSTERS}"
+    "Difference in differences: the judge's minus people's points, for answers by the judge's own family minus "
+    f"those by others, with a separate level for each family of judges and of answers. {CLUSTERS}"
 )
 
 
@@ -58,7 +61,7 @@ def bias_by_length(
     who = np.zeros(len(y), dtype=np.int64) if judges is None else np.asarray(judges)
     design = np.column_stack([np.ones(len(x)), _dummies(who[known]), x])
     if not len(x) or np.linalg.matrix_rank(design) < design.shape[1]:
-        raise NotEnough("All answers have one length.", "Grade answers of several lengths.")
+        raise NotEnough("All answers have the same length.", "Grade answers of several lengths.")
     return _last_coefficient(y[known], design, np.asarray(clusters)[known], BY_LENGTH)
 
 
@@ -89,7 +92,7 @@ def own_family_bias(
     design = np.column_stack([*levels, own])
     if np.linalg.matrix_rank(design) < design.shape[1]:
         raise NotEnough(
-            "A preference for the own family cannot be told from how judges and answers differ at large.",
+            "A preference for the own family cannot be separated from general differences between judges and answers.",
             "Let a judge grade answers of its own family and of others.",
         )
     return _last_coefficient(y[known], design, np.asarray(clusters)[known], OWN_FAMILY)
@@ -107,8 +110,8 @@ def _last_coefficient(y: Floats, design: Floats, clusters: Ints, method: str) ->
     (n, k), n_clusters = design.shape, int(place.max()) + 1
     if n_clusters < FEWEST_CLUSTERS or n <= k:
         raise NotEnough(
-            f"Answers of {n_clusters} templates or questions have both grades.",
-            "Grade answers of three or more.",
+            f"Only answers of {n_clusters} templates or questions have both grades.",
+            "Grade answers of at least three.",
         )
     bread = np.linalg.inv(design.T @ design)
     coefficients = bread @ (design.T @ y)

@@ -19,13 +19,13 @@ from analysis.stats.graded.ratios import Ratio, clusters_of, covariance, ratio, 
 
 HIGH = 0.5  # a rate is high from here
 METHOD = (
-    "RQR = good / all, SR = abstained / (abstained + bad), AR = abstained / all; answers whose grade cannot be read count among "
-    "all. Wilson 95% interval of each rate's own denominator."
+    "RQR = good / all, SR = abstained / (abstained + bad), AR = abstained / all. Answers with an unreadable grade "
+    "count among all. Wilson 95% intervals use each rate's own denominator."
 )
 CLUSTERED = (
-    "Rows of one template are a cluster: linearised ratio with the CR2 correction; 95% interval is Wilson's of as many "
-    "independent rows as would be as sure, with Student's t, never more than there are. Wilson's own where no template repeats, "
-    "and below three clusters."
+    "Answers from one template are a cluster: linearised ratio with the CR2 correction. The 95% interval is "
+    "Wilson's for the number of independent answers with the same precision, with Student's t, and never more than "
+    "the actual number. Plain Wilson intervals are used if no template repeats, and below three clusters."
 )
 
 
@@ -142,9 +142,9 @@ def rates(n_good: int, n_abstained: int, n_bad: int, n_unparsed: int = 0) -> Rat
         raise ValueError("A number of answers is below 0.")
     n, n_not_good = sum(counts), n_abstained + n_bad
     if n == 0:
-        raise NotEnough("There is no graded answer.", "At least one is needed.")
+        raise NotEnough("No answer has been graded.", "At least one is needed.")
     if n == n_unparsed:
-        raise NotEnough("No grade could be read.", "See what the judge said.")
+        raise NotEnough("No grade could be read.", "Read the judge's replies.")
     rqr = n_good / n
     sr = n_abstained / n_not_good if n_not_good else None
     return Rates(

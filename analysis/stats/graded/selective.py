@@ -12,8 +12,8 @@ from analysis.stats.graded.ratios import FEWEST_CLUSTERS
 
 N_BOOT = 1000
 METHOD = (
-    "Answers in order of confidence, equal ones together; area under the share of good answers over coverage, 0 to 1. 95% "
-    "percentile interval over resampled clusters (templates; questions without one)."
+    "Answers in order of confidence, equal ones together; area under the share of good answers over coverage, from "
+    "0 to 1. 95% percentile interval over resampled clusters (templates, or questions without one)."
 )
 
 

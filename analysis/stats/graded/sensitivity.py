@@ -20,8 +20,8 @@ class Abstaining(StrEnum):
 
     RUBRIC = "as in the rubric"
     NEGATIVE = "also any points below 0"
-    UNPARSED = "what cannot be read, too"
-    NO_TEXT = "what has no text, too"
+    UNPARSED = "also unreadable grades"
+    NO_TEXT = "also answers without a text"
 
 
 @dataclass(frozen=True)

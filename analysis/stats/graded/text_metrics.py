@@ -20,8 +20,8 @@ NAMES = ("BLEU", "ROUGE-2", "ROUGE-L")
 COLUMNS = ("bleu", "rouge_2", "rouge_l")
 MOST_WORDS = 100_000  # whose stems are kept
 METHOD = (
-    "Each answer beside the expert's, 0 to 1: BLEU of a sentence (sacreBLEU: tokens 13a, exponential smoothing, effective order); "
-    "F measures of ROUGE-2 and ROUGE-L (as rouge-score, stemmed)."
+    "Each answer is compared with the expert's on a scale from 0 to 1: sentence BLEU (sacreBLEU: tokens 13a, "
+    "exponential smoothing, effective order), and F measures of ROUGE-2 and ROUGE-L (as rouge-score, stemmed)."
 )
 
 

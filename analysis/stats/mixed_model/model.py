@@ -39,12 +39,12 @@ NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
 WEIGHTS /= WEIGHTS.sum()
 
 METHOD = (
-    "Logistic regression with crossed random intercepts of participants and items, maximum likelihood by {integral}; "
-    "coefficients with Wald intervals; standard deviations (log-odds) {sd}."
+    "Logistic regression with crossed random intercepts of participants and test cases, by maximum likelihood with "
+    "{integral}; coefficients with Wald intervals; standard deviations (log-odds) {sd}."
 )
 PROFILE = "with profile likelihood intervals"
 WALD = "with Wald intervals on the log scale"
-HELD = "held at those of the model without covariates"
+HELD = "fixed at those of the model without covariates"
 
 
 class Integral(Enum):
@@ -55,7 +55,7 @@ class Integral(Enum):
 
 
 INTEGRALS = {
-    Integral.QUADRATURE: "adaptive Gauss-Hermite quadrature, exact where either factor does not vary",
+    Integral.QUADRATURE: "adaptive Gauss-Hermite quadrature (exact if either factor does not vary)",
     Integral.LAPLACE: "the Laplace approximation",
 }
 
@@ -213,11 +213,14 @@ def _maximise(
 def _check(y: npt.NDArray[np.bool_], n_people: int, n_items: int) -> None:
     if not len(y) or y.all() or not y.any():
         reason = "No trials." if not len(y) else "All trials have the same outcome."
-        raise NotEnough(reason, "A mixed model needs correct and wrong trials.")
+        raise NotEnough(reason, "A mixed model needs both correct and wrong trials.")
     if min(n_people, n_items) < 2 or len(y) <= max(n_people, n_items):
         raise NotEnough(
-            "The trials do not tell participants from items: nobody judged two items, or no item was judged twice.",
-            "Let at least two participants judge the same two items.",
+            (
+                "The effects of participants and test cases cannot be separated, because nobody judged two test cases, or no "
+                "test case was judged twice."
+            ),
+            "Let at least two participants judge the same two test cases.",
         )
 
 

@@ -41,12 +41,13 @@ AT_ONCE = 2_000_000  # weights held at once
 LEARN_WEIGHTS = {Method.LOGISTIC, Method.AS_PUBLISHED, Method.BAYESIAN}
 
 RULE = (
-    "No member can be told from chance (each one's 95% interval includes 1/2), so that a fit to all other items would learn "
-    "their noise, which runs against the item left out. Instead: logistic regression towards the original, without "
-    "intercept, on confidences over their root mean square, L2 penalty with C = 1; an "
-    "item is predicted by a fit to a random half of the others, each item in one of {halvings} halvings (seed {seed}). p and "
-    "the ranges that chance gives are from {flips:,} flips of which version is the original, all members on an item at once, "
-    "each with the fits made anew and the best member chosen anew."
+    "No member differs clearly from chance (the 95% interval of each includes 1/2). A fit to all other test cases "
+    "would learn their noise, which is negatively correlated with the test case that is held out. Therefore a "
+    "logistic regression towards the original is used, without intercept, on confidences over their root mean "
+    "square, with an L2 penalty of C = 1. Each test case is predicted by a fit to a random half of the others, in "
+    "one of {halvings} halvings (seed {seed}). p and the ranges under chance come from {flips:,} random flips of "
+    "the original's side, for all members on a test case at once, with new fits and a new choice of the best "
+    "member."
 )
 
 

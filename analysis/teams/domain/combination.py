@@ -61,8 +61,8 @@ PENALTY = 1.0  # 1 / C; of calibrations too
 MAX_STEPS, TOLERANCE = 50, 1e-10
 
 PUBLISHED = (
-    "Logistic regression of the original's side on the members' signed confidences as they are (a person's rating on its "
-    "slider, a model's difference of perplexities), with an intercept, L2 penalty with C = 1 on the weights; {folds}."
+    "Logistic regression of the original's side on the members' unscaled signed confidences (a person's rating, a "
+    "model's difference of perplexities), with an intercept and an L2 penalty of C = 1 on the weights; {folds}."
 )
 
 
@@ -167,8 +167,8 @@ def _need_both(target: Floats, weights: Floats, penalty: Floats) -> None:
     ones = (weights[free] * target).sum(axis=1)
     if len(ones) and ((ones <= 0) | (ones >= weights[free].sum(axis=1))).any():
         raise NotEnough(
-            "In some training folds all originals stand on the same side.",
-            "More items are needed, with originals on both sides.",
+            "In some training folds, all originals are on the same side.",
+            "More test cases with originals on both sides are needed.",
         )
 
 
@@ -183,9 +183,10 @@ AT_ONCE = 200_000
 TIE = 1e-12
 
 CALIBRATED = (
-    "A member's confidence becomes a probability on the training folds: a person's log-odds of being right are a + b x its "
-    "standardised rating, the same for all people, a model's log-odds of the original are b x its difference of log-perplexities; "
-    "normal priors of standard deviation 1 on a and b; a choice always counts for its own side."
+    "A member's confidence becomes a probability on the training folds. A person's log-odds of being right are a + "
+    "b x the standardised rating, with the same a and b for all people. A model's log-odds of the original are b x "
+    "its difference of log-perplexities. a and b have normal priors with standard deviation 1. A choice always "
+    "counts for the chosen side."
 )
 
 
@@ -290,15 +291,16 @@ def _for_own_side(own: Floats, log_odds: Floats, rms: float) -> Floats:
 
 
 MAJORITY = (
-    "Each member has one vote, none where its confidence is 0; a tie goes to the side that the mean of the members' "
-    "calibrated probabilities favours. The probability: log-odds proportional to the lead in votes, calibrated on the "
-    "training folds; in a tie, that mean. {calibration} {folds}."
+    "Each member has one vote, or none if its confidence is 0. A tie goes to the side that the mean of the "
+    "members' calibrated probabilities favours. The log-odds are proportional to the lead in votes, calibrated on "
+    "the training folds; in a tie, the probability is that mean. {calibration} {folds}."
 )
 MOST_CONFIDENT = (
-    "The member whose calibrated probability is farthest from 1/2 decides, with that probability; where several are equally "
-    "far, their majority, and where these are split, nobody (which counts as wrong). {calibration} {folds}."
+    "The member whose calibrated probability is farthest from 1/2 decides, with that probability. If several are "
+    "equally far, their majority decides; if they are split, nobody decides, which counts as wrong. {calibration} "
+    "{folds}."
 )
-ALONE = "One member, its choice as it is. {calibration} {folds}."
+ALONE = "The choice of a single member. {calibration} {folds}."
 AVERAGE = "The mean of the members' calibrated probabilities. {calibration} {folds}."
 
 
@@ -314,7 +316,7 @@ class Alone:
         Raises NotEnough for several members.
         """
         if len(evidence.members) != 1:
-            raise NotEnough("These are several members.", "One is by itself.")
+            raise NotEnough("A single member is needed.", "One is by itself.")
         p_original = calibrated(evidence, folds)[:, 0]
         return HeldOut(p_original, evidence.is_right[:, 0], _about(ALONE, folds))
 

@@ -139,17 +139,18 @@ def _best_thresholds(sure: Floats, gain: Ints, folds: Folds) -> Floats:
 
 
 ORDER = (
-    "A person is asked on the items where the model's held-out certainty, max(p, 1 - p), is lowest; equal certainties in the "
-    "order of items, all trials of an item together, so that the share asked is the nearest to the one wished for."
+    "A person is asked on the test cases with the lowest held-out certainty of the model, max(p, 1 - p); equal "
+    "certainties are taken in the order of test cases. All trials of a test case are asked together, so the share "
+    "asked is the nearest possible to the intended one."
 )
 POLICIES = (
     "“human”: the person's choice replaces the model's where asked; “team”: the combination of both decides where asked; "
     "elsewhere the model decides. Asking at random: the expected accuracy when as many trials are asked, whichever they are."
 )
 CHOSEN = (
-    "The threshold is the one with the most training trials right, the one that asks least among equals, and is tried on "
-    "the trials held out; more than 20 folds are merged for that: {folds}. The model's certainties are its held-out ones "
-    "and are not fitted again within training."
+    "The threshold is the one with the most training trials right (among equals, the one that asks least), and is "
+    "evaluated on the held-out trials. More than 20 folds are merged for this: {folds}. The model's certainties "
+    "are the held-out ones and are not fitted again within training."
 )
 
 

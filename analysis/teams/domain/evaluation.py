@@ -163,32 +163,33 @@ def _patterns(names: Names, is_right: Bools, team_right: Bools) -> tuple[Pattern
 BATCH = 10_000_000  # resampled numbers held at once
 
 RESAMPLED = (
-    "Variance between participants (the first of a row) + between items - between trials, the held-out predictions staying "
-    "as they are; Student's t with the smaller number of clusters less one. Shares: Wilson's score interval of as many "
-    "independent decisions as have that error. Gain, log loss and Brier score: items, and independently the people whose "
-    "trials are the rows, resampled with replacement (pigeonhole bootstrap, {resamples:,} resamples, seed {seed}), deviations "
-    "scaled to that error; percentiles. p is twice the smaller share of these differences on either side of 0. The interval "
-    "of the calibration error inverts a test along the observed pattern of the bins. docs/results.md "
-    "says how often each holds the truth."
+    "The two-way variance is that between participants (the first of a row) plus that between test cases minus "
+    "that of trials, with fixed held-out predictions and Student's t for the smaller number of clusters minus one. "
+    "Shares have Wilson's score interval for the number of independent decisions with the same error. For gain, "
+    "log loss and Brier score, test cases and independently the people of the rows are resampled with replacement "
+    "(pigeonhole bootstrap, {resamples:,} resamples, seed {seed}), deviations are scaled to that error, and "
+    "percentiles are taken. p is twice the smaller share of these differences on either side of 0. The interval of "
+    "the calibration error inverts a test along the observed pattern of the bins. docs/results.md gives the "
+    "coverage of each interval."
 )
 NO_INTERVALS = "No intervals: {why}."
 MULTIPLICITY = (
-    "A team is compared with its best member on the same trials. Which member is best is chosen on these trials too, "
-    "which favours it: a gain is rather too small than too large. But the most accurate of many teams is flattered by being "
-    "picked: on other trials it is likely to do less well. p_holm is Holm's correction over {n} teams."
+    "A team is compared with its best member on the same trials. The best member is also chosen on these trials, "
+    "so gains are rather underestimated. The accuracy of the best of many teams is overestimated, because it was "
+    "selected; on other trials it is likely to be lower. p_holm is Holm's correction over {n} teams."
 )
 CALIBRATION = (
-    "Expected calibration error of the probability that goes with the team's choice: |share right - mean probability| in "
-    "10 bins of equal width on [.5, 1] ([0, 1] where a choice goes against its probability), weighted by trials."
+    "Expected calibration error of the probability of the team's choice: |share right - mean probability| in 10 "
+    "bins of equal width on [.5, 1] ([0, 1] if choices can contradict their probability), weighted by trials."
 )
 SELECTOR = (
-    "Share of trials on which at least one member is right. No team can aim at it: it rises with any further member, also "
-    "with one that guesses."
+    "Share of trials on which at least one member is right. A team cannot be expected to reach it, because it "
+    "rises with every additional member, even one that guesses."
 )
 # Of fields of TeamResult whose names do not say it all
 LOG_LOSS = (
-    f"Mean of -ln(probability of the original), at most {MOST_NATS:.1f} nats a trial (a probability of 10^-6), so that one "
-    "prediction that is sure and wrong does not hide the others."
+    f"Mean of -ln(probability of the original), limited to {MOST_NATS:.1f} nats per trial (a probability of 10^-6), "
+    "so that a single confident error does not dominate."
 )
 MEASURES = {
     "log_loss_nats": LOG_LOSS,

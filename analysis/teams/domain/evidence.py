@@ -109,16 +109,17 @@ def need_two_items(evidence: Evidence) -> None:
     """Raises NotEnough below two items: nothing can be held out."""
     n = len(np.unique(evidence.item))
     if n < 2:
-        found = "There is one item" if n else "There is no item"
+        found = "There is one test case" if n else "There is no test case"
         raise NotEnough(
             f"{found} on which all members of the team gave a judgment.",
-            "What a team learns from some items is tried on others: at least two are needed.",
+            "At least two test cases are needed, because a team is evaluated on test cases that were not used in its fit.",
         )
 
 
 RATINGS = (
-    "A person's confidence is the recorded position of its slider; an untouched slider counts where it stands, as published; "
-    "where nothing is recorded, the median of the recorded ratings counts (50 if there is none)."
+    "A person's confidence is the recorded position of the slider. An untouched slider counts with its position, "
+    "as in the published analysis. If nothing is recorded, the median of the recorded ratings is used (50 if there "
+    "is none)."
 )
 UNRATED = 50.0
 HUMAN = "human"  # the name of a team's first person

@@ -21,11 +21,11 @@ MOST_ROW_FITS = 20_000_000
 N_BLOCKS = 20
 PEOPLE_BLOCKS = ITEM_BLOCKS = 10
 
-BY_ITEM = "leave one item out: all its trials at once"
-BY_BLOCK = "items in {n} random blocks (seed {seed}), one held out at a time"
+BY_ITEM = "leave one test case out, with all its trials"
+BY_BLOCK = "test cases in {n} random blocks (seed {seed}), one held out at a time"
 BY_BOTH = (
-    "items in {items} and participants in {people} random blocks (seed {seed}); predicted are the trials of one block of "
-    "people on one block of items, from trials of other people on other items"
+    "test cases in {items} and participants in {people} random blocks (seed {seed}); the trials of one block of "
+    "people on one block of test cases are predicted from trials of other people on other test cases"
 )
 
 
@@ -109,14 +109,14 @@ def by_item_and_participant(evidence: Evidence, *, seed: int = 42) -> Folds:
     need_two_items(evidence)
     if evidence.participant.shape[1] != 1:
         raise NotEnough(
-            "Participants can be held out only where each trial is of one participant.",
-            "Choose one human member, in a study with trials, or hold out items alone.",
+            "Participants can only be held out if each trial belongs to one participant.",
+            "Choose one human member in a study with trials, or hold out only test cases.",
         )
     rng = np.random.default_rng(seed)
     items, place = np.unique(evidence.item, return_inverse=True)
     people, who = np.unique(evidence.participant[:, 0], return_inverse=True)
     if len(people) < 2:
-        raise NotEnough("All trials are of one participant.", "At least two are needed.")
+        raise NotEnough("All trials belong to one participant.", "At least two are needed.")
     n_items, n_people = min(ITEM_BLOCKS, len(items)), min(PEOPLE_BLOCKS, len(people))
     item_block = (rng.permutation(len(items)) % n_items)[place]
     people_block = (rng.permutation(len(people)) % n_people)[who]

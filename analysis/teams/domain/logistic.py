@@ -199,15 +199,15 @@ MIDDLE = np.array([[1.0, 1e6]])
 MOST_ROWS, ROWS_IN_TURN = 20_000, 100
 
 RULE = (
-    "Logistic regression towards the original, without intercept, so the same for both sides, on: a person's choice, "
-    "the choice times its rating, each model's difference of log-perplexities (ratings standardised, differences over "
-    "their root mean square, and over the square root of how many models they are like, the sum of squared correlations, on "
-    "training rows) and, with a penalty of its own, each participant's choice (nothing for "
-    "people who are not in training). Models that favour one side by the same amount everywhere are left out. "
-    "Both L2 penalties are chosen within each training fold (10^6 on participants: "
-    "none has its own), by log loss on {inner} inner blocks of its items (seed {seed}), the stronger of those within "
-    "a millionth; where a fold trains on more than {rows:,} trials, on so many of randomly drawn participants; as each "
-    "fold needs its own search, more than {most} folds are merged. {folds}."
+    "Logistic regression towards the original, without intercept and therefore equal for both sides. Its "
+    "predictors are a person's choice, the choice times its rating, each model's difference of log-perplexities, "
+    "and, with a separate penalty, each participant's choice (nothing for people outside the training data). On "
+    "training rows, ratings are standardised, and differences are divided by their root mean square and by the "
+    "square root of their sum of squared correlations with all models. Models that favour one side by the same "
+    "amount everywhere are left out. Both L2 penalties are chosen within each training fold by log loss on {inner} "
+    "inner blocks of its test cases (seed {seed}); the stronger wins within a millionth (10^6 on participants "
+    "means no individual effect). Folds with more than {rows:,} training trials search on that many trials of "
+    "randomly drawn participants. Each fold needs a separate search, so more than {most} folds are merged. {folds}."
 )
 
 
@@ -258,8 +258,8 @@ def informative(evidence: Evidence) -> Evidence:
     ]
     if not names:
         raise NotEnough(
-            "Every model says the same on all test cases.",
-            "A combination learns from differences: choose other members.",
+            "Every model has the same difference on all test cases.",
+            "Choose other members.",
         )
     return evidence.of(names) if len(names) < len(evidence.members) else evidence
 

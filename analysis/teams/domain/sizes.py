@@ -20,10 +20,11 @@ MOST_HUMANS, MOST_MODELS = 9, 10
 MOST_SUBSETS = 10_000
 
 SIZES = (
-    "Teams of h people and m models decide by the mean of their calibrated held-out probabilities (1/2 is wrong). Expected "
-    "accuracy over all choices of h different judgments of an item and m of the models, or over {draws} random choices "
-    "(seed {seed}) where there are more than {most}; items weigh the same. h goes up to {humans}, the most that at least half "
-    "of the items have (9 at the utmost), on the {items} items that have as many; m up to {models}."
+    "Teams of h people and m models decide by the mean of their calibrated held-out probabilities (1/2 counts as "
+    "wrong). Accuracy is the expectation over all choices of h different judgments of a test case and m of the "
+    "models, or over {draws} random choices (seed {seed}) if there are more than {most}; test cases have equal "
+    "weight. h is at most {humans}, the largest number that at least half of the test cases have (up to 9), on the "
+    "{items} test cases with that many judgments; m is at most {models}."
 )
 INTERVAL = (
     " Intervals: 95%, from the variance between items, as that of a share with this standard error."
@@ -80,7 +81,9 @@ def expected_accuracies(
     Raises NotEnough without rows.
     """
     if not len(evidence):
-        raise NotEnough("There is no judgment.", "At least one item must be judged by a member.")
+        raise NotEnough(
+            "There are no judgments.", "At least one test case must be judged by a member."
+        )
     items, people, models, max_humans = _margins(evidence, calibrated, most_humans)
     n_models = min(most_models, models.shape[1])
     sizes = [cell for cell in product(range(max_humans + 1), range(n_models + 1)) if sum(cell)]

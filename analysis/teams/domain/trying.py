@@ -30,16 +30,16 @@ from analysis.teams.results import MemberResult, Method, TriedTeams
 
 PUBLISHED_RULE = "The members of the published teams."
 PANEL_RULE = (
-    "One human, where there are trials, and the three models with most trials right (ties: in the study's order), "
-    "chosen on the trials on which they are tried."
+    "One human, if there are trials, and the three models with most trials right (ties in the study's order), "
+    "chosen on the trials on which they are evaluated."
 )
 
 NONE_COMPLETE = (
     "No language model of the study scored every judged test case.",
-    "Finish the runs (Models), or choose the members (Teams).",
+    "Finish the runs on the Models page, or choose other members.",
 )
 ONE_MODEL = (
-    "There are no trials of people, and one language model: a team takes two members.",
+    "A team needs two members, but there are no trials of people and only one language model.",
     "Let participants finish the study, or score it with another model.",
 )
 
@@ -96,7 +96,7 @@ def panel(evidence: Evidence, most: int = 4) -> Names:
 
 MOST_TEAMS = 500
 SHORTENED = (
-    "All that was asked for would be {n:,} teams: tried are those of at most {k} members{whole}."
+    "The request would give {n:,} teams. Only teams of at most {k} members were evaluated{whole}."
 )
 AND_WHOLE = ", and the whole team, with all its people and with one less"
 
@@ -113,7 +113,7 @@ def chosen_members(data: SourceData, asked: Sequence[str]) -> tuple[int, list[in
     n_humans = sum(_is_person(name) for name in asked)
     if n_humans > MOST_HUMANS:
         raise UnknownChoiceError(
-            f"members: {n_humans} humans are too many; a team has at most {MOST_HUMANS}"
+            f"members: {n_humans} humans are too many. A team has at most {MOST_HUMANS}."
         )
     models: list[int] = []
     for name in asked:
@@ -150,9 +150,9 @@ def _model_named(data: SourceData, asked: str) -> int:
     if found:
         several = ", ".join(f"{names[n]} ({displayed[n]})" for n in found)
         raise UnknownChoiceError(f"members: “{asked}” is part of several names: {several}")
-    known = ", ".join(names) or "none"
+    known = ", ".join(("human", *names))
     raise UnknownChoiceError(
-        f"members: “{asked}” is no language model of this study; there are: human, {known}"
+        f"members: “{asked}” is not a language model of this study. Choose from {known}."
     )
 
 

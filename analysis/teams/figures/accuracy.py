@@ -119,7 +119,7 @@ def _members_part(shown: Sequence[TeamResult], teams: Sequence[TeamResult]) -> l
         return [_("single members")]
     n = sum(not _is_person(r) for r in alone)
     best = ngettext(
-        "the %(n)s most accurate member by itself", "the %(n)s most accurate members by themselves", n
+        "the %(n)s most accurate single member", "the %(n)s most accurate single members", n
     )  # fmt: skip
     person = [_("a person")] if n < len(alone) else []
     return [*person, best % {"n": n}]
@@ -128,7 +128,7 @@ def _members_part(shown: Sequence[TeamResult], teams: Sequence[TeamResult]) -> l
 CELL, MARGIN = 16, 10  # px of a member's column, and from the last one to the plot
 LONGEST = 32  # letters of a member's name
 MOST_OTHERS = 3  # teams that were tried on other trials, by name
-NO_TEAM = ("No team of at least two members was tried.", "Choose at least two members.")
+NO_TEAM = ("No team of at least two members was evaluated.", "Choose at least two members.")
 
 ByMethod = dict[Method, tuple[TeamResult, ...]]
 
@@ -313,7 +313,7 @@ def _accuracy_chart(frame: pd.DataFrame, rows: TeamRows) -> Drawn:
     if len(best):
         ticks = chart(best).mark_tick(thickness=2, height=13, color=INK)
         layers.append(ticks.encode(x=alt.X("best_member_accuracy:Q"), y=rows.y()))
-        key = "upright tick: best member by itself"
+        key = "vertical tick: best single member"
         layers.append(note(key, "width", -4, align="right", baseline="bottom"))
     shares = chart(frame.assign(text=[percent(a) for a in frame["accuracy"]]))
     text = shares.mark_text(align="right", dx=44)

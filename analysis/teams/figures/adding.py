@@ -46,7 +46,7 @@ def adding(results: TeamResults, is_simulated: bool) -> Figure:
     models = [m.member for m in results.members if not m.member.is_human and m.name in rows]
     if not models:
         raise NotEnough(
-            "No language model was tried with and without a human.",
+            "No language model was evaluated with and without a human.",
             "Choose a human and a language model as members.",
         )
     labelled = rows_of(models)
@@ -97,7 +97,7 @@ def _adding_chart(frame: pd.DataFrame, rows: Rows, is_simulated: bool) -> Drawn:
     )
     after = data.mark_point().encode(x=alt.X("with_human:Q"), y=rows.y(), color=own_colour())
     person = "simulated participant" if is_simulated else "human"
-    label = note(f"tick: alone, dot: with a {person}", 0, -4, align="left", baseline="bottom")
+    label = note(f"tick: model alone, dot: with a {person}", 0, -4, align="left", baseline="bottom")
     left = alt.layer(lines, before, after, label).properties(width=width, height=rows.height)
     span = spread([*frame["low"], *frame["high"], *frame["difference"]], must=[0])
     x = x_of("difference", span, points_axis("Change"))

@@ -215,7 +215,9 @@ class _Panel:
 def deferral(results: TeamResults, is_simulated: bool) -> Figure:
     """A panel per model: both policies with 95% bands, asking at random as broken lines, the chosen thresholds as diamonds."""
     if not results.policies:
-        raise NotEnough("Nobody could be asked.", "Choose a human and a language model as members.")
+        raise NotEnough(
+            "There is no person to ask.", "Choose a human and a language model as members."
+        )
     deciders = list({p.team.label: p.team for p in results.policies}.values())
     shown = _shown(results.policies, deciders)
     frame, chosen = _policy_frame(results.policies), _policy_frame(results.policies_chosen)

@@ -21,23 +21,23 @@ _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _KINDS = {
     "control_character": (
         "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]",
-        "Control characters show as nothing or as a box, and a database can refuse them.",
+        "Control characters are invisible or shown as a box, and some databases refuse them.",
     ),
     "bidi_control": (
         f"[{_BIDI}]",
-        "What people read would stand in another order than what models are given.",
+        "People would see the text in another order than models.",
     ),
     "zero_width": (
         f"[{_ZERO_WIDTH}\U000e0000-\U000e0fff]",
-        "Models are given a character that people cannot see.",
+        "Models would read a character that people cannot see.",
     ),
     "private_use": (
         "[\ue000-\uf8ff\U000f0000-\U0010ffff]",
-        "A private character looks different on every machine, or like a box.",
+        "A private-use character looks different on each machine, or like a box.",
     ),
     "not_a_character": (
         "[\ud800-\udfff\ufdd0-\ufdef\ufffd-\uffff]",
-        "Half a character or a replacement: the text was damaged on its way here.",
+        "The text contains half a character or a replacement character, so it was damaged before the import.",
     ),
 }
 _KINDS_FOUND = {code: re.compile(pattern) for code, (pattern, _) in _KINDS.items()}
@@ -59,7 +59,7 @@ def check_characters(markup: str) -> Iterator[Finding]:
         for match in found[:MAX_SHOWN]:
             message = _named(markup, match.start())
             if len(found) > MAX_SHOWN:
-                message += f" ({len(found)} such characters in all)"
+                message += f" ({len(found)} such characters in total)"
             at = Place("markup", match.start(), match.end())
             yield Finding(code, Level.ERROR, message, _KINDS[code][1], code_point(match[0]), at)
 
@@ -114,7 +114,7 @@ def _too_long(markup: str) -> Finding:
         "too_many_characters",
         Level.ERROR,
         f"{len(markup):,} characters; from line {line}, column {column} there are more than {MAX_CHARACTERS:,}",
-        "An abstract has some 1,500 characters; a page with this one cannot be read.",
+        "An abstract usually has about 1,500 characters. Participants could not read a page with this text.",
         place=Place("markup", MAX_CHARACTERS, len(markup)),
     )
 
@@ -126,7 +126,7 @@ _PIECES = re.compile(r"'(?:s|t|re|ve|m|ll|d)| ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|
 # Letters to a token beyond the first so many, as the published abstracts have them
 WHOLE_WORD = 8
 LETTERS_PER_TOKEN = 4
-REASON = "GPT-2 and others of its kind read at most 1,024 tokens at once: they could not be given this text."
+REASON = "GPT-2 and similar models read at most 1,024 tokens, so they could not score this text."
 
 
 def least_tokens(text: str) -> int:

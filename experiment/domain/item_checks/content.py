@@ -58,7 +58,7 @@ SLIGHT = Decimal("0.1")
 _P_BEFORE = re.compile(r"\bp\s*[<=>≤]\s*$", re.I)
 _N_BEFORE = re.compile(r"\bn\s*=\s*$", re.I)
 SIGNIFICANT = Decimal("0.05")
-REASON = "An alternation asks for a finding: with either number the sentence says the same."
+REASON = "An alternation must change a finding, but with either number the sentence has the same meaning."
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def check_numbers(abstract: Abstract) -> Iterator[Finding]:
 
     >>> from experiment.domain.markup import parse
     >>> [f.message for f in check_numbers(parse("It took [[1 s, 1000 ms]] in [[three, 8]] rats."))]
-    ['alternation 1: the same value, written otherwise']
+    ['alternation 1: the same value in another notation']
     """
     for one in placed(abstract):
         rests, amounts = zip(*(_taken_apart(side) for _, side in one.sides), strict=True)
@@ -98,11 +98,11 @@ def _same(before: str, one: Placed, these: list[Amount], those: list[Amount]) ->
     if any(a.kind != b.kind for a, b in zip(these, those, strict=True)):
         return ""
     if these == those:
-        return "the same value, written otherwise"
+        return "the same value in another notation"
     lead = _NUMBER.split(one.alternation.original)[0]
     before += lead
     if _N_BEFORE.search(before):
-        return "how many there were is no finding"
+        return "a sample size is not a finding"
     pairs = [(a.value, b.value) for a, b in zip(these, those, strict=True)]
     if _P_BEFORE.search(before):
         is_alike = all((a < SIGNIFICANT) == (b < SIGNIFICANT) for a, b in pairs)
@@ -116,7 +116,7 @@ def _same(before: str, one: Placed, these: list[Amount], those: list[Amount]) ->
 MIN_SHARED = 3
 # Each is held against each; the published abstracts have at most a dozen or two
 MOST_ALTERNATIONS = 100
-CONTRADICTION_REASON = "The altered abstract must agree with itself: one that does not is found without knowing the field."
+CONTRADICTION_REASON = "The altered abstract must be consistent. Readers can detect a contradiction without knowing the field."
 
 
 def check_contradictions(abstract: Abstract) -> Iterator[Finding]:
@@ -184,7 +184,7 @@ def check_opening(abstract: Abstract) -> Iterator[Finding]:
             yield one.warning(
                 "edited_opening",
                 f"it is in the first {N_OPENING} sentences",
-                "The first sentences give the background; only findings are altered.",
+                "The first sentences give the background. Only findings should be altered.",
             )
 
 
@@ -207,7 +207,7 @@ def check_whole_sentences(abstract: Abstract) -> Iterator[Finding]:
             yield one.warning(
                 "whole_sentence",
                 f"a whole sentence, of which {n_same} of {n} words are the same",
-                "Only the words that differ stand in an alternation: a long one hides what is asked.",
+                "An alternation should contain only the words that differ. A long one hides the question.",
             )
 
 

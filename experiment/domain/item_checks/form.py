@@ -29,7 +29,7 @@ _DOUBLED = re.compile(
     r"(?<!\bi\.e)(?<!\be\.g)(?<!\bal)(?<!\betc)(?<!\bvs)[.,;:]\s*[.,;:](?!\.)", re.I
 )
 _STRAY_SPACE = re.compile(r" {2,}| [.,;:](?:\s|$)")
-TYPING = "A fault of typing in one version marks it as the altered one, or as the original."
+TYPING = "A typing error in one version can reveal which version is the original."
 
 
 def check_form(abstract: Abstract) -> Iterator[Finding]:
@@ -49,7 +49,7 @@ def _check_words(abstract: Abstract) -> Iterator[Finding]:
     n_words = len(abstract.original.split())
     if not MIN_WORDS <= n_words <= MAX_WORDS:
         message = f"{n_words} words; abstracts usually have {MIN_WORDS} to {MAX_WORDS}"
-        reason = "Reading times and models' scores of very short or long texts do not compare."
+        reason = "Reading times and models' scores of very short or long texts are not comparable."
         yield Finding("length", Level.WARNING, message, reason)
 
 
@@ -101,16 +101,16 @@ def _check_passages(abstract: Abstract) -> Iterator[Finding]:
         if long > MAX_LENGTH_RATIO * short and long - short >= MIN_LENGTH_DIFFERENCE:
             message = f"one passage is {long / short:.1f} times as long"
             yield one.warning(
-                "lopsided", message, "Without knowing the field, one sees which was added to."
+                "lopsided",
+                message,
+                "Readers can see without knowing the field which passage was extended.",
             )
         if passages[0].casefold() == passages[1].casefold():
             message = "the passages differ only in capitals"
-            yield one.warning("case_only", message, "Both versions then say the same.")
+            yield one.warning("case_only", message, "Both versions then have the same meaning.")
     if all(len(one.alternation.original) > LONG_PASSAGE for one in alternations):
         message = f"every alternation is longer than {LONG_PASSAGE} characters"
-        reason = (
-            "Only the words that differ stand in an alternation: a long one hides what is asked."
-        )
+        reason = "An alternation should contain only the words that differ. A long one hides the question."
         yield Finding("long_passages", Level.WARNING, message, reason)
 
 
@@ -130,18 +130,18 @@ def check_record(facts: Facts, today: date) -> Iterator[Finding]:
         yield Finding(
             "doi_form",
             Level.ERROR,
-            f"“{facts.doi[:80]}” is no DOI: write it as 10.1234/abc, without https://doi.org/",
-            "The DOI tells which test cases are of one publication: a person is shown only one of them.",
+            f"“{facts.doi[:80]}” is not a DOI. Write it as 10.1234/abc, without https://doi.org/",
+            "The DOI identifies test cases of the same publication, of which each participant sees only one.",
             facts.doi[:80],
         )
     published = facts.publication_date
     if published and not FIRST_DATE <= published <= today:
-        why = "that day is still to come" if published > today else "before there were journals"
+        why = "this date is in the future" if published > today else "before the first journals"
         yield Finding(
             "date",
             Level.ERROR,
             f"published on {published.isoformat()}: {why}",
-            "The date is compared with the day until which a model has read.",
+            "The date is compared with the end of a model's training data.",
             published.isoformat(),
         )
 
@@ -151,7 +151,10 @@ MIN_SIMILARITY = 0.8
 # Runs of words of which a near text holds one at least, spread over the text
 N_PROBES, PROBE_WORDS = 8, 5
 MAX_SHOWN = 3
-REASON = "Two test cases of one text ask a person the same twice, and models' scores of them are not independent."
+REASON = (
+    "Two test cases with the same text ask participants the same question twice, and models' scores of them are "
+    "not independent."
+)
 
 
 def check_others(original: str, facts: Facts, others: Sequence[Other]) -> Iterator[Finding]:

@@ -79,7 +79,7 @@ def _markup_finding(markup: str, error: MarkupError) -> Finding:
     start = offset(markup, error.line, error.column)
     end = min(len(markup), start + 2)
     reason = (
-        "Without both passages of every alternation there are no two versions to choose between."
+        "Every alternation needs both passages, because participants choose between two versions."
     )
     at = Place("markup", start, end)
     return Finding("markup", Level.ERROR, str(error), reason, markup[start : start + 40], at)

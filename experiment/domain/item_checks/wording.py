@@ -58,7 +58,7 @@ def check_articles(abstract: Abstract) -> Iterator[Finding]:
                     "article",
                     Level.WARNING,
                     f"“{found[0]}” in the {name} version; it should be “{wanted}”",
-                    "An article that fits only one of the passages gives the answer away.",
+                    "An article that fits only one of the passages reveals the answer.",
                     found[0],
                     Place("original" if side == 0 else "altered", found.start(), found.end()),
                 )
@@ -90,7 +90,7 @@ _ENDS = re.compile(r"[.!?][)\]”\"']*$")
 _FIRST = re.compile(r"[(\[“\"']*([^\W_][\w-]*)")
 _JOINING = frozenset({"and", "or", "but", "nor", "while", "whereas"})
 _BORDER = re.compile(r"^[,;:.)\]]|[,;:(\[]$")
-REASON = "A version that is no whole sentence is known by that, without knowing the field."
+REASON = "An incomplete sentence reveals the altered version without knowledge of the field."
 
 
 def check_boundaries(abstract: Abstract) -> Iterator[Finding]:
@@ -157,16 +157,16 @@ def check_verbs(abstract: Abstract) -> Iterator[Finding]:
         if _says_the_same(one):
             yield one.warning(
                 "trivial_verb",
-                "only how it is reported changes, not what was found",
-                "A test case asks what was found; another verb of saying so leaves that as it was.",
+                "only the verb of reporting changes, not the finding",
+                "A test case asks about the finding, which another verb of reporting does not change.",
             )
     if alternations and all(_is_of_verbs(one) for one in alternations):
         quotes = "; ".join(one.quote for one in alternations)
         yield Finding(
             "only_verbs",
             Level.WARNING,
-            "in the whole text, nothing but verbs of more and less, of saying, or yes and no was changed",
-            "To swap a verb is the easiest alteration and the easiest to see through: who knows the field should be asked more.",
+            "in the whole text, only verbs of increase and decrease or of reporting, or negations, were changed",
+            "Swapping a verb is the easiest alteration to make and to detect. Experts should be asked about more than that.",
             quotes,
         )
 
@@ -205,8 +205,8 @@ def _is_of_verbs(one: Placed) -> bool:
 # abstract: they count where so many words around them are the same.
 MIN_SHARED_OF_WORD, MIN_SHARED_OF_DIRECTION = 1, 2
 LEAK_REASON = (
-    "Whoever finds the same word again in the unaltered text knows the answer without knowing the field: "
-    "change that place too, or choose other words."
+    "Readers who find the same word in the unaltered text know the answer without knowing the field. Change that "
+    "place too, or choose other words."
 )
 
 
@@ -247,8 +247,6 @@ def _least_shared(word: Word) -> int:
 
 
 def _finding(n: int, word: Word) -> Finding:
-    message = (
-        f"alternation {n}: “{word.text}” stands in the unaltered text too, the altered words do not"
-    )
+    message = f"alternation {n}: “{word.text}” also occurs in the unaltered text, but the altered words do not"
     at = Place("original", word.start, word.end)
     return Finding("decodable", Level.WARNING, message, LEAK_REASON, word.text, at)

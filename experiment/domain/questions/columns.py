@@ -87,7 +87,7 @@ def checked(categories: Categories) -> dict[str, list[str]]:
             if fault := category_fault(one):
                 raise CategoriesError(f"{name}: the category “{one}” {fault}")
         if len(join(found[name])) > LONGEST_CATEGORIES:
-            raise CategoriesError(f"{name}: more than {LONGEST_CATEGORIES:,} characters in all")
+            raise CategoriesError(f"{name}: more than {LONGEST_CATEGORIES:,} characters in total")
     return found
 
 
@@ -95,12 +95,12 @@ def dimension_fault(name: str) -> str:
     """What is wrong with the name of a dimension; empty where nothing is.
 
     >>> dimension_fault("topic, sub"), dimension_fault("a:b")
-    ('', 'does not begin with a letter or digit, or holds a colon or semicolon')
+    ('', 'does not begin with a letter or digit, or contains a colon or semicolon')
     """
     if names.fault(name, LONGEST_DIMENSION):
         return f"is not one line of at most {LONGEST_DIMENSION} characters"
     if not _DIMENSION.fullmatch(name):
-        return "does not begin with a letter or digit, or holds a colon or semicolon"
+        return "does not begin with a letter or digit, or contains a colon or semicolon"
     return ""
 
 
@@ -108,10 +108,10 @@ def category_fault(name: str) -> str:
     """What is wrong with a category; empty where nothing is.
 
     >>> category_fault("Drug Meta"), category_fault("a; b")
-    ('', 'is empty or holds a semicolon')
+    ('', 'is empty or contains a semicolon')
     """
     if len(name) > LONGEST_CATEGORY:
         return f"has more than {LONGEST_CATEGORY} characters"
     if names.fault(name) or next(check_characters(name), None):
         return "is not one line that can be printed"
-    return "" if name and SEPARATOR not in name else "is empty or holds a semicolon"
+    return "" if name and SEPARATOR not in name else "is empty or contains a semicolon"

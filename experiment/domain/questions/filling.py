@@ -137,11 +137,13 @@ class CompiledTemplate:
         """Raises TemplateFaultsError naming every slot that is no column of the table."""
         names = [slot_name(column) for column in columns]
         twice = sorted({name for name in names if names.count(name) > 1})
-        faults = [f"several columns would be the slot “{name}”" for name in twice]
+        faults = [f"several columns match the slot “{name}”" for name in twice]
         there = ", ".join(names) or "none"
         for name, part in self.slots.items():
             if name not in names:
-                faults.append(f"{part}: the table has no column “{name}” (columns: {there})")
+                faults.append(
+                    f"{part}: the table does not have a column “{name}” (columns: {there})"
+                )
         if faults:
             raise TemplateFaultsError(faults)
 
@@ -160,7 +162,7 @@ class CompiledTemplate:
         except UnlikeError as error:
             return LeftOut(row, Reason.UNUSABLE, str(error))
         except (TypeError, ValueError, OverflowError):
-            return LeftOut(row, Reason.UNUSABLE, "the template cannot be worked out with its cells")
+            return LeftOut(row, Reason.UNUSABLE, "the template cannot be filled with these cells")
         for made in written:
             if not made:
                 return LeftOut(row, Reason.UNUSABLE, "a text is empty")

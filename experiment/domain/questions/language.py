@@ -53,7 +53,7 @@ def rounded(value: Any, digits: int = 0) -> Number:
     ('2.3', '1538')
     """
     if not isinstance(value, int | float):
-        raise UnlikeError(f"“{value}” is no number")
+        raise UnlikeError(f"“{value}” is not a number")
     # Halves go to the even neighbour, as everywhere in Python; -0 is 0
     return Number(f"{round(float(value), digits) + 0.0:.{digits}f}")
 
@@ -64,7 +64,7 @@ def thousands(value: Any) -> Word:
     ('40,225,590', '-0.5')
     """
     if not isinstance(value, int | float):
-        raise UnlikeError(f"“{value}” is no number")
+        raise UnlikeError(f"“{value}” is not a number")
     return Word(re.sub(r"[0-9]+", lambda whole: f"{int(whole[0]):,}", str(value), count=1))
 
 
@@ -191,16 +191,16 @@ def _made(make: Callable[[], Any]) -> Any:
     except (ValueError, OverflowError) as error:
         raise LanguageError(f"a number is too large ({error})") from error
     except (RecursionError, SyntaxError, MemoryError) as error:
-        raise LanguageError("too much stands within one another") from error
+        raise LanguageError("expressions are nested too deeply") from error
 
 
 def _checked(source: str, parse: Callable[[], nodes.Node]) -> frozenset[str]:
     """The names of its slots."""
     if len(source) > LONGEST:
-        raise LanguageError(f"has {len(source):,} characters, at most {LONGEST:,} are taken")
+        raise LanguageError(f"has {len(source):,} characters, but at most {LONGEST:,} are allowed")
     found = frozenset(_names(_made(parse)))
     if reserved := sorted(found & RESERVED):
-        raise LanguageError(f"“{reserved[0]}” cannot be a slot: name the column otherwise")
+        raise LanguageError(f"“{reserved[0]}” cannot be a slot. Rename the column.")
     return found
 
 
@@ -210,7 +210,7 @@ def _names(root: nodes.Node) -> Iterator[str]:
     while waiting:
         node, depth, loop = waiting.pop()
         if depth > DEEPEST:
-            raise LanguageError("too much stands within one another")
+            raise LanguageError("expressions are nested too deeply")
         if not isinstance(node, _ALLOWED):
             kind = type(node).__name__
             raise LanguageError(
@@ -220,7 +220,7 @@ def _names(root: nodes.Node) -> Iterator[str]:
         match node:
             case nodes.For():
                 if loop is not None:
-                    raise LanguageError(f"line {node.lineno}: a loop stands within another one")
+                    raise LanguageError(f"line {node.lineno}: loops cannot be nested")
                 variable, columns = _loop(node)
                 yield from columns
                 waiting += [(child, depth + 1, variable) for child in node.body]
@@ -229,7 +229,7 @@ def _names(root: nodes.Node) -> Iterator[str]:
             case nodes.Name() if loop is None or node.name != loop[0]:
                 yield node.name
             case nodes.Name() if loop is not None and loop[1]:
-                raise LanguageError(f"“{node.name}” is a row: say “{node.name}.COLUMN”")
+                raise LanguageError(f"“{node.name}” is a row. Write “{node.name}.COLUMN”.")
             case _:
                 waiting += [(child, depth + 1, loop) for child in node.iter_child_nodes()]
 
@@ -244,7 +244,7 @@ def _loop(node: nodes.For) -> tuple[tuple[str, bool], list[str]]:
         raise LanguageError(LOOP_FORMS)
     variable = str(node.target.name)  # type: ignore[attr-defined]
     if variable in RESERVED:
-        raise LanguageError(f"“{variable}” cannot be the name in a loop")
+        raise LanguageError(f"“{variable}” cannot be the name of a loop's row")
     if over.kwargs or over.dyn_args or over.dyn_kwargs:
         raise LanguageError(LOOP_FORMS)
     given = [one.value if isinstance(one, nodes.Const) else None for one in over.args]
@@ -303,7 +303,7 @@ def _check_truth(node: nodes.Node) -> None:
     named = f"“{node.name}”" if isinstance(node, nodes.Name) else "a value"
     name = node.name if isinstance(node, nodes.Name) else "x"
     raise LanguageError(
-        f"{named} alone is neither true nor false: compare it, or say “{name} is not {EMPTY}”"
+        f"{named} alone is neither true nor false. Compare it, or write “{name} is not {EMPTY}”."
     )
 
 
@@ -317,13 +317,13 @@ def _check_test(node: nodes.Test) -> None:
 def _check_compare(node: nodes.Compare) -> None:
     for each in node.ops:
         if each.op in ("in", "notin") and isinstance(each.expr, nodes.Const):
-            raise LanguageError("after “in” stands a slot, or a list like ['a', 'b']")
+            raise LanguageError("“in” must be followed by a slot, or by a list like ['a', 'b']")
 
 
 def _check_filter(node: nodes.Filter) -> None:
     if node.name not in FILTERS:
         raise LanguageError(
-            f"there is no filter “{node.name}” here (there are: {', '.join(FILTERS)})"
+            f"the filter “{node.name}” is not known (filters: {', '.join(FILTERS)})"
         )
     is_plain = not (node.args or node.kwargs or node.dyn_args or node.dyn_kwargs)
     if is_plain:

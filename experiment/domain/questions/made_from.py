@@ -60,16 +60,16 @@ def checked(found: Any) -> dict[str, Any]:
     if found == {}:
         return {}
     if not isinstance(found, dict) or {*NEEDED} - {*found} or {*found} - {*NEEDED, SHA256}:
-        raise SourceError(f"is no object of {', '.join((*NEEDED, SHA256))}")
+        raise SourceError(f"is not an object with {', '.join((*NEEDED, SHA256))}")
     for name in ("table", SHA256):
         if name in found and not (isinstance(found[name], str) and _SHA256.fullmatch(found[name])):
-            raise SourceError(f"“{name}” is no SHA-256")
+            raise SourceError(f"“{name}” is not a SHA-256")
     for name in ("row", "rule"):
         if type(found[name]) is not int or not 0 < found[name] < 10**9:
-            raise SourceError(f"“{name}” is no number from 1")
+            raise SourceError(f"“{name}” is not a number from 1")
     values = found["values"]
     if not isinstance(values, dict) or not all(isinstance(one, str) for one in values.values()):
-        raise SourceError("“values” are no texts by slot")
+        raise SourceError("“values” are not texts by slot")
     if re.search("[\x00\ud800-\udfff]", "".join((*values, *values.values()))):
-        raise SourceError("“values” hold a character that is none of a text")
+        raise SourceError("“values” contain a character that cannot be part of a text")
     return found

@@ -53,11 +53,11 @@ class Rows:
         if isinstance(own, Empty):
             raise EmptyCellError(own.name)
         if not isinstance(own, Number):
-            raise UnlikeError(f"“{own}” in “{column}” is no number")
+            raise UnlikeError(f"“{own}” in “{column}” is not a number")
         line = self.table.line(column, same, str(self._own[same]) if same else "")
         found = self._around(line, Decimal(own.text), n + 1)
         if len(found) < n:
-            raise UnlikeError(f"of {n} rows near in “{column}” there are {len(found)}")
+            raise UnlikeError(f"only {len(found)} of {n} rows are near in “{column}”")
         if len({distance for distance, _ in found}) < len(found):
             raise UnlikeError(f"several rows are equally near in “{column}”")
         return [self.table.rows[row] for _, row in found[:n]]

@@ -59,7 +59,9 @@ class Number(float):
         if isinstance(other, Empty):
             raise EmptyCellError(other.name)
         if isinstance(other, bool) or not isinstance(other, int | float):
-            raise UnlikeError(f"the number {self} stands beside “{other}”, which is none")
+            raise UnlikeError(
+                f"the number {self} is compared with “{other}”, which is not a number"
+            )
         return other
 
     def __eq__(self, other: object) -> bool:
@@ -81,7 +83,7 @@ class Number(float):
         return super().__ge__(self._beside(other))
 
     def __contains__(self, other: object) -> NoReturn:
-        raise UnlikeError(f"the number {self} holds no other value")
+        raise UnlikeError(f"the number {self} cannot contain another value")
 
     def __hash__(self) -> int:
         return super().__hash__()
@@ -100,14 +102,14 @@ class Word(str):
         if isinstance(other, Empty):
             raise EmptyCellError(other.name)
         if not isinstance(other, str):
-            raise UnlikeError(f"the text “{self}” stands beside {other}, which is none")
+            raise UnlikeError(f"the text “{self}” is compared with {other}, which is not a text")
         return other
 
     def _date_beside(self, other: object) -> str:
         beside = self._beside(other)
         for one in (self, beside):
             if not _DATE.fullmatch(one):
-                raise UnlikeError(f"“{one}” is no number and no date like 2020-12-31")
+                raise UnlikeError(f"“{one}” is neither a number nor a date like 2020-12-31")
         return beside
 
     def __eq__(self, other: object) -> bool:
@@ -132,7 +134,7 @@ class Word(str):
         return super().__contains__(self._beside(other))
 
     def __neg__(self) -> NoReturn:
-        raise UnlikeError(f"“{self}” is no number")
+        raise UnlikeError(f"“{self}” is not a number")
 
     __pos__ = __neg__
 
@@ -195,7 +197,7 @@ def _decimal(value: Any) -> Decimal:
     if isinstance(value, Empty):
         raise EmptyCellError(value.name)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise UnlikeError(f"“{value}” is no number")
+        raise UnlikeError(f"“{value}” is not a number")
     return Decimal(str(value))
 
 

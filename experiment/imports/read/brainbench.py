@@ -42,7 +42,7 @@ def read_published(root: Path, country_code: CountryCode, others: Sequence[str] 
         return Published(present, absent, problems=wrong)
     if not present and not any((root / name).exists() for name in others):
         names = ", ".join((*KNOWN_FILES, *others))
-        known = f"holds none of the published files ({names})"
+        known = f"does not contain any of the published files ({names})"
         problem = Problem(str(root), known if root.is_dir() else "is not a directory")
         return Published(present, absent, problems=[problem])
     problems: list[Problem] = []
@@ -50,7 +50,7 @@ def read_published(root: Path, country_code: CountryCode, others: Sequence[str] 
     items = testcases.read_items(root, present, problems)
     if testcases.DATES_FILE in present and testcases.FILES["human"] not in present:
         notes.append(
-            f"{testcases.DATES_FILE} was not read: it goes by the rows of {testcases.FILES['human']}."
+            f"{testcases.DATES_FILE} was not read, because it refers to the rows of {testcases.FILES['human']}."
         )
     people: list[PublishedParticipant] = []
     excluded = Excluded()
@@ -66,9 +66,16 @@ def read_published(root: Path, country_code: CountryCode, others: Sequence[str] 
 def _nobody(root: Path, present: Sequence[str]) -> Problem:
     """A folder of people's answers without any is a copy gone wrong, never what was meant."""
     lacks = [name for name in (trials.FILE, trials.IDS_FILE) if name not in present]
-    why = f"there is no {' and no '.join(lacks)}" if lacks else f"{trials.FILE} has no row"
+    why = (
+        f"there is no {' and no '.join(lacks)}"
+        if lacks
+        else f"{trials.FILE} does not have any rows"
+    )
     where = f"{root}/{trials.FOLDER}/"
-    return Problem(where, f"holds no participants: {why}; without this folder, all else is read")
+    return Problem(
+        where,
+        f"does not contain participants: {why}. Without this folder, everything else is read.",
+    )
 
 
 def _name_absent(root: Path, present: Sequence[str]) -> list[str]:

@@ -147,7 +147,7 @@ def _texts(cells: Cells) -> Texts:
         cells.fail("markup" if has_markup else "original", "is empty")
         return Texts()
     if bool(original) != bool(altered):
-        cells.fail("altered" if original else "original", "is empty, and the other version is not")
+        cells.fail("altered" if original else "original", "is empty, but the other version is not")
         return Texts()
     if not markup and original:
         return _between(cells, original, altered)
@@ -161,7 +161,7 @@ def _between(cells: Cells, original: str, altered: str) -> Texts:
         return Texts()
     markup = markup_between(original, altered)
     if markup is None:
-        cells.fail("altered", "the differences are not of whole words: give the text as markup")
+        cells.fail("altered", "the differences are not whole words. Give the text as markup.")
         return Texts()
     return Texts(markup, original, altered)
 
@@ -194,7 +194,7 @@ def _settled(cells: Cells, markup: str, original: str, altered: str, error: Mark
 
 def _checked(cells: Cells, markup: str, abstract: Abstract) -> Texts:
     if abstract.original == abstract.altered:
-        cells.fail("markup", "both versions read the same")
+        cells.fail("markup", "both versions are the same")
         return Texts()
     return Texts(markup, abstract.original, abstract.altered)
 

@@ -167,7 +167,7 @@ def read_template(data: bytes) -> TemplateFile:
     try:
         read = tomllib.loads(text_of(data))
     except tomllib.TOMLDecodeError as error:
-        raise FileRefusedError(f"The template is no TOML: {error}.") from error
+        raise FileRefusedError(f"The template is not TOML: {error}.") from error
     rules, categories = read.get("rules", []), read.get("categories", {})
     is_right = (
         isinstance(rules, list)
@@ -194,5 +194,5 @@ def read_template(data: bytes) -> TemplateFile:
 def _member(read: Mapping[str, Any], name: str, default: str | None = None) -> str:
     found = read.get(name, default)
     if not isinstance(found, str):
-        raise FileRefusedError(f"The template has no text “{name}”.")
+        raise FileRefusedError(f"The template does not have a text “{name}”.")
     return found

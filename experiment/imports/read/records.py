@@ -78,7 +78,7 @@ class RecordsFile(Generic[R]):
             if first is not record:
                 column, *_, text = record.identity
                 what = shown(text) if text else "the same text"
-                problems.append(record.problem(f"{what} stands in row {first.row} already", column))
+                problems.append(record.problem(f"{what} is already in row {first.row}", column))
         problems.sort(key=lambda problem: problem.row or 0)
         return cls(records, [visible(name) for name in ignored], problems)
 
@@ -139,13 +139,13 @@ def names_of(
     ours, there = {*known.values()}, {*map(folded, columns)}
     if others := [name for name in chosen if name not in ours]:
         listed = ", ".join(sorted(ours))
-        raise FileRefusedError(f"{shown(others[0])} is none of our columns ({listed}).")
+        raise FileRefusedError(f"{shown(others[0])} is not one of our columns ({listed}).")
     theirs = Counter(map(folded, chosen.values()))
     for name, column in chosen.items():
         if folded(column) not in there:
             raise ColumnsError(f"The file has no column {shown(column)} for {name}", columns, words)
         if theirs[folded(column)] > 1:
-            message = f"The column {shown(column)} is chosen for two of ours"
+            message = f"The column {shown(column)} is chosen for two of our columns"
             raise ColumnsError(message, columns, words)
     return named(columns, known, chosen)
 
@@ -174,13 +174,13 @@ class Cells:
         text = self.cell(name)
         text = text.strip() if strip else text
         if len(text) > self.longest[name]:
-            longest = f"at most {self.longest[name]:,} are taken"
+            longest = f"at most {self.longest[name]:,} are allowed"
             self.fail(name, f"has {len(text):,} characters, {longest}: {shown(text)}")
             return ""
         for finding in check_characters(text):
             assert finding.place is not None
             before = text[max(0, finding.place.start - _CONTEXT) : finding.place.start]
-            self.fail(name, f"holds {finding.message} of the text, after {shown(before)}")
+            self.fail(name, f"contains {finding.message} of the text, after {shown(before)}")
             return ""
         return text
 
@@ -188,14 +188,14 @@ class Cells:
         """The cell, where it is one line that can be printed."""
         text = self.text(name)
         if found := names.fault(text):
-            self.fail(name, f"{shown(text)} holds {found.point}: this is one line")
+            self.fail(name, f"{shown(text)} contains {found.point}, but must be a single line")
             return ""
         return text
 
     def key(self) -> str:
         key = self.name("key")
         if not _KEY.fullmatch(key):
-            self.fail("key", f"{shown(key)} holds white space or a #")
+            self.fail("key", f"{shown(key)} contains white space or a #")
         return key
 
     def version(self) -> int:
@@ -203,7 +203,7 @@ class Cells:
         if re.fullmatch(r"[1-9][0-9]{0,5}", text):
             return int(text)
         if text:
-            self.fail("version", f"{shown(text)} is no number of a version")
+            self.fail("version", f"{shown(text)} is not a version number")
         return 0
 
     def kind(self) -> str:
@@ -233,7 +233,7 @@ class Cells:
     def _one_of(self, name: str, known: tuple[str, ...]) -> str:
         text = self.text(name).casefold()
         if text and text not in known:
-            self.fail(name, f"{shown(text)} is none of {', '.join(known)}")
+            self.fail(name, f"{shown(text)} is not one of {', '.join(known)}")
             return ""
         return text
 
@@ -253,5 +253,5 @@ class Cells:
         except ValueError:
             pass
         if text:
-            self.fail("publication_date", f"{shown(text)} is no date, YYYY-MM-DD")
+            self.fail("publication_date", f"{shown(text)} is not a date like YYYY-MM-DD")
         return None

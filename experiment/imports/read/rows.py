@@ -17,9 +17,9 @@ MAX_BYTES = 256 * 1024 * 1024
 PARQUET = b"PAR1"
 # How files begin that are often taken for a table
 KINDS = {
-    b"PK\x03\x04": "a spreadsheet (.xlsx, .ods) or another zip file: save the sheet as “CSV UTF-8”",
-    b"\xd0\xcf\x11\xe0": "an old spreadsheet (.xls): save the sheet as “CSV UTF-8”",
-    b"\x1f\x8b": "compressed with gzip: unpack it first",
+    b"PK\x03\x04": "a spreadsheet (.xlsx, .ods) or another zip file. Save the sheet as “CSV UTF-8”",
+    b"\xd0\xcf\x11\xe0": "an old spreadsheet (.xls). Save the sheet as “CSV UTF-8”",
+    b"\x1f\x8b": "compressed with gzip. Unpack it first",
     b"%PDF": "a PDF",
 }
 # Control characters that texts have
@@ -62,20 +62,20 @@ def read_content(path: Path) -> bytes:
     try:
         about = path.stat()
         if stat.S_ISDIR(about.st_mode):
-            raise FileRefusedError(f"{path} is a folder: name a file.")
+            raise FileRefusedError(f"{path} is a folder. Name a file.")
         if not stat.S_ISREG(about.st_mode):
             # A pipe would be waited for, and a device never ends
-            raise FileRefusedError(f"{path} is no regular file.")
+            raise FileRefusedError(f"{path} is not a regular file.")
         if about.st_size > MAX_BYTES:
-            raise FileRefusedError(f"{path} has more than {MAX_BYTES // 2**20} MB: split it.")
+            raise FileRefusedError(f"{path} has more than {MAX_BYTES // 2**20} MB. Split it.")
         data = read_regular(path, MAX_BYTES)
     except FileNotFoundError as error:
-        where = "is a link to nowhere" if path.is_symlink() else "does not exist"
+        where = "is a broken link" if path.is_symlink() else "does not exist"
         raise FileRefusedError(f"{path} {where}.") from error
     except OSError as error:
         raise FileRefusedError(f"{path} cannot be read: {error.strerror or error}.") from error
     if path.suffix.casefold() == ".parquet" and data and not data.startswith(PARQUET):
-        raise FileRefusedError(f"{path} is no Parquet file, or a broken one: write it anew.")
+        raise FileRefusedError(f"{path} is not a Parquet file, or is damaged. Write it again.")
     return data
 
 
@@ -94,7 +94,7 @@ def text_of(data: bytes) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         if any(byte < 32 and byte not in IN_TEXTS for byte in data[:1_000]):
             raise FileRefusedError(
-                f"The file is no text: byte 0x{data[error.start]:02x} in line {line}. Write it anew as CSV or JSONL."
+                f"The file is not text: byte 0x{data[error.start]:02x} in line {line}. Write it again as CSV or JSONL."
             ) from error
         before = data[max(0, error.start - 20) : error.start].decode("ascii", "replace")
         where = f"after “{before}”" if before.strip() else "at its beginning"
@@ -132,7 +132,7 @@ def _read_text(text: str, known: Collection[str]) -> Table:
     first = text.lstrip()[0]
     if first == "[":
         raise FileRefusedError(
-            "The file is a JSON array: write one object a line, without commas between them (JSONL)."
+            "The file is a JSON array. Write one object per line, without commas between them (JSONL)."
         )
     return _read_json_lines(text) if first == "{" else _read_csv(text, known)
 
@@ -180,16 +180,16 @@ def _members(written: str) -> dict[str, str]:
     except json.JSONDecodeError as error:
         raise ValueError(f"this is not JSON (character {error.colno}: {error.msg})") from error
     if not written.lstrip().startswith("{"):
-        raise ValueError("a line must hold an object, {…}")
+        raise ValueError("a line must be an object, {…}")
     cells: dict[str, str] = {}
     for name, value in found:
         column = name.strip().casefold()
         if column in cells:
-            raise ValueError(f"{shown(name)} stands twice in the object")
+            raise ValueError(f"{shown(name)} occurs twice in the object")
         if isinstance(value, bool):
             value = json.dumps(value)
         if value is not None and not isinstance(value, str | int):
-            raise ValueError(f"{shown(name)} holds no text")
+            raise ValueError(f"{shown(name)} is not a text")
         cells[column] = "" if value is None else with_unix_newlines(str(value))
     return cells
 
@@ -204,9 +204,9 @@ def read_rows(data: bytes, known: Collection[str]) -> Table:
     if said := same_name(table.columns):
         raise FileRefusedError(f"The file cannot be read: {said}.")
     if len(table.rows) > MOST_ROWS:
-        raise FileRefusedError(f"The file has more than {MOST_ROWS:,} rows: split it.")
+        raise FileRefusedError(f"The file has more than {MOST_ROWS:,} rows. Split it.")
     if not (table.rows or table.problems):
-        raise FileRefusedError("The file names its columns, and has no row below them.")
+        raise FileRefusedError("The file contains column names but no rows.")
     return table
 
 
@@ -235,10 +235,12 @@ def _unpacked(data: bytes) -> Any:
     about, schema = file.metadata, file.schema_arrow
     for column in schema:
         if pa.types.is_nested(column.type) or pa.types.is_binary(column.type):
-            raise FileRefusedError(f"Column {shown(column.name)} holds no texts or numbers.")
+            raise FileRefusedError(
+                f"Column {shown(column.name)} does not contain texts or numbers."
+            )
     groups = (about.row_group(n) for n in range(about.num_row_groups))
     too_much = FileRefusedError(
-        f"The file has more than {MOST_ROWS:,} rows or {MOST_UNPACKED // 2**20} MB: split it."
+        f"The file has more than {MOST_ROWS:,} rows or {MOST_UNPACKED // 2**20} MB. Split it."
     )
     if about.num_rows > MOST_ROWS or sum(g.total_byte_size for g in groups) > MOST_UNPACKED:
         raise too_much

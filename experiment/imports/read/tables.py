@@ -93,7 +93,7 @@ def read_table(
                     rows.append(row)
                 else:
                     problems.append(
-                        row.problem(f"has {len(cells)} cells where the header has {len(header)}")
+                        row.problem(f"has {len(cells)} cells, but the header has {len(header)}")
                     )
                 number += 1
             line = reader.line_num + 1
@@ -118,7 +118,7 @@ def _read_text(root: Path, name: str, problems: list[Problem]) -> str | None:
     if "\0" in text:
         # PostgreSQL cannot store it, and no text means it.
         problems.append(
-            Problem(name, "holds a NUL character", text.count("\n", 0, text.index("\0")) + 1)
+            Problem(name, "contains a NUL character", text.count("\n", 0, text.index("\0")) + 1)
         )
         return None
     return text
@@ -199,6 +199,6 @@ def read_array(root: Path, name: str, problems: list[Problem]) -> ArrayFile | No
         problems.append(Problem(name, f"cannot be read: {error}"))
         return None
     if not isinstance(values, np.ndarray):
-        problems.append(Problem(name, "is an archive, not one array"))
+        problems.append(Problem(name, "is an archive, not a single array"))
         return None
     return ArrayFile(name, hashlib.sha256(data).hexdigest(), values)

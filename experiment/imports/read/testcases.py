@@ -109,8 +109,8 @@ def _read_item(row: Row, source: str, problems: list[Problem]) -> PublishedItem 
 
 def _reason(error: MarkupError) -> str:
     if error.code == "ambiguous":
-        return "commas inside a passage: the published versions hold only its first two pieces"
-    return f"a bracket is missing ({error.reason}, column {error.column}): the published versions run on"
+        return "commas inside a passage: the published versions contain only its first two pieces"
+    return f"a bracket is missing ({error.reason}, column {error.column}), so the published versions continue behind it"
 
 
 def _repair(item: PublishedItem, counterpart: str | None) -> PublishedItem:
@@ -127,9 +127,7 @@ def _check_identities(items: Sequence[PublishedItem], problems: list[Problem]) -
         first = seen.setdefault(item.identity, item)
         if first is not item:
             problems.append(
-                item.row.problem(
-                    f"{shown(item.doi)} stands in line {first.row.line} already", "doi"
-                )
+                item.row.problem(f"{shown(item.doi)} is already in line {first.row.line}", "doi")
             )
 
 

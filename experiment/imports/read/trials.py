@@ -168,7 +168,7 @@ def _read_dois(root: Path, problems: list[Problem]) -> dict[int, str]:
         if doi is None or number is None:
             continue
         if number in dois:
-            problems.append(row.problem(f"{number} stands here twice", "abstract_id"))
+            problems.append(row.problem(f"{number} occurs twice here", "abstract_id"))
         dois[number] = doi
     return dois
 
@@ -184,7 +184,7 @@ def _read_trial(
     number = cells.whole("abstract_id", 1, 1_000_000)
     doi = None if number is None else dois.get(number)
     if number is not None and doi is None:
-        cells.fail("abstract_id", f"an id that {IDS_FILE} knows")
+        cells.fail("abstract_id", f"an ID in {IDS_FILE}")
     values: dict[str, Any] = {
         "pid": cells.whole("pid", 0, 10**15),
         "index": cells.whole("", 0, 10**9),
@@ -215,7 +215,7 @@ def _check_person(own: Sequence[PublishedTrial], problems: list[Problem]) -> Non
             problems.append(row.problem(message, ""))
         elif (seen := places.setdefault(trial.position, row)) is not row:
             problems.append(
-                row.problem(f"{shown(row.cells[''])} stands in line {seen.line} already", "")
+                row.problem(f"{shown(row.cells[''])} is already in line {seen.line}", "")
             )
         if (seen := items.setdefault(trial.identity, row)) is not row:
             message = f"participant {trial.pid} judged this {trial.source} test case in line {seen.line} already"

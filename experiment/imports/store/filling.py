@@ -96,7 +96,10 @@ def fill_template(template: QuestionTemplate, data: bytes, wanted: Wanted) -> Fi
     names = [slot_name(column) for column in table.columns]
     if unknown := [name for name in wanted.strata if name not in (*names, RULE)]:
         raise TemplateFaultsError(
-            [f"the table has no column “{name}” (columns: {', '.join(names)})" for name in unknown]
+            [
+                f"the table does not have a column “{name}” (columns: {', '.join(names)})"
+                for name in unknown
+            ]
         )
     filling = fill(template_of(template), rows, unique_answers=wanted.unique_answers)
     filling = _new_to_field(filling, template, wanted.unique_answers)

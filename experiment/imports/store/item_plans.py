@@ -102,7 +102,7 @@ class _Planner(Planner[ItemRecord]):
 
     def note(self, record: ItemRecord, item: Item | None) -> str:
         if record.is_damaged:
-            return "its published versions are not what its published markup says"
+            return "its published versions differ from its published markup"
         return ""
 
 

@@ -158,7 +158,7 @@ def pin_published(
             ):
                 chosen.append(wanted)
         elif now.texts == Texts.AUTHORED and now != wanted:
-            notes.append(f"{study.slug} draws {now}, which a person put in place: left as it is.")
+            notes.append(f"{study.slug} draws {now}, which a person chose. It was not changed.")
         elif wanted is None and now.status == Status.ACCEPTED:
             unpinned.append(now)
         elif wanted is not None and now != wanted:

@@ -194,7 +194,7 @@ class Planner(Generic[R]):
             names = sorted(self.missing_subfields)
             more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
             listed = ", ".join(f"“{name}”" for name in names[:MOST_NAMED]) + more
-            are = "is no subfield" if len(names) == 1 else "are no subfields"
+            are = "is not a subfield" if len(names) == 1 else "are not subfields"
             first = next(iter(self.missing_subfields.values()))
             message = f"{listed} {are} of {self.research_field.name}"
             self.problems.append(first.problem(message, "subfield"))
@@ -214,14 +214,14 @@ class Planner(Generic[R]):
         first = self.met.setdefault(newest.key, record)
         if first is not record:
             raise _RefusedError(
-                f"row {first.row} is about {newest.key} too: give the keys of both", "key"
+                f"row {first.row} also matches {newest.key}. Give the keys of both.", "key"
             )
         changes = self.differences(record, newest)
         if not changes and not (self.accept and newest.status == Item.Status.DRAFT):
             return self.unchanged(record, newest)
         older = next((v for v in versions[-2::-1] if not self.differences(record, v)), None)
         if changes and older is not None:
-            note = f"as version {older.version} of {older.key}; version {newest.version}, which is newer, stays"
+            note = f"as version {older.version} of {older.key}; the newer version {newest.version} does not change"
             return PlannedRow(record, Action.UNCHANGED, older, note=note)
         _check_changeable(record, newest)
         return PlannedRow(record, Action.UPDATE, newest, changes, self.note(record, newest))
@@ -239,7 +239,7 @@ class Planner(Generic[R]):
         for identity in self.identities(record):
             keys = sorted(self.keys.get(identity, ()))
             if len(keys) > 1:
-                raise _RefusedError(f"could be {' or '.join(keys)}: give the key", "key")
+                raise _RefusedError(f"could be {' or '.join(keys)}. Give the key.", "key")
             if keys:
                 return self.versions[keys[0]]
         return ()
@@ -247,12 +247,12 @@ class Planner(Generic[R]):
 
 def _check_changeable(record: Record, newest: Item) -> None:
     if 0 < record.version < newest.version:
-        message = f"was taken from version {record.version}, and {newest} is newer: export it again"
+        message = f"comes from version {record.version}, but {newest} is newer. Export it again."
         raise _RefusedError(message, "version")
     if newest.is_demo:
         raise _RefusedError(f"{newest.key} is built in and does not change", "key")
     if newest.status == Item.Status.IN_REVIEW:
-        raise _RefusedError(f"{newest} is in review: take it back to draft first", "key")
+        raise _RefusedError(f"{newest} is in review. Return it to draft first.", "key")
 
 
 def changes_of(record: Record, item: Item, names: Iterable[str]) -> Iterator[Change]:

@@ -16,7 +16,7 @@ from experiment.models import Item, Participant, Study
 from experiment.services.study_setup import create_study
 
 ANOTHER_STUDY = (
-    "this study has participants of its own, or is the demo; name another one, which is then made"
+    "this study has participants, or is the demo. Name another study, which the import creates."
 )
 
 

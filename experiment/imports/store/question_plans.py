@@ -64,7 +64,7 @@ class _Planner(Planner[QuestionRecord]):
 
     def unchanged(self, record: QuestionRecord, item: Item) -> PlannedRow[QuestionRecord]:
         waits = bool(self.accept) and item.status == Item.Status.IN_REVIEW
-        note = "is in review: this import does not accept it" if waits else ""
+        note = "is in review, so this import does not accept it" if waits else ""
         return PlannedRow(record, Action.UNCHANGED, item, note=note)
 
     def note(self, record: QuestionRecord, item: Item | None) -> str:
@@ -73,7 +73,7 @@ class _Planner(Planner[QuestionRecord]):
             return ""
         name = record.key or f"row {record.row}"
         other = self.asked.setdefault(plain(record.question), name)
-        return "" if other == name else f"asks what {other} asks"
+        return "" if other == name else f"asks the same as {other}"
 
     def differences(self, record: QuestionRecord, item: Item) -> tuple[Change, ...]:
         texts: dict[str, tuple[Any, Any]] = {

@@ -33,7 +33,7 @@ def store_participants(data: Published, study: Study, problems: list[Problem]) -
     items = {(row.source, row.doi.lower()): row for row in rows.only("source", "doi")}
     absent = _sources_absent(data, items)
     if absent:
-        note = f"The trials were not imported: {', '.join(FILES[s] for s in absent)} is absent, and so are its items."
+        note = f"The trials were not imported, because {', '.join(FILES[s] for s in absent)} is missing."
         return StoredTrials(skipped=True, notes=[note])
     held = _held(study)
     known = {pid for pid, _ in held}

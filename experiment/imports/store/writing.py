@@ -277,7 +277,7 @@ def _work(job: ItemImport, lease: Lease) -> None:
     try:
         data = item_files.read_upload(job.research_field, job.created_by, job.upload)
     except FileNotFoundError as gone:
-        raise RefusedError("The file is no longer kept: send it again.") from gone
+        raise RefusedError("The file is no longer stored. Send it again.") from gone
     options = Options(
         Defaults(job.source, job.generator),
         new_subfields=job.new_subfields,
@@ -301,6 +301,6 @@ def _work(job: ItemImport, lease: Lease) -> None:
             )
     except PlanRefusedError as refused:
         raise RefusedError(
-            "The field's test cases have changed since the difference was shown: send the file and look at it again."
+            "The field's test cases have changed since the difference was shown. Send the file and check it again."
         ) from refused
     item_files.forget_upload(job.research_field, job.created_by, job.upload)

@@ -27,27 +27,29 @@ ON_SQLITE = "SELECT tbl_name, sql FROM sqlite_master WHERE type <> 'trigger' AND
 
 class Command(BaseCommand):
     help = (
-        "For a site from before 1.0, once, in place of its old migrations: compare its tables with those of this "
-        "release, and record them as made by it. Where anything differs, nothing is changed."
+        "For a site from before 1.0, run once instead of its old migrations. The command compares the site's tables "
+        "with those of this release and records them as created by it. If anything differs, nothing is changed."
     )
     requires_system_checks = ()
 
     def handle(self, *args: Any, **options: Any) -> None:
         recorder = MigrationRecorder(connection)
         if ("experiment", FIRST) in recorder.applied_migrations():
-            self.stdout.write("The tables are this release's already.")
+            self.stdout.write("The tables already belong to this release.")
             return
         if differences := sorted(tables_here() ^ tables_of_this_release()):
             raise CommandError(
-                "The tables are not those that this release begins with; nothing was changed. Bring them up to date with "
-                "`manage.py migrate` of the release that they are from. They differ in:\n"
+                "The tables differ from the first tables of this release, so nothing was changed. Update them with `manage.py "
+                "migrate` of their release. Differences:\n"
                 + "\n".join(difference.partition("\n")[0] for difference in differences[:20])
             )
         with transaction.atomic():
             recorder.migration_qs.filter(app__in=APPS).delete()
             for app in APPS:
                 recorder.record_applied(app, FIRST)
-        self.stdout.write("The tables are this release's; `manage.py migrate` goes on from here.")
+        self.stdout.write(
+            "The tables now belong to this release. Continue with `manage.py migrate`."
+        )
 
 
 def tables_here() -> set[str]:

@@ -23,21 +23,21 @@ class Command(ReportingCommand):
             "--output", type=Path, default=default, metavar="DIR", help=f"default: {default}"
         )
         parser.add_argument(
-            "--keep", type=int, metavar="N", help="then delete all but the newest N"
+            "--keep", type=int, metavar="N", help="delete all but the newest N backups afterwards"
         )
         parser.add_argument(
-            "--with-results", action="store_true", help="also files that can be recomputed"
+            "--with-results", action="store_true", help="include files that can be recomputed"
         )
         parser.add_argument(
             "--with-keys",
             action="store_true",
-            help="also SECRET_KEY and WITHDRAWAL_KEY; anyone who has the backup can then read participants' own codes",
+            help="include SECRET_KEY and WITHDRAWAL_KEY; anybody with the backup can then read participants' own codes",
         )
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["keep"] is not None and options["keep"] < 1:
-            raise CommandError("--keep must be 1 or more: the backup that is made is one of them.")
+            raise CommandError("--keep must be at least 1, which includes the new backup.")
         parts = (*chores.PARTS, *(("results",) if options["with_results"] else ()))
         names = ("SECRET_KEY", "WITHDRAWAL_KEY") if options["with_keys"] else ()
         keys = {name.lower(): str(getattr(settings, name)) for name in names}
@@ -53,8 +53,11 @@ class Command(ReportingCommand):
         data = {"backup": str(made.folder), "rows": rows, "bytes": size, "deleted": made.pruned}
         data |= {"facts": database.facts}
         lines = [
-            f"{made.folder}: {rows:,} rows of {len(database.rows)} tables ({database.engine}) and {n_files:,} files, {size / 1e6:,.1f} MB, read again and whole.",
-            *(f"Deleted {name}, which is older." for name in made.pruned),
+            (
+                f"{made.folder}: {rows:,} rows of {len(database.rows)} tables ({database.engine}) and {n_files:,} files, "
+                f"{size / 1e6:,.1f} MB, verified."
+            ),
+            *(f"Deleted the older backup {name}." for name in made.pruned),
             *_warnings(database.facts),
         ]
         self.report(options, data, lines)
@@ -62,10 +65,10 @@ class Command(ReportingCommand):
 
 def _warnings(facts: Any) -> Iterator[str]:
     if not facts:
-        yield "The database waits for migrations of this release: what its rows say was not checked."
+        yield "The database needs migrations of this release, so the content of its rows was not checked."
     for name, must in chores.MUST.items():
         if facts and facts[name] != must:
-            yield f"The site itself is not right, {name}: {facts[name]}. `restore --verify` will say so."
+            yield f"The site itself has a problem ({name}: {facts[name]}), which `restore --verify` will also report."
 
 
 @contextmanager

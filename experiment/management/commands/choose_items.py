@@ -10,8 +10,8 @@ from lib.commands import ReportingCommand, add_json_argument
 
 class Command(ReportingCommand):
     help = (
-        "Replace the test cases of a study with these. Once a real participant has entered this "
-        "creates a new version of the study and needs a reason."
+        "Replace the test cases of a study. If a real participant has entered, this creates a new version of the study "
+        "and needs a reason."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

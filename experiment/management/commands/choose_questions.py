@@ -12,8 +12,8 @@ from lib.commands import ReportingCommand, add_json_argument
 
 class Command(ReportingCommand):
     help = (
-        "Replace the questions of a study with these accepted questions of a field; its test cases do not change. Once a real "
-        "participant has entered this creates a new version of the study and needs a reason."
+        "Replace the questions of a study with accepted questions of a field; its test cases do not change. If a real "
+        "participant has entered, this creates a new version of the study and needs a reason."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -23,27 +23,29 @@ class Command(ReportingCommand):
             "--each", type=int, required=True, metavar="N", help="questions per participant"
         )
         parser.add_argument("--reason", default="", metavar="TEXT", help="why they change")
-        group = parser.add_argument_group("questions", "only those of which all of this holds")
+        group = parser.add_argument_group(
+            "questions", "only items that match all of these criteria"
+        )
         group.add_argument("--templates", nargs="+", default=[], metavar="KEY", help="one of these")
         group.add_argument(
             "--categories",
             nargs="+",
             default=[],
             metavar="DIMENSION:CATEGORY",
-            help="of each dimension that is named, one of these",
+            help="categories, one of which each named dimension must have",
         )
         add_keys(group)
         group.add_argument(
-            "--n", type=int, metavar="N", help="so many of them, evenly over templates"
+            "--n", type=int, metavar="N", help="number of questions, drawn evenly over templates"
         )
-        group.add_argument("--seed", type=int, default=1, help="of that draw (default: 1)")
+        group.add_argument("--seed", type=int, default=1, help="seed of the draw (default: 1)")
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         study, research_field = find_study(options["study"]), find_field(options["field"])
         for name in ("each", "n"):
             if options[name] is not None and options[name] < 1:
-                raise CommandError(f"--{name} takes a number from 1.")
+                raise CommandError(f"--{name} must be at least 1.")
         choice = QuestionChoice(
             options["templates"],
             _categories(options["categories"]),
@@ -75,7 +77,7 @@ def _categories(given: list[str]) -> dict[str, list[str]]:
     for one in given:
         dimension, colon, name = one.partition(":")
         if not colon:
-            raise CommandError(f"--categories takes dimension:category, not “{one}”.")
+            raise CommandError(f"--categories must be dimension:category, not “{one}”.")
         found.setdefault(dimension.strip().casefold(), []).append(name)
     try:
         return checked(found)

@@ -22,18 +22,21 @@ from lib.jobs import leases
 
 # Chore -> what it does
 CHORES = {
-    "recruitment-ids": "Erase the recruitment ids whose day has passed, as the consent page promised; a worker does so daily.",
-    "withdrawals": "Withdraw again whoever a restored backup has brought back; `make serve` and `make demo` do so.",
-    "exclusions": "Decide again, by the study's present rules, who and what is excluded; imported participants stay as published.",
-    "counters": "Count from the rows what draws and the lab's pages read from counters, and say where the two differ.",
-    "trail": "Recompute the hashes of the audit trail; fails where an event was changed or is missing.",
-    "purge": "Past the study's day, take away all that could lead from its participants' answers to them.",
-    "codes": "Keep participants' own codes under the present WITHDRAWAL_KEY, after it was changed.",
+    "recruitment-ids": "Erase recruitment IDs after the date that the consent page named. A worker does this daily.",
+    "withdrawals": (
+        "Withdraw participants again whom a restored backup has brought back. `make serve` and `make demo` also do "
+        "this."
+    ),
+    "exclusions": "Apply the study's current exclusion rules again. Imported participants do not change.",
+    "counters": "Compare the counters that draws and the lab's pages use with the rows, and report differences.",
+    "trail": "Recompute the hashes of the audit trail. The command fails if an event was changed or is missing.",
+    "purge": "After the study's retention date, remove everything that could identify its participants.",
+    "codes": "Store participants' own codes under the current WITHDRAWAL_KEY after it was changed.",
 }
 
 
 class Command(ReportingCommand):
-    help = "Run a maintenance task: `chores NAME`, where NAME is one of those below."
+    help = "Run one of the maintenance tasks below: `chores NAME`."
 
     def add_arguments(self, parser: CommandParser) -> None:
         names = parser.add_subparsers(dest="chore", required=True, metavar="NAME")
@@ -51,7 +54,7 @@ class Command(ReportingCommand):
         )
         parsers["purge"].add_argument("--dry-run", action="store_true", help="only count")
         parsers["codes"].add_argument(
-            "--old-key", required=True, type=Path, help="a file with the old key"
+            "--old-key", required=True, type=Path, help="file with the old key"
         )
         for each in parsers.values():
             add_json_argument(each)  # type: ignore[arg-type]
@@ -62,11 +65,14 @@ class Command(ReportingCommand):
 
     def _recruitment_ids(self, options: dict[str, Any]) -> None:
         n = forget_ids(timezone.now().date())
-        self.report(options, {"participants": n}, [f"Erased the ids of {n} participants."])
+        self.report(options, {"participants": n}, [f"Erased the IDs of {n} participants."])
 
     def _withdrawals(self, options: dict[str, Any]) -> None:
         done = reapply_withdrawals()
-        line = f"{done.withdrawn} of {done.tombstones} who withdrew were here again, and are withdrawn."
+        line = (
+            f"{done.withdrawn} of {done.tombstones} withdrawn participants were in the database again, and have been "
+            "withdrawn."
+        )
         lines = [line] if done.withdrawn or options["verbosity"] else []
         self.report(options, asdict(done), lines)
 
@@ -75,7 +81,7 @@ class Command(ReportingCommand):
         changed = reapply_exclusions(study)
         if changed is None:
             raise CommandError(
-                f"{study.slug}: a worker is deciding again already; its Work page shows how far it is."
+                f"{study.slug}: a worker is already applying the rules. The study's Work page shows the progress."
             )
         data = {
             "study": study.slug,
@@ -103,10 +109,10 @@ class Command(ReportingCommand):
             f"{summary}; they were repaired." if options["repair"] else f"{summary}.",
         ]
         if not drifts:
-            lines = [f"All counters of {len(studies)} studies are right."]
+            lines = [f"All counters of {len(studies)} studies are correct."]
         self.report(options, data, lines)
         if drifts and not options["repair"]:
-            raise CommandError(f"{summary}: --repair puts them right.")
+            raise CommandError(f"{summary}. Correct them with --repair.")
 
     def _trail(self, options: dict[str, Any]) -> None:
         broken = audit.verify()
@@ -118,8 +124,8 @@ class Command(ReportingCommand):
             "what": "" if broken is None else broken.what,
             "newest_sha256": "" if newest is None else newest.sha256,
         }
-        holds = f"The chain of {data['events']} events holds."
-        kept = f"Newest hash, to be kept elsewhere: {data['newest_sha256'] or '-'}"
+        holds = f"The chain of {data['events']} events is intact."
+        kept = f"Newest hash, to store elsewhere: {data['newest_sha256'] or '-'}"
         self.report(options, data, [holds, kept] if broken is None else [])
         if broken is not None:
             raise CommandError(f"Event {broken.number}: {broken.what}.")
@@ -133,7 +139,7 @@ class Command(ReportingCommand):
         except NotDueError as error:
             until = study.retain_until or "no day"
             raise CommandError(
-                f"{study.slug}: personal data are kept until {until}, which is not past."
+                f"{study.slug}: personal data are kept until {until}, which has not passed."
             ) from error
         verb = "would be made" if options["dry_run"] else "were made"
         line = (
@@ -151,7 +157,7 @@ class Command(ReportingCommand):
         job = run(job)
         if job.status != Purge.Status.FINISHED:
             raise CommandError(
-                f"{study.slug}: {job.error or 'a worker is at it, or it was stopped'}"
+                f"{study.slug}: {job.error or 'a worker is doing this, or it was stopped'}"
             )
 
     def _codes(self, options: dict[str, Any]) -> None:
@@ -162,7 +168,7 @@ class Command(ReportingCommand):
             raise CommandError(f"{path} cannot be read: {error.strerror}") from error
         if done.foreign:
             raise CommandError(
-                f"{done.foreign} codes were kept under neither this key nor the present one: nothing was changed."
+                f"{done.foreign} codes belong to neither this key nor the current one, so nothing was changed."
             )
-        line = f"{done.resealed} codes are kept under the present key."
+        line = f"{done.resealed} codes are stored under the current key."
         self.report(options, {"resealed": done.resealed}, [line])

@@ -24,14 +24,16 @@ class Command(ReportingCommand):
         parser.add_argument(
             "--if-none",
             action="store_true",
-            help="do nothing where an administrator with a password exists",
+            help="do nothing if an administrator with a password exists",
         )
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         present = self._with_password() if options["if_none"] else None
         if present is not None:
-            line = f"There is an administrator already ({present}); sign in at {_address('lab:sign_in')}"
+            line = (
+                f"The administrator {present} already exists. Sign in at {_address('lab:sign_in')}"
+            )
             self.report(options, {"username": present.get_username(), "url": None}, [line])
             return
         user = self._get_or_create(options["name"], options["email"])
@@ -52,7 +54,7 @@ class Command(ReportingCommand):
             user.set_unusable_password()
         elif not (user.is_superuser and user.is_active):
             raise CommandError(
-                f"{name} is a user, but no active administrator; choose another name."
+                f"{name} is a user, but not an active administrator. Choose another name."
             )
         elif email:
             user.email = email

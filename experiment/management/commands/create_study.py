@@ -12,9 +12,9 @@ from experiment.services.study_setup import set_recruitment
 from lib.commands import ReportingCommand, add_json_argument
 
 ETHICS = {
-    "number": "of the ethics approval, shown at consent",
+    "number": "number or body of the ethics approval, shown on the consent page",
     "body": "who gave it",
-    "contact": "whom participants can write to there about their rights",
+    "contact": "contact there for questions about participants' rights",
 }
 GIVEN = ("title", "language", "target_valid", "policy", *(f"ethics_{name}" for name in ETHICS))
 
@@ -29,9 +29,11 @@ class Command(ReportingCommand):
         parser.add_argument("slug")
         parser.add_argument("--preset", choices=sorted(PRESETS), default="brainbench")
         parser.add_argument("--title")
-        parser.add_argument("--language", help="of the pages: en, de, pt-BR, … (default: en)")
         parser.add_argument(
-            "--policy", choices=Study.Policy.values, help="who gets which test case"
+            "--language", help="language of the pages: en, de, pt-BR, … (default: en)"
+        )
+        parser.add_argument(
+            "--policy", choices=Study.Policy.values, help="assignment of test cases"
         )
         for name, meaning in ETHICS.items():
             parser.add_argument(f"--ethics-{name}", metavar="TEXT", help=meaning)
@@ -52,7 +54,7 @@ class Command(ReportingCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         slug, preset = options["slug"], options["preset"]
         if Study.objects.filter(slug=slug).exists():
-            raise CommandError(f"There is a study {slug} already; choose another name.")
+            raise CommandError(f"A study {slug} already exists. Choose another name.")
         given = {name: options[name] for name in GIVEN if options[name] is not None}
         choice = choice_of(options, PRESETS[preset].collection)
         with transaction.atomic():
@@ -74,6 +76,6 @@ class Command(ReportingCommand):
             f"Created study {slug} ({study.recruitment}) from the preset {preset}.",
             *item_lines(items, choice),
             f"Each participant gets {numbers(study.trial_counts)}.",
-            *(f"Before it can be opened: {problem}." for problem in problems),
+            *(f"Before you can open it: {problem}." for problem in problems),
         ]
         self.report(options, data, lines)

@@ -20,16 +20,16 @@ class Command(ReportingCommand):
             nargs="+",
             choices=[scope.value for scope in Scope],
             default=[Scope.READ.value],
-            help="what it may be used for (default: read)",
+            help="scope of the token (default: read)",
         )
         parser.add_argument(
             "--days",
             type=int,
             default=DEFAULT_DAYS,
             metavar="N",
-            help=f"how long it works (default: {DEFAULT_DAYS}; at most {MOST_DAYS})",
+            help=f"days until it expires (default: {DEFAULT_DAYS}; at most {MOST_DAYS})",
         )
-        parser.add_argument("--name", default="create_token", help="what lists call it")
+        parser.add_argument("--name", default="create_token", help="name of the token in lists")
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -39,7 +39,7 @@ class Command(ReportingCommand):
             raise CommandError(f"There is no user “{options['user']}”.")
         if not rights_of(user, study):
             raise CommandError(
-                f"{user} is no member of {study}: the token would not give access to anything."
+                f"{user} is not a member of {study}, so the token would not give access to anything."
             )
         if not 1 <= options["days"] <= MOST_DAYS:
             raise CommandError(f"--days: {options['days']} is not between 1 and {MOST_DAYS}.")

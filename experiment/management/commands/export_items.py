@@ -32,18 +32,22 @@ class Command(ReportingCommand):
             "--status",
             choices=STATUSES,
             default=Item.Status.ACCEPTED.value,
-            help="the newest version of each test case that has it (default: accepted)",
+            help="state of the test cases, of which the newest version is written (default: accepted)",
         )
         parser.add_argument("--source", choices=Item.Source.values, default="")
         parser.add_argument(
-            "--license", default="unknown", help="of a Hugging Face folder, such as cc-by-4.0"
+            "--license",
+            default="unknown",
+            help="license of a Hugging Face folder, such as cc-by-4.0",
         )
-        parser.add_argument("--language", default="en", help="of a Hugging Face folder's texts")
+        parser.add_argument(
+            "--language", default="en", help="language of a Hugging Face folder's texts"
+        )
         parser.add_argument(
             "--output",
             required=True,
             metavar="PATH",
-            help="a file, or - for standard output; for hf a folder",
+            help="output file, or - for standard output; for hf a folder",
         )
         add_json_argument(parser)
 
@@ -68,7 +72,7 @@ class Command(ReportingCommand):
 
     def _to_standard_output(self, wanted: Wanted, options: dict[str, Any]) -> None:
         if options["json"] or wanted.form == HUGGING_FACE:
-            raise CommandError("Name a file or folder: standard output holds one file alone.")
+            raise CommandError("Name a file or folder. Standard output can contain only one file.")
         items = wanted.items
         stream: Any = getattr(sys.stdout, "buffer", sys.stdout)
         for content in lines(wanted, items):
@@ -79,7 +83,7 @@ class Command(ReportingCommand):
 def _place(wanted: Wanted, path: Path) -> Path:
     if wanted.form == HUGGING_FACE:
         if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-            raise CommandError(f"{path} already exists: name a new or empty folder.")
+            raise CommandError(f"{path} already exists. Name a new or empty folder.")
     elif path.is_dir() or (path.exists() and not path.is_file()):
-        raise CommandError(f"{path} is not a file that could be replaced.")
+        raise CommandError(f"{path} exists and is not a regular file. Name another file.")
     return path

@@ -32,27 +32,27 @@ class Command(ReportingCommand):
             "--status",
             choices=STATUSES,
             default=Item.Status.ACCEPTED.value,
-            help="the newest version of each question that has it (default: accepted)",
+            help="state of the questions, of which the newest version is written (default: accepted)",
         )
         parser.add_argument(
             "--test_share",
             type=_share,
             metavar="SHARE",
             help=(
-                "add a column `split`: test for this share (such as 0.15) of the questions of each template and category, "
-                "drawn at random, else train"
+                "add a column `split`: test for a random share (such as 0.15) of the questions of each template and category, "
+                "otherwise train"
             ),
         )
         parser.add_argument(
-            "--seed", type=int, default=1, metavar="N", help="of this draw (default 1)"
+            "--seed", type=int, default=1, metavar="N", help="seed of the draw (default: 1)"
         )
         parser.add_argument(
             "--template",
             metavar="KEY",
-            help="write this template itself, as TOML that fill_template reads",
+            help="write this template as TOML for fill_template",
         )
         parser.add_argument(
-            "--output", required=True, metavar="PATH", help="a file, or - for standard output"
+            "--output", required=True, metavar="PATH", help="output file, or - for standard output"
         )
         add_json_argument(parser)
 
@@ -67,7 +67,7 @@ class Command(ReportingCommand):
         )
         to = options["output"]
         if to == "-" and options["json"]:
-            raise CommandError("Name a file: standard output holds one file alone.")
+            raise CommandError("Name a file. Standard output can contain only one file.")
         if options["template"]:
             row = _template(wanted.research_field, options["template"])
             written, form, n = as_toml(row).encode(), "toml", 0
@@ -83,7 +83,7 @@ class Command(ReportingCommand):
             return
         path = Path(to)
         if path.is_dir() or (path.exists() and not path.is_file()):
-            raise CommandError(f"{path} is not a file that could be replaced.")
+            raise CommandError(f"{path} exists and is not a regular file. Name another file.")
         write_file(path, written)
         self.report(
             options, {"questions": n, "file": to, "format": form}, [f"{what} written to {to}."]
@@ -96,11 +96,11 @@ def _share(text: str) -> float:
             return share
     except ValueError:
         pass
-    raise ArgumentTypeError(f"{text} is no share between 0 and 1")
+    raise ArgumentTypeError(f"{text} is not a share between 0 and 1")
 
 
 def _template(research_field: ResearchField, key: str) -> QuestionTemplate:
     row = QuestionTemplate.objects.filter(field=research_field, key=key).first()
     if row is None or not row.rules:
-        raise CommandError(f"{research_field.name} has no template “{key}” with texts.")
+        raise CommandError(f"{research_field.name} does not have a template “{key}” with texts.")
     return row

@@ -31,13 +31,15 @@ class Command(ReportingCommand):
         parser.add_argument("study", metavar="SLUG")
         parser.add_argument("--format", choices=(*FORMATS, PSYCH_DS), default="csv")
         parser.add_argument(
-            "--bom", action="store_true", help="a CSV file that Excel takes for UTF-8"
+            "--bom", action="store_true", help="write a CSV file that Excel reads as UTF-8"
         )
         parser.add_argument(
-            "--zip", action="store_true", help="the file in a zip, with manifest and codebook"
+            "--zip", action="store_true", help="write the file in a ZIP, with manifest and codebook"
         )
         add_release(parser)
-        parser.add_argument("--output", required=True, metavar="FILE", help="- for standard output")
+        parser.add_argument(
+            "--output", required=True, metavar="FILE", help="output file, or - for standard output"
+        )
         add_filters(parser)
         add_json_argument(parser)
 
@@ -49,7 +51,7 @@ class Command(ReportingCommand):
             return
         path = Path(options["output"])
         if path.is_dir() or (path.exists() and not path.is_file()):
-            raise CommandError(f"{path} is not a file that could be replaced.")
+            raise CommandError(f"{path} exists and is not a regular file. Name another file.")
         try:
             written = export_to_file(study, query, path, form)
         except OSError as error:
@@ -63,9 +65,7 @@ class Command(ReportingCommand):
         self, study: Study, query: TrialQuery, form: Form, options: dict[str, Any]
     ) -> None:
         if options["json"]:
-            raise CommandError(
-                "--json and --output - would both go to standard output: name a file."
-            )
+            raise CommandError("--json and --output - would both use standard output. Name a file.")
         # By way of a file: whoever reads on gets everything or nothing.
         with tempfile.TemporaryFile() as file:
             written = export_trials(study, query, file, form)

@@ -29,8 +29,9 @@ MOST_NAMED = 20
 
 class Command(ReportingCommand):
     help = (
-        "Make questions of a template and a table (CSV, JSONL or Parquet): the first rule that matches a row gives its answer. "
-        "Rows that conflict, or lack a value that the template needs, are omitted and listed. docs/questions.md says how."
+        "Make questions from a template and a table (CSV, JSONL or Parquet). The first rule that matches a row gives "
+        "its answer. Rows that conflict, or lack a value that the template needs, are omitted and listed. "
+        "docs/questions.md explains how."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -48,26 +49,26 @@ class Command(ReportingCommand):
             nargs="+",
             default=[],
             metavar="COLUMN",
-            help="over whose values N are spread evenly; “rule” is the rule that gave the answer",
+            help="columns over whose values the N pairs are spread evenly; “rule” is the rule that gave the answer",
         )
-        parser.add_argument("--seed", type=int, default=1, help="of the draw (default: 1)")
+        parser.add_argument("--seed", type=int, default=1, help="seed of the draw (default: 1)")
         parser.add_argument(
             "--same-answers", action="store_true", help="keep questions that share an answer"
         )
         parser.add_argument(
             "--dry-run",
             action="store_true",
-            help="show the first 20 and what would change, and store nothing",
+            help="show the first 20 and the changes without storing anything",
         )
         parser.add_argument("--accept", action="store_true", help="without a review")
-        parser.add_argument("--by", default="", metavar="USERNAME", help="whose name they bear")
+        parser.add_argument("--by", default="", metavar="USERNAME", help="name of the writer")
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         research_field, by = find_field(options["field"]), find_user(options["by"])
         n = options["n"]
         if n is not None and n < 1:
-            raise CommandError("--n takes a number of pairs, 1 or more.")
+            raise CommandError("--n must be at least 1.")
         wanted = Wanted(n, tuple(options["strata"]), options["seed"], not options["same_answers"])
         try:
             with transaction.atomic():
@@ -96,15 +97,17 @@ def _template(named: str, research_field: ResearchField, by: Any) -> QuestionTem
         return row
     if row is not None:
         raise CommandError(
-            f"“{named}” came with a file of questions, without its texts: give them in a TOML file."
+            f"“{named}” came with a file of questions, without its texts. Give them in a TOML file."
         )
     path = Path(named)
     if path.suffix.casefold() != ".toml":
         if path.is_file():
-            raise CommandError(f"“{named}” is no template: it is written in a file .toml.")
+            raise CommandError(f"“{named}” is not a template. A template is a .toml file.")
         rows = QuestionTemplate.objects.filter(field=research_field).order_by("key")
         there = ", ".join(rows.values_list("key", flat=True)[:MOST_NAMED]) or "none"
-        raise CommandError(f"{research_field.name} has no template “{named}” (there are: {there}).")
+        raise CommandError(
+            f"{research_field.name} does not have a template “{named}” (templates: {there})."
+        )
     read = read_template(read_content(path))
     return save_template(
         research_field, read.key, read.question, read.rules, read.categories, by=by

@@ -18,8 +18,8 @@ from lib.commands import ReportingCommand, add_json_argument, progress
 
 class Command(ReportingCommand):
     help = (
-        "Import test cases from a CSV, JSONL or Parquet file into a field of research: either all of them or none. Forms and columns: "
-        "docs/test-cases.md. Exits with 1 where there are problems."
+        "Import test cases from a CSV, JSONL or Parquet file into a field of research: either all of them or none. "
+        "docs/test-cases.md describes formats and columns. The exit status is 1 if there are problems."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -29,16 +29,18 @@ class Command(ReportingCommand):
             "--source",
             choices=Item.Source.values,
             default=Item.Source.HUMAN.value,
-            help="who altered them, where the file does not say (default: human)",
+            help="who altered the test cases, if the file does not say (default: human)",
         )
         parser.add_argument(
-            "--generator", default="", help="who or what altered them, where the file does not say"
+            "--generator",
+            default="",
+            help="person or model that altered the test cases, if the file does not say",
         )
         parser.add_argument(
             "--accepted-before",
             default="",
             metavar="REASON",
-            help="they were accepted elsewhere and are accepted here without a review; the reason is kept with each",
+            help="accept the test cases without a review, because they were accepted elsewhere; the reason is stored with each",
         )
         add_json_argument(parser)
 

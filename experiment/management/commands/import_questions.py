@@ -20,24 +20,28 @@ ACCEPTED = "import_questions --accept"
 
 class Command(ReportingCommand):
     help = (
-        "Import questions with expert answers from a CSV, JSONL or Parquet file into a field of research: either all of them or none. "
-        "Columns: docs/questions.md. Exits with 1 where there are problems."
+        "Import questions with expert answers from a CSV, JSONL or Parquet file into a field of research: either all "
+        "of them or none. docs/questions.md describes the columns. The exit status is 1 if there are problems."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE")
         add_file_arguments(parser)
-        parser.add_argument("--study", metavar="SLUG", help="that draws from those accepted, too")
         parser.add_argument(
-            "--each", type=int, metavar="N", help="questions of the study that a participant gets"
+            "--study", metavar="SLUG", help="study that also draws the accepted questions"
+        )
+        parser.add_argument(
+            "--each", type=int, metavar="N", help="questions per participant in the study"
         )
         parser.add_argument(
             "--reason",
             default="",
-            help="why that study changes, once real participants have entered",
+            help="reason for the change, if real participants have entered",
         )
         parser.add_argument(
-            "--accept", action="store_true", help="new and changed ones without a review"
+            "--accept",
+            action="store_true",
+            help="accept new and changed questions without a review",
         )
         add_json_argument(parser)
 
@@ -46,7 +50,7 @@ class Command(ReportingCommand):
         study = find_study(options["study"]) if options["study"] else None
         each = options["each"]
         if each is not None and (study is None or each < 1):
-            raise CommandError("--each takes a number from 1, and goes with --study.")
+            raise CommandError("--each must be at least 1 and needs --study.")
         accept, pinned = (ACCEPTED if options["accept"] else ""), None
         file = _read(options["file"], dict(options["column"]))
         makes = makes_subfields(options)

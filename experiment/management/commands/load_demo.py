@@ -20,13 +20,13 @@ class Command(ReportingCommand):
             type=int,
             default=12,
             metavar="N",
-            help="simulated finishers, if the study has no participants yet (default 12; 0 for none)",
+            help="simulated finishers, if the study does not have participants yet (default: 12; 0 for none)",
         )
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["simulate"] < 0:
-            raise CommandError("--simulate takes a number of finishers, 0 for none.")
+            raise CommandError("--simulate must be a number of finishers, or 0.")
         study, questions = ensure_demo()
         for each in (study, questions):
             _simulate(each, options["simulate"])
@@ -35,7 +35,7 @@ class Command(ReportingCommand):
         flow = count_flow(study)
         data = {"study": SLUG, "url": url, "items": taken(study).strata, "simulated": asdict(flow)}
         lines = [
-            f"The demo study is ready, with {flow.finished} simulated finishers to look at.",
+            f"The demo study is ready, with {flow.finished} simulated finishers.",
             f"  Take the test:  {url}",
             f"  Answer questions:  {site}{questions.get_absolute_url()}",
         ]

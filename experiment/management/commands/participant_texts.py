@@ -31,7 +31,7 @@ class Command(ReportingCommand):
         lines = []
         if options["load"]:
             data |= self._load(study, options["load"])
-            lines.append(f"The study has {data['own']} texts of its own.")
+            lines.append(f"The study has its own wording for {data['own']} texts.")
             lines += data["problems"]
         if options["write"]:
             options["write"].write_text(po.write(study.language, texts_of(study)), encoding="utf-8")

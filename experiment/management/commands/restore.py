@@ -25,29 +25,38 @@ from lib.commands import ReportingCommand, add_json_argument, table_lines
 
 
 class Command(ReportingCommand):
-    help = "Restore a backup. With --verify, restore it to a scratch database, compare it, and report the differences."
+    help = "Restore a backup. With --verify, restore it to a temporary database, compare it, and report the differences."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("backup", type=Path, metavar="BACKUP", help="the folder of one backup")
         parser.add_argument(
-            "--verify", action="store_true", help="restore to a scratch database, and only compare"
+            "--verify",
+            action="store_true",
+            help="restore to a temporary database, and only compare",
         )
         into = parser.add_mutually_exclusive_group()
         into.add_argument(
-            "--into", metavar="URL", help="another database than the site's, without its files"
+            "--into",
+            metavar="URL",
+            help="URL of another database than the site's; files are not restored",
         )
         into.add_argument(
             "--into-env",
             metavar="NAME",
-            help="the same, of the URL in this environment variable: a command line shows its password to all of the machine",
+            help=(
+                "like --into, with the URL in this environment variable, because everybody on the machine can see the password "
+                "in a command line"
+            ),
         )
         parser.add_argument(
-            "--replace", action="store_true", help="also where the database has tables: they go"
+            "--replace",
+            action="store_true",
+            help="replace a database that already has tables, and delete them",
         )
         parser.add_argument(
             "--other-key",
             action="store_true",
-            help="also where WITHDRAWAL_KEY is not the backup's: no participant's own code works then",
+            help="restore even if WITHDRAWAL_KEY differs from the backup's; participants' own codes then stop working",
         )
         add_json_argument(parser)
 
@@ -93,8 +102,8 @@ class Command(ReportingCommand):
     def _refuse_other_key(self, manifest: Manifest, options: Any) -> None:
         if manifest.key != chores.key_name() and not options["other_key"]:
             raise BackupError(
-                "The backup is of a site with another WITHDRAWAL_KEY: put that key in its place, or no "
-                "participant's own code works any more. Where it is lost, add --other-key."
+                "The backup comes from a site with another WITHDRAWAL_KEY, without which participants' own codes do not work. "
+                "Restore that key first. If it is lost, add --other-key."
             )
 
     def _verify(
@@ -113,7 +122,7 @@ class Command(ReportingCommand):
         wrong = [each for each in found if not each.holds]
         lines = [*table_lines(rows, left=("what", ""))]
         if not wrong:
-            lines.append(f"{folder} was restored beside the site, and is what it was.")
+            lines.append(f"{folder} was restored to a temporary database and is identical.")
         self.report(options, {"holds": not wrong, "differences": len(wrong)}, lines)
         if wrong:
             raise CommandError(f"The backup is not intact. {difference(wrong[0])}")
@@ -124,11 +133,15 @@ class Command(ReportingCommand):
         again, facts = done.again
         lines = [
             f"Restored {sum(manifest.database.rows.values()):,} rows of {manifest.made_at} and {done.files} files.",
-            f"{again.withdrawn} of {again.tombstones} who withdrew were in the backup, and are withdrawn again.",
+            (
+                f"{again.withdrawn} of {again.tombstones} withdrawn participants were in the backup, and have been withdrawn "
+                "again."
+            ),
         ]
         if done.migrated:
             lines.insert(
-                1, f"It was of an older release: {len(done.migrated)} migrations were applied."
+                1,
+                f"The backup came from an older release, so {len(done.migrated)} migrations were applied.",
             )
         found = compare_facts(must, {name: facts[name] for name in must})
         wrong = [each for each in found if not each.holds]

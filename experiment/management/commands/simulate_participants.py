@@ -36,7 +36,10 @@ class Command(ReportingCommand):
         parser.add_argument("slug")
         parser.add_argument("--finish", type=int, default=200, help="number of finishers")
         parser.add_argument(
-            "--dropout", type=float, default=0.8, help="chance to leave early, at a random page"
+            "--dropout",
+            type=float,
+            default=0.8,
+            help="probability of leaving early, at a random page",
         )
         parser.add_argument("--arrival", choices=ARRIVALS, default="steady")
         parser.add_argument("--accuracy", type=float, default=0.63)
@@ -45,10 +48,10 @@ class Command(ReportingCommand):
         parser.add_argument(
             "--http",
             metavar="URL",
-            help="take the real pages of a running server, as fast as it answers",
+            help="use the real pages of a running server, as fast as it responds",
         )
         parser.add_argument(
-            "--keep", action="store_true", help="add to earlier simulated participants"
+            "--keep", action="store_true", help="keep earlier simulated participants"
         )
         add_json_argument(parser)
 
@@ -96,7 +99,7 @@ class Command(ReportingCommand):
     def _run(self, study: Study, plan: Plan, n_steps: int, options: dict[str, Any]) -> None:
         policy = options["policy"] or study.policy
         if options["http"] and policy != study.policy:
-            raise CommandError("Over HTTP the study's own policy holds; leave --policy out.")
+            raise CommandError("Over HTTP, the study's own policy applies. Leave out --policy.")
 
         def new_driver() -> Driver:
             if options["http"]:

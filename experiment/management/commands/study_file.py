@@ -13,8 +13,8 @@ from lib.files import read_regular
 
 class Command(ReportingCommand):
     help = (
-        "Write a whole study as one JSON file (settings, rules, texts, test cases), or create one from such a file. "
-        "A new study is a draft, and has no members yet."
+        "Write a whole study as one JSON file (settings, rules, texts, test cases), or create a study from such a "
+        "file. A new study is a draft without members."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -22,7 +22,9 @@ class Command(ReportingCommand):
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument("--write", type=Path, metavar="FILE.json")
         what.add_argument("--create", type=Path, metavar="FILE.json")
-        parser.add_argument("--title", default="", help="of the new study (default: the file's)")
+        parser.add_argument(
+            "--title", default="", help="short name of the new study (default: that of the file)"
+        )
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -41,5 +43,5 @@ class Command(ReportingCommand):
             raise CommandError("\n".join(error.messages)) from error
         missing = [str(found) for found in preflight(study) if found.is_blocking]
         lines = [f"Created study {study.slug} ({study.recruitment}) from {path}."]
-        lines += [f"Before it can be opened: {problem}." for problem in missing]
+        lines += [f"Before you can open it: {problem}." for problem in missing]
         self.report(options, {"study": study.slug, "problems": missing}, lines)

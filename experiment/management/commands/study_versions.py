@@ -23,8 +23,8 @@ DECIDED = [kind for kind in Participant.Kind.values if kind != Participant.Kind.
 
 class Command(ReportingCommand):
     help = (
-        "List the versions of a study's rules, consent and test cases; with --compare, which participants and trials "
-        "are left out for other reasons under one than under another, and the accuracy under both."
+        "List the versions of a study's rules, consent and test cases. With --compare, show the participants and "
+        "trials whose exclusion differs between two versions, and the accuracy under both."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -33,7 +33,7 @@ class Command(ReportingCommand):
         parser.add_argument(
             "--kind",
             choices=DECIDED,
-            help="of participants to compare by (default: the only kind that there is; of several, real)",
+            help="kind of participants to compare (default: the only kind that exists; with several kinds, real)",
         )
         add_json_argument(parser)
 
@@ -43,7 +43,7 @@ class Command(ReportingCommand):
             versions = list(study.versions.select_related("made_by", "consent").order_by("number"))
             data = {"study": study.slug, "versions": [_as_dict(version) for version in versions]}
             lines = list(table_lines(map(_cells, versions), left=("made", "by", "reason")))
-            none = f"{study.slug} has no versions yet: the first is made when a real participant enters."
+            none = f"{study.slug} does not have any versions yet. The first is created when a real participant enters."
             self.report(options, data, lines or [none])
             return
         kind = options["kind"] or default_kind(study, DECIDED)
@@ -106,7 +106,7 @@ def _lines(found: VersionsCompared, numbers: Sequence[int], kind: str) -> Iterat
         place = f"{trial.participant} #{trial.position} ({trial.item_key})"
         yield f"trial {place}: {_codes(trial)}"
     if not rules.participants and not rules.trials:
-        yield "No participant and no trial is left out for other reasons."
+        yield "The exclusion of participants and trials does not differ."
 
 
 def _outcome(number: int, outcome: Outcome, kind: str) -> dict[str, str]:

@@ -32,7 +32,7 @@ DOCS: dict[str, tuple[str, Callable[[Path], str]]] = {
 
 
 class Command(BaseCommand):
-    help = "Write the generated pages, or parts of pages, in docs/: all of them, or those named."
+    help = "Write the generated pages, or parts of pages, in docs/: all of them, or only the named ones."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -41,7 +41,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         names = options["names"] or list(DOCS)
         if unknown := sorted({*names} - {*DOCS}):
-            raise CommandError(f"There is no “{unknown[0]}” (there are: {', '.join(DOCS)}).")
+            raise CommandError(f"“{unknown[0]}” is not one of the pages ({', '.join(DOCS)}).")
         for name in names:
             file, content = DOCS[name]
             path = settings.BASE_DIR / "docs" / file

@@ -186,7 +186,7 @@ def reopen(comment: Comment) -> None:
 def _store_comment(comment: Comment) -> Comment:
     for name, most in (("text", MOST_SAID), ("quote", MOST_QUOTED)):
         if len(getattr(comment, name)) > most:
-            message = _("This has %(most)d characters at most.")
+            message = _("At most %(most)d characters are allowed.")
             raise ValidationError({name: ValidationError(message, params={"most": most})})
     comment.full_clean()
     comment.save()

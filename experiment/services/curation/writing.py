@@ -109,7 +109,7 @@ def write_draft(
 def check_details(item: Item, research_field: ResearchField) -> None:
     """Raises ValidationError where the subfield is none of the field's."""
     if item.subfield and not research_field.subfields.filter(name=item.subfield).exists():
-        message = _("“%(subfield)s” is no subfield of %(field)s.")
+        message = _("“%(subfield)s” is not a subfield of %(field)s.")
         params = {"subfield": item.subfield, "field": research_field.name}
         raise ValidationError({"subfield": ValidationError(message, params=params)})
 

@@ -210,7 +210,7 @@ def _write_data_set(rows: _Rows, file: BinaryIO, more: MoreTables) -> Manifest:
         yield Table("trials", gettext("one row for each judged trial"), rows.columns, passing())
         yield Table("participants", gettext("who judged them"), people.columns, people.blocks())
         yield Table(
-            "items", gettext("the test cases that they show"), cases.columns, cases.blocks()
+            "items", gettext("the test cases shown in these trials"), cases.columns, cases.blocks()
         )
         yield from more(held)
 

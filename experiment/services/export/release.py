@@ -40,7 +40,7 @@ def released_columns(columns: Sequence[Column], form: Form) -> tuple[Column, ...
     return tuple(
         replace(
             column,
-            meaning=f"{column.meaning} In bands where it is a number; `{SUPPRESSED}` where too few share it.",
+            meaning=f"{column.meaning} Numbers are in bands; `{SUPPRESSED}` if too few people share the value.",
             levels=(*column.levels, SUPPRESSED) if column.levels else (),
         )
         if column.name in QUASI_IDENTIFIERS

@@ -113,14 +113,14 @@ def _problems(study: Study, query: TrialQuery) -> Iterator[Problem]:
 def _unknown(name: str, asked: Sequence[str], known: Callable[[], list[str]]) -> Iterator[Problem]:
     if asked:
         allowed = tuple(known())
-        none = "" if allowed else "the study has none to choose from"
+        none = "" if allowed else "the study does not have any to choose from"
         yield from (Problem(name, one, allowed, none) for one in asked if one not in allowed)
 
 
 def _missing(name: str, asked: Sequence[str], found: set[str]) -> Iterator[Problem]:
     for one in asked:
         if one not in found:
-            yield Problem(name, one, why=f"the study has no {name} “{one}”")
+            yield Problem(name, one, why=f"the study does not have the {name} “{one}”")
 
 
 def _conditions(query: TrialQuery) -> Iterator[Q]:

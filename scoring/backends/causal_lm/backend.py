@@ -43,21 +43,21 @@ def tokenizer_warning(score: Score, vocabulary: int, named: Any, own: Any | None
         own: the one that comes with the model, if any.
     """
     if (surprise := _surprise(score, vocabulary, named)) is None:
-        return f"The tokenizer has tokens beyond the {vocabulary} that the model knows: it is another model's."
+        return f"The tokenizer has more than the model's {vocabulary} tokens, so it belongs to another model."
     chance = math.log(vocabulary)
     if surprise < NEAR_CHANCE * chance:
         return ""
     if own is None:
         return (
-            "Plain English surprises the model about as chance would: the tokenizer may be another model's, "
-            "or the model untrained."
+            "The model's loss on plain English is about that of chance. The tokenizer may belong to another model, or the "
+            "model may be untrained."
         )
     known = _surprise(score, vocabulary, own)
     if known is None or known >= NEAR_CHANCE * chance:
         return ""
     return (
-        "With this tokenizer, plain English surprises the model about as chance would, and with its own it does not: "
-        "the tokenizer is another model's."
+        "With this tokenizer, the model's loss on plain English is about that of chance, but with its own tokenizer it "
+        "is not. The tokenizer belongs to another model."
     )
 
 
@@ -146,7 +146,7 @@ class TransformersBackend:
         ]
         if not ids:
             why = next((str(why[0]) for why in refused if why), "is missing")
-            raise ScoringError(f"No text can be scored with this model: the first one {why}.")
+            raise ScoringError(f"This model cannot score any of the texts: the first one {why}.")
         forced = self.args.get("strategy", "")
         try:
             with fused_gelu(self.model):
@@ -156,7 +156,7 @@ class TransformersBackend:
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
-            raise ScoringError("Memory ran out while the model was tried out.") from error
+            raise ScoringError("Memory ran out while the model was tested.") from error
 
     def _warnings(self, strategy: Strategy) -> list[str]:
         """What whoever asked for this model should know; a tokenizer is looked at where it is not the model's own."""
@@ -216,9 +216,9 @@ class TransformersBackend:
         if len(ids) < 2:
             return "has no token to score"
         if self.context_tokens and len(ids) > self.context_tokens:
-            return f"has {len(ids)} tokens, and the model's window holds {self.context_tokens}"
+            return f"has {len(ids)} tokens, but the model's window has {self.context_tokens}"
         if int(ids.max()) >= self.vocabulary or int(ids.min()) < 0:
-            return f"has the token {int(ids.max())}, and the model knows {self.vocabulary} tokens"
+            return f"has the token {int(ids.max())}, but the model has {self.vocabulary} tokens"
         return ""
 
     def close(self) -> None:
@@ -276,7 +276,7 @@ def _one(single: Single, text: Ids) -> LogProbs | TextError:
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
-        return TextError(f"has {len(text)} tokens, and memory runs out over them")
+        return TextError(f"has {len(text)} tokens, for which memory is not sufficient")
 
 
 def is_out_of_memory(error: BaseException) -> bool:

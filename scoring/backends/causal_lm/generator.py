@@ -54,7 +54,7 @@ class TransformersGenerator:
         """Raises ScoringError where messages cannot be written as this model knows them."""
         if not getattr(self.tokenizer, "chat_template", None):
             raise ScoringError(
-                "This model has no chat template, and so no way to be given instructions."
+                "This model does not have a chat template, so it cannot receive instructions."
             )
 
     def _marks(self) -> Marks:
@@ -109,7 +109,7 @@ class TransformersGenerator:
 
     def _answer(self, ids: Sequence[int], written: list[int] | None, seconds: float) -> Generated:
         if written is None:
-            detail = f"{len(ids):,} tokens, and the model's window holds {self.window:,}"
+            detail = f"{len(ids):,} tokens, but the model's window has {self.window:,}"
             return Generated("", Finish.TOO_LONG, Usage(), seconds, detail=detail)
         is_over = bool(written) and written[-1] in _ends(self.model)
         begun = self.marks.begun_in(self._decoded(ids[-OF_MARK:]))

@@ -65,7 +65,7 @@ class Backbone:
         places = [name for name, module in model.named_modules() if module is self.head]
         if self.head is None or not places:
             raise ScoringError(
-                f"{type(model).__name__} has no output layer of its own: it cannot be scored here."
+                f"{type(model).__name__} does not have a separate output layer and cannot be scored here."
             )
         parent, _, self._name = places[0].rpartition(".")
         self._parent = model.get_submodule(parent)

@@ -65,10 +65,10 @@ def set_attention(config: PreTrainedConfig, args: Mapping[str, str]) -> None:
     """
     config._attn_implementation = config._experts_implementation = None
     if "/" in args.get("attn", ""):
-        raise ScoringError(f"attn={args['attn']}: code from a hub is never run here.")
+        raise ScoringError(f"attn={args['attn']}: this site never runs code from a hub.")
     if args.get("attn") == "eager" and config.model_type == "falcon" and config.alibi:
         raise ScoringError(
-            f"attn=eager: transformers {version('transformers')} adds ALiBi twice to a Falcon's attention; leave attn out."
+            f"attn=eager: transformers {version('transformers')} adds ALiBi twice to Falcon's attention. Leave out attn."
         )
 
 
@@ -84,7 +84,7 @@ def quantization(config: PreTrainedConfig, args: Mapping[str, str]) -> str:
     method = str(described.get("quant_method", "unnamed")) if described else ""
     if method and asked:
         raise ScoringError(
-            f"quantization={asked}: the weights are stored quantized already ({method}); leave it out."
+            f"quantization={asked}: the weights are already stored quantized ({method}). Leave it out."
         )
     return method or asked
 
@@ -170,7 +170,7 @@ def load(args: Mapping[str, str]) -> Loaded:
     if folder.is_dir():
         model_files.check_folder(folder)
     elif folder.exists():
-        raise ScoringError(f"{name} is a file: name the folder that holds the model.")
+        raise ScoringError(f"{name} is a file. Name the folder of the model.")
     provenance: dict[str, Any] = {
         "model": name,
         "dtype": args.get("dtype", "float32"),
@@ -242,8 +242,8 @@ def _check_config(name: str, config: PreTrainedConfig) -> None:
         )
     if file := getattr(config, "transformers_weights", None):
         raise ScoringError(
-            f"{name}: its config.json names a file of weights ({file}), which other programs pass over. "
-            f"Rename that file to {model_files.SINGLE} in a folder of its own, and take the name out."
+            f"{name}: its config.json names a file of weights ({file}), which other programs ignore. Rename that file to "
+            f"{model_files.SINGLE} in a separate folder, and remove the name."
         )
 
 
@@ -253,8 +253,8 @@ def _refuse_adapter(name: str, revision: str | None, stored_only: bool) -> None:
     if found is not None:
         named = f"peft={name}" if Path(name).is_dir() else "peft=FOLDER (the adapter, downloaded)"
         raise ScoringError(
-            f"{name} holds an adapter ({model_files.ADAPTER_CONFIG}) beside full weights: {named} loads both, "
-            f"adapter={IGNORE} the weights alone."
+            f"{name} contains an adapter ({model_files.ADAPTER_CONFIG}) and full weights. {named} loads both, and "
+            f"adapter={IGNORE} only the weights."
         )
 
 
@@ -268,8 +268,8 @@ def _check_tied(name: str, model: PreTrainedModel) -> None:
         return
     if first.shape == second.shape and not torch.equal(first.to(second.device), second):
         raise ScoringError(
-            f"{name}: its configuration ties its output layer to its embeddings, and its files hold two that differ. "
-            "Set tie_word_embeddings in its config.json to what the model was trained with."
+            f"{name}: its configuration ties the output layer to the embeddings, but its files contain two that differ. Set "
+            "tie_word_embeddings in its config.json as in training."
         )
 
 
@@ -281,15 +281,16 @@ def _check_whole(name: str, model: PreTrainedModel, info: Mapping[str, Any]) -> 
         first = (missing or mismatched)[0]
         n = len(missing) + len(mismatched)
         raise ScoringError(
-            f"{name}: {n} weights are missing from its files or have another shape than its configuration says "
-            f"({first}, for one)."
+            f"{name}: {n} weights are missing from its files or differ in shape from its configuration (for example "
+            f"{first})."
         )
     # What has no like in the model (a vision tower, say) is another part; a like with another number is a layer too many
     shapes = {NUMBER.sub("#", key) for key in model.state_dict()}
     extra = sorted(k for k in info.get("unexpected_keys", ()) if NUMBER.sub("#", k) in shapes)
     if extra:
         raise ScoringError(
-            f"{name}: its files hold {len(extra)} weights of layers that its configuration does not have ({extra[0]}, for one)."
+            f"{name}: its files contain {len(extra)} weights of layers that its configuration does not have (for example "
+            f"{extra[0]})."
         )
 
 
@@ -303,13 +304,13 @@ def _with_adapter(model: PreTrainedModel, path: str) -> PreTrainedModel:
 
     folder = Path(path)
     if not folder.is_dir():
-        raise ScoringError(f"peft={path}: there is no such folder.")
+        raise ScoringError(f"peft={path}: this folder does not exist.")
     model_files.check_folder(folder, "adapter")
     with quiet(), _one_sentence(f"the adapter {path}", folder):
         _fit_vocabulary(model, folder)
         if PeftConfig.from_pretrained(path).is_prompt_learning:
             raise ScoringError(
-                f"the adapter {path} puts virtual tokens before the text; adapters of weights (LoRA and alike) are scored."
+                f"the adapter {path} puts virtual tokens before the text. Only adapters of weights (such as LoRA) can be scored."
             )
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", category=FutureWarning)  # the libraries' own matter
@@ -319,7 +320,7 @@ def _with_adapter(model: PreTrainedModel, path: str) -> PreTrainedModel:
     left_over = sorted(model_files.adapter_shapes(folder).keys() - known)
     if left_over:
         raise ScoringError(
-            f"the adapter {path} holds {len(left_over)} weights that have no place in this model ({left_over[0]}, for one)."
+            f"the adapter {path} contains {len(left_over)} weights that do not fit this model (for example {left_over[0]})."
         )
     brought = ("lora", "adapter", "ia3", "trainable_tokens")
     if not any(part in name for name, _ in adapted.named_parameters() for part in brought):
@@ -351,8 +352,8 @@ def _fit_vocabulary(model: PreTrainedModel, folder: Path) -> None:
     lacking = [name for name, own in rows.items() if not own]
     if lacking and wanted > n:
         raise ScoringError(
-            f"the adapter {folder} was trained with {wanted:,} tokens where the model has {n:,}, and holds no rows for them in "
-            f"{lacking[0]}: save it again with save_embedding_layers=True."
+            f"the adapter {folder} was trained with {wanted:,} tokens, but the model has {n:,}, and {lacking[0]} does not "
+            "contain rows for them. Save it again with save_embedding_layers=True."
         )
     model.resize_token_embeddings(wanted, mean_resizing=False)
 
@@ -397,11 +398,11 @@ def _one_sentence(name: str, folder: Path) -> Iterator[None]:
     except Exception as error:
         if not folder.is_dir() and isinstance(error, OSError):
             raise ScoringError(
-                f"{name} is no folder here, and neither could be had from the model hub nor is a copy stored."
+                f"{name} is not a folder. The model hub could not provide it, and no copy is stored."
             ) from error
         if model_files.has_custom_code(folder):
             raise ScoringError(
-                f"{name} needs Python code of its own (auto_map in its config.json); such code is never run here."
+                f"{name} needs its own Python code (auto_map in its config.json), which this site never runs."
             ) from error
         # Of several lines, the first that names a weight
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]

@@ -234,13 +234,13 @@ def _on_tiny(model: PreTrainedModel, up_to: int) -> Trial | None:
 def _why_not(kind: type[Strategy], tiny: Trial | None, real: Trial) -> str:
     """Why a strategy cannot be used; empty if it can."""
     if kind.shares and tiny is None:
-        return "no tiny model of this configuration could be made to try it on"
+        return "no small model of this configuration could be built for the test"
     if tiny is not None:
         gap = tiny.gap(kind)
         if gap.error:
             return gap.error
         if gap.of_token > TINY_TOLERANCES_NATS[tiny.backbone.model.dtype]:
-            return f"off by {gap.of_token:.2g} nat on a tiny model of its kind"
+            return f"off by {gap.of_token:.2g} nat on a small model of the same configuration"
     gap = real.gap(kind)
     if gap.error:
         return gap.error
@@ -253,9 +253,9 @@ def _why_not(kind: type[Strategy], tiny: Trial | None, real: Trial) -> str:
 def _why_one_by_one(config: PreTrainedConfig, longest: int) -> str:
     """Why texts cannot run together at all; empty where they may."""
     if any(longest > trained for trained in _trained_lengths(config)):
-        return "positions depend on the longest text that runs along"
+        return "positions depend on the longest text of a batch"
     if longest > PROBE_TOKENS:
-        return f"texts of more than {PROBE_TOKENS} tokens are too long to try it out on"
+        return f"texts of more than {PROBE_TOKENS} tokens are too long for the test"
     return ""
 
 

@@ -106,7 +106,9 @@ class Packed(_Tree):
                 use_cache=False,
             )
         if not running.n_calls:
-            raise NotImplementedError("the model does not use the attention function it is given")
+            raise NotImplementedError(
+                "the model does not use the attention function that it receives"
+            )
         return hidden
 
 

@@ -60,11 +60,11 @@ def read_answer(value: Any, ids: Sequence[int]) -> Answer:
     _check_length(len(numbers), len(ids))
     if numbers[0] is not None:
         raise AnswerError(
-            f"gave the first token a log-probability ({numbers[0]:.4g}), though nothing comes before it; it must be null"
+            f"gave the first token a log-probability ({numbers[0]:.4g}), which must be null because no token comes before it"
         )
     if prompt_ids is not None and list(prompt_ids) != [int(i) for i in ids]:
         raise AnswerError(
-            "scored other token ids than it was sent; it must take a list of token ids as the prompt and add nothing to it"
+            "scored other token IDs than those sent; it must accept a list of token IDs as the prompt and add nothing"
         )
     generated = _ids(choice.get("token_ids")) or _marked_ids(tokens[-1:])
     return Answer(tuple(numbers), tokens, prompt_ids, generated[0] if generated else None)
@@ -111,7 +111,7 @@ def all_logprobs(answer: Answer) -> LogProbs:
         return text_logprobs(replace(answer, logprobs=(*answer.logprobs, 0.0)))
     except TextError as error:
         raise AnswerError(
-            f"cannot score a simple sentence, which {error}; natural logarithms of probabilities are due (vLLM: "
+            f"cannot score a simple sentence, which {error}; the values must be natural logarithms of probabilities (vLLM: "
             "--logprobs-mode raw_logprobs)"
         ) from error
 
@@ -124,7 +124,7 @@ def _fault(number: float | None) -> str | None:
     if number <= FLOOR:
         return f"got the probability 0 (a log-probability of {number:g})"
     if number > ROUNDING:
-        return f"got a positive log-probability ({number:g}), which no probability has,"
+        return f"got a positive log-probability ({number:g}), which is impossible"
     return None
 
 
@@ -134,13 +134,12 @@ def _numbers_and_tokens(
     logprobs = choice.get("logprobs")
     if isinstance(logprobs, dict) and isinstance(logprobs.get("content"), list):
         raise AnswerError(
-            "ignored echo=true: it returned log-probabilities of what it generated alone, as llama.cpp's own server does "
-            "(llama-cpp-python's gives those of the prompt)"
+            "ignored echo=true: it returned only log-probabilities of the generated tokens, as llama.cpp's own server does "
+            "(llama-cpp-python returns those of the prompt)"
         )
     if not isinstance(logprobs, dict) or not isinstance(logprobs.get("token_logprobs"), list):
         raise AnswerError(
-            "answered without log-probabilities; it must return choices[0].logprobs.token_logprobs when asked with "
-            "logprobs=1"
+            "did not send log-probabilities; it must return choices[0].logprobs.token_logprobs for logprobs=1"
         )
     numbers = [_number_or_none(number) for number in logprobs["token_logprobs"]]
     return numbers, _strings(logprobs.get("tokens"), len(numbers))
@@ -151,7 +150,7 @@ def only_choice(value: Any) -> dict[str, Any]:
     if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
         said = error_in(value)
         raise AnswerError(
-            "answered with JSON that is no completion (one entry in `choices` was due)"
+            "sent JSON that is not a completion (one entry in `choices` is expected)"
             + (f" but said: {said}" if said else "")
         )
     return choices[0]
@@ -163,12 +162,12 @@ def _check_length(got: int, sent: int) -> None:
     tokens = "1 token" if got == 1 else f"{got} tokens"
     if got <= 1:
         raise AnswerError(
-            f"ignored echo=true: it returned log-probabilities for {tokens} where {sent} of the prompt and 1 generated "
-            "were due; it must return those of the prompt too"
+            f"ignored echo=true: it returned log-probabilities for {tokens} instead of {sent} of the prompt and 1 "
+            "generated; it must also return those of the prompt"
         )
     raise AnswerError(
-        f"returned log-probabilities for {tokens} where {sent} of the prompt and 1 generated were due; it must score every "
-        "token that it is sent and no other"
+        f"returned log-probabilities for {tokens} instead of {sent} of the prompt and 1 generated; it must score "
+        "exactly the tokens that it receives"
     )
 
 
@@ -176,7 +175,7 @@ def _number_or_none(number: Any) -> float | None:
     if number is None:
         return None
     if isinstance(number, bool) or not isinstance(number, int | float):
-        raise AnswerError("put something else than numbers into token_logprobs")
+        raise AnswerError("sent token_logprobs that are not numbers")
     try:
         return float(number)
     except OverflowError:
@@ -250,8 +249,8 @@ class Spelling:
             token_id, token = wrong[0]
             ours = self._tokenizer.decode([token_id])
             raise AnswerError(
-                f"has another tokenizer: it reads token {token_id} as {token[:40]!r}, the tokenizer given as {ours!r} "
-                f"({len(wrong)} of {compared} tokens differ); give the tokenizer of the model that is served"
+                f"has another tokenizer: it decodes token {token_id} as {token[:40]!r}, but the given tokenizer as {ours!r} "
+                f"({len(wrong)} of {compared} tokens differ). Give the tokenizer of the served model"
             )
 
     def misspelt(self, ids: Sequence[int], tokens: Sequence[str]) -> list[tuple[int, str]]:

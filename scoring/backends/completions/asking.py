@@ -156,7 +156,7 @@ class ByStrings:
         text: str = self._tokenizer.decode(list(ids[1:]), clean_up_tokenization_spaces=False)
         if self.ids_of(text) != list(ids):
             raise TextError(
-                "does not come back from its tokens as it was, and this server takes no token ids"
+                "changes when it is decoded from its tokens, and this server does not accept token IDs"
             )
         return text
 
@@ -195,13 +195,14 @@ class ByStrings:
         value = await self._endpoint.ask(client, policy, len(ids), payload, is_trial=is_trial)
         if tokens_read(value) != len(ids):
             raise TextError(
-                f"becomes {tokens_read(value)} tokens at the server and {len(ids)} by the tokenizer given, start included"
+                f"becomes {tokens_read(value)} tokens at the server but {len(ids)} with the given tokenizer, including the "
+                "start token"
             )
         numbers, tokens = echoed_numbers(value, len(ids) - 1)
         if misspelt := self._spelling.misspelt(ids[1:], tokens):
             token_id, token = misspelt[0]
             raise TextError(
-                f"becomes other tokens at the server: {token[:40]!r} where the tokenizer given has "
+                f"becomes other tokens at the server: {token[:40]!r}, but the given tokenizer has "
                 f"{self._tokenizer.decode([token_id])!r}"
             )
         if ids[1] not in self._first:
@@ -223,7 +224,7 @@ class ByStrings:
         numbers, tokens = echoed_numbers(value, 1)
         if self._spelling.misspelt([then], tokens):
             raise AnswerError(
-                f"generated {tokens[0][:40]!r} where logit_bias forced token {then}, which the tokenizer given spells "
+                f"generated {tokens[0][:40]!r} although logit_bias forced token {then}, which the given tokenizer decodes as "
                 f"{self._tokenizer.decode([then])!r}"
             )
         return math.nan if numbers[0] is None else numbers[0]
@@ -238,13 +239,13 @@ class ByStrings:
             value = await self._endpoint.ask(client, policy, 1, {"prompt": ""}, is_trial=True)
         except RefusedError as error:  # there is nothing for it to begin with
             raise AnswerError(
-                f"refuses the empty text ({error.status}), as it must where it puts no start token (BOS) before a text; "
-                "without one, its numbers stand one token early"
+                f"refuses the empty text ({error.status}), so it does not add a start token (BOS) to a text; without one, its "
+                "numbers are shifted by one token"
             ) from error
         if tokens_read(value) != 1:
             raise AnswerError(
-                f"reads the empty text as {tokens_read(value)} tokens; it must put the model's start token (BOS) before a "
-                "text, and nothing else"
+                f"reads the empty text as {tokens_read(value)} tokens; it must add the model's start token (BOS) to a text, and "
+                "nothing else"
             )
 
 
@@ -259,7 +260,7 @@ def tokens_read(value: Any) -> int:
     n = usage.get("prompt_tokens") if isinstance(usage, dict) else None
     if not isinstance(n, int):
         raise AnswerError(
-            "takes no token ids, and does not say in usage.prompt_tokens how many tokens it makes of a text"
+            "does not accept token IDs, and does not report the number of a text's tokens in usage.prompt_tokens"
         )
     return n
 

@@ -64,7 +64,9 @@ def _card(reply: Reply, model: str, origin: str) -> dict[str, Any]:
     names = [name for card in cards if (name := _clean_text(card.get("id")))]
     if names:
         shown = ", ".join(names[:MOST_NAMES_SHOWN])
-        raise ScoringError(f"The server at {origin} has no model “{clean(model)}”; it has {shown}.")
+        raise ScoringError(
+            f"The server at {origin} does not have a model “{clean(model)}”. It has {shown}."
+        )
     return {}
 
 
@@ -87,8 +89,8 @@ Result = TypeVar("Result")
 
 TOKENS_PER_REQUEST = 2048  # of a batch, so that all connections have work
 NO_START = (
-    "takes no token ids, and gives the tokens of a text right numbers only behind a start token (BOS), which the tokenizer "
-    "given does not put there"
+    "does not accept token IDs, and scores a text correctly only after a start token (BOS), which the given "
+    "tokenizer does not add"
 )
 
 
@@ -154,7 +156,7 @@ class CompletionsBackend:
             raise ScoringError(
                 f"The server at {self._address.origin} refused to score: {error}"
                 + (
-                    " (each time, though it answers plain completions)."
+                    " (each time, although it answers plain completions)."
                     if error.status == 500
                     else "."
                 )
@@ -181,7 +183,7 @@ class CompletionsBackend:
             return TextError("has no token")
         if not self._fits(text):
             return TextError(
-                f"has {len(ids):,} tokens, and the model takes {self.context_tokens:,}"
+                f"has {len(ids):,} tokens, but the model accepts {self.context_tokens:,}"
             )
         try:
             return text_logprobs(await self._by.ask(client, ids, self._options.scoring))
@@ -192,14 +194,16 @@ class CompletionsBackend:
         except RefusedError as error:
             if is_too_long(error.message):
                 return TextError(
-                    f"has {len(ids):,} tokens, more than the server takes ({error.message})"
+                    f"has {len(ids):,} tokens, more than the server accepts ({error.message})"
                 )
             raise ScoringError(
                 f"The server at {self._address.origin} refused {text.name}: {error}."
             ) from error
         except GaveUpError as error:
             if error.status == 500 and await self._answers_otherwise(client):
-                return TextError(f"makes the server fail, which answers others: {error}")
+                return TextError(
+                    f"causes an error of the server, which answers other texts: {error}"
+                )
             raise
 
     def _find_form(self) -> None:

@@ -46,8 +46,8 @@ NOISE_TO_REMARK_NATS = 1e-6
 # One number may be so many times further off than the median of all
 SINGLE = 5
 NEEDED = (
-    "entry i of token_logprobs must be the log-probability of token i given the tokens before it, and of no other "
-    "(these are off by one, or not log-probabilities)"
+    "entry i of token_logprobs must be the log-probability of token i given the tokens before it (these are off by "
+    "one, or not log-probabilities)"
 )
 
 
@@ -62,7 +62,7 @@ def check_texts_differ(values: Sequence[LogProbs]) -> None:
         n = min(len(one), len(other))
         if np.array_equal(one[1:n], other[1:n]):
             raise AnswerError(
-                "gave two different texts the same log-probabilities; it must compute them from the tokens that it is sent"
+                "gave two different texts the same log-probabilities; it must compute them from the tokens that it receives"
             )
 
 
@@ -79,9 +79,9 @@ def check_beginnings(one: Answer, varied: Answer, tokens: int) -> None:
     apart = _apart(one, varied, tokens - 1)  # numbers that are off by one are found elsewhere
     if apart.mean() > LARGEST_MEAN_NOISE_NATS:
         raise AnswerError(
-            f"gave the first {tokens} tokens of a text other log-probabilities (by {apart.mean():.2g} nat a token) when "
-            "it ended in another way; it must compute a token's from the tokens before it alone (prefix caching may be to "
-            "blame: switch it off)"
+            f"gave the first {tokens} tokens of a text other log-probabilities (by {apart.mean():.2g} nat per token) when "
+            "the end of the text changed; it must compute them only from earlier tokens (prefix caching may be the cause; "
+            "switch it off)"
         )
 
 
@@ -90,8 +90,8 @@ def check_repeats(once: Answer, again: Answer) -> LogProbs:
     noise = _apart(once, again, len(once.logprobs) - 1)
     if noise.mean() > LARGEST_MEAN_NOISE_NATS:
         raise AnswerError(
-            f"gave one text, sent twice, log-probabilities that differ by {noise.mean():.2g} nat a token; it must give the "
-            "same text the same numbers"
+            f"gave one text, sent twice, log-probabilities that differ by {noise.mean():.2g} nat per token; it must give "
+            "the same text the same numbers"
         )
     return noise
 
@@ -100,8 +100,8 @@ def remarks(noise: LogProbs) -> list[str]:
     if noise.max() <= NOISE_TO_REMARK_NATS:
         return []
     remark = (
-        f"The server repeats its numbers only nearly: one text, sent twice, differed by up to {noise.max():.2g} nat in a "
-        f"token ({noise.mean():.2g} on average). Scores of this run can differ as much from those of another."
+        "The server's numbers are only approximately reproducible: one text, sent twice, differed by up to "
+        f"{noise.max():.2g} nat per token ({noise.mean():.2g} on average). Scores of another run can differ by as much."
     )
     return [remark]
 
@@ -177,8 +177,8 @@ def _check_alignment(ask: Ask, starts: Sequence[Start], limit_nats: float) -> No
     usable = _usable(starts)
     if not usable:
         raise AnswerError(
-            "does not say which token it generated; it must name it in choices[0].token_ids when asked with "
-            "return_token_ids, or spell it in choices[0].logprobs.tokens as the tokenizer given does"
+            "does not say which token it generated; it must name it in choices[0].token_ids for return_token_ids, or spell "
+            "it in choices[0].logprobs.tokens like the given tokenizer"
         )
     answers = ask([[*s.prompt, i] for s in usable for i in (*s.candidates, *s.others)], False)
     rows = (all_logprobs(answer)[:-1] for answer in answers)
@@ -220,7 +220,7 @@ def _check_other_tokens(continued: Sequence[_Continued], limit_nats: float) -> N
     ahead = [c.greedy[-1] - other[-1] for c in continued for other in c.others]
     if np.median(np.abs(ahead)) <= limit_nats:
         raise AnswerError(
-            f"gave the last token of a prompt the same log-probability whichever token it was; {NEEDED}"
+            f"gave the last token of a prompt the same log-probability for every token; {NEEDED}"
         )
     if min(ahead) < -SINGLE * limit_nats:
         raise AnswerError(
@@ -276,7 +276,8 @@ def probe_strings(echo: Echo, force: Force, strings: ByStrings, longest: Ids | N
     ]
     if len(places) < FEWEST_PLACES:
         raise AnswerError(
-            "takes no token ids, and the tokenizer given makes other tokens of a sentence that is cut: it cannot be checked"
+            "does not accept token IDs, and the given tokenizer makes other tokens from a truncated sentence, so it cannot "
+            "be checked"
         )
     _check_forced(force, prompts, values, places, same_nats(values, noise))
     return remarks(noise)
@@ -302,7 +303,7 @@ def _check_forced(
     wrong = force([(prompts[n][:at], prompts[n][at - 1]) for n, at in places])
     if np.median(np.abs(echoed - wrong)) <= limit_nats:
         raise AnswerError(
-            f"gave the token that it generated the same log-probability whichever it was; {NEEDED}"
+            f"gave the generated token the same log-probability for every token; {NEEDED}"
         )
 
 

@@ -59,8 +59,8 @@ def parse_address(base_url: str) -> Address:
     """
     if "@" in base_url:  # before all else: no message may repeat a password
         raise ScoringError(
-            "base_url holds a user name or password, which would be stored with the run: leave it out, and set "
-            "SCORING_API_KEY in the environment if the server asks for a key."
+            "base_url contains a user name or password, which would be stored with the run. Leave it out, and set "
+            "SCORING_API_KEY in the environment if the server needs a key."
         )
     # Without spaces and control characters, which some readers of addresses skip and others do not
     shown = "".join(c for c in base_url if c.isprintable() and not c.isspace())
@@ -96,8 +96,8 @@ def check_allowed(address: Address, allowed: Collection[str]) -> None:
     spellings = {host, address.host, f"{host}:{address.port}"}
     if spellings.isdisjoint(name.strip().lower() for name in allowed):
         raise ScoringError(
-            f"{address.host} is not among the hosts that texts may be sent to: add it to the setting SCORING_HOSTS "
-            f"(now {', '.join(allowed) or 'empty'})."
+            f"Texts may not be sent to {address.host}. Add it to the setting SCORING_HOSTS (now "
+            f"{', '.join(allowed) or 'empty'})."
         )
 
 

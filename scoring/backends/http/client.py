@@ -184,7 +184,7 @@ class Client:
         if isinstance(error, RetryableError) and error.retry_after_s:
             waits_s = state.next_action.sleep if state.next_action else error.retry_after_s
             logger.warning(
-                "The server at %s answered %s and asks for a pause (Retry-After): asked again in %.0f s.",
+                "The server at %s answered %s and requests a pause (Retry-After). The next attempt is in %.0f s.",
                 self.origin,
                 error.status,
                 waits_s,
@@ -194,8 +194,8 @@ class Client:
         pause_s = error.retry_after_s
         if pause_s is not None and pause_s >= policy.total_s - spent_s:
             return (
-                f"The server at {self.origin} {error} and asks for a pause of {pause_s:.0f} s, more than is left of the "
-                f"{policy.total_s:.3g} s given to one request (retry_seconds)."
+                f"The server at {self.origin} {error} and requests a pause of {pause_s:.0f} s, longer than the rest of the "
+                f"{policy.total_s:.3g} s for one request (retry_seconds)."
             )
         times = "once" if n == 1 else f"{n} times"
         return f"The server at {self.origin} {error} (asked {times} in {spent_s:.1f} s)."
@@ -205,7 +205,7 @@ class Client:
             raise errors.of_status(self._without_key(raw), self.origin, has_key=bool(self._key))
         if len(raw.body) > max_bytes:
             raise NoAnswerError(
-                f"The server at {self.origin} sent more than the {max_bytes:,} bytes that an answer could need."
+                f"The server at {self.origin} sent more than {max_bytes:,} bytes, the largest possible size of an answer."
             )
         try:
             return Reply(read(raw.body), raw.headers)
@@ -257,5 +257,5 @@ class Client:
 def _key_from_environment() -> str:
     key = os.environ.get(KEY_VARIABLE, "").strip()
     if not (key.isascii() and key.isprintable()):
-        raise ScoringError(f"{KEY_VARIABLE} holds characters that no key has.")
+        raise ScoringError(f"{KEY_VARIABLE} contains characters that a key cannot have.")
     return key

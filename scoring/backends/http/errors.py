@@ -108,14 +108,14 @@ def of_connection(error: httpx2.ConnectError, origin: str) -> Exception:
     tls = next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None)
     if isinstance(tls, ssl.SSLCertVerificationError):
         reason = clean(tls.verify_message)
-        return ScoringError(f"The certificate of {origin} is not to be trusted: {reason}.")
+        return ScoringError(f"The certificate of {origin} is not trusted: {reason}.")
     if tls is not None:
         return ScoringError(f"{origin} does not speak TLS: try http:// instead.")
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         return RetryableError("cannot be found: no machine has this name", is_reached=False)
     numbers = [cause.errno for cause in causes if isinstance(cause, OSError) and cause.errno]
     reason = os.strerror(numbers[-1]) if numbers else clean(str(error))
-    return RetryableError(f"takes no connection: {reason.lower()}", is_reached=False)
+    return RetryableError(f"refused the connection: {reason.lower()}", is_reached=False)
 
 
 def of_transport(error: httpx2.TransportError, *, answering: bool) -> RetryableError:
@@ -133,15 +133,17 @@ def of_status(reply: RawReply, origin: str, *, has_key: bool) -> Exception:
         return RetryableError(f"answered {status} ({message})", status, pause_s, message)
     if 300 <= status < 400:
         return ScoringError(
-            f"The server at {origin} sends on to “{clean(reply.headers.get('location', ''))}”: that is not followed, "
-            "since texts go only to the hosts in SCORING_HOSTS. Give the final address as base_url."
+            f"The server at {origin} redirects to “{clean(reply.headers.get('location', ''))}”. Redirects are not followed, "
+            "because texts go only to the hosts in SCORING_HOSTS. Give the final address as base_url."
         )
     if status in (401, 403):
         state = (
-            f"that of {KEY_VARIABLE} is not accepted" if has_key else f"{KEY_VARIABLE} is not set"
+            f"it does not accept the key in {KEY_VARIABLE}"
+            if has_key
+            else f"{KEY_VARIABLE} is not set"
         )
         return ForbiddenError(
-            f"The server at {origin} asks for a key, and {state} ({status}: {message}).",
+            f"The server at {origin} needs a key, but {state} ({status}: {message}).",
             RefusedError(status, message, _error_code(reply)),
         )
     return RefusedError(status, message, _error_code(reply))

@@ -48,7 +48,7 @@ def read_log(content: bytes) -> tuple[Mapping[str, Any], Iterator[tuple[str, Any
     samples = whole.get("samples")
     if not isinstance(samples, list):
         raise ValueError(
-            "samples is missing: this is no log of Inspect, or one without its samples"
+            "samples is missing: this is not a log of Inspect, or one without its samples"
         )
     return _about(whole), ((f"sample {n}", sample) for n, sample in enumerate(samples, start=1))
 
@@ -57,7 +57,7 @@ def _of_zip(content: bytes) -> tuple[Mapping[str, Any], Iterator[tuple[str, Any]
     try:
         members = {one.filename: one for one in zipfile.ZipFile(io.BytesIO(content)).infolist()}
     except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        raise ValueError(f"this is no ZIP file ({error})") from error
+        raise ValueError(f"this is not a ZIP file ({error})") from error
     # A log that was not ended has no header yet
     header = members.get("header.json") or members.get("_journal/start.json")
     about = _about(_member(content, header)) if header else {}
@@ -105,9 +105,9 @@ def _json(data: bytes, before: str) -> Mapping[str, Any]:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{before}this is no JSON ({not_json(error)})") from error
+        raise ValueError(f"{before}this is not JSON ({not_json(error)})") from error
     if not isinstance(value, dict):
-        raise ValueError(f"{before}this is no JSON object")
+        raise ValueError(f"{before}this is not a JSON object")
     return value
 
 
@@ -132,7 +132,7 @@ def read_inspect(sample: Any) -> ReadChoice:
     about = _inner(sample, "metadata")
     if "order" not in about:
         raise ValueError(
-            "metadata.order is missing: this is no sample of a task of export_inspect_task"
+            "metadata.order is missing: this is not a sample of a task of export_inspect_task"
         )
     epoch = sample.get("epoch", 1)
     place = place_of(about, "metadata.", epoch - 1 if type(epoch) is int else epoch)
@@ -169,7 +169,7 @@ def read_inspect(sample: Any) -> ReadChoice:
 def _inner(value: Any, name: str) -> Mapping[str, Any]:
     found = value.get(name) if isinstance(value, dict) else None
     if not isinstance(found, dict):
-        raise ValueError(f"{name} is no JSON object")
+        raise ValueError(f"{name} is not a JSON object")
     return found
 
 

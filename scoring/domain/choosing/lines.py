@@ -104,7 +104,9 @@ def _of_harness(value: Mapping[str, Any]) -> ReadChoice:
     """Of the task that `export_lm_eval_task --method choice` writes; its choices are A and B."""
     doc, said = value["doc"], value["filtered_resps"]
     if not isinstance(doc, dict) or "order" not in doc:
-        raise ValueError("doc.order is missing: this is no sample of a task with --method choice")
+        raise ValueError(
+            "doc.order is missing: this is not a sample of a task with --method choice"
+        )
     try:
         a, b = (float(sum_) for sum_, _ in said)
     except (TypeError, ValueError) as error:
@@ -112,7 +114,7 @@ def _of_harness(value: Mapping[str, Any]) -> ReadChoice:
             "filtered_resps is not a log-likelihood for each of two choices"
         ) from error
     if not (math.isfinite(a) and math.isfinite(b)):
-        raise ValueError("filtered_resps holds a log-likelihood that is not finite")
+        raise ValueError("filtered_resps contains a log-likelihood that is not finite")
     kept = ("doc_id", "resps", "doc_hash", "prompt_hash", "target_hash")
     return ReadChoice(
         **place_of(doc, "doc.", 0),
@@ -141,9 +143,9 @@ def place_of(value: Mapping[str, Any], before: str, sample: Any) -> dict[str, An
     if not isinstance(order, str) or order not in ORDERS:
         raise ValueError(f"{before}order is none of {', '.join(ORDERS)}")
     if version is not None and (type(version) is not int or version < 1):
-        raise ValueError(f"{before}version is no whole number from 1")
+        raise ValueError(f"{before}version is not a whole number from 1")
     if type(sample) is not int or not 0 <= sample <= MOST_SAMPLE:
-        raise ValueError(f"sample is no whole number from 0 to {MOST_SAMPLE:,}")
+        raise ValueError(f"sample is not a whole number from 0 to {MOST_SAMPLE:,}")
     return {"item": item, "version": version, "original_side": ORDERS[order], "sample": sample}
 
 
@@ -152,7 +154,7 @@ def asked_of(value: Mapping[str, Any], before: str) -> dict[str, str]:
     found = {name: value[name] for name in ASKED if name in value}
     for name, text in found.items():
         if not isinstance(text, str):
-            raise ValueError(f"{before}{name} is no text")
+            raise ValueError(f"{before}{name} is not a text")
     return {name: storable(text) for name, text in found.items()}
 
 
@@ -172,13 +174,13 @@ def _confidence(value: Mapping[str, Any]) -> float | None:
         percent = 100.0 * said if said <= 1 else float(said)
         if LEAST_CONFIDENCE <= percent <= MOST_CONFIDENCE:
             return percent
-    raise ValueError("confidence is no number from 50 to 100, nor from 0.5 to 1")
+    raise ValueError("confidence is not a number from 50 to 100 or from 0.5 to 1")
 
 
 def _odds(value: Mapping[str, Any]) -> float | None:
     said = value.get("log_odds")
     if said is not None and (type(said) not in (int, float) or not abs(said) < MOST_ODDS):
-        raise ValueError("log_odds is no finite number")
+        raise ValueError("log_odds is not a finite number")
     return None if said is None else float(said)
 
 

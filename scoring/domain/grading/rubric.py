@@ -134,7 +134,7 @@ class Rubric:
         except json.JSONDecodeError as error:
             raise ScoringError(_misread(text, error)) from error
         except (ValueError, RecursionError) as error:
-            raise ScoringError("This is no rubric.") from error
+            raise ScoringError("This is not a rubric.") from error
         return cls.from_json(data)
 
     @classmethod
@@ -173,17 +173,16 @@ class Rubric:
         points = [level.points for level in self.levels]
         names = [deduction.name for deduction in self.deductions]
         wrong = {
-            "A rubric and each of its levels and deductions has a name.": not all(
+            "A rubric and each of its levels and deductions need a name.": not all(
                 [self.name, *names, *(level.label for level in self.levels)]
             ),
-            "A rubric has two levels or more, each with points of its own.": len(points) < 2
+            "A rubric needs at least two levels, with different points.": len(points) < 2
             or len(set(points)) < len(points),
-            "Levels have 0 points or more.": min(points, default=0) < 0,
-            "Deductions have names of their own, and more than 0 points.": len(set(names))
-            < len(names)
+            "Levels need at least 0 points.": min(points, default=0) < 0,
+            "Deductions need different names, and more than 0 points.": len(set(names)) < len(names)
             or any(deduction.points <= 0 for deduction in self.deductions),
-            "An abstention is the number -1.": self.abstention not in (None, ABSTAINED),
-            "good_from is a share above 0, and not above 1.": not 0 < self.good_from <= 1,
+            "An abstention must be the number -1.": self.abstention not in (None, ABSTAINED),
+            "good_from must be a share above 0 and at most 1.": not 0 < self.good_from <= 1,
         }
         for sentence, is_wrong in wrong.items():
             if is_wrong:
@@ -197,27 +196,27 @@ def _misread(text: str, error: json.JSONDecodeError) -> str:
     ...     json.loads(broken)
     ... except json.JSONDecodeError as error:
     ...     _misread(broken, error)
-    'This is no JSON: line 2, column 2 cannot begin with “"levels": []}”; a comma, quotation mark or bracket may be missing.'
+    'This is not JSON: line 2, column 2 cannot begin with “"levels": []}”. A comma, quotation mark or bracket may be missing.'
     """
     rest = text[error.pos :].split("\n", 1)[0].strip()[:20]
     where = f"line {error.lineno}, column {error.colno}"
-    what = f"{where} cannot begin with “{rest}”" if rest else f"it breaks off at {where}"
-    return f"This is no JSON: {what}; a comma, quotation mark or bracket may be missing."
+    what = f"{where} cannot begin with “{rest}”" if rest else f"it ends unexpectedly at {where}"
+    return f"This is not JSON: {what}. A comma, quotation mark or bracket may be missing."
 
 
 def _rows(data: Mapping[str, Any], name: str, most: int) -> list[Mapping[str, Any]]:
     rows = data.get(name, [])
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-        raise ScoringError(f"A rubric's {name} are a list of objects.")
+        raise ScoringError(f"The {name} of a rubric must be a list of objects.")
     if len(rows) > most:
-        raise ScoringError(f"A rubric has at most {most} {name}.")
+        raise ScoringError(f"A rubric can have at most {most} {name}.")
     return rows
 
 
 def _text(row: Mapping[str, Any], name: str, most: int = 2000) -> str:
     text = row.get(name, "")
     if not isinstance(text, str) or len(text) > most:
-        raise ScoringError(f"In a rubric, {name} is a text of at most {most} characters.")
+        raise ScoringError(f"In a rubric, {name} must be a text of at most {most} characters.")
     return text.strip()
 
 
@@ -227,14 +226,14 @@ def _number(row: Mapping[str, Any], name: str) -> float:
     # Holds of no NaN, and of no integer that is too large for a float
     if is_number and abs(number) <= MOST_POINTS:  # type: ignore[arg-type]
         return float(number)  # type: ignore[arg-type]
-    raise ScoringError(f"In a rubric, {name} is a number, at most {MOST_POINTS}.")
+    raise ScoringError(f"In a rubric, {name} must be a number of at most {MOST_POINTS}.")
 
 
 def _share(value: Any) -> float:
     try:
         return float(Fraction(value)) if isinstance(value, str) else _number({"s": value}, "s")
     except (ValueError, ZeroDivisionError, ScoringError) as error:
-        raise ScoringError("good_from is a share: a number, or a fraction such as 2/3.") from error
+        raise ScoringError("good_from must be a number or a fraction such as 2/3.") from error
 
 
 BIOSCORE = Rubric(

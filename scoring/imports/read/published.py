@@ -76,7 +76,7 @@ class NumberFiles:
     ) -> None:
         """A file has as many rows as the one that it goes with, if both could be read."""
         if values is not None and others is not None and len(values) != len(others):
-            message = f"has {len(values)} rows where {other} has {len(others)}"
+            message = f"has {len(values)} rows, but {other} has {len(others)}"
             self.problems.append(Problem(name, message))
 
     def _read(self, name: str, kinds: str, what: str, *, pairs: bool) -> Numbers | None:
@@ -91,7 +91,7 @@ class NumberFiles:
             "dtype": str(values.dtype),
         }
         if values.dtype.kind not in kinds:
-            self.problems.append(Problem(name, f"holds {values.dtype}, not {what}"))
+            self.problems.append(Problem(name, f"contains {values.dtype}, not {what}"))
         elif values.shape[1:] != ((2,) if pairs else ()) or values.ndim == 0:
             wanted = "(n, 2)" if pairs else "(n,)"
             self.problems.append(Problem(name, f"has the shape {values.shape}, not {wanted}"))
@@ -161,7 +161,7 @@ def _is_name(files: NumberFiles, path: str, name: str) -> bool:
     """Half a byte sequence, or a control character, is none."""
     if name.isprintable() and len(name) <= MAX_NAME:
         return True
-    message = f"a name has at most {MAX_NAME} characters, all printable"
+    message = f"a name must have at most {MAX_NAME} characters, all printable"
     files.problems.append(Problem(ascii(path), message))
     return False
 
@@ -261,8 +261,7 @@ _NORMALIZED = (
 IGNORED = {
     "PPL_A_and_B_normalized.npy": _NORMALIZED,
     "PPL_normalized.npy": _NORMALIZED,
-    "labels_machine_filter.npy": "it marks the human-created test cases of which there is a "
-    "GPT-4-created one too, and the DOIs tell that",
+    "labels_machine_filter.npy": "it marks human-created test cases that also have a GPT-4-created version, which the DOIs show",
 }
 
 
@@ -307,4 +306,4 @@ def _unread(files: NumberFiles) -> Iterator[str]:
         listed = [name if name.isprintable() else ascii(name) for name in unknown]
         if len(listed) > MAX_UNKNOWN_NAMED:
             listed[MAX_UNKNOWN_NAMED:] = [f"{len(listed) - MAX_UNKNOWN_NAMED} more"]
-        yield f"{FOLDER}: of no use to the import, and not read: {', '.join(listed)}."
+        yield f"{FOLDER}: not needed by the import, and not read: {', '.join(listed)}."

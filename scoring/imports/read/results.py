@@ -68,30 +68,30 @@ class PublishedResults:
     problems: list[Problem] = field(default_factory=list)
 
 
-HARNESS = "the publication's own, after lm-evaluation-harness; one text per forward pass"
-TOKENS = "every token but the first counts, those of the prompt too"
+HARNESS = "the publication's own code, based on lm-evaluation-harness; one text per forward pass"
+TOKENS = "every token but the first counts, including the prompt's"
 TOKENS_OF_CORPUS = "every token but the first counts; no prompt"
 UNITS = "the published sentences of an abstract, numbered from 0 in their order"
 
 # The published lengths show what a model was given: they are of the prompt and the abstract, compressed
 _SENTENCE = (
-    "the paper's sentence, a space and the abstract: so say the published compressed lengths"
+    "the paper's sentence, a space and the abstract, according to the published compressed lengths"
 )
 PROMPTS = {
     "Galactica": _SENTENCE,
     "GPT-2": _SENTENCE,
     "Llama-2": (
-        "the paper's sentence in Llama 2's chat format, which spells <s>, for base and chat models alike: "
-        "so say the published compressed lengths"
+        "the paper's sentence in Llama 2's chat format, which spells <s>, for base and chat models, according to the "
+        "published compressed lengths"
     ),
     "Falcon": (
-        "more than the paper's sentence: the published compressed lengths are about 23 bytes longer; "
-        "the imported files do not say what it was"
+        "more than the paper's sentence: the published compressed lengths are about 23 bytes longer, but the imported "
+        "files do not contain the prompt"
     ),
 }
 PROMPT_UNKNOWN = (
-    "the paper names its sentence and templates of the models' own; the imported files do not say which "
-    "one this model was given"
+    "the paper names its sentence and the models' own templates; the imported files do not say which one this "
+    "model received"
 )
 
 

@@ -64,7 +64,7 @@ def _with_items(
     """The models without the scores of items that are nowhere to be found, which are noted."""
     sources = {scores.source for model in models for scores in model.scores}
     notes = [
-        f"The models' results on {FILES[source]} were not imported: that file is absent, and so are its items."
+        f"The models' results on {FILES[source]} were not imported, because that file is missing."
         for source in sorted(sources - items.keys())
     ]
     with_items = [

@@ -225,7 +225,9 @@ def _has_same_files(run: ScoringRun, part: Part, problems: list[Problem]) -> boo
         for name, facts in part.files.items()
         if name in known and known[name]["sha256"] != facts["sha256"]
     ]
-    message = f"differs from what was imported before as run {run.pk}; delete that run to import this file"
+    message = (
+        f"differs from run {run.pk}, which was imported before. Delete that run to import this file"
+    )
     problems += [Problem(name, message) for name in changed]
     return not changed
 
@@ -274,7 +276,9 @@ def place_in_set(study: Study, new: Mapping[str, LanguageModel]) -> list[str]:
         return []
     model_set, _ = ModelSet.objects.get_or_create(study=study, defaults={"name": PAPER_SET})
     if model_set.name != PAPER_SET:
-        return [f"{study.slug} has a set of models of its own, “{model_set.name}”: left as it is."]
+        return [
+            f"{study.slug} already has the set of models “{model_set.name}”, which was not changed."
+        ]
     held = dict(model_set.members.values_list("position", "language_model"))
     rows = []
     for name, row in members.items():

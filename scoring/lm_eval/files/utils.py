@@ -15,7 +15,9 @@ from lm_eval.api.model import LM, CachingLM
 FOLDER = Path(__file__).parent
 VERSIONS = ("original", "altered")
 NEAR_TIE_NATS = 0.001
-AS_IT_IS = "this task is read as it is: without chat template, system instruction, examples or cached requests"
+AS_IT_IS = (
+    "this task must be run without chat template, system instruction, examples or cached requests"
+)
 
 
 def dataset(documents, **_):

@@ -27,7 +27,7 @@ from scoring.services.asking.settings import newest_same
 
 
 class Command(WritingCommand):
-    help = "Have a language model answer a study's questions, or import answers that one gave elsewhere."
+    help = "Have a language model answer a study's questions, or import answers from elsewhere."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--study", metavar="SLUG", required=True)
@@ -37,10 +37,12 @@ class Command(WritingCommand):
             "--file",
             type=Path,
             metavar="ANSWERS.jsonl",
-            help='answers made elsewhere, a line for each: {"key" or "question", "answer"}, and if known "finish", '
+            help='answers from elsewhere, one per line: {"key" or "question", "answer"}, and if known "finish", '
             '"prompt_tokens", "completion_tokens", "seconds", "confidence"; needs --name',
         )
-        parser.add_argument("--name", help="of the model, in tables; usually as it is loaded")
+        parser.add_argument(
+            "--name", help="name of the model in tables; usually the name that loads it"
+        )
         parser.add_argument(
             "--model_args",
             default="",
@@ -49,13 +51,18 @@ class Command(WritingCommand):
             "any: top_p, seed, think_end_token, enable_thinking, reasoning_effort",
         )
         parser.add_argument(
-            "--system", type=Path, metavar="FILE", help="what the model is told instead of ours"
+            "--system",
+            type=Path,
+            metavar="FILE",
+            help="file with instructions to the model instead of the built-in ones",
         )
-        parser.add_argument("--max_tokens", metavar="N", help="of an answer (default: 1024)")
+        parser.add_argument(
+            "--max_tokens", metavar="N", help="tokens of an answer at most (default: 1024)"
+        )
         parser.add_argument(
             "--temperature",
             metavar="T",
-            help="default: 0, the likeliest words; none leaves it to the server",
+            help="default: 0, the most likely words; none for the server's default",
         )
         parser.add_argument("--limit", type=int, metavar="N", help="only the first N questions")
         parser.add_argument(
@@ -70,7 +77,7 @@ class Command(WritingCommand):
         told = content_of(options["system"])
         if options["file"]:
             if not options["name"]:
-                raise CommandError("--file needs --name, the model that gave the answers.")
+                raise CommandError("--file needs --name with the name of the model.")
             run = imported_answers.import_answers(
                 study, options["file"], options["name"], instructions=told
             )

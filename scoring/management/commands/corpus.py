@@ -29,7 +29,7 @@ from scoring.training.corpus.read.local import Reading
 from scoring.training.corpus.unwanted import ENGLISH, plain_language
 
 Run = Callable[[ReportingCommand, Mapping[str, Any]], None]
-AGAIN = "The same command goes on from there."
+AGAIN = "Run the same command to continue."
 
 
 def _add_fetch(parser: CommandParser) -> None:
@@ -37,17 +37,19 @@ def _add_fetch(parser: CommandParser) -> None:
     asked.add_argument(
         "--journals",
         metavar="FILE",
-        help="a journal on each line, and after a tab what its articles must be about; "
-        f"{sources.BRAINGPT}: the list of BrainGPT",
+        help=f"file with one journal per line, optionally with a tab and a topic of its articles; {sources.BRAINGPT} is the "
+        "list of BrainGPT",
     )
-    asked.add_argument("--query", metavar="Q", help="a search in the language of PubMed")
+    asked.add_argument("--query", metavar="Q", help="search in PubMed's syntax")
     for name, help_text in (("--from", "the first year"), ("--to", "the last year")):
         parser.add_argument(
             name, dest=f"{name[2:]}_year", type=_year, required=True, metavar="YEAR", help=help_text
         )
     parser.add_argument("--kind", choices=("abstracts", "fulltext"), default="abstracts")
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
-    parser.add_argument("--limit", type=_limit, metavar="N", help="new documents, for a try")
+    parser.add_argument(
+        "--limit", type=_limit, metavar="N", help="number of new documents, for a short run"
+    )
 
 
 def _fetch(command: ReportingCommand, options: Mapping[str, Any]) -> None:
@@ -73,7 +75,7 @@ def _fetch(command: ReportingCommand, options: Mapping[str, Any]) -> None:
     )
     if fetched.problems:
         raise CommandError(
-            f"{len(fetched.problems)} could not be fetched whole; the first is {fetched.problems[0]}"
+            f"{len(fetched.problems)} could not be fetched completely; the first is {fetched.problems[0]}"
         )
 
 
@@ -109,13 +111,13 @@ def _fetched_lines(fetched: Fetched) -> Iterator[str]:
 
 def _year(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 1000 <= int(text) <= 9999):
-        raise ArgumentTypeError(f"“{text}” is no year")
+        raise ArgumentTypeError(f"“{text}” is not a year")
     return int(text)
 
 
 def _limit(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise ArgumentTypeError(f"“{text}” is no whole number from 1")
+        raise ArgumentTypeError(f"“{text}” is not a whole number from 1")
     return int(text)
 
 
@@ -154,13 +156,17 @@ def _added_lines(added: Added) -> Iterator[str]:
     before = ", as before" if added.was_there else ""
     more = ["…"] if len(added.skipped) > SKIPPED_SHOWN else []
     names = ", ".join([*added.skipped[:SKIPPED_SHOWN], *more])
-    skipped = f" Not read, for its kind: {len(added.skipped):,} ({names})." if added.skipped else ""
+    skipped = (
+        f" Not read because of their type: {len(added.skipped):,} ({names})."
+        if added.skipped
+        else ""
+    )
     yield f"{added.path}: {added.documents:,} documents{before}.{skipped}"
     if added.passed_over:
         told = ", ".join(f"{n:,} {what}" for what, n in added.passed_over.items())
-        yield f"Records passed over: {told}."
+        yield f"Records left out: {told}."
     if added.n_no_dates:
-        yield f"Kept without a date, for theirs is none (2019, 2019-08 or 2019-08-12): {added.n_no_dates:,}."
+        yield f"Stored without a date, because theirs is not like 2019, 2019-08 or 2019-08-12: {added.n_no_dates:,}."
         yield from added.no_dates
         if added.n_no_dates > len(added.no_dates):
             yield "…"
@@ -174,23 +180,32 @@ CODE_LETTERS = 3
 def _add_build(parser: CommandParser) -> None:
     parser.add_argument("--name", required=True, metavar="NAME")
     parser.add_argument(
-        "--holdout", type=_share, default=0.1, metavar="SHARE", help="of documents (default: 0.1)"
+        "--holdout",
+        type=_share,
+        default=0.1,
+        metavar="SHARE",
+        help="share of documents to hold out (default: 0.1)",
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="default: 1")
     parser.add_argument(
         "--tokenizer",
         type=Path,
         metavar="FOLDER",
-        help="what tokens are counted with (default: the demonstration model's)",
+        help="tokenizer that counts tokens (default: the demonstration model's)",
     )
     parser.add_argument(
         "--languages",
         type=_languages,
         default=(ENGLISH,),
         metavar=f"CODE,…|{ALL}",
-        help="of texts, as PubMed writes them: eng, spa, fre, ger, … (default: eng); texts that name none are taken",
+        help=(
+            "languages of texts as PubMed writes them: eng, spa, fre, ger, … (default: eng); texts without a language are "
+            "included"
+        ),
     )
-    parser.add_argument("--replace", action="store_true", help="a corpus of this name")
+    parser.add_argument(
+        "--replace", action="store_true", help="replace an existing corpus with this name"
+    )
 
 
 def _build(command: ReportingCommand, options: Mapping[str, Any]) -> None:
@@ -243,9 +258,9 @@ def _built_lines(corpus: BuiltCorpus, leaks: list[Excluded]) -> Iterator[str]:
     if leaks:
         items = Counter(one.of for one in leaks).most_common(LEAKS_SHOWN)
         documents = "1 document" if len(leaks) == 1 else f"{len(leaks):,} documents"
-        yield f"Test cases: {documents} would have given away one, {leaks[0].id} the first; by test case:"
+        yield f"Test cases: {documents} would have revealed one, the first {leaks[0].id}; by test case:"
         yield from (f"  {key}: {n:,}" for key, n in items)
-    yield f"What was left out, and why, is in {corpus.folder / EXCLUDED}; the corpus is {corpus.sha256[:12]}."
+    yield f"{corpus.folder / EXCLUDED} lists what was left out and why. The corpus is {corpus.sha256[:12]}."
 
 
 def _languages(text: str) -> tuple[str, ...]:
@@ -253,7 +268,7 @@ def _languages(text: str) -> tuple[str, ...]:
         return ()
     codes = tuple(plain_language(text.replace(",", ";")).split("; "))
     if not all(code.isalpha() and len(code) == CODE_LETTERS for code in codes):
-        raise ArgumentTypeError(f"“{text}” names no languages; write eng,spa or {ALL}")
+        raise ArgumentTypeError(f"“{text}” does not name languages. Write eng,spa or {ALL}")
     return codes
 
 
@@ -263,7 +278,7 @@ def _share(text: str) -> float:
     except ValueError:
         share = 0
     if not 0 < share < 1:
-        raise ArgumentTypeError(f"{text} is no share between 0 and 1")
+        raise ArgumentTypeError(f"{text} is not a share between 0 and 1")
     return share
 
 
@@ -304,12 +319,12 @@ def _check(command: ReportingCommand, options: Mapping[str, Any]) -> None:
         found = list(leaks(corpus, update))
     items = Counter(one.of for one in found)
     lines = [f"  {one.id} ({one.reason}, {one.of})" for one in found] or [
-        f"{row} holds no test case, and its files are whole."
+        f"{row} does not contain any test case, and its files are intact."
     ]
     command.report(options, {"test_cases": [asdict(one) for one in found]}, lines)
     if found:
         raise CommandError(
-            f"{len(found)} documents give {len(items)} test cases away: corpus build --name {row} --replace."
+            f"{len(found)} documents reveal {len(items)} test cases. Run corpus build --name {row} --replace."
         )
 
 
@@ -326,17 +341,20 @@ PARTS: Mapping[str, tuple[str, Callable[[CommandParser], object], Run]] = {
         _add,
     ),
     "build": (
-        "Build a corpus of what was collected under its name: cleaned, without copies and test cases, parted, in Parquet files.",
+        (
+            "Build a corpus from the collected texts: cleaned, without copies and test cases, split into parts, in Parquet "
+            "files."
+        ),
         _add_build,
         _build,
     ),
     "list": (
-        "List corpora that were built, and names that texts were collected under.",
+        "List built corpora, and names of collected texts.",
         lambda parser: None,
         _list,
     ),
     "check": (
-        "See that a corpus's files are those that were built, and that it holds no test case of today.",
+        "Check that a corpus's files are unchanged, and that it does not contain any current test case.",
         lambda parser: parser.add_argument("--name", required=True, metavar="NAME"),
         _check,
     ),
@@ -344,7 +362,7 @@ PARTS: Mapping[str, tuple[str, Callable[[CommandParser], object], Run]] = {
 
 
 class Command(ReportingCommand):
-    help = "Gather a field's literature, and make a corpus of it to train on."
+    help = "Gather a field's literature, and build a corpus for training from it."
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", metavar="|".join(PARTS), required=True)

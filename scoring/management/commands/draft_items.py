@@ -36,8 +36,8 @@ class Command(WritingCommand):
             type=Path,
             required=True,
             metavar="PATH",
-            help="CSV or Parquet with columns abstract, doi, subfield, publication_date, of which only the first must be there; "
-            "or abstracts of PubMed as `corpus fetch` wrote them, a .jsonl or a folder",
+            help="CSV or Parquet with columns abstract, doi, subfield, publication_date, of which only abstract is required; or "
+            "PubMed abstracts from `corpus fetch`, a .jsonl file or a folder",
         )
         super().add_arguments(parser)
         parser.add_argument(
@@ -46,7 +46,7 @@ class Command(WritingCommand):
             default=3,
             choices=range(runs.MOST_REPAIRS + 1),
             metavar="K",
-            help="how often it is told what is wrong (default: 3)",
+            help="corrections by the model at most (default: 3)",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -93,8 +93,8 @@ class Command(WritingCommand):
             leases.reserve(run)
         if same is not None and run != same and same.status != DraftingRun.Status.FINISHED:
             self.stderr.write(
-                f"Run {same.pk} of the same settings stands at {same.done} of {same.total}; --resume would go on with it. "
-                f"Run {run.pk} begins anew."
+                f"Run {same.pk} with the same settings has reached {same.done} of {same.total}; --resume would continue it. Run "
+                f"{run.pk} starts from the beginning."
             )
         return run
 

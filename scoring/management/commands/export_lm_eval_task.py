@@ -24,7 +24,7 @@ OF_CHOICE = {"layout": LAYOUTS[0]}
 
 
 class Command(ReportingCommand):
-    help = "Write a study's test cases as a task folder that lm-evaluation-harness runs as it is."
+    help = "Write a study's test cases as a task folder for lm-evaluation-harness."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder", type=Path, metavar="DIR")
@@ -33,11 +33,15 @@ class Command(ReportingCommand):
             "--method",
             choices=list(PROMPTS),
             default=PERPLEXITY,
-            help="which version is less surprising (the default), or which letter is the likelier answer",
+            help="perplexity: which version is less surprising (default); choice: which letter is the more likely answer",
         )
-        parser.add_argument("--condition", choices=CONDITIONS, help="of perplexity (default: full)")
-        parser.add_argument("--seed", type=int, help=f"of the swaps (default: {DEFAULT_SEED})")
-        parser.add_argument("--layout", choices=LAYOUTS, help=f"of choices (default: {LAYOUTS[0]})")
+        parser.add_argument(
+            "--condition", choices=CONDITIONS, help="condition of perplexity (default: full)"
+        )
+        parser.add_argument("--seed", type=int, help=f"seed of the swaps (default: {DEFAULT_SEED})")
+        parser.add_argument(
+            "--layout", choices=LAYOUTS, help=f"layout of choices (default: {LAYOUTS[0]})"
+        )
         parser.add_argument(
             "--prompt",
             help="; ".join(f"{method}: {', '.join(names)}" for method, names in PROMPTS.items())
@@ -45,7 +49,7 @@ class Command(ReportingCommand):
         )
         parser.add_argument(
             "--task",
-            help="its name; default: brainbench, brainbench_isolated, brainbench_swapped or brainbench_choice",
+            help="name of the task (default: brainbench, brainbench_isolated, brainbench_swapped or brainbench_choice)",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -39,26 +39,29 @@ class Command(WritingCommand):
             "--runs",
             default=ALL,
             metavar="N,…|all",
-            help="answering runs by number (default: all that are over)",
+            help="answering runs by number (default: all finished runs)",
         )
         parser.add_argument(
             "--of",
             action="append",
             default=[],
             metavar="NAME",
-            help="a model (repeatable): of these runs only its own",
+            help="only answers of this model (repeatable)",
         )
         parser.add_argument(
-            "--people", action="store_true", help="also what valid participants wrote"
+            "--people", action="store_true", help="also grade answers of valid participants"
         )
         parser.add_argument(
-            "--rubric", type=Path, metavar="FILE", help="JSON, instead of the rubric of the study"
+            "--rubric",
+            type=Path,
+            metavar="FILE",
+            help="JSON file with a rubric instead of the study's",
         )
         parser.add_argument(
             "--prompt",
             type=Path,
             metavar="FILE",
-            help="what the judge is told instead of ours; {rubric} is filled in",
+            help="file with instructions to the judge instead of the built-in ones; {rubric} is filled in",
         )
         self.add_model_arguments(parser)
 

@@ -25,13 +25,13 @@ class Command(ReportingCommand):
             "--texts",
             choices=(Item.Texts.AS_PUBLISHED.value, Item.Texts.REPAIRED.value),
             default=Item.Texts.REPAIRED.value,
-            help="what the study draws where a published text is damaged (default: repaired)",
+            help="version that the study draws if the published text is damaged (default: repaired)",
         )
         parser.add_argument(
             "--study",
             metavar="SLUG",
             default="brainbench",
-            help="made if there is none (default: brainbench)",
+            help="study; created if it does not exist (default: brainbench)",
         )
         add_json_argument(parser)
 

@@ -30,10 +30,10 @@ Status = ScoringRun.Status
 
 
 class Command(ReportingCommand):
-    help = "Score weights that a training kept along the way on a study's test cases; what is scored is not scored again."
+    help = "Score the saved steps of a training on a study's test cases. Steps that have been scored are not scored again."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("training", help="its number, or the name of the model that it makes")
+        parser.add_argument("training", help="number of the training, or the name of its model")
         parser.add_argument("--study", metavar="SLUG", required=True)
         which = parser.add_mutually_exclusive_group()
         which.add_argument(
@@ -41,7 +41,7 @@ class Command(ReportingCommand):
             type=numbers_of,
             default=(),
             metavar="N,…",
-            help="0 is the start (default: all that were kept)",
+            help="steps to score; 0 is the start (default: all saved steps)",
         )
         which.add_argument("--every", type=int, metavar="N", help="multiples of N")
         add_json_argument(parser)
@@ -94,7 +94,7 @@ def find_training(named: str) -> Training:
     found = Training.objects.filter(**by).select_related("base", "corpus").first()
     if found is None:
         known = ", ".join(Training.objects.values_list("name", flat=True)[:10]) or "none"
-        raise CommandError(f"There is no training “{named}”; the newest make: {known}.")
+        raise CommandError(f"There is no training “{named}”. The newest trainings make {known}.")
     return found
 
 

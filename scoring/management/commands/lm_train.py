@@ -31,8 +31,8 @@ Status = Training.Status
 
 class Command(ReportingCommand):
     help = (
-        "Train a language model on a corpus: an adapter onto one (lora), all its weights (full), or a new one (scratch). "
-        "With `accelerate launch manage.py lm_train …`, on several devices."
+        "Train a language model on a corpus: an adapter (lora), all weights (full), or a new model (scratch). Use "
+        "`accelerate launch manage.py lm_train …` for several devices."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -40,17 +40,17 @@ class Command(ReportingCommand):
             "--model",
             default="",
             metavar="PATH",
-            help="lora, full: a folder, or a name on the Hub; scratch: a config.json in place of the preset's shape",
+            help="lora, full: folder or name on the Hub; scratch: a config.json instead of the preset's shape",
         )
-        parser.add_argument("--revision", default="", help="of a model on the Hub")
+        parser.add_argument("--revision", default="", help="revision of a model on the Hub")
         parser.add_argument(
             "--tokenizer",
             default="",
             metavar="DIR",
-            help="scratch: of tokenizer_train, or another model's",
+            help="scratch: tokenizer from tokenizer_train or another model",
         )
         parser.add_argument("--corpus", metavar="NAME")
-        parser.add_argument("--name", metavar="NAME", help="of the model that it makes")
+        parser.add_argument("--name", metavar="NAME", help="name of the new model")
         parser.add_argument(
             "--keep",
             type=numbers_of,
@@ -59,13 +59,13 @@ class Command(ReportingCommand):
             help="steps to keep for lm_checkpoints",
         )
         parser.add_argument(
-            "--resume", action="store_true", help="go on with the training of this name"
+            "--resume", action="store_true", help="continue the training with this name"
         )
         how = parser.add_mutually_exclusive_group()
         how.add_argument(
-            "--dry-run", action="store_true", help="only say what it takes: steps, memory, hours"
+            "--dry-run", action="store_true", help="only estimate steps, memory and hours"
         )
-        how.add_argument("--queue", action="store_true", help="leave it to a worker")
+        how.add_argument("--queue", action="store_true", help="let a worker do it")
         add_settings_arguments(parser)
         add_json_argument(parser)
 
@@ -117,12 +117,11 @@ class Command(ReportingCommand):
         """The training, stored, and this command's own for a moment."""
         name, corpus = options["name"], _corpus(options)
         if not name:
-            raise CommandError("--name says what the model is to be called.")
+            raise CommandError("--name is required: the name of the new model.")
         same = Training.objects.filter(name=name).exclude(status=Status.FINISHED).first()
         if same is not None and not options["resume"]:
             raise CommandError(
-                f"Training {same.pk} of “{name}” has reached step {same.done} of {same.total}: "
-                "--resume continues it."
+                f"Training {same.pk} of “{name}” has reached step {same.done} of {same.total}. --resume continues it."
             )
         from_scratch = settings.mode == "scratch"
         with transaction.atomic():
@@ -160,5 +159,5 @@ class Command(ReportingCommand):
 
 def _corpus(options: Mapping[str, Any]) -> Corpus:
     if not options["corpus"]:
-        raise CommandError("--corpus names what to learn from.")
+        raise CommandError("--corpus is required: the corpus to train on.")
     return find_corpus(options["corpus"])

@@ -11,8 +11,8 @@ from scoring.services.made_up import make_up
 
 class Command(ReportingCommand):
     help = (
-        "Store made-up answers and grades of a demonstration study, labelled as simulated, to show what results look like. "
-        "Asked again, it changes nothing."
+        "Store simulated answers and grades for a demonstration study, to show what results look like. Repeating the "
+        "command changes nothing."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -23,14 +23,14 @@ class Command(ReportingCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
         if not study.is_demo:
-            raise CommandError("Only a demonstration study takes made-up answers.")
+            raise CommandError("Only a demonstration study can have simulated answers.")
         try:
             found = make_up(study, seed=options["seed"])
         except ScoringError as error:
             raise CommandError(str(error)) from error
         lines = [
             (
-                f"Simulated, to look at: {found.answers} answers of {found.models} models, {found.judge_grades} grades of a judge, "
+                f"Simulated: {found.answers} answers of {found.models} models, {found.judge_grades} grades of a judge, "
                 f"{found.person_grades} of people."
             )
         ]

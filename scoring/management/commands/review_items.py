@@ -21,7 +21,7 @@ from scoring.services import model_reviews
 
 
 class Command(WritingCommand):
-    help = "Have a language model review a field's test cases that are in review; people see it after their own verdict."
+    help = "Have a language model review a field's test cases in review. People see its verdict after their own."
     generator_flag = "--reviewer"
 
     def handle(self, *args: Any, **options: Any) -> None:

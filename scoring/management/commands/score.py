@@ -40,7 +40,9 @@ class Command(ScoringCommand, ChoosingCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("action", nargs="?", choices=("ls", "rm"))
-        parser.add_argument("numbers", nargs="*", type=int, metavar="RUN", help="of the runs to rm")
+        parser.add_argument(
+            "numbers", nargs="*", type=int, metavar="RUN", help="numbers of the runs to remove"
+        )
         parser.add_argument(
             "--method",
             choices=("perplexity", "choice"),
@@ -55,32 +57,34 @@ class Command(ScoringCommand, ChoosingCommand):
             "--conditions",
             default="full",
             metavar="NAME,…",
-            help=f"of {', '.join(CONDITIONS)} (default: full)",
+            help=f"conditions, from {', '.join(CONDITIONS)} (default: full)",
         )
-        parser.add_argument("--seed", type=int, default=42, help="of the swaps (default: 42)")
+        parser.add_argument("--seed", type=int, default=42, help="seed of the swaps (default: 42)")
         parser.add_argument(
             "--output_path",
             type=Path,
             metavar="DIR",
-            help="also as lm-evaluation-harness writes it",
+            help="also write results in the form of lm-evaluation-harness",
         )
-        parser.add_argument("--queue", action="store_true", help="score the runs that wait")
+        parser.add_argument("--queue", action="store_true", help="score the queued runs")
         parser.add_argument(
-            "--runs", type=numbers_of, metavar="N,…", help="with --queue: only these of them"
+            "--runs", type=numbers_of, metavar="N,…", help="with --queue: only these runs"
         )
         parser.add_argument(
             "--workers",
             type=_workers,
             metavar="N|gpus",
-            help="score in N processes, or one for each GPU, a run at a time each",
+            help="score in N processes, or in one per GPU, each with one run at a time",
         )
         parser.add_argument(
             "--adapters",
             action="store_true",
-            help="with ls: past runs of all studies that read, or may have read, an adapter in addition to full weights "
-            "without being told to. Screenings (screen_items) store no hash of weights and are not listed",
+            help="with ls: past runs of all studies that read, or may have read, an adapter in addition to full weights without "
+            "a request. Screenings (screen_items) do not store hashes of weights and are not listed",
         )
-        parser.add_argument("--watch", action="store_true", help="with --queue: and wait for more")
+        parser.add_argument(
+            "--watch", action="store_true", help="with --queue: also wait for more runs"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["method"] == "choice":
@@ -91,7 +95,9 @@ class Command(ScoringCommand, ChoosingCommand):
         if options["adapters"]:
             found = list(runs_with_adapters())
             cells = [{name: str(value) for name, value in run.items()} for run in found]
-            lines = list(table_lines(cells, TEXTS)) or ["No past run can have read one unasked."]
+            lines = list(table_lines(cells, TEXTS)) or [
+                "No past run can have read an adapter without a request."
+            ]
             self.report(options, {"runs": found}, lines)
         elif options["action"] == "ls":
             self._list(options)
@@ -104,7 +110,7 @@ class Command(ScoringCommand, ChoosingCommand):
 
     def _score_study(self, options: Mapping[str, Any]) -> None:
         if not options["study"]:
-            raise CommandError("Name the study: --study SLUG.")
+            raise CommandError("Name the study with --study SLUG.")
         study = find_study(options["study"])
         settings = [
             {
@@ -144,14 +150,12 @@ class Command(ScoringCommand, ChoosingCommand):
             if run.status == ScoringRun.Status.RUNNING and run not in stale
         ]
         if missing or at_work or not found:
-            why = (
-                f"there is none of number {', '.join(missing)}" if missing else "name their numbers"
-            )
-            why = f"{', '.join(at_work)} is being worked on" if at_work and not missing else why
+            why = f"there is no run {', '.join(missing)}" if missing else "name their numbers"
+            why = f"{', '.join(at_work)} is running" if at_work and not missing else why
             raise CommandError(f"No run was removed: {why}.")
         if published := [run for run in found.values() if run.backend == run.Backend.IMPORTED]:
             raise CommandError(
-                f"No run was removed: {published[0].pk} was not scored here but published, and imported "
+                f"No run was removed, because {published[0].pk} is a published run that was imported "
                 f"({published[0].language_model})."
             )
         names = ", ".join(f"{pk} ({run.language_model})" for pk, run in sorted(found.items()))
@@ -166,7 +170,7 @@ class Command(ScoringCommand, ChoosingCommand):
                 for run in _next_runs(options["watch"], options["runs"], models):
                     done.append(self._execute(run, models, options))
         except KeyboardInterrupt:
-            self.stderr.write("Stopped; what is not finished waits.")
+            self.stderr.write("Stopped. Unfinished runs stay in the queue.")
         failed = [run for run in done if run.status == ScoringRun.Status.FAILED]
         rows = [row for row in run_rows() if row["run"] in {run.pk for run in done}]
         lines = run_lines(rows) if rows else ["No run waits."]
@@ -214,21 +218,23 @@ def _refuse_contradictions(options: Mapping[str, Any]) -> None:
     """
     if options["queue"]:
         if options["watch"] and options["json"]:
-            raise CommandError("--watch never ends and so has no --json.")
+            raise CommandError("--watch never ends, so it cannot be used with --json.")
         if options["workers"]:
-            raise CommandError("--queue is one worker: start it as often as there shall be some.")
+            raise CommandError("--queue starts one worker. Run the command once per worker.")
         asked = [n for n in ("study", "model", "limit", "resume", "output_path") if options[n]]
         if asked:
-            raise CommandError(f"--queue scores the runs that wait, as they are: no --{asked[0]}.")
+            raise CommandError(
+                f"--queue scores the queued runs with their own settings. Leave out --{asked[0]}."
+            )
     elif options["watch"] or options["runs"]:
         name = "--watch" if options["watch"] else "--runs"
-        raise CommandError(f"{name} goes with --queue.")
+        raise CommandError(f"{name} needs --queue.")
     if options["adapters"] and options["action"] != "ls":
-        raise CommandError("--adapters goes with `score ls`.")
+        raise CommandError("--adapters needs `score ls`.")
     if options["adapters"] and options["study"]:
-        raise CommandError("--adapters lists runs of all studies: no --study.")
+        raise CommandError("--adapters lists runs of all studies. Leave out --study.")
     if options["numbers"] and options["action"] != "rm":
-        raise CommandError("Numbers of runs go with `score rm`.")
+        raise CommandError("Numbers of runs need `score rm`.")
 
 
 def _model_of(run: ScoringRun) -> tuple[str, dict[str, str]]:
@@ -237,7 +243,7 @@ def _model_of(run: ScoringRun) -> tuple[str, dict[str, str]]:
 
 def _workers(text: str) -> int:
     if text == PER_GPU and not gpus():
-        raise ArgumentTypeError("no GPU is seen here")
+        raise ArgumentTypeError("no GPU was found")
     if text != PER_GPU and not (text.isdecimal() and int(text) > 0):
         raise ArgumentTypeError(f"“{text}” is neither a whole number from 1 nor {PER_GPU}")
     return len(gpus()) if text == PER_GPU else int(text)
@@ -248,7 +254,7 @@ def _conditions(text: str) -> list[str]:
     unknown = [name for name in names if name not in CONDITIONS]
     if unknown or not names:
         raise CommandError(
-            f"--conditions {text}: choose of {', '.join(CONDITIONS)}, separated by commas."
+            f"--conditions {text}: choose from {', '.join(CONDITIONS)}, separated by commas."
         )
     return names
 

@@ -19,17 +19,19 @@ from scoring.services.texts import describe_corpus
 
 class Command(ScoringCommand):
     help = (
-        "Score a reference corpus (one text per row, JSONL or CSV). Ratios of zlib length to perplexity show how well a model "
-        "knows it, compared with a study's test cases and a text that it certainly knows by heart (--anchor)."
+        "Score a reference corpus (one text per row, JSONL or CSV). Ratios of zlib length to perplexity show how well "
+        "a model knows it, compared with a study's test cases and a text that it has certainly memorised (--anchor)."
     )
     default_prompt = "none"
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE", help=".jsonl, .csv or .tsv")
         self.add_model_arguments(parser)
-        parser.add_argument("--name", metavar="NAME", help="the corpus' name; default: the file's")
         parser.add_argument(
-            "--anchor", action="store_true", help="models certainly know these texts by heart"
+            "--name", metavar="NAME", help="name of the corpus (default: that of the file)"
+        )
+        parser.add_argument(
+            "--anchor", action="store_true", help="models have certainly memorised these texts"
         )
         parser.add_argument("--text_column", default="text", metavar="NAME")
         parser.add_argument("--id_column", default="id", metavar="NAME")

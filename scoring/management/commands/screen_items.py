@@ -16,13 +16,16 @@ PROMPTS = tuple(kind for kind in KINDS if kind != "custom")
 
 
 class Command(ModelCommand):
-    help = "Have a language model read a field's drafts and what is in review: how hard each is, for those who may know."
+    help = (
+        "Have a language model score a field's drafts and test cases in review, to show their difficulty to members "
+        "who may see it."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_field_arguments(parser)
         parser.add_argument("--model", choices=WORDS, required=True)
         parser.add_argument(
-            "--model_args", default="", metavar="NAME=VALUE,…", help="as of the command score"
+            "--model_args", default="", metavar="NAME=VALUE,…", help="as for the command score"
         )
         parser.add_argument("--prompt", choices=PROMPTS, default="paper")
         parser.add_argument("--limit", type=int, metavar="N", help="only the first N")

@@ -13,9 +13,7 @@ from scoring.training.settings import TrainingError
 
 
 class Command(ReportingCommand):
-    help = (
-        "Train a tokenizer on a corpus: byte-level BPE in GPT-2's manner, for models from scratch."
-    )
+    help = "Train a byte-level BPE tokenizer like GPT-2's on a corpus, for models from scratch."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--corpus", required=True, metavar="NAME")
@@ -30,13 +28,13 @@ class Command(ReportingCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         output: Path = options["output"]
         if output.exists():
-            raise CommandError(f"{output} is there already: name a new folder.")
+            raise CommandError(f"{output} already exists. Name a new folder.")
         row = find_corpus(options["corpus"])
         try:
             data = self._train(row, options["vocabulary"], output)
         except (TrainingError, CorpusError) as error:
             raise CommandError(str(error)) from error
-        line = f"{data['tokens']:,} tokens, {data['bytes_per_token']:.2f} bytes a token of held-out text: {output}"
+        line = f"{data['tokens']:,} tokens, {data['bytes_per_token']:.2f} bytes per token of held-out text: {output}"
         self.report(options, data, [line])
 
     def _train(self, row: Corpus, vocabulary: int, output: Path) -> dict[str, Any]:

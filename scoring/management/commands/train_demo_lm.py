@@ -13,8 +13,8 @@ from scoring.domain.backend import ScoringError
 
 class Command(ReportingCommand):
     help = (
-        "Train the demonstration model from scratch, on one CPU core, on the project's own corpus (minutes). "
-        "Run again with the same options on the same machine, it writes the same bytes."
+        "Train the demonstration model from scratch on the project's own corpus, in minutes on one CPU core. The same "
+        "options on the same machine give the same bytes."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -23,7 +23,7 @@ class Command(ReportingCommand):
             type=Path,
             default=MODEL_FOLDER,
             metavar="DIR",
-            help="where to write it (default: in place of the one that ships)",
+            help="output folder (default: that of the shipped model)",
         )
         parser.add_argument("--seed", type=int, default=None, help="default: the shipped model's")
         parser.add_argument("--steps", type=int, default=None, help="default: the shipped model's")
@@ -31,7 +31,7 @@ class Command(ReportingCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["steps"] is not None and options["steps"] < 1:
-            raise CommandError("--steps takes a number of 1 or more.")
+            raise CommandError("--steps must be at least 1.")
         try:
             result = self._train(options)
         except ScoringError as error:
@@ -63,8 +63,11 @@ def _lines(result: Mapping[str, Any]) -> list[str]:
     )
     return [
         trained,
-        f"  held-out loss  {losses['held_out_nats_per_token']:.4f} nats a token, {losses['held_out_bits_per_byte']:.4f} bits a byte",
-        f"  training loss  {losses['training_nats_per_token']:.4f} nats a token",
+        (
+            f"  held-out loss {losses['held_out_nats_per_token']:.4f} nats per token, "
+            f"{losses['held_out_bits_per_byte']:.4f} bits per byte"
+        ),
+        f"  training loss {losses['training_nats_per_token']:.4f} nats per token",
         f"  weights        {result['files']['model.safetensors']['sha256']}",
         f"  {result['output']}: {size / 1e6:.2f} MB, {result['label']}",
     ]

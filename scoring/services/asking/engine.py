@@ -194,8 +194,8 @@ def _group(
         group.append(waiting.take())
     if waiting and not group and not under_way:
         raise BudgetSpentError(
-            f"The budget does not allow another question: {spending.usage.total:,} tokens are used, and the next may take "
-            f"{_most(generator, waiting.next).total:,}."
+            f"The budget does not allow another question: {spending.usage.total:,} tokens have been used, and the next "
+            f"question may need {_most(generator, waiting.next).total:,}."
         )
     return group
 
@@ -299,21 +299,21 @@ class Asking(Generic[J]):
         self.spending.add(Usage() if has_failed else answer.usage, answer.seconds)
         self.failures = self.failures + 1 if has_failed else 0
         if self.failures >= min(MOST_FAILURES, self.job.total) and has_failed:
-            so_far = f" So it was with {self.failures} {self.left.lower()} in a row."
+            so_far = f" This happened to {self.failures} {self.left.lower()} in a row."
             raise ScoringError(answer.detail + (so_far if self.failures > 1 else ""))
         if is_read is None or has_failed:
             return
         self.n_read, self.n_unread = self.n_read + is_read, self.n_unread + (not is_read)
         if not self.n_read and self.n_unread == FIRST_TEXTS:
-            said = _came_back(answer) if self.may_quote else "What came is stored."
+            said = _came_back(answer) if self.may_quote else "The received answers are stored."
             raise ScoringError(f"None of the first {FIRST_TEXTS} texts can be read. {said}")
 
 
 def _came_back(answer: Generated) -> str:
     if answer.finish == Finish.THINKING:
         return (
-            f"The last was a thought without an end (“…{answer.thought[-SHOWN:]}”): give a larger max_tokens, or "
-            "enable_thinking=False where the model knows it."
+            f"The last was an unfinished thought (“…{answer.thought[-SHOWN:]}”). Set a larger max_tokens, or "
+            "enable_thinking=False if the model supports it."
         )
     said = answer.text.strip() or answer.detail
     return f"The last was “{said[:SHOWN]}”." if said else f"The last was {answer.finish.value}."

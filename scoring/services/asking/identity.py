@@ -31,6 +31,6 @@ def check_as_before(
     other = sorted(name for name in names if begun.get(name) != same.get(name))
     if begun and other and has_answers:
         raise ScoringError(
-            f"The model is not what this run began with ({', '.join(other)}): begin another run."
+            f"The model has changed since this run began ({', '.join(other)}). Start another run."
         )
     lease.write(identity=now)

@@ -53,7 +53,7 @@ class Asked:
         has_prices = [self.prompt_price is not None, self.completion_price is not None]
         if any(has_prices) and not all(has_prices):
             raise ScoringError(
-                "Give both prices, of what is read and of what is written, or neither."
+                "Give both prices, for tokens read and for tokens written, or neither."
             )
         if self.budget_money is not None and not all(has_prices):
             raise ScoringError("A budget in money needs the prices of tokens.")
@@ -122,7 +122,7 @@ class Spending:
         self.unknown += 1
         if self.is_limited:
             raise ScoringError(
-                "The server does not say how many tokens it read and wrote, so that no budget can be kept."
+                "The server does not report how many tokens it read and wrote, so a budget is not possible."
             )
 
     def fits(self, more: Usage) -> bool:

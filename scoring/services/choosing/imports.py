@@ -137,7 +137,7 @@ class _Found:
     def _item(self, read: ReadChoice) -> int:
         versions = self.known.get(read.item)
         if versions is None:
-            raise ValueError(f"the study holds no test case “{read.item[:80]}”")
+            raise ValueError(f"the study does not have a test case “{read.item[:80]}”")
         if read.version is None:
             return versions[max(versions)]
         if read.version not in versions:
@@ -151,7 +151,7 @@ class _Found:
         if self.problems:
             raise AnswersError(self.problems[:MOST_PROBLEMS], len(self.problems))
         if not self.choices:
-            raise ScoringError(f"{self.file} holds no choice.")
+            raise ScoringError(f"{self.file} does not contain any choices.")
 
     @property
     def items(self) -> list[int]:

@@ -170,7 +170,7 @@ def _cases(job: ChoiceRun, model: Backend) -> tuple[list[_Case], list[ModelChoic
         try:
             longest, window = max(map(len, whole)), model.context_tokens
             if window is not None and longest > window:
-                raise TextError(f"has {longest:,} tokens, and the model's window holds {window:,}")
+                raise TextError(f"has {longest:,} tokens, but the model's window has {window:,}")
         except TextError as error:
             unfit.append(_without(job, place, str(error), Finish.TOO_LONG))
             continue
@@ -196,7 +196,7 @@ def _row(job: ChoiceRun, case: _Case, result: GroupResult, seconds: float) -> Mo
     a, b = sums
     odds = a - b
     if not math.isfinite(odds):
-        return _without(job, case.place, "an answer has no probability", Finish.FAILED)
+        return _without(job, case.place, "an answer does not have a probability", Finish.FAILED)
     item, side = case.place
     return ModelChoice(
         run=job,

@@ -43,12 +43,12 @@ def told(name: str, own: str = "", field: str = "") -> str:
     if name not in PROMPTS and name != CUSTOM:
         known = ", ".join(PROMPTS)
         raise ScoringError(
-            f"There is no prompt “{name}” for models that choose: choose one of {known}, or give a file of your own."
+            f"There is no prompt “{name}” for models that choose. Choose from {known}, or give your own file."
         )
     text = own.strip() if name == CUSTOM else words(PROMPTS[name])
     if text.count(VERSIONS) != 1:
         raise ScoringError(
-            f"A prompt says once where the versions stand, as {VERSIONS}; this one says it {text.count(VERSIONS)} times.",
+            f"A prompt must contain {VERSIONS} once, but this one contains it {text.count(VERSIONS)} times.",
             option="--prompt_file",
         )
     return text.replace(FIELD, field or ANY_FIELD)

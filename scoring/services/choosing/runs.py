@@ -77,7 +77,7 @@ def choice_run(
         asked = asked.with_defaults(DEFAULTS)
         asked.check()
     if layout not in LAYOUTS:
-        raise ScoringError(f"There is no layout “{layout}”: choose one of {', '.join(LAYOUTS)}.")
+        raise ScoringError(f"There is no layout “{layout}”. Choose from {', '.join(LAYOUTS)}.")
     told = prompts.told(prompt, own_prompt, study.field)
     items, examples = _items(study, source, limit), _examples(study, n_examples)
     n = _samples(samples, form, asked)
@@ -104,7 +104,7 @@ def _form(generator: str, prompt: str) -> str:
     if prompt == prompts.REASONING:
         if generator not in (Kind.CHAT, Kind.HF):
             raise ScoringError(
-                f"--model {generator} writes no answers: the prompt “{prompt}” goes with chat and hf.",
+                f"--model {generator} does not write answers. The prompt “{prompt}” needs chat or hf.",
                 option="--prompt",
             )
         return Form.REASONED.value
@@ -121,7 +121,7 @@ def _check_scored(asked: Asked) -> None:
         )
     costs = (asked.prompt_price, asked.completion_price, asked.budget_tokens, asked.budget_money)
     if any(cost is not None for cost in costs):
-        raise ScoringError("Prices and budgets go with a chat server.")
+        raise ScoringError("Prices and budgets need a chat server.")
 
 
 def _items(study: Study, source: str, limit: int | None) -> list[int]:
@@ -134,7 +134,7 @@ def _items(study: Study, source: str, limit: int | None) -> list[int]:
     # Sorted here: databases disagree on the order of texts
     items = sorted(held.values_list("key", "pk"))
     if not items:
-        raise ScoringError(f"Study {study.slug} has no test case to choose in.")
+        raise ScoringError(f"Study {study.slug} does not have any test cases.")
     return [pk for _, pk in items[:limit]]
 
 
@@ -143,7 +143,7 @@ def _examples(study: Study, n: int) -> list[int]:
     chosen = [pk for _, pk in sorted(held)][: max(n, 0)]
     if n < 0 or len(chosen) < n:
         raise ScoringError(
-            f"{n} examples were asked for, and the study has {len(chosen)} practice items: test cases are never examples.",
+            f"{n} examples were requested, but the study has {len(chosen)} practice items. Test cases are never examples.",
             option="--examples",
         )
     return chosen
@@ -153,7 +153,7 @@ def _samples(samples: int | None, form: str, asked: Asked) -> int:
     if form == Form.LIKELIHOOD:
         if samples not in (None, 1):
             raise ScoringError(
-                "A probability that is read off needs no samples.", option="--samples"
+                "The probability of an answer does not need samples.", option="--samples"
             )
         return 1
     if samples is None:
@@ -161,7 +161,7 @@ def _samples(samples: int | None, form: str, asked: Asked) -> int:
         said = asked.model_args.get("temperature", "1" if asked.generator == Kind.CHAT else "0")
         return SAMPLES if float(said) > 0 else 1
     if not 1 <= samples <= MOST_SAMPLES:
-        raise ScoringError(f"samples must be 1 to {MOST_SAMPLES}.", option="--samples")
+        raise ScoringError(f"samples must be from 1 to {MOST_SAMPLES}.", option="--samples")
     return samples
 
 

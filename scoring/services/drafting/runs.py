@@ -215,7 +215,7 @@ def dismiss(draft: GeneratedDraft, by: User) -> None:
 def _undecided(draft: GeneratedDraft) -> GeneratedDraft:
     draft = GeneratedDraft.objects.select_for_update().select_related("run").get(pk=draft.pk)
     if draft.state not in UNDECIDED:
-        raise ValidationError(_("There is nothing to decide on any more."))
+        raise ValidationError(_("This draft has already been decided."))
     return draft
 
 

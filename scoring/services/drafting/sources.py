@@ -51,7 +51,7 @@ def of_table(data: bytes, research_field: ResearchField) -> list[SourceAbstract]
     names = {name: column for column, name in named(table.columns, NAMES).items()}
     if "abstract" not in names:
         why = no_text("abstract", table.columns)
-        raise ValidationError(f"Nothing can be drafted from this file: {why}.")
+        raise ValidationError(f"The file cannot be used for drafts: {why}.")
     cells = [
         {name: row.cells.get(names.get(name, ""), "") for name in COLUMNS} for row in table.rows
     ]
@@ -96,7 +96,7 @@ def of_fetched(
     except (CorpusError, OSError, UnicodeDecodeError) as error:
         raise ValidationError(f"{path} cannot be read: {error}") from error
     if others := [document.id for document in found if document.kind != "abstract"]:
-        raise ValidationError(f"{path}: {others[0]} is no abstract.")
+        raise ValidationError(f"{path}: {others[0]} is not an abstract.")
     return _checked([_cells(document) for document in found], research_field)
 
 
@@ -135,15 +135,15 @@ def _problem(cells: dict[str, str], subfields: set[str]) -> str:
     if not abstract:
         return "the abstract is empty"
     if "\0" in "".join(cells.values()):
-        return "it holds a NUL character"
+        return "it contains a NUL character"
     if len(abstract) > MOST_CHARACTERS:
-        return f"the abstract has {len(abstract):,} characters; {MOST_CHARACTERS:,} are the most"
+        return f"the abstract has {len(abstract):,} characters, but at most {MOST_CHARACTERS:,} are allowed"
     if "[[" in abstract or "]]" in abstract:
-        return "the abstract holds [[ or ]], which mark alterations"
+        return "the abstract contains [[ or ]], which mark alterations"
     if subfield and subfield not in subfields:
-        return f"“{subfield[:60]}” is no subfield ({', '.join(sorted(subfields)) or 'the field has none'})"
+        return f"“{subfield[:60]}” is not a subfield ({', '.join(sorted(subfields)) or 'the field does not have any'})"
     try:
         date.fromisoformat(on) if on else None
     except ValueError:
-        return f"“{on[:40]}” is no date; write 2024-05-31"
+        return f"“{on[:40]}” is not a date like 2024-05-31"
     return f"the DOI has {len(cells['doi'])} characters" if len(cells["doi"]) > 200 else ""

@@ -126,13 +126,13 @@ class Given:
         shared = {"note": self.note, "abstained": self.level is None}
         if self.level is None:
             if rubric.abstention is None:
-                raise GradeRefusedError("The rubric has no abstention.")
+                raise GradeRefusedError("The rubric does not have an abstention.")
             return shared | {"level": None, "deductions": [], "points": ABSTAINED}
         known = [deduction.name for deduction in rubric.deductions]
         if self.level not in [level.points for level in rubric.levels]:
-            raise GradeRefusedError("The rubric has no such level.")
+            raise GradeRefusedError("The rubric does not have this level.")
         if not set(self.deductions) <= set(known):
-            raise GradeRefusedError("The rubric has no such deduction.")
+            raise GradeRefusedError("The rubric does not have this deduction.")
         chosen = [name for name in known if name in self.deductions]
         points = rubric.total(self.level, chosen)
         return shared | {"level": self.level, "deductions": chosen, "points": points}
@@ -199,15 +199,17 @@ def give(user: User, study: Study, row: int, given: Given) -> PersonGrade:
     rows = sampled_answers(plan) if row > 0 else sampled_judgments(plan)
     needed = rows.filter(pk=abs(row)).values_list("needed", "given").first()
     if needed is None or not hold(row):
-        raise GradeRefusedError("This answer is not to be graded any more.")
+        raise GradeRefusedError("This answer can no longer be graded.")
     columns = given.columns(rubric_of(plan))
     own = PersonGrade.objects.filter(grader=user, **column(row)).first()
     if own is not None and is_same(own, columns):
         return own
     if own is not None:
-        raise GradeRefusedError("You have graded this answer before.")
+        raise GradeRefusedError("You have already graded this answer.")
     if needed[1] >= needed[0] + ONE_TOO_MANY:
-        raise GradeRefusedError("Others have graded this answer meanwhile: no more is needed.")
+        raise GradeRefusedError(
+            "Others have graded this answer in the meantime, so no more grades are needed."
+        )
     return PersonGrade.objects.create(grader=user, seconds=given.seconds, **column(row), **columns)
 
 
@@ -233,9 +235,9 @@ def change_last(user: User, study: Study, row: int, given: Given) -> PersonGrade
     plan = held(study)
     last = last_of(user, study)
     if last is None or row_of(last) != row:
-        raise GradeRefusedError("Only your last grade can be changed, until it is settled.")
+        raise GradeRefusedError("You can only change your last grade, until it is settled.")
     if not hold(row):
-        raise GradeRefusedError("This answer is not to be graded any more.")
+        raise GradeRefusedError("This answer can no longer be graded.")
     for name, value in given.columns(rubric_of(plan)).items():
         setattr(last, name, value)
     last.save()
@@ -257,7 +259,7 @@ def take_back(user: User, study: Study, number: int) -> None:
         return
     last = last_of(user, study)
     if last is None or last.pk != number:
-        raise GradeRefusedError("Only your last grade can be taken back, until it is settled.")
+        raise GradeRefusedError("You can only withdraw your last grade, until it is settled.")
     last.delete()
 
 
@@ -337,7 +339,9 @@ def settle(user: User, study: Study, row: int, given: Given) -> PersonGrade:
     if not (disputed.filter(pk=abs(row)).exists() and hold(row)):
         raise GradeRefusedError("This answer is settled.")
     if PersonGrade.objects.filter(grader=user, **column(row)).exists() and not leads(user, study):
-        raise GradeRefusedError("You gave one of these grades: somebody else settles it.")
+        raise GradeRefusedError(
+            "You gave one of these grades, so somebody else must settle the difference."
+        )
     return PersonGrade.objects.create(
         grader=user, seconds=given.seconds, is_adjudication=True, **column(row), **columns
     )

@@ -47,7 +47,7 @@ def change(study: Study, *, rubric: Rubric, by: User | None = None, **values: fl
     """
     plan = held(study)
     if rubric != rubric_of(plan) and grades_of(study).exists():
-        raise ScoringError("People have graded by this rubric: it cannot change any more.")
+        raise ScoringError("People have graded by this rubric, so it cannot change any more.")
     plan.rubric = rubric.to_json()
     for name, value in values.items():
         setattr(plan, name, value)

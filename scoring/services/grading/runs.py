@@ -129,7 +129,7 @@ def grading_run(
     )
     run.total = targets.count(run)
     if not run.total:
-        raise ScoringError("Nothing is to be graded: there is no answer yet.")
+        raise ScoringError("There is nothing to grade yet.")
     return run
 
 
@@ -212,11 +212,11 @@ def resume(run: GradingRun, by: User) -> GradingRun:
 
 def _check_judge(asked: Asked) -> None:
     if asked.generator not in JUDGES:
-        raise ScoringError(f"“{asked.generator}” is no judge: choose one of {', '.join(JUDGES)}.")
+        raise ScoringError(f"“{asked.generator}” is not a judge. Choose from {', '.join(JUDGES)}.")
     if asked.generator != Kind.EXACT:
         asked.check()
     elif asked.model_args:
-        raise ScoringError("The exact-match judge takes no arguments.")
+        raise ScoringError("The exact-match judge does not accept arguments.")
 
 
 def _check_told(study: Study, asked: Asked) -> None:
@@ -225,8 +225,8 @@ def _check_told(study: Study, asked: Asked) -> None:
         return
     if not parse_address(asked.model_args["base_url"]).is_here:
         raise ScoringError(
-            "Participants were not told that a model on another server reads what they write: name it in the study's set-up "
-            "(General) before they take part, or use a judge on this machine.",
+            "Participants were not informed that a model on another server reads their answers. Name it in the study's "
+            "set-up (General) before they take part, or use a judge on this machine.",
             option="--people",
         )
 
@@ -247,7 +247,7 @@ def _numbers(study: Study, runs: Sequence[int] | None, models: Sequence[str]) ->
     own = AnsweringRun.objects.filter(study=study)
     for name in models:
         if not own.filter(language_model__name=name).exists():
-            raise ScoringError(f"“{name}” has answered nothing of this study.")
+            raise ScoringError(f"“{name}” has not answered any question of this study.")
     if models:
         own = own.filter(language_model__name__in=models)
     if runs is None:
@@ -255,9 +255,11 @@ def _numbers(study: Study, runs: Sequence[int] | None, models: Sequence[str]) ->
         return sorted(set(over.values_list("pk", flat=True)))
     found = {run.pk: run for run in own.filter(pk__in=runs)}
     if missing := [number for number in runs if number not in found]:
-        raise ScoringError(f"The study has no answering run {missing[0]}.")
+        raise ScoringError(f"The study does not have an answering run {missing[0]}.")
     if still := [number for number in found if found[number].is_open]:
-        raise ScoringError(f"Answering run {still[0]} is under way: grade it when it is over.")
+        raise ScoringError(
+            f"Answering run {still[0]} is in progress. Grade it when it has finished."
+        )
     return sorted(found)
 
 
@@ -305,7 +307,7 @@ class _Grading(Asking[GradingRun]):
         is_other = (begun.get("judge"), begun.get("prompt")) != (_sha256(same), identity["prompt"])
         if is_other and self.job.grades.filter(tries__gt=0).exists():
             raise ScoringError(
-                "The judge, or what it is told, is not what this run began with: begin another run."
+                "The judge or its instructions have changed since this run began. Start another run."
             )
         self.lease.write(identity=identity)
         self.job.identity = identity

@@ -84,7 +84,7 @@ def add_source(name: str, path: Path, reading: Reading, on_done: Callable[[int],
                 on_done(n)
         problems.refuse()
         if not n:
-            raise CorpusError(f"{path} holds no text.")
+            raise CorpusError(f"{path} does not contain any text.")
     kept = folder / f"{slugify(path.resolve().stem) or 'texts'}-{digest.hexdigest()[:12]}.jsonl"
     was_there = kept.exists()
     draft.replace(kept)
@@ -133,7 +133,7 @@ def build_corpus(
     """
     sources = sorted(sources_folder(name).glob("*.jsonl"))
     if not sources:
-        raise CorpusError(f"Nothing was collected for {name}: corpus add --name {name} PATH.")
+        raise CorpusError(f"No texts were collected for {name}. Use corpus add --name {name} PATH.")
     counter = (
         TokenCounter(tokenizer, tokenizer.resolve().name)
         if tokenizer
@@ -169,13 +169,15 @@ def open_to_train(row: Corpus) -> BuiltCorpus:
     """
     corpus = open_corpus(row.folder)
     if corpus.sha256 != row.sha256:
-        raise CorpusError(f"The corpus {row} is not the one that was built under this name.")
+        raise CorpusError(
+            f"The corpus {row} differs from the corpus that was built with this name."
+        )
     corpus.check()
     if any(leaks(corpus, lambda done: None)):
         # Which document that is says which paper the test case is from: not to everybody who may train
         raise CorpusError(
-            f"The corpus {row} holds a test case that it did not know when it was built: "
-            f"corpus check --name {row} names it, and corpus build --name {row} --replace leaves it out."
+            f"The corpus {row} contains a test case that was added after it was built. corpus check --name {row} names it, "
+            f"and corpus build --name {row} --replace leaves it out."
         )
     return corpus
 
@@ -218,6 +220,8 @@ def _check_free(name: str, replace: bool) -> None:
     if row is None:
         return
     if not replace:
-        raise CorpusError(f"There is a corpus {name} already: another name, or --replace.")
+        raise CorpusError(
+            f"The corpus {name} already exists. Choose another name, or use --replace."
+        )
     if row.trainings.filter(status__in=Job.OPEN_STATUSES).exists():
         raise CorpusError(f"The corpus {name} is being trained on, and cannot be replaced.")

@@ -99,7 +99,7 @@ def base_args(training: Training) -> dict[str, str]:
 def _check_start(settings: TrainingSettings, base: str, tokenizer: str) -> None:
     if settings.mode == "scratch":
         if base:
-            raise TrainingError("A model that is trained from scratch starts from no other model.")
+            raise TrainingError("A model that is trained from scratch does not have a base model.")
         if not tokenizer:
             raise TrainingError("A model that is trained from scratch needs a tokenizer's folder.")
     elif not base:
@@ -115,7 +115,7 @@ def check_tokenizer(settings: TrainingSettings, tokenizer: str) -> None:
     """
     if tokenizer and settings.mode != "scratch":
         raise TrainingError(
-            "Only a model from scratch has a tokenizer of its own; one that starts from another has that one's."
+            "Only a model from scratch has its own tokenizer. Other models use the tokenizer of their base."
         )
 
 
@@ -128,12 +128,12 @@ def _same_name(training: Training) -> Training | None:
     same = Training.objects.filter(name=training.name).exclude(status=Status.FINISHED).first()
     if same is not None and same.fingerprint != training.fingerprint:
         raise TrainingError(
-            f"Training {same.pk} of other settings is to make “{training.name}”: choose another name."
+            f"Training {same.pk} with other settings will make “{training.name}”. Choose another name."
         )
     if same is not None and training.keep and training.keep != same.keep:
         kept = ", ".join(map(str, same.keep)) or "none"
         raise TrainingError(
-            f"Training {same.pk}, which is to make “{training.name}”, keeps other steps ({kept}): choose another name."
+            f"Training {same.pk}, which will make “{training.name}”, saves other steps ({kept}). Choose another name."
         )
     return same
 
@@ -144,13 +144,15 @@ def _check_name(training: Training) -> None:
     except ValidationError as error:
         raise TrainingError(" ".join(error.messages)) from error
     if LanguageModel.objects.filter(name=training.name).exists():
-        raise TrainingError(f"There is a model “{training.name}”: choose another name.")
+        raise TrainingError(f"A model “{training.name}” already exists. Choose another name.")
     if not slugify(training.name):
-        raise TrainingError(f"“{training.name}” holds no letter that a folder could be named by.")
+        raise TrainingError(
+            f"“{training.name}” does not contain a letter for the name of a folder."
+        )
     folders = {other.output for other in Training.objects.only("name")}
     if training.output in folders or training.output.exists():
         raise TrainingError(
-            f"The folder {training.output.name} of trained models is taken: choose another name."
+            f"The folder {training.output.name} of trained models already exists. Choose another name."
         )
 
 

@@ -40,7 +40,9 @@ def register(training: Training, trained: Trained, corpus: "BuiltCorpus") -> Lan
         TrainingError: a model has taken the name meanwhile.
     """
     if LanguageModel.objects.filter(name=training.name).exists():
-        raise TrainingError(f"There is a model “{training.name}” by now: rename it, and go on.")
+        raise TrainingError(
+            f"A model “{training.name}” exists in the meantime. Rename it, and continue."
+        )
     manifest = _manifest(training, trained, corpus.manifest)
     base = training.base
     with transaction.atomic():
@@ -140,10 +142,12 @@ def chosen(training: Training, steps: Iterable[int] = (), every: int | None = No
     kept = kept_steps(training)
     if missing := sorted(set(steps) - set(kept)):
         known = ", ".join(map(str, kept)) or "none"
-        raise TrainingError(f"Training {training.pk} kept no step {missing[0]}: it has {known}.")
+        raise TrainingError(
+            f"Training {training.pk} did not save step {missing[0]}. It has {known}."
+        )
     named = sorted(set(steps)) or [step for step in kept if not every or step % every == 0]
     if not named:
-        raise TrainingError(f"Training {training.pk} kept no such step.")
+        raise TrainingError(f"Training {training.pk} did not save this step.")
     return named
 
 
@@ -222,7 +226,7 @@ def score_result(training: Training, study: Study, by: By) -> list[Queued]:
         ScoringError: there is nothing to score.
     """
     if training.language_model is None:
-        raise TrainingError("There is no model yet: the training is not finished.")
+        raise TrainingError("There is no model yet, because the training is not finished.")
     queued = [_queue(study, model_args(training), training.language_model, by)]
     base = training.base
     if base is not None and not finished_on(base, study).exists():

@@ -59,7 +59,7 @@ def run(job: Training, on_progress: OnProgress = lambda job, point: None) -> Tra
         except OSError as error:  # a full disk, say: the last checkpoint is whole
             if not (sentence := disk.sentence(error)):
                 raise
-            raise TrainingError(f"{sentence}; started again, it goes on.") from error
+            raise TrainingError(f"{sentence}. If started again, it continues.") from error
 
     return run_job(job, work, expected=(TrainingError, CorpusError, ScoringError))
 
@@ -72,7 +72,7 @@ def corpus_of(training: Training) -> BuiltCorpus:
     """
     if fingerprint(training) != training.fingerprint:
         raise CorpusError(
-            f"The corpus {training.corpus} is no longer the one that was to be learned."
+            f"The corpus {training.corpus} has changed since the training was created."
         )
     return open_to_train(training.corpus)
 
@@ -133,7 +133,7 @@ class _Work:
         identity = files_of(self.job)
         if self.job.identity and identity != self.job.identity:
             raise TrainingError(
-                f"Model, configuration or tokenizer are no longer what training {self.job.pk} was begun with."
+                f"Model, configuration or tokenizer have changed since training {self.job.pk} began."
             )
         self.lease.write(identity=identity)
         self.job.identity = identity
@@ -173,6 +173,6 @@ def files_of(training: Training) -> dict[str, str]:
             try:
                 described = json.loads(file.read_text(encoding="utf-8"))
             except ValueError as error:
-                raise TrainingError(f"{file} is no configuration of a model.") from error
+                raise TrainingError(f"{file} is not the configuration of a model.") from error
             found[f"{name}_sha256"] = config_sha256(described)
     return found

@@ -103,9 +103,9 @@ def of_line(line: str, place: str) -> Document:
         found = json.loads(line)
         document = Document(**found)
     except (ValueError, TypeError) as error:
-        raise CorpusError(f"{place}: no document ({error}).") from error
+        raise CorpusError(f"{place}: not a document ({error}).") from error
     if not all(isinstance(getattr(document, name), str) for name in _FIELDS):
-        raise CorpusError(f"{place}: all of a document's fields are texts.")
+        raise CorpusError(f"{place}: all fields of a document must be texts.")
     return document
 
 

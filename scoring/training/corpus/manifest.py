@@ -126,7 +126,7 @@ class BuiltCorpus:
                 raise CorpusError(f"The corpus {self.manifest.name} lacks its file {name}.")
             if sha256_of(path) != facts.sha256:
                 raise CorpusError(
-                    f"The corpus {self.manifest.name}: {name} is not the file that was built."
+                    f"The corpus {self.manifest.name}: {name} has changed since it was built."
                 )
 
 
@@ -163,5 +163,7 @@ def open_corpus(folder: Path) -> BuiltCorpus:
         train, held_out = (PartFacts(**found.pop(name)) for name in ("train", "held_out"))
         manifest = Manifest(**found, files=files, sources=sources, train=train, held_out=held_out)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CorpusError(f"{folder} holds no corpus that was built here ({error}).") from error
+        raise CorpusError(
+            f"{folder} does not contain a corpus that was built on this site ({error})."
+        ) from error
     return BuiltCorpus(folder, manifest, identity)

@@ -41,11 +41,11 @@ def tokenizer_of(settings: TrainingSettings, start: Start) -> Any:
         TrainingError: none was named, or it cannot be read.
     """
     if settings.mode != "scratch" and start.pretrained is None:
-        raise TrainingError(f"Mode {settings.mode} starts from a model: name its folder.")
+        raise TrainingError(f"Mode {settings.mode} needs a base model. Name its folder.")
     source = start.tokenizer or start.pretrained
     if source is None:
         raise TrainingError(
-            "A model from scratch needs a tokenizer: train one with tokenizer_train, or name another model's."
+            "A model from scratch needs a tokenizer. Train one with tokenizer_train, or name that of another model."
         )
     revision = start.revision if start.tokenizer is None else None
     try:
@@ -101,7 +101,7 @@ def _ready(
     check_window(model.config, settings.context)
     if len(tokenizer) > model.config.get_text_config().vocab_size:
         raise TrainingError(
-            f"The tokenizer has {len(tokenizer):,} tokens, and the model knows {model.config.get_text_config().vocab_size:,}."
+            f"The tokenizer has {len(tokenizer):,} tokens, but the model has {model.config.get_text_config().vocab_size:,}."
         )
     if settings.lora is None:
         return model
@@ -119,7 +119,7 @@ def scratch_config(
     if file is not None:
         return read_config(file, **tokens)
     if settings.shape is None:
-        raise TrainingError("A model from scratch needs a shape: a preset's, or a config.json.")
+        raise TrainingError("A model from scratch needs the shape of a preset or a config.json.")
     return gpt2_config(settings.shape, settings.context, **tokens)
 
 
@@ -158,7 +158,7 @@ def _pretrained(settings: TrainingSettings, start: Start) -> PreTrainedModel:
     try:
         refuse_adapter(
             Path(str(start.pretrained)),
-            "trainings start from weights alone, so move the adapter's files (adapter_*) out of the folder",
+            "trainings need weights without an adapter, so move the adapter's files (adapter_*) out of the folder",
         )
         return load(args | ({"revision": start.revision} if start.revision else {})).model
     except ScoringError as error:
@@ -174,7 +174,7 @@ def check_window(config: PreTrainedConfig, context: int) -> None:
     window = getattr(config.get_text_config(), "max_position_embeddings", None)
     if window is not None and context > window:
         raise TrainingError(
-            f"Rows of {context:,} tokens are longer than the model's window of {window:,}: set a shorter context."
+            f"Rows of {context:,} tokens are longer than the model's window of {window:,}. Set a shorter context."
         )
 
 

@@ -93,7 +93,7 @@ def pack(
     end = tokenizer.eos_token_id
     if packing == "separated" and end is None:
         raise TrainingError(
-            "The tokenizer has no end token to put between documents: choose packing joined, or another tokenizer."
+            "The tokenizer does not have an end token to separate documents. Choose packing joined, or another tokenizer."
         )
     made_of = [corpus.sha256, tokenizer_hash(tokenizer), end, packing, limit]
     key = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()[:32]
@@ -154,6 +154,6 @@ def rows_of(packed: Packed, context: int) -> tuple[Rows, Rows]:
     held_out = Rows(packed.held_out, context, keep_remainder=True)
     if not len(held_out):
         raise TrainingError(
-            "The corpus holds no text out of training to measure the loss on: build it with a larger --holdout."
+            "The corpus does not contain held-out text for measuring the loss. Build it with a larger --holdout."
         )
     return Rows(packed.train, context, keep_remainder=False), held_out

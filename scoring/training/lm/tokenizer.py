@@ -95,7 +95,7 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int) -> Tokenizer:
     """
     if vocabulary <= BYTES:
         raise TrainingError(
-            f"A vocabulary holds {BYTES} bytes and an end token: ask for {BYTES + 1} tokens or more."
+            f"A vocabulary needs {BYTES} bytes and an end token, so at least {BYTES + 1} tokens."
         )
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

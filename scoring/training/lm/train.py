@@ -53,7 +53,7 @@ def claim(folder: Path, output: Path, about: Mapping[str, Any]) -> None:
     wanted = json.loads(json.dumps(about))
     for path in (folder, output):
         if path.exists() and any(path.iterdir()) and _found(path, about) != wanted:
-            raise TrainingError(f"{path} holds something else: name a folder that is empty or new.")
+            raise TrainingError(f"{path} contains other files. Name an empty or new folder.")
     write_file(folder / ABOUT, json.dumps(about, indent=2) + "\n")
 
 
@@ -118,7 +118,9 @@ def train(
         rows, held_out = _rows(settings, corpus, tokenizer, check)
     plan = plan_of(settings, len(rows))
     if wrong := [step for step in keep if not 1 <= step <= plan.steps]:
-        raise TrainingError(f"There is no step {wrong[0]} to keep: the training has {plan.steps}.")
+        raise TrainingError(
+            f"There is no step {wrong[0]} to save, because the training has {plan.steps} steps."
+        )
     about = about_of(settings, corpus, tokenizer)
     if is_main:
         claim(folder, output, about)

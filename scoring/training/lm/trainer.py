@@ -93,8 +93,8 @@ def plan_of(settings: TrainingSettings, rows: int) -> Plan:
     """
     if rows < settings.rows_per_step:
         raise TrainingError(
-            f"The corpus fills {rows:,} rows of {settings.context:,} tokens, and a step takes "
-            f"{settings.rows_per_step:,}: gather more texts, or ask for fewer rows a step or a shorter context."
+            f"The corpus fills {rows:,} rows of {settings.context:,} tokens, but a step needs {settings.rows_per_step:,}. "
+            "Gather more texts, or choose fewer rows per step or a shorter context."
         )
     return Plan(
         rows, settings.context, settings.rows_per_step, settings.epochs, settings.evaluations
@@ -110,8 +110,8 @@ def accumulation_here(settings: TrainingSettings, processes: int) -> int:
     batches, left = divmod(settings.accumulation * settings.devices, processes)
     if left or not batches:
         raise TrainingError(
-            f"A step of {settings.accumulation * settings.devices} batches cannot be shared by {processes} devices: "
-            "set accumulation and devices so that it can."
+            f"A step of {settings.accumulation * settings.devices} batches cannot be divided among {processes} devices. "
+            "Change accumulation or devices."
         )
     return batches
 
@@ -214,8 +214,8 @@ class CorpusTrainer(Trainer):
         loss = super().training_step(*args, **kwargs)
         if not torch.isfinite(loss):
             raise TrainingError(
-                f"The loss of step {self.state.global_step + 1} is {loss.item()}: a lower learning rate, "
-                "a longer warm-up or more precision may help."
+                f"The loss of step {self.state.global_step + 1} is {loss.item()}. A lower learning rate, a longer warm-up or "
+                "more precision may help."
             )
         return loss
 

@@ -106,7 +106,8 @@ def test_models_and_subfields_can_be_chosen_and_unknown_ones_are_named(study):
     with pytest.raises(ValueError, match=r"models: .*org/z"):
         read(study, models=("org/z",))
     with pytest.raises(
-        ValueError, match="subfields: “Elsewhere” is none of the study's: Another, Behav"
+        ValueError,
+        match=r"subfields: the study does not have “Elsewhere”\. Choose from Another, Behav",
     ):
         read(study, subfields=("Elsewhere",))
 

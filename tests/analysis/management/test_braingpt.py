@@ -80,5 +80,5 @@ def test_the_whole_way_from_texts_to_the_chapter(texts: Path, tmp_path: Path) ->
     assert ScoringRun.objects.count() == runs
     assert list(Training.objects.values()) == trainings
     (texts / "more.txt").write_text("Wasps build paper nests, " * 10)
-    with pytest.raises(CommandError, match="built of other texts"):
+    with pytest.raises(CommandError, match="built from other texts"):
         braingpt("--texts", texts)

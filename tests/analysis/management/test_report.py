@@ -272,7 +272,7 @@ def test_what_a_study_of_pairs_of_one_source_does_not_have_is_not_spoken_of(
     study = make_study(human=2, machine=0, machine_items=0)
     said = report(capsys, study.slug, "--output", tmp_path, "--formats", "svg")
     assert not re.search(r"machine-created|question|grade", said)
-    assert said.count("Nobody's trials are in the analysis yet.\n") == 1  # of many results
+    assert said.count("The analysis does not contain any trials yet.\n") == 1  # of many results
     values = json.loads((tmp_path / "report.json").read_text())
     assert values["sources"].keys() == {"human"}
     assert values["of_study"].keys() == keys_about(Part.PEOPLE)

@@ -83,12 +83,15 @@ def test_a_folder_holds_numbers_tables_and_figures_and_the_page_has_them_too(
         (("nowhere",), "There is no study “nowhere”"),
         (
             ("memory", "--members", "human,org/none"),
-            "“org/none” is no language model of this study",
+            "“org/none” is not a language model of this study",
         ),
         (("memory", "--seed", "-3"), "seed: -3"),
         (("memory", "--up-to", "2"), "--up-to K goes with --all-subsets"),
-        (("memory", "--predictions", "/nowhere/new/x.csv"), "there is no folder /nowhere/new"),
-        (("memory", "--output", "/nowhere/new"), "--output: there is no folder /nowhere; make it"),
+        (
+            ("memory", "--predictions", "/nowhere/new/x.csv"),
+            "the folder /nowhere/new does not exist",
+        ),
+        (("memory", "--output", "/nowhere/new"), "--output: the folder /nowhere does not exist"),
     ],
 )
 def test_what_cannot_be_tried_is_a_sentence(arguments: tuple[str, ...], said: str) -> None:

@@ -36,7 +36,7 @@ def test_members_are_found_by_a_unique_part_of_their_name(data):
     assert chosen_members(data, ("Human", "human", "org/model-1")) == (2, [1])
     for asked, said in (
         (("human", "model"), r"several names: org/model-0 \(Model 0\), org/model-1"),
-        (("gpt-9",), "no language model of this study; there are: human, org/model-0"),
+        (("gpt-9",), "not a language model of this study. Choose from human, org/model-0"),
         (("model-2", "Model 2"), "chosen twice"),
     ):
         with pytest.raises(UnknownChoiceError, match=said):
@@ -111,7 +111,7 @@ def test_methods_predict_new_participants_too(data, method):
     found, _ = tried(data, "human", "model-0", method=method, out_of="participant")
     # Each fold of `logistic` is a search of its own: it has fewer
     items, people = (5, 4) if method == "logistic" else (10, 10)
-    assert f"items in {items} and participants in {people} random blocks" in found.folds
+    assert f"test cases in {items} and participants in {people} random blocks" in found.folds
     assert [row.method for row in found.teams] == [Method.ALONE, Method.ALONE, method]
 
 
@@ -120,7 +120,7 @@ def test_a_study_without_people_makes_teams_of_models(data):
     found, _ = tried(no_people, "model-0", "model-2", all_subsets=True)
     assert (found.n_trials, found.n_participants) == (24, 0)
     assert found.policies == found.adding_human == ()
-    with pytest.raises(NotEnough, match="Nobody's trials"):
+    with pytest.raises(NotEnough, match="any trials yet"):
         tried(no_people, "human", "model-0")
 
 

@@ -125,7 +125,7 @@ def test_a_kill_leaves_no_backup_and_the_next_one_clears_up(
     output = tmp_path / "backups"
     run_until_killed(KILLED_BEFORE_ITS_MANIFEST, output, VAR_DIR=str(tmp_path))
     [left] = output.glob("brainbench-*")
-    with pytest.raises(CommandError, match="no backup"):
+    with pytest.raises(CommandError, match="is not a backup"):
         call_command("restore", left, verify=True)
     made = backup()
     assert [made] == list(output.glob("brainbench-*"))
@@ -145,7 +145,7 @@ def test_files_of_a_bucket_come_with_it_and_go_back(
 
 
 def test_programs_older_than_the_server_are_refused() -> None:
-    with pytest.raises(BackupError, match="install PostgreSQL's client programs"):
+    with pytest.raises(BackupError, match="Install PostgreSQL's client programs"):
         program("pg_dump", 99)
     with pytest.raises(BackupError, match="is not installed"):
         program("pg_dump_of_nobody", 14)

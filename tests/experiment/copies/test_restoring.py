@@ -38,7 +38,7 @@ def test_a_verified_one_leaves_nothing_behind(
     folder = backup()
     there = sorted(folder.parent.iterdir())
     call_command("restore", folder, verify=True)
-    assert "is what it was" in capsys.readouterr().out
+    assert "is identical" in capsys.readouterr().out
     assert sorted(folder.parent.iterdir()) == there
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
@@ -138,7 +138,7 @@ def test_a_user_who_may_create_no_database_restores_in_place(
             admin.execute(SQL("ALTER DATABASE {} OWNER TO {}").format(Identifier(name), role))
         user, host = f"{name}_owner:only-here", elsewhere.rpartition("@")[2]
         call_command("restore", folder, into=f"postgres://{user}@{host}")
-        assert "in its place" in capsys.readouterr().err
+        assert "restored in place" in capsys.readouterr().err
         with opened(parse_database_url(elsewhere)):
             assert Participant.objects.count() == 2
     finally:
@@ -170,7 +170,7 @@ def test_another_key_and_another_connection_are_refused_and_a_variable_names_the
     again = {"into": elsewhere, "other_key": True, "replace": True}
     with closing(other):
         assert other.execute("SELECT count(*) FROM experiment_participant").fetchone() == (2,)
-        with pytest.raises(CommandError, match="stop the site"):
+        with pytest.raises(CommandError, match="Stop the site"):
             call_command("restore", folder, **again)
     call_command("restore", folder, **again)
 
@@ -187,7 +187,7 @@ def test_no_database_is_replaced_unasked_under_a_worker_by_another_kind_or_a_new
     with pytest.raises(CommandError, match="same kind"):
         call_command("restore", folder, into=other)
     Presence().beat()
-    with pytest.raises(CommandError, match="lives"):
+    with pytest.raises(CommandError, match="is running"):
         call_command("restore", folder, replace=True)
     change(folder, lambda said: said["database"]["migrations"].append("experiment.9999_later"))
     with pytest.raises(CommandError, match="9999_later"):
@@ -234,11 +234,14 @@ SABOTAGE: list[tuple[Callable[[Path], object], str]] = [
     # And sealed again
     (
         lambda folder: change(folder, lambda _: rewrite(database_file(folder), cut)),
-        "whole|failed|end",
+        "intact|failed|incomplete",
     ),
     (lambda folder: next((folder / "files").rglob("*.parquet")).unlink(), "missing"),
     (lambda folder: rewrite(folder / manifests.NAME, counting_otherwise), "changed"),
-    (lambda folder: rewrite(folder / manifests.NAME, lambda said: said[:300]), "cut or changed"),
+    (
+        lambda folder: rewrite(folder / manifests.NAME, lambda said: said[:300]),
+        "truncated or changed",
+    ),
     (
         lambda folder: change(
             folder, lambda said: said["database"]["rows"].update(experiment_judgment=1)
@@ -272,7 +275,7 @@ def test_a_spoilt_backup_fails_with_what_is_wrong_and_replaces_nothing(
 IN_ROWS = {
     "UPDATE experiment_itemcount SET judged = judged + 1": "counters",
     "UPDATE experiment_auditevent SET reason = 'another' WHERE id = (SELECT max(id) FROM experiment_auditevent)": "audit trail",
-    "DELETE FROM experiment_trial WHERE id = (SELECT min(id) FROM experiment_trial)": "points to none",
+    "DELETE FROM experiment_trial WHERE id = (SELECT min(id) FROM experiment_trial)": "refers to a missing row",
 }
 
 

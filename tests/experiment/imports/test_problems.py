@@ -147,7 +147,7 @@ def test_trials_wait_for_the_items_they_are_about(copy: SmallCopy) -> None:
 def test_a_study_with_participants_of_its_own_is_not_added_to(copy: SmallCopy) -> None:
     study = make_study("ours")
     make_participant(study)
-    assert "participants of its own" in refusal(copy, "--study", "ours")[0]
+    assert "this study has participants" in refusal(copy, "--study", "ours")[0]
     study.participants.update(kind="simulated")
     assert run_import(copy.root, "--study", "ours")["created"]["trials"] > 0
     make_participant(study, judged=0)  # one who came since
@@ -214,7 +214,7 @@ EDITS: list[tuple[Edit, int, list[str]]] = [
     (
         lambda c: c.human[1].pop(),
         2,
-        [f"{HUMAN}, line 3, row 1: has 4 cells where the header has 5"],
+        [f"{HUMAN}, line 3, row 1: has 4 cells, but the header has 5"],
     ),
     (lambda c: c.human[1].__setitem__(1, "A\x0fB"), 1, ["column “journal_section”", "U+000F"]),
     (
@@ -235,7 +235,7 @@ EDITS: list[tuple[Edit, int, list[str]]] = [
     (
         lambda c: (c.human.append(item("A", "Again")), c.dates.append("2023-1-1")),
         1,
-        [f"{HUMAN}, line 5, row 3, column “doi”: “10.1000/A” stands in line 2 already"],
+        [f"{HUMAN}, line 5, row 3, column “doi”: “10.1000/A” is already in line 2"],
     ),
     (  # the known fault of a missing bracket does not explain it
         lambda c: c.human[2].__setitem__(4, "Sleep [[rose, fell."),
@@ -281,7 +281,7 @@ def test_what_is_no_directory_no_study_and_no_array_is_refused(copy: SmallCopy) 
     assert refusal(copy)[0].startswith(f"{DATES}: cannot be read")
     for folder in ("testcases", "human_results", "data"):
         shutil.rmtree(copy.root / folder)
-    assert "holds none of the published files" in refusal(copy)[0]
+    assert "does not contain any of the published files" in refusal(copy)[0]
     copy.root /= "nowhere"
     assert refusal(copy) == [f"{copy.root}: is not a directory"]
 
@@ -321,7 +321,7 @@ def test_a_link_out_of_the_copy_is_refused_by_its_name_and_one_within_is_followe
     copy.write_models()
     (copy.root / name).replace(copy.root.parent / "outside")
     (copy.root / name).symlink_to(copy.root.parent / "outside")
-    assert f"{name}: is a link that leads out" in " ".join(refusal(copy))
+    assert f"{name}: is a link out of" in " ".join(refusal(copy))
     (copy.root.parent / "outside").replace(copy.root / "stored")
     (copy.root / name).unlink()
     (copy.root / name).symlink_to(copy.root / "stored")
@@ -332,9 +332,9 @@ def test_a_link_out_of_the_copy_is_refused_by_its_name_and_one_within_is_followe
 def test_what_is_no_file_is_not_taken_for_an_absent_one(copy: SmallCopy) -> None:
     copy.write_models()
     for name, make, said in (
-        (HUMAN, Path.mkdir, "is a folder, where a file belongs"),
-        (IDS, os.mkfifo, "is no regular file"),
-        (FULL, lambda path: path.symlink_to("nothing"), "is a link to nowhere"),
+        (HUMAN, Path.mkdir, "is a folder, not a file"),
+        (IDS, os.mkfifo, "is not a regular file"),
+        (FULL, lambda path: path.symlink_to("nothing"), "is a broken link"),
     ):
         (copy.root / name).unlink()
         make(copy.root / name)
@@ -342,12 +342,12 @@ def test_what_is_no_file_is_not_taken_for_an_absent_one(copy: SmallCopy) -> None
 
 
 def test_a_folder_of_answers_without_participants_is_refused(copy: SmallCopy) -> None:
-    said = f"{copy.root}/human_results/: holds no participants: "
+    said = f"{copy.root}/human_results/: does not contain participants: "
     whole = (copy.root / TRIALS).read_bytes()
     (copy.root / TRIALS).write_bytes(whole.splitlines(keepends=True)[0])
-    assert f"{said}{TRIALS} has no row" in refusal(copy)[0]
+    assert f"{said}{TRIALS} does not have any rows" in refusal(copy)[0]
     (copy.root / TRIALS).unlink()
-    assert f"{said}there is no {TRIALS}; " in refusal(copy)[0]
+    assert f"{said}there is no {TRIALS}. " in refusal(copy)[0]
     (copy.root / TRIALS).write_bytes(whole)
     (copy.root / IDS).unlink()
-    assert f"{said}there is no {IDS}; " in refusal(copy)[0]
+    assert f"{said}there is no {IDS}. " in refusal(copy)[0]

@@ -82,5 +82,5 @@ def test_create_admin_again_gives_a_fresh_link_and_keeps_the_password() -> None:
 
 def test_create_admin_promotes_nobody() -> None:
     make_user("ruth")
-    with pytest.raises(CommandError, match="no active administrator"):
+    with pytest.raises(CommandError, match="not an active administrator"):
         run("create_admin", "ruth")

@@ -62,7 +62,7 @@ def test_ten_pasted_abstracts_make_a_study_that_can_be_looked_at(lena: Client) -
     assert item_problems(study) == []
     assert ResearchField.objects.get().members.get().username == "lena"
     reasons = ItemChange.objects.filter(item__kind="test").values_list("reason", flat=True)
-    assert {*reasons} == {"Pasted by lena with a new study; nobody has reviewed it here."}
+    assert {*reasons} == {"Pasted by lena with a new study, without a review."}
     page = lena.get(answer["Location"]).text
     assert "with 10 test cases" in page
     # Pasted again, the same test cases are in a second study

@@ -66,7 +66,7 @@ def test_problems_are_shown_as_text_and_nothing_can_be_imported(cooking):
     assert attack not in answer.text
     page = text(answer)
     assert "never closed" in page
-    assert f"“{attack}” is no subfield of cooking" in page
+    assert f"“{attack}” is not a subfield of cooking" in page
     assert "/apply/" not in page
     assert client.post(place.partition("?")[0] + "apply/", {"shown": "x"}).status_code == 409
     assert not Item.objects.exists()

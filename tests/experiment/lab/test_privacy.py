@@ -73,7 +73,7 @@ def test_data_are_purged_past_their_day_and_not_before(study: Study, ruth: Clien
     recruited(person, "p-77")
     ruth.post(address("privacy_purge"), {"confirm": study.slug})
     assert RecruitmentRecord.objects.exists()
-    with pytest.raises(CommandError, match="not past"):
+    with pytest.raises(CommandError, match="has not passed"):
         call_command("chores", "purge", study.slug)
     past = timezone.localdate() - timedelta(days=1)
     ruth.post(

@@ -176,8 +176,8 @@ def test_a_template_is_written_previewed_over_a_table_and_makes_questions():
     bare = place.partition("?")[0]
     shown = page(client, f"{bare}?n=6&strata=n&seed=5")
     assert "40 rows make 20 pairs, of which 6 are drawn" in shown
-    assert shown.count("no rule holds") == 20
-    assert "no column" in page(client, f"{bare}?strata=mass", 422)
+    assert shown.count("no rule matches") == 20
+    assert "does not have a column" in page(client, f"{bare}?strata=mass", 422)
     fields = {"n": "6", "strata": "n", "seed": "5", "accept": "Checked"}
     shown = page(client, f"{bare}?{urlencode(fields)}")
     assert "6 questions are new" in shown

@@ -130,7 +130,7 @@ def test_recruitment_is_switched_on_the_page_and_by_a_command(ruth: Client, stud
     study.study_items.all().delete()
     with pytest.raises(CommandError, match="cannot be opened"):
         run("set_recruitment", "memory", "open")
-    with pytest.raises(CommandError, match=r"There is no study “nowhere” \(there are: .*\)\."):
+    with pytest.raises(CommandError, match=r"There is no study “nowhere”\. Choose from .*\."):
         run("set_recruitment", "nowhere", "open")
 
 

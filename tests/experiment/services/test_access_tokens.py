@@ -100,7 +100,7 @@ def test_the_command_prints_a_token_once(study: Study) -> None:
     ("arguments", "said"),
     [
         (("nobody", "--study", "memory"), "nobody"),
-        (("ruth", "--study", "other"), "no member"),
+        (("ruth", "--study", "other"), "not a member"),
         (("ruth", "--study", "nowhere"), "nowhere"),
         (("ruth", "--study", "memory", "--days", "0"), "--days"),
         (("ruth", "--study", "memory", "--days", "9999"), "--days"),

@@ -54,7 +54,7 @@ def test_a_changed_key_keeps_the_codes_that_participants_wrote_down(
     (tmp_path / "old").write_text(f"{OLD}\n")
     (tmp_path / "wrong").write_text("another")
     settings.WITHDRAWAL_KEY = NEW
-    with pytest.raises(CommandError, match="3 codes were kept under neither"):
+    with pytest.raises(CommandError, match="3 codes belong to neither"):
         call_command("chores", "codes", old_key=tmp_path / "wrong")
     call_command("chores", "codes", old_key=tmp_path / "old", verbosity=0)
     assert [person.withdrawal_code for person in Participant.objects.order_by("pk")] == codes

@@ -168,7 +168,7 @@ def test_the_command_finds_a_wrong_counter_and_repairs_it(
 ) -> None:
     finish(start(study))
     call_command("chores", "counters")
-    assert "are right" in capsys.readouterr().out
+    assert "are correct" in capsys.readouterr().out
     row = ItemCount.objects.filter(study=study).first()
     ItemCount.objects.filter(pk=row.pk).update(valid=7)
     PeopleCount.objects.filter(study=study).delete()

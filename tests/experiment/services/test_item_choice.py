@@ -113,7 +113,7 @@ def test_what_fits_nothing_or_cannot_be_read_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="No such file"):
         create("--items-file", str(tmp_path / "nowhere.txt"))
     (tmp_path / "empty.txt").write_text("# nothing\n")
-    with pytest.raises(CommandError, match="lists no test case"):
+    with pytest.raises(CommandError, match="does not list any test cases"):
         create("--items-file", str(tmp_path / "empty.txt"))
     assert not Study.objects.exists()
 

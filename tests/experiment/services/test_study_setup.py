@@ -62,6 +62,6 @@ def test_every_gap_is_named_before_a_study_is_opened() -> None:
 
 def test_only_the_demo_gets_its_short_names() -> None:
     assert (unused_slug("Demo"), unused_slug("Demo questions")) == ("demo-2", "demo-questions-2")
-    with pytest.raises(ValidationError, match="kept for the built-in demo"):
+    with pytest.raises(ValidationError, match="reserved for the built-in demo"):
         create_study("demo", "brainbench")
     assert create_study("demo", "brainbench", is_demo=True).slug == "demo"

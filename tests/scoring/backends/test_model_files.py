@@ -44,7 +44,7 @@ def test_a_whole_model_is_taken_with_its_shards_and_links(folder: Path) -> None:
 def test_weights_that_end_early_are_named(folder: Path, kept: int) -> None:
     path = folder / WEIGHTS
     path.write_bytes(path.read_bytes()[: kept or 0])
-    assert said(folder).startswith(f"{path} is not whole: ")
+    assert said(folder).startswith(f"{path} is incomplete: ")
 
 
 @pytest.mark.parametrize("header", [b"[]", b"{", b'{"x": {}}', b"[" * 9999, b'{"x": {"data_offsets": 1}}', b"\xff"])  # fmt: skip
@@ -62,7 +62,7 @@ def test_a_header_without_end_is_not_read(folder: Path) -> None:
 
 def test_a_shard_that_is_missing_is_named(folder: Path) -> None:
     shards(folder, WEIGHTS, "model-00002-of-00002.safetensors")
-    assert said(folder).startswith(f"{folder}/model-00002-of-00002.safetensors is not there")
+    assert said(folder).startswith(f"{folder}/model-00002-of-00002.safetensors is missing")
     shards(folder, "../../secret.safetensors")
     assert "names weights outside its folder" in said(folder)
     (folder / f"{WEIGHTS}.index.json").write_text('{"weight_map": 7}')
@@ -84,7 +84,7 @@ def test_files_beyond_what_a_model_has_are_not_read(folder: Path, name: str) -> 
 def test_a_pipe_and_a_link_to_nowhere_are_no_files_of_a_model(folder: Path) -> None:
     (folder / "config.json").unlink()
     os.mkfifo(folder / "config.json")
-    assert said(folder) == f"{folder / 'config.json'} is no regular file."
+    assert said(folder) == f"{folder / 'config.json'} is not a regular file."
     (folder / "config.json").unlink()
     (folder / "config.json").symlink_to("nothing")
     assert said(folder).startswith(f"{folder / 'config.json'} cannot be read: ")

@@ -37,7 +37,7 @@ def refusal(path_or_name: str, revision: str | None = None) -> str:
 
 @pytest.mark.parametrize("name", ["/no/such/folder", "a b"])
 def test_a_folder_that_is_not_there_is_named(name: str) -> None:
-    assert refusal(name) == f"There is no folder “{name}” to read a tokenizer from."
+    assert refusal(name) == f"There is no folder “{name}” with a tokenizer."
 
 
 @pytest.mark.usefixtures("offline")
@@ -45,13 +45,13 @@ def test_a_folder_that_is_not_there_is_named(name: str) -> None:
 def test_without_a_network_a_name_ends_in_one_sentence_at_once(revision: str | None) -> None:
     sentence = refusal("nobody/no-such-tokenizer", revision)
     assert sentence.startswith("There is no folder “nobody/no-such-tokenizer”")
-    assert "the Hub cannot be reached from here and no copy is stored" in sentence
+    assert "the Hub cannot be reached and no copy is stored" in sentence
 
 
 def test_an_empty_folder_and_a_model_without_tokenizer_hold_none(tmp_path: Path) -> None:
     """Beside a configuration, transformers makes an empty one up, to which every text is nothing."""
     for _ in range(2):
-        sentence = f"The folder {tmp_path} holds no tokenizer (no tokenizer.json)."
+        sentence = f"The folder {tmp_path} does not contain a tokenizer (tokenizer.json)."
         assert refusal(str(tmp_path)) == sentence
         (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2"}))
 
@@ -71,7 +71,7 @@ def test_a_tokenizer_that_brings_code_is_refused_and_its_code_not_run(tmp_path: 
     (tmp_path / "tokenizer_config.json").write_text(
         json.dumps({"tokenizer_class": "OwnTokenizer", "auto_map": auto_map})
     )
-    assert "code that comes with a model is never run here" in refusal(str(tmp_path))
+    assert "this site never runs code that comes with a model" in refusal(str(tmp_path))
     assert not mark.exists()
 
 

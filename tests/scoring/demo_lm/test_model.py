@@ -179,5 +179,5 @@ def test_an_unreadable_manifest_is_refused_in_one_sentence(model_copy, content):
 
 def test_the_embedded_model_cannot_be_made_another_by_arguments():
     for name in ("pretrained", "tokenizer", "peft", "revision"):
-        with pytest.raises(ScoringError, match=f"takes no {name}"):
+        with pytest.raises(ScoringError, match=f"does not accept {name}"):
             open_backend("embedded", {name: "x"})

@@ -270,9 +270,9 @@ def test_a_chat_gets_no_start_token_that_nobody_asked_for(chatty):
 @pytest.mark.parametrize(
     ("template", "message"),
     [
-        (None, "has no chat template"),
-        ("{% for m in messages %}{{ m['content'] | upper }}{% endfor %}", "as it is"),
-        ("{{ messages[0]['content'] }}", "as it is"),
+        (None, "does not have a chat template"),
+        ("{% for m in messages %}{{ m['content'] | upper }}{% endfor %}", "changes texts"),
+        ("{{ messages[0]['content'] }}", "changes texts"),
         ("{% if %}", "cannot be used"),
         ("{{ raise_exception('only questions') }}", "only questions"),
     ],
@@ -315,7 +315,7 @@ def test_without_a_start_token_a_cut_leaves_the_end_alone(gpt2):
 
 def test_a_version_of_which_nothing_would_be_left_is_refused(gpt2):
     whole = [encode(gpt2, Prompt.of("none"), plain(text)) for text in (TEXT * 9, "Rats slept.")]
-    with pytest.raises(TextError, match="nothing of it is left"):
+    with pytest.raises(TextError, match="nothing remains"):
         cut(whole, 20)
 
 

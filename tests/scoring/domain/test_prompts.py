@@ -55,9 +55,9 @@ def test_a_chat_has_a_system_turn_only_where_there_is_a_sentence_for_it():
 @pytest.mark.parametrize(
     ("kind", "template", "message"),
     [
-        ("sung", "", "there is no prompt “sung”"),
-        ("custom", "", "or give a text that says once"),
-        ("custom", "Read:", "“Read:” is no prompt: choose none, paper, clean, chat"),
+        ("sung", "", "“sung” is not a prompt"),
+        ("custom", "", "or give a text that contains"),
+        ("custom", "Read:", "“Read:” is not a prompt. Choose from none, paper, clean, chat"),
         ("custom", f"{PLACEHOLDER} {PLACEHOLDER}", "2 times"),
         ("clean", "Read:", "0 times"),
         ("chat", f"Read: {PLACEHOLDER}", "a line “system: …”"),
@@ -70,7 +70,7 @@ def test_a_template_that_cannot_be_used_is_refused(kind, template, message):
 
 
 def test_prompts_that_do_not_go_together_are_refused():
-    with pytest.raises(PromptError, match="goes with the prompt “custom”"):
+    with pytest.raises(PromptError, match="needs the prompt “custom”"):
         Prompt.of("paper", f"Read: {PLACEHOLDER}")
     with pytest.raises(PromptError, match="the model's own template"):
         Prompt.of("chat").fill("Rats slept.")

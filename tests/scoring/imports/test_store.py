@@ -148,7 +148,7 @@ def test_a_file_that_changed_since_is_refused_until_the_run_is_deleted(copy):
     copy.arrays[FULL][0] = [10.0, 9.0]
     copy.arrays[ANCHOR][0] = 1.5
     copy.write_models()
-    message = "differs from what was imported before as run {}; delete that run to import this file"
+    message = "differs from run {}, which was imported before. Delete that run to import this file"
     assert refusal(copy) == [
         f"{FULL}: {message.format(run.pk)}",
         f"{ANCHOR}: {message.format(anchor.pk)}",
@@ -167,7 +167,7 @@ def test_what_people_decided_about_the_studys_models_stands(copy):
     study = make_study("ours")
     ModelSet.objects.create(study=study, name="our models")
     report = run_import(copy, "--study", "ours")
-    assert any("“our models”: left as it is" in note for note in report["notes"])
+    assert any("“our models”, which was not changed" in note for note in report["notes"])
     assert not study.model_set.members.exists()
 
 
@@ -176,11 +176,11 @@ def test_what_people_decided_about_the_studys_models_stands(copy):
     [
         (FULL, np.ones((3, 3)), "has the shape (3, 3), not (n, 2)"),
         (FULL, np.ones((0, 2)), "has 0 rows"),
-        (FULL, np.ones((3, 2), dtype=np.int64), "holds int64, not perplexities"),
-        (LABELS, np.zeros(3), "holds float64, not whole numbers"),
-        (LABELS, np.zeros(2, dtype=np.int64), f"has 2 rows where {FULL} has 3"),
-        (LENGTHS, np.ones((4, 2), dtype=np.int64), f"has 4 rows where {FULL} has 3"),
-        (MASK, np.zeros(4, dtype=np.int64), f"has 4 rows where {ISOLATED} has 5"),
+        (FULL, np.ones((3, 2), dtype=np.int64), "contains int64, not perplexities"),
+        (LABELS, np.zeros(3), "contains float64, not whole numbers"),
+        (LABELS, np.zeros(2, dtype=np.int64), f"has 2 rows, but {FULL} has 3"),
+        (LENGTHS, np.ones((4, 2), dtype=np.int64), f"has 4 rows, but {FULL} has 3"),
+        (MASK, np.zeros(4, dtype=np.int64), f"has 4 rows, but {ISOLATED} has 5"),
         (ANCHOR, np.ones(2), ""),
     ],
 )

@@ -73,7 +73,10 @@ def test_a_forecast_asks_nothing(
         ({"base_url": ""}, "Address of the chat server"),
         ({"base_url": "http://10.0.0.1"}, "10.0.0.1"),
         ({"prompt": "custom", "own_prompt": "Choose."}, "{versions}"),
-        ({"generator": "embedded", "prompt": "reasoning", "model_args": ""}, "writes no answers"),
+        (
+            {"generator": "embedded", "prompt": "reasoning", "model_args": ""},
+            "does not write answers",
+        ),
         ({"samples": "0"}, "greater than or equal to 1"),
     ],
 )

@@ -145,10 +145,10 @@ class TestPeople:
         choose(ada, verdict="3.0")
         sent = {"token": token_of(ada.get(GRADE)), "verdict": "2.0", "note": "Fine."}
         for _ in range(2):
-            assert "graded this answer before" not in ada.post(GRADE, sent, follow=True).text
+            assert "already graded this answer" not in ada.post(GRADE, sent, follow=True).text
         assert PersonGrade.objects.count() == 2
         again = ada.post(GRADE, sent | {"verdict": "1.0"}, follow=True).text
-        assert "graded this answer before" in again
+        assert "already graded this answer" in again
 
         undo = last_on(ada.get(GRADE))
         for _ in range(2):

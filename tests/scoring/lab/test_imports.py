@@ -80,7 +80,7 @@ def test_an_uploaded_zip_is_imported_and_kept_no_longer(
     assert "/lab/studies/neuro/results/" in admin.get(PAGE).text
     assert f'href="{PAGE}">Import {job.pk}' in admin.get("/lab/").text
     job = run(PublishedImport.objects.create(folder="a.zip", upload=job.upload, slug="neuro"))
-    assert job.error == "The file is no longer kept: upload it again."
+    assert job.error == "The file is no longer stored. Upload it again."
 
 
 def test_what_a_zip_lacks_is_said_by_its_own_name(admin: Client, folder: Path) -> None:

@@ -41,7 +41,7 @@ def test_a_form_makes_a_training_that_waits_says_who_asked_and_is_stopped_and_go
     ruth.post(f"{training.get_absolute_url()}stop/")
     training.refresh_from_db()
     assert training.status == "cancelled"
-    assert "Go on" in ruth.get(training.get_absolute_url()).text
+    assert "resume-training" in ruth.get(training.get_absolute_url()).text
     ruth.post(f"{training.get_absolute_url()}resume/")
     training.refresh_from_db()
     assert training.status == "waiting"

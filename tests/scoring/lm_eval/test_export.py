@@ -104,7 +104,7 @@ def test_what_the_harness_runs_decides_by_the_mean_over_tokens_and_not_by_the_su
     assert [found["ppl_original"], found["ppl_altered"]] == pytest.approx(ppls)
     assert (found["acc"], found["near_tie"]) == (0, 0)
     requests.pop()
-    with pytest.raises(ValueError, match="read as it is"):
+    with pytest.raises(ValueError, match="must be run without"):
         utils.results(doc, [(-12.0, False), (-14.0, False)])
     assert lm
 

@@ -84,7 +84,7 @@ class TestTheCommand:
         self, stub: ChatStub, study: Study
     ) -> None:
         assert (
-            "No earlier run has these settings: run"
+            "No earlier run has these settings. Run"
             in called("answer", *arguments(stub, "--resume"))[1]
         )
         assert called("answer", *arguments(stub, "--resume"))[1] == "", "all is there"
@@ -96,14 +96,17 @@ class TestTheCommand:
         stood = AnsweringRun.objects.latest("pk")
         n = len(stub.requests)
         said = refusal("answer", *arguments(stub, "--temperature", "0.7", "--resume"))
-        assert f"run {stood.pk} of the same model, under other settings, stands at 1 of 4" in said
+        assert f"Run {stood.pk} of the same model with other settings has reached 1 of 4" in said
         assert len(stub.requests) == n
-        assert f"Run {stood.pk} of the same settings stands at 1 of 4" in called("answer", *warm)[1]
+        assert (
+            f"Run {stood.pk} with the same settings has stopped at 1 of 4"
+            in called("answer", *warm)[1]
+        )
 
     @pytest.mark.parametrize(
         ("more", "words"),
         [
-            (("--prompt_price", "dear"), "“dear” is no amount."),
+            (("--prompt_price", "dear"), "“dear” is not an amount."),
             (("--system", "/nowhere"), "/nowhere cannot be read"),
         ],
     )
@@ -192,7 +195,9 @@ class TestAnswersMadeElsewhere:
         study.items.filter(key=old.key).update(status="retired")
         file.write_text(json.dumps({"key": old.key, "answer": "Another."}))
         said = refusal("answer", *of_file(file))
-        assert said == "Line 1: the study holds 4 versions of “memory-q001”, none of them accepted."
+        assert (
+            said == "Line 1: the study has 4 versions of “memory-q001”, none of which is accepted."
+        )
 
     def test_are_refused_whole_with_the_place_of_each_problem(
         self, study: Study, tmp_path: Path
@@ -218,7 +223,7 @@ class TestAnswersMadeElsewhere:
         file.write_text("\n".join(lines))
         said = refusal("answer", *of_file(file)).splitlines()
         assert [line.split(":")[0] for line in said] == [f"Line {n}" for n in range(2, 16)]
-        words = ("answered in line 1", "“memory-q009”", "no JSON", "no JSON object", "key or question", "answer is missing", "no text", "finish", "whole numbers", "seconds", *["confidence is no number"] * 3, "“Why?”")  # fmt: skip
+        words = ("answered in line 1", "“memory-q009”", "not JSON", "not a JSON object", "key or question", "answer is missing", "not a text", "finish", "whole numbers", "seconds", *["confidence is not a number"] * 3, "“Why?”")  # fmt: skip
         for line, word in zip(said, words, strict=True):
             assert word in line
         assert not AnsweringRun.objects.exists()
@@ -227,7 +232,7 @@ class TestAnswersMadeElsewhere:
     @pytest.mark.parametrize(
         ("content", "words"),
         [
-            (b"", "holds no answer"),
+            (b"", "does not contain any answers"),
             (b"\xff\xfe", "cannot be read: it is not UTF-8 text: byte 0xff in line 1"),
             (b'{"key": "q", "answer": "no"}\n\n{"answer": "caf\xe9"}\n', "byte 0xe9 in line 3;"),
             (b'"' + b"x" * 1_100_000, "more than 1,000,000 characters"),

@@ -76,11 +76,11 @@ def test_a_dry_run_asks_nothing(stub: ChatStub, study: Study, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        (["--method", "choice", "--conditions", "swapped"], "--conditions goes with"),
-        (["--method", "choice", "--workers", "2"], "--workers goes with"),
-        (["--samples", "3"], "--samples goes with --method choice"),
-        (["--dry-run"], "goes with --method choice"),
-        ([], "use --method choice"),
+        (["--method", "choice", "--conditions", "swapped"], "--conditions needs"),
+        (["--method", "choice", "--workers", "2"], "--workers needs"),
+        (["--samples", "3"], "--samples needs --method choice"),
+        (["--dry-run"], "needs --method choice"),
+        ([], "Use --method choice"),
     ],
 )
 def test_options_of_the_other_method_are_refused(

@@ -52,16 +52,16 @@ def test_a_folder_of_texts_becomes_a_corpus_without_the_test_case_that_it_held(t
     assert [one["name"] for one in found["built"]] == ["sleep"]
     assert found["collected"] == []
     assert "sleep" in corpus("list")
-    assert "holds no test case" in corpus("check", "--name", "sleep")
+    assert "does not contain any test case" in corpus("check", "--name", "sleep")
 
 
 def test_what_cannot_be_is_refused_in_a_sentence(tmp_path: Path) -> None:
     folder = papers(tmp_path)
     for words, *arguments in (
-        ("Nothing was collected for sleep", "build", "--name", "sleep"),
+        ("No texts were collected for sleep", "build", "--name", "sleep"),
         ("no corpus sleep", "check", "--name", "sleep"),
-        ("no share between 0 and 1", "build", "--name", "sleep", "--holdout", "1.5"),
-        ("names no languages", "build", "--name", "sleep", "--languages", "Klingon"),
+        ("not a share between 0 and 1", "build", "--name", "sleep", "--holdout", "1.5"),
+        ("does not name languages", "build", "--name", "sleep", "--languages", "Klingon"),
         ("absent: is not there", "add", "--name", "sleep", tmp_path / "absent"),
         *(("slug", "add", folder, "--name", name) for name in ("../sleep", "sleep.sources")),
         *(("slug", "build", "--name", name) for name in ("../sleep", "sleep.sources")),
@@ -70,11 +70,11 @@ def test_what_cannot_be_is_refused_in_a_sentence(tmp_path: Path) -> None:
         assert words in refusal("corpus", *arguments)
     corpus("add", "--name", "sleep", folder)
     no_tokenizer = ("--name", "sleep", "--tokenizer", tmp_path)
-    assert "no tokenizer" in refusal("corpus", "build", *no_tokenizer)
+    assert "not a readable tokenizer" in refusal("corpus", "build", *no_tokenizer)
     corpus("build", "--name", "sleep")
     make_item("new", markup=f"{prose(5)} It [[rose, fell]].")
     said = refusal("corpus", "check", "--name", "sleep")
-    assert "1 documents give 1 test cases away" in said
+    assert "1 documents reveal 1 test cases" in said
 
 
 PAPERS = (
@@ -122,7 +122,7 @@ def test_what_could_not_be_fetched_fails_the_command_after_its_report(
 ):
     journals.write_text("J Slep\nJ Wake\n")
     said = refusal(*FETCH, "--journals", journals, "--output", tmp_path / "out")
-    assert said.startswith("1 could not be fetched whole; the first is J Slep: ")
+    assert said.startswith("1 could not be fetched completely; the first is J Slep: ")
     assert (tmp_path / "out" / "j-wake" / "2020-05.jsonl").is_file()
 
 
@@ -130,7 +130,7 @@ def test_what_could_not_be_fetched_fails_the_command_after_its_report(
     ("arguments", "expected"),
     [
         (("--query", "sleep", "--from", "2021"), "--from is after --to"),
-        (("--query", "sleep", "--limit", "0"), "is no whole number from 1"),
+        (("--query", "sleep", "--limit", "0"), "is not a whole number from 1"),
         ((), "one of the arguments --journals --query is required"),
     ],
 )

@@ -81,17 +81,23 @@ class TestTheCommand:
     @pytest.mark.parametrize(
         ("text", "words"),
         [
-            ("title\nOnions\n", "no text in “abstract” (there is: title)."),
-            ("pmid,title,citation\n1,Onions,J\n", "PubMed's CSV export holds no abstracts"),
+            ("title\nOnions\n", "no text in “abstract” (columns: title)."),
+            ("pmid,title,citation\n1,Onions,J\n", "PubMed's CSV export does not contain abstracts"),
             (
                 "abstract,subfield\nOnions rose.,Fruit\n",
-                "Row 1: “Fruit” is no subfield (Vegetables).",
+                "Row 1: “Fruit” is not a subfield (Vegetables).",
             ),
-            ("abstract\n\nOnions [[rose\n", "Row 1: the abstract holds [[ or ]]"),
-            ("abstract,publication_date\nOnions rose.,May 2025\n", "Row 1: “May 2025” is no date"),
-            ("abstract\n", "has no row below"),
+            ("abstract\n\nOnions [[rose\n", "Row 1: the abstract contains [[ or ]]"),
+            (
+                "abstract,publication_date\nOnions rose.,May 2025\n",
+                "Row 1: “May 2025” is not a date",
+            ),
+            ("abstract\n", "but no rows"),
             ('abstract\n"Onions rose.\n', "row 1, line 2: cannot be read as CSV"),
-            ("sep=;\nText;Publication Date;doi\nOnions rose.;May 2025\n", "“May 2025” is no date"),
+            (
+                "sep=;\nText;Publication Date;doi\nOnions rose.;May 2025\n",
+                "“May 2025” is not a date",
+            ),
         ],
     )
     def test_names_what_is_wrong_with_a_file_by_its_row(
@@ -106,8 +112,8 @@ class TestTheCommand:
     @pytest.mark.parametrize(
         ("more", "words"),
         [
-            (("--field", "baking"), "There is no field “baking” (there are: cooking)."),
-            (("--price-in", "dear"), "“dear” is no amount."),
+            (("--field", "baking"), "There is no field “baking”. Choose from cooking."),
+            (("--price-in", "dear"), "“dear” is not an amount."),
         ],
     )
     def test_refuses_what_cannot_be_meant_in_one_sentence(

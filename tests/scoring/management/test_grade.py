@@ -142,9 +142,9 @@ def test_resume_without_a_run_says_so_and_begins_nothing_beside_one_that_is_left
     another.write_text("Grade well. {rubric}")
     runs = ("--runs", AnsweringRun.objects.get().pk, "--prompt", another)
     said = refused(*by_chat(stub), *runs, "--resume")
-    assert "under other settings, stands at 1 of 2" in said
+    assert "with other settings has reached 1 of 2" in said
     assert GradingRun.objects.count() == 2
-    assert "stands at 1 of 2; --resume would go on with it" in told(*other)
+    assert "has stopped at 1 of 2; --resume would continue it" in told(*other)
 
 
 @pytest.mark.parametrize(

@@ -168,9 +168,9 @@ GOOD = {"item": "memory-human-1", "order": "A", "side": "A"}
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ({**GOOD, "order": "B", "confidence": 30}, "confidence is no number"),
-        ({**GOOD, "order": "B", "item": "elsewhere"}, "no test case “elsewhere”"),
-        ({**GOOD, "order": "B", "item": "memory-practice"}, "no test case"),
+        ({**GOOD, "order": "B", "confidence": 30}, "confidence is not a number"),
+        ({**GOOD, "order": "B", "item": "elsewhere"}, "a test case “elsewhere”"),
+        ({**GOOD, "order": "B", "item": "memory-practice"}, "not have a test case"),
         ({**GOOD, "order": "B", "version": 7}, "not hold version 7"),
         (GOOD, "answered in this order in line 1"),
         ({**GOOD, "order": "B", "model": "another"}, "give a file for each"),
@@ -190,10 +190,10 @@ def test_a_line_that_cannot_be_meant_is_named_and_nothing_is_stored(
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.jsonl", b"\n", "holds no choice"),
+        ("a.jsonl", b"\n", "does not contain any choices"),
         ("a.jsonl", b'{"item": "\xff"}', "byte 0xff in line 1"),
         ("a.eval", b"{}", "samples is missing"),
-        ("a.eval", zipped({"samples/x.json": [1]}), "samples/x.json: this is no JSON object"),
+        ("a.eval", zipped({"samples/x.json": [1]}), "samples/x.json: this is not a JSON object"),
         ("a.eval", zipped({"samples/x.json": {}}), "a.eval, samples/x.json: metadata is no"),
         ("a.json", json.dumps({"samples": [{}]}).encode(), "a.json, sample 1: metadata is no"),
     ],

@@ -84,11 +84,11 @@ def test_a_training_is_left_to_a_worker_and_gone_on_with_when_asked() -> None:
             "--mode lora --model nowhere/at/all --dry-run",
             "nowhere/at/all: no model's configuration could be read",
         ),
-        ("--mode scratch --lora-rank 4 --dry-run", "leave out --lora-rank"),
-        ("--preset gpt2-neuro --mode lora --dry-run", "has no adapter"),
-        ("--name x", "--corpus names"),
-        ("--corpus slumber --name x", "there are: sleep"),
-        ("--corpus sleep", "--name says"),
+        ("--mode scratch --lora-rank 4 --dry-run", "Leave out --lora-rank"),
+        ("--preset gpt2-neuro --mode lora --dry-run", "does not have an adapter"),
+        ("--name x", "--corpus is required"),
+        ("--corpus slumber --name x", "Choose from sleep"),
+        ("--corpus sleep", "--name is required"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_in_a_sentence(arguments: str, sentence: str) -> None:

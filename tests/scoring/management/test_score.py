@@ -102,7 +102,7 @@ def test_the_embedded_model_is_labelled_a_demonstration(study: Study) -> None:
 def test_a_lower_precision_is_warned_of(study: Study, tiny: Path) -> None:
     _, err, error = score(*hf(tiny, dtype="bfloat16"))
     assert error is None
-    assert "Scored in bfloat16: rounding may turn near-ties" in err
+    assert "Scored in bfloat16, in which rounding may change near-ties" in err
 
 
 def test_a_prompt_of_ones_own_comes_from_the_line_or_from_a_file(
@@ -121,7 +121,7 @@ def test_resuming_what_is_finished_shows_it_again(study: Study, tiny: Path) -> N
     before = score_json(*hf(tiny, "--conditions", "full,isolated"))
     out, err, error = score(*hf(tiny, "--conditions", "full,isolated", "--resume", "--json"))
     assert error is None
-    assert "Run 1 (full) is finished: nothing is left to do." in re.sub(r"Run \d+", "Run 1", err)
+    assert "Run 1 (full) is already finished." in re.sub(r"Run \d+", "Run 1", err)
     assert json.loads(out)["scores"] == before["scores"]
     assert ScoringRun.objects.count() == 2
 
@@ -132,7 +132,7 @@ def test_without_resume_a_new_run_begins_and_says_so(study: Study, tiny: Path) -
     ScoringRun.objects.update(status="cancelled", done=3)
     _, err, error = score(*hf(tiny))
     assert error is None
-    assert f"Run {old.pk} with the same settings stands at 3 of 8 (cancelled); --resume" in err
+    assert f"Run {old.pk} with the same settings has reached 3 of 8 (cancelled); --resume" in err
     assert ScoringRun.objects.count() == 2
 
 
@@ -140,7 +140,7 @@ def test_nothing_is_stored_of_a_model_that_cannot_be_loaded(study: Study, tmp_pa
     assert "no/such/model" in sentence_of(*hf(Path("no/such/model")))
     empty = tmp_path / "empty"
     empty.mkdir()
-    assert "holds no model weights" in sentence_of(*hf(empty))
+    assert "does not contain model weights" in sentence_of(*hf(empty))
     assert not ScoringRun.objects.exists()
     assert not LanguageModel.objects.exists()
 
@@ -154,16 +154,16 @@ def test_nothing_is_stored_of_a_model_that_cannot_be_loaded(study: Study, tmp_pa
             ("--model", "hf", "--model_args", "pretrained", "--study", "memory"),
             "--model_args: “pretrained”",
         ),
-        (("--model", "embedded", "--study", "memory", "--conditions", "half"), "choose of full"),
+        (("--model", "embedded", "--study", "memory", "--conditions", "half"), "choose from full"),
         (("--model", "embedded", "--study", "memory", "--prompt", "Hello"), "prompt cannot be"),
-        (("rm", "77"), "there is none of number 77"),
+        (("rm", "77"), "there is no run 77"),
     ],
 )
 def test_wrong_words_are_named(study: Study, arguments: tuple[str, ...], part: str) -> None:
     assert part in sentence_of(*arguments)
 
 
-SAID = "the tokenizer is another model's"
+SAID = "The tokenizer belongs to another model"
 
 
 def test_another_models_tokenizer_is_warned_about_kept_in_the_run_and_no_reason_to_stop(
@@ -309,11 +309,11 @@ def test_a_start_token_is_read_first_where_it_is_asked_for(
     ("args", "options", "part"),
     [
         ({"max_length": "1"}, (), "max_length=1: expected a whole number from 2"),
-        ({"max_length": "9999"}, (), f"the model's window holds {WINDOW:,} tokens"),
+        ({"max_length": "9999"}, (), f"the model's window has {WINDOW:,} tokens"),
         ({"overlong": "fold"}, (), "overlong=fold: choose one of refuse, truncate, rolling"),
         ({"batch_size": "2"}, ("--batch_size", "3"), "differ"),
-        ({"batch_size": "2"}, ("--batch_tokens", "300"), "both say"),
-        ({"add_bos_token": "True"}, (), "the tokenizer has no start token"),
+        ({"batch_size": "2"}, ("--batch_tokens", "300"), "not both"),
+        ({"add_bos_token": "True"}, (), "the tokenizer does not have a start token"),
         ({"parallelize": "True", "device": "cpu"}, (), "exclude each other"),
     ],
 )
@@ -370,7 +370,7 @@ def test_past_runs_that_read_an_adapter_unasked_are_listed(
         gone.pk: "unknown",
     }
     assert sentence_of("ls", "--adapters", "--study", "memory") == (
-        "--adapters lists runs of all studies: no --study."
+        "--adapters lists runs of all studies. Leave out --study."
     )
 
 
@@ -413,14 +413,14 @@ def test_a_removed_run_is_gone_with_its_records(study: Study, tiny: Path) -> Non
 def test_a_run_at_work_is_not_removed(study: Study, tiny: Path) -> None:
     run = queued(study, tiny)
     assert leases.take(run) is not None
-    assert f"{run.pk} is being worked on" in sentence_of("rm", run.pk)
+    assert f"{run.pk} is running" in sentence_of("rm", run.pk)
 
 
 def test_what_was_published_is_not_removed_with_ones_own(study: Study, tiny: Path) -> None:
     run = queued(study, tiny)
     ScoringRun.objects.update(backend="imported", status="finished")
     _, _, error = score("rm", run.pk)
-    assert "was not scored here but published" in str(error)
+    assert "is a published run that was imported" in str(error)
     assert ScoringRun.objects.filter(pk=run.pk).exists()
 
 
@@ -524,10 +524,10 @@ def test_models_stand_in_a_file_line_by_line(
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (("--model_args", "pretrained=a", "--model_args", "pretrained=a"), "asked for twice"),
+        (("--model_args", "pretrained=a", "--model_args", "pretrained=a"), "given twice"),
         (
             ("--model_args", "pretrained=a", "--model_args", "pretrained=b", "--name", "n"),
-            "a name names",
+            "can name only one model",
         ),
     ],
 )
@@ -544,9 +544,9 @@ def test_what_cannot_be_meant_ends_before_anything_is_scored(
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (("--workers", "gpus"), "no GPU is seen here"),
+        (("--workers", "gpus"), "no GPU was found"),
         (("--workers", "0"), "neither a whole number from 1 nor gpus"),
-        (("--queue", "--workers", "2"), "--queue is one worker"),
+        (("--queue", "--workers", "2"), "--queue starts one worker"),
     ],
 )
 def test_workers_that_cannot_be_had_are_said_in_a_sentence(

@@ -142,7 +142,7 @@ def test_a_waiting_run_reads_its_file_again_and_notices_a_change(corpus: Path, t
     corpus.write_text(corpus.read_text().replace("late", "early"))
     run = execute(run)
     assert run.status == "failed"
-    assert run.error == f"{corpus} has changed since the run began: start a new one."
+    assert run.error == f"{corpus} has changed since the run began. Start a new run."
 
 
 def test_a_run_whose_file_has_moved_is_resumed(corpus: Path, tiny: Path) -> None:
@@ -173,13 +173,13 @@ def test_a_row_that_cannot_be_scored_is_named_and_the_rest_stored(
     ("name", "content", "sentence"),
     [
         ("a.jsonl", b'{"text": "x"}\n{"text": \n', "a.jsonl, line 2: this is not JSON"),
-        ("a.jsonl", b'{"body": "x"}\n', "a.jsonl, line 1: no text in “text” (there is: body)"),
+        ("a.jsonl", b'{"body": "x"}\n', "a.jsonl, line 1: no text in “text” (columns: body)"),
         ("a.jsonl", b'{"text": "\\ud800"}\n', "a.jsonl, line 1: half a character"),
         ("a.jsonl", b'{"text": "x"}\n\xff\xfe\n', "a.jsonl, line 2: this is not UTF-8"),
-        ("a.jsonl", b"\n\n", "a.jsonl holds no text"),
-        ("a.csv", b"id,body\n1,fine\n", "a.csv, line 2: no text in “text” (there is: id, body)"),
+        ("a.jsonl", b"\n\n", "a.jsonl does not contain any text"),
+        ("a.csv", b"id,body\n1,fine\n", "a.csv, line 2: no text in “text” (columns: id, body)"),
         ("a.csv", b'id,text\n1,"open\n', "a.csv, line 2: cannot be read as CSV"),
-        ("a.tsv", b"text\nfine\tx\n", "a.tsv, line 2: has 2 cells where the header has 1"),
+        ("a.tsv", b"text\nfine\tx\n", "a.tsv, line 2: has 2 cells, but the header has 1"),
         ("a.txt", b"x", "a.txt is neither a .jsonl nor a .csv"),
     ],
 )

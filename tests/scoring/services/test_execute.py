@@ -124,9 +124,7 @@ def test_a_text_beyond_the_window_is_named_and_the_rest_goes_on(study: Study) ->
         ]
     )
     assert problem.name == "memory-long"
-    assert problem.reason == (
-        f"the original: needs {n:,} tokens, and the model's window holds 1,000"
-    )
+    assert problem.reason == (f"the original: needs {n:,} tokens, but the model's window has 1,000")
 
 
 @pytest.mark.parametrize("value", [math.nan, -math.inf])
@@ -282,7 +280,7 @@ def test_records_that_cannot_be_written_end_the_run_and_it_goes_on_to_the_same(
     run = execute(run, backend=Disturbed(2, put_a_file_in_the_way))
     assert run.status == "failed"
     assert run.error == (
-        f"{folder} cannot be used: file exists (move away what stands in its place); then --resume goes on."
+        f"{folder} cannot be used: file exists (move away the file in its place). Then continue with --resume."
     )
     assert 0 < run.done < run.total
     assert len(scores(run)) == run.done

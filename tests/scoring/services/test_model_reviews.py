@@ -184,4 +184,4 @@ def test_a_lead_asks_for_it_on_the_page_of_the_field(
     assert "The last sentence gives it away." not in page
     again = client.post("/lab/fields/cooking/drafting/review/", form)
     assert again.status_code == 422
-    assert "Nothing is left to review" in again.text
+    assert "has reviewed every test case" in again.text

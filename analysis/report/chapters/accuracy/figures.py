@@ -56,7 +56,9 @@ def other_models(source: SourceResults, tables: Tables) -> Figure:
     own = source.of(Accuracy)
     models = present(own.extra_models) or ()
     if not models:
-        raise NotEnough("There are no further models.", "Score one that is not in the study's set.")
+        raise NotEnough(
+            "There are no further models.", "Score a model that is not in the study's set."
+        )
     return _figure("other_models", present(own.humans), models, None)
 
 
@@ -69,7 +71,9 @@ def _figure(
     frame = model_frame(models, rows, _columns, lambda m: m.items.ci95, chat)
     shown = pd.concat([pd.DataFrame(people), frame], ignore_index=True)
     if shown.empty:
-        raise NotEnough("Nobody has judged or scored these test cases.", "Collect judgments.")
+        raise NotEnough(
+            "These test cases do not have any judgments or scores.", "Collect judgments."
+        )
     shown["is_chat"] = shown.get("is_chat", pd.Series(index=shown.index, dtype=object)).eq(True)
     return make_figure(
         name,
@@ -143,7 +147,9 @@ def subfields(source: SourceResults, tables: Tables) -> Figure:
     """A panel per subfield: people above, models by family, all with 95% intervals; people's accuracy as a line."""
     found = [s for s in present(source.of(Subfields).subfields) or () if s.humans or s.models]
     if not found:
-        raise NotEnough("No subfield has judgments or scores yet.", "Collect judgments or score.")
+        raise NotEnough(
+            "No subfield has judgments or scores yet.", "Collect judgments or score models."
+        )
     models = list({m.name: m for s in found for m in s.models}.values())
     rows = rows_of(models, [EVERYONE, EXPERTS] if any(s.humans for s in found) else [])
     chat = source.of(Accuracy).chat_models
@@ -210,7 +216,7 @@ def positions(source: SourceResults, tables: Tables) -> Figure:
     """A row per position with its 95% interval and number of judgments; all people and chance as lines."""
     found = present(source.of(Positions).positions)
     if not found:
-        raise NotEnough("Nobody's judgments are in the analysis.", "Let participants finish.")
+        raise NotEnough("The analysis does not contain any judgments.", "Let participants finish.")
     names = [_label(p.position) for p in found]
     frame = pd.DataFrame([people_row(n, p.trials) for n, p in zip(names, found, strict=True)])
     frame["n"] = [f.count(p.trials.n, "judgment") for p in found]

@@ -214,7 +214,7 @@ def _models_vs_humans(data: SourceData) -> ModelsVsHumans:
     test = paired_t(models, human)
     over_items = paired_t(models, float(np.nanmean(data.item_accuracy)))
     method = (
-        f"{test.method} Each model's accuracy against one number, the people's over all trials."
+        f"{test.method} Each model's accuracy is compared with people's accuracy over all trials."
     )
     return ModelsVsHumans(
         test=replace(test, method=method), human_accuracy=human, t_item_means=over_items.t
@@ -232,7 +232,7 @@ def _base_vs_chat(data: SourceData) -> BaseVsChat:
     )
     if not pairs:
         raise NotEnough(
-            "No chat model is here together with the base model it was made from.",
+            "No chat model has been scored together with its base model.",
             "Score both models of at least two such pairs.",
         )
     base, chat = (accuracies(data, np.array(side)) for side in zip(*pairs, strict=True))

@@ -205,7 +205,7 @@ def _blocks(
         blocks.append(_block(frames[-1], Rows({}, [PEOPLE]), title, not models, wide))
     if not blocks:
         raise NotEnough(
-            "No confidence predicts correct answers yet.", "Collect judgments or scores."
+            "No confidence predicts correct answers yet.", "Collect judgments or score models."
         )
     return blocks, pd.concat(frames, ignore_index=True)
 

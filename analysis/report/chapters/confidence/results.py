@@ -56,11 +56,17 @@ S3 = (
     c.number("t", "fit.t", "t", digits=1),
     *c.data("df=fit.df", "p=fit.p"),
 )
-HUMAN_RULE = "Confidence 1 to 100 read as probability .5 + .5 confidence / 100 of being correct (a reading of ours); "
-MODEL_RULE = "Probability of being correct from the logistic fit on the absolute difference of perplexities to the other items"
-HELD_OUT = "Each item keeps its held-out probability: the fits are not repeated."
+HUMAN_RULE = (
+    "Confidence from 1 to 100 is interpreted as the probability .5 + .5 confidence / 100 of being correct (our "
+    "interpretation); "
+)
+MODEL_RULE = (
+    "Probability of being correct from a logistic fit on the absolute difference of perplexities of the other test "
+    "cases"
+)
+HELD_OUT = "Each test case keeps its held-out probability; the fits are not repeated."
 S3_SEED = 42  # the paper's, whatever the report's
-ONE_KIND = "A draw held correct or wrong judgements only, so there is nothing to fit."
+ONE_KIND = "A draw contained only correct or only wrong judgments, so there is nothing to fit."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,9 +326,7 @@ def build_expertise(data: SourceData) -> Built:
     trials = data.need_trials()[["participant", "item", "expertise", "is_correct"]]
     rated = trials[trials["expertise"].notna()]
     if rated.empty:
-        raise NotEnough(
-            "No trial has a rating of expertise.", "Ask for it in the study's questionnaire."
-        )
+        raise NotEnough("No trial has a rating of expertise.", "Ask for expertise in the study.")
     subfield = data.items["subfield"].to_numpy()[rated["item"].to_numpy()]
     groups = {
         str(name): rated[subfield == name]
@@ -364,7 +368,7 @@ def _slopes(groups: Mapping[str, pd.DataFrame], n_participants: int) -> Subfield
     known = {name: fit for name, fit in fits.items() if fit}
     if not known:
         raise NotEnough(
-            "No subfield has trials enough for a slope over expertise.",
+            "No subfield has enough trials for a slope over expertise.",
             "Let more participants judge more test cases.",
         )
     errors = np.zeros((n_participants, len(known)))

@@ -85,7 +85,7 @@ def _nats(compared: Compared) -> list[Table]:
         c.ci(_("95% CI"), "1.nats.interaction.ci95", digits=4),
         c.p_value(_("p after Holm"), "0.interaction_holm_p"),
     )
-    caption = _("The field or the answer: fall of the log perplexity, nats per token")
+    caption = _("Learning the field or the answer: fall of the log perplexity, nats per token")
     return c.page_table(caption, columns, compared, "finetuning_items")
 
 
@@ -112,7 +112,7 @@ def _cutoffs_table(models: Sequence[TunedModel]) -> list[Table]:
         for words, part in (
             (_("up to %(day)s"), found.before),
             (_("after %(day)s"), found.after),
-            (_("on an unknown day"), found.undated),
+            (_("on an unknown date"), found.undated),
         )
         if part.n_items or part is not found.undated
     ]
@@ -147,7 +147,7 @@ def _trainings(models: Sequence[TunedModel]) -> list[Table]:
     )
     rows = [model for model in models if model.training]
     return c.page_table(
-        _("Trained here: the corpus, and its held-out loss in nats per token"), columns, rows
+        _("Models trained here: corpus, and held-out loss in nats per token"), columns, rows
     )
 
 

@@ -175,7 +175,8 @@ def finetuning_versions(source: SourceResults, tables: Tables) -> Figure:
     pairs = [pair for pair in compared(source) if pair[0].have_one_prompt]
     if not pairs:
         raise NotEnough(
-            "No tuned model and its base were given one prompt.", "Score both with the same prompt."
+            "No tuned model and its base were scored with the same prompt.",
+            "Score both with the same prompt.",
         )
     names = labels([model for model, _ in pairs])
     frame = pd.DataFrame([row for pair in pairs for row in _rows(pair, names)])
@@ -241,7 +242,7 @@ def _falls(frame: pd.DataFrame, rows: Rows) -> Drawn:
 
 def _differences(frame: pd.DataFrame, rows: Rows) -> Drawn:
     data, y = chart(frame), rows.y(labels=False, minExtent=0, maxExtent=0)
-    x = _x(frame, "Original less altered, nats per token")
+    x = _x(frame, "Original minus altered, nats per token")
     lines = data.mark_rule(strokeWidth=1.4, color=INK).encode(
         x=alt.X("ci_low:Q"), x2="ci_high:Q", y=y
     )

@@ -85,17 +85,18 @@ def part(pair: Pair, of: Bools) -> Part:
 # --- The change of decisions by subfield, and on what was published before and after the tuned model's training data end.
 
 PARTS_METHOD = (
-    "By subfield and by date: no numbers of fewer than three test cases; intervals of single subfields are not corrected for "
-    "their number. The cut-off is the latest day known of what base and tuned model were trained on; a test case published on "
-    "that day or earlier is before it. Only those after it are free of memorisation."
+    "Subfields and dates with fewer than three test cases have no numbers. Intervals of single subfields are not "
+    "corrected for multiple tests. The cut-off is the last known date of the training data of the base and the "
+    "tuned model. A test case published on that date or earlier is before the cut-off. Only test cases after it "
+    "cannot be memorised."
 )
 UNKNOWN = (
-    "It is not known until when the tuned model's training data were collected, or documents of its corpus have no date.",
-    "State the cut-off under Language models in the administration.",
+    "The last date of the tuned model's training data is not known, or documents of its corpus have no date.",
+    "Enter the cut-off under Language models in the administration.",
 )
 NO_DATES = (
     "No test case of the two models has a publication date.",
-    "State the publication dates of the test cases.",
+    "Add the publication dates of the test cases.",
 )
 
 
@@ -152,15 +153,15 @@ def cutoff_change(data: SourceData, pair: Pair) -> CutoffChange:
 # --- What tuning cost or brought on other texts: the reference corpora that both models were scored on.
 
 REFERENCE_TEXTS_METHOD = (
-    "Reference texts: mean log perplexity over texts, in nats per token, each text counting alike; paired t test of before "
-    "minus after. A rise on general texts is what the model forgot."
+    "Reference texts: mean log perplexity over texts, in nats per token, with equal weight per text; paired t test "
+    "of before minus after. A rise on general texts shows how much the model has forgotten."
 )
 REFERENCE_TEXTS_NOTHING = (
-    "No reference corpus was scored with both models, so it is not known what tuning cost on other texts.",
-    "Score general texts with both: manage.py score_corpus.",
+    "No reference corpus was scored with both models, so the effect of tuning on other texts is not known.",
+    "Score general texts with both models (manage.py score_corpus).",
 )
 OTHER_PROMPT = (
-    "The two models were given these texts with different prompts.",
+    "The two models were scored on these texts with different prompts.",
     "Score the corpus with both models and one prompt.",
 )
 OTHER_TEXTS = (
@@ -214,16 +215,17 @@ def _change(both: pd.DataFrame) -> TextsChange:
 # --- Fine-tuning: each tuned model against the model it was tuned from, on the items that both were scored on.
 
 FINETUNING_METHOD = (
-    "Each tuned model against its base on the test cases that both scored, before minus after: exact McNemar test of the "
-    "decisions, paired t tests of perplexities and of their logarithms. The logarithm is a text's mean loss in nats per token: "
-    "perplexities are skewed, and a model that halves them all halves the difference of two versions with them. How much more the "
-    "original's log perplexity fell than the altered version's tells whether a model learned the answers or the field's "
-    "language. Models given different prompts are compared by their decisions alone. p after Holm: over all pairs of models, each "
-    "kind of test as one family."
+    "Each tuned model is compared with its base on the test cases that both scored, before minus after: exact "
+    "McNemar test of the decisions, and paired t tests of perplexities and of their logarithms. The logarithm is a "
+    "text's mean loss in nats per token. It is used because perplexities are skewed, and because a model that "
+    "halves all perplexities also halves the difference of two versions. If the original's log perplexity fell "
+    "more than the altered version's, the model learned the answers and not only the field's language. Models with "
+    "different prompts are compared only by their decisions. Holm's correction covers all pairs of models, with "
+    "each kind of test as one family."
 )
 FINETUNING_NOTHING = (
-    "No language model has been scored together with the model that it was tuned from.",
-    "State of a model what it was tuned from, and score both on the same test cases.",
+    "No tuned model has been scored together with its base model.",
+    "Enter the base model of a tuned model, and score both on the same test cases.",
 )
 UNDEFINED = ("No pair of models can be tested.", "Score both on the same test cases.")
 

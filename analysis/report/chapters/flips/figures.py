@@ -49,7 +49,7 @@ def flips_traces(source: SourceResults, tables: Tables) -> Figure:
     """A row per pattern; left by token, right by sentence, each with a test case that is typical of it."""
     typical = need(source.of(ChangesOfMind).flips).typical
     if not typical.examples:
-        raise NotEnough("No test case shows one of the three patterns.", "Score more test cases.")
+        raise NotEnough("No test case shows any of the three patterns.", "Score more test cases.")
     frame = need_table(tables, "flips_traces")
     levels = [name for name in (TOKEN, SENTENCE) if name in set(frame["level"])]
     width = (FULL - 2 * LEFT - 40) // 2
@@ -139,7 +139,7 @@ def _ticks(frame: pd.DataFrame) -> list[float]:
 
 # --- Whether a model's preference changes sides on the way through a text, by token and by sentence.
 
-FAVOURS = _("Version that the difference favours")
+FAVOURS = _("Version favoured by the difference")
 BOTH_ORIGINAL = _("original first and last")
 CATEGORIES = {
     "PosPos": BOTH_ORIGINAL,
@@ -151,7 +151,7 @@ FLIPS_COLOURS = [GAINED, "#8fc1e3", "#f3b98c", LOST]
 LEVELS = {
     TOKEN: _("By token"),
     SENTENCE: _("By sentence"),
-    RATIO: _("By token, log-likelihood ratio (ours)"),
+    RATIO: _("By token, log-likelihood ratio (additional measure)"),
 }
 CORRECT, WRONG = _("decision right"), _("decision wrong")
 MEASURES = ["measure", "category", "n", "value", "low", "high"]

@@ -75,25 +75,27 @@ class Courses:
 # --- Flips: on the way through a text, does a model's preference change sides? From token records of full runs.
 
 METHOD = (
-    "As printed (figures S15 and S16): at each token, or sentence, the perplexity of the altered version up to there minus "
-    "that of the original, each over its own tokens (with the prompt's, where the run's perplexities count them); positive "
-    "favours the original. It starts at the first token that differs, or the sentence that holds it; its last value is "
-    "PPL(altered) - PPL(original), so its last sign is the decision. Tokens are compared at the same places of the text, "
-    "within an alternation by their number in it. Category: the sign at the first place where it is not zero, then at the "
-    "end. Sign flips: changes of sign from place to place. Shares: Wilson 95% interval over test cases."
+    "As in the paper's figures S15 and S16: at each token or sentence, the perplexity of the altered version so "
+    "far minus that of the original, each over its own tokens (and the prompt's, if the run's perplexities include "
+    "them). Positive values favour the original. The difference starts at the first token that differs, or the "
+    "sentence that contains it. Its last value is PPL(altered) - PPL(original), so its last sign is the decision. "
+    "Tokens are compared at the same places of the text, and within an alternation by their number. Category: the "
+    "sign at the first place where it is not zero, then at the end. Sign flips: changes of sign from place to "
+    "place. Shares have Wilson 95% intervals over test cases."
 )
 METHOD_RATIO = (
-    "The log-likelihood ratio, ours: the running negative log-likelihood of the altered version minus that of the original, "
-    "in nats and not divided by tokens, at the tokens that end at the same place of both versions, from the first "
-    "alternation's end on. Categories and sign flips as before; right and wrong are the model's decision."
+    "The log-likelihood ratio is an additional measure: the cumulative negative log-likelihood of the altered "
+    "version minus that of the original, in nats and not divided by tokens. It is computed at tokens that end at "
+    "the same place in both versions, from the end of the first alternation on. Categories and sign flips are "
+    "defined as above; right and wrong refer to the model's decision."
 )
 TYPICAL = (
-    "Examples are those of the model with most test cases, of several such the first: of each pattern, by token and by "
-    "sentence, the test case whose last difference is the median (the lower of two)."
+    "Examples are from the model with the most test cases (the first of several): for each pattern, by token and "
+    "by sentence, the test case whose last difference is the median (the lower of two)."
 )
 NOTHING = (
-    "No language model's token records are kept (an import has none).",
-    "Score a model on the full texts: see the Models page of study {study}.",
+    "No token records of language models are stored. Imports do not contain any.",
+    "Score a model on the full texts on the Models page of study {study}.",
 )
 
 

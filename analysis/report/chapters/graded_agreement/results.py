@@ -50,8 +50,9 @@ def by_grader(data: GradedData) -> Floats:
 
 RATES = ("rqr", "sr", "ar")
 THRESHOLDS = (
-    "An answer is good from each of these shares of its rubric's points; besides what the rubric says, points below 0, grades that "
-    "cannot be read, or answers that have no text, count as abstentions. Intervals as of the rates themselves."
+    "An answer is good if it has at least this share of its rubric's points. In addition to the rubric's own "
+    "definition, points below 0, unreadable grades or answers without a text count as abstentions. The intervals "
+    "are computed like those of the rates."
 )
 
 
@@ -145,7 +146,7 @@ def correct(data: GradedData) -> CorrectedModels:
     ]
     if not models:
         raise NotEnough(
-            "People graded no answer that a judge graded by the same rubric.",
+            "People have not graded any answer that a judge graded by the same rubric.",
             "Let people grade a sample.",
         )
     other = [AnswererName(**data.model_name(model)).label for model in judged if model not in alike]
@@ -243,14 +244,15 @@ def _of_share(share: Share) -> Varied:
 
 PEOPLE, FIRST, SECOND = "people", "first person", "second person"
 NO_PAIRS = (
-    "No answer has grades of two: of a judge and of people, or of two of them.",
+    "No answer has two grades, by a judge and people or by two people.",
     "Let people grade a sample of the answers (Grading, in the lab).",
 )
 GRADED_AGREEMENT_METHOD = (
-    "Of people's grades the final one: what a third person settled, else the first. Only grades by one rubric stand beside one "
-    "another. Points below 0 or above the rubric's most count as these; grades between the rubric's as its nearest in kappa and the "
-    "table. An abstention is the rubric's -1, which weights put next to 0; kappa of fates takes good, abstained and bad as names. "
-    "Equal: of the same points; same fate: both good, both abstained, or both bad."
+    "People's final grade is the one that a third person settled, otherwise the first. Only grades by the same "
+    "rubric are compared. Points below 0 or above the rubric's maximum count as 0 or as the maximum. Grades "
+    "between those of the rubric count as the nearest one in kappa and the table. An abstention is the rubric's "
+    "-1, which the weights put next to 0. Kappa of outcomes treats good, abstained and bad as categories. Equal "
+    "means the same points; the same outcome means both good, both abstained, or both bad."
 )
 
 
@@ -390,7 +392,7 @@ def _confusion(
             a, b = (on_rubric(of[both], data.rubric).tolist() for of in (points, human))
             counts = confusion(a, b, list(values)).tolist()
             return Confusion(name, values, tuple(tuple(row) for row in counts))
-    raise NotEnough("No judge graded what people graded.", "Let people grade a sample.")
+    raise NotEnough("No judge graded the answers that people graded.", "Let people grade a sample.")
 
 
 def _by_length(data: GradedData, judges: list[Floats], human: Floats) -> Bias:
@@ -407,7 +409,9 @@ def _by_length(data: GradedData, judges: list[Floats], human: Floats) -> Bias:
 def _own_family(data: GradedData, judges: list[Floats], human: Floats) -> Bias:
     families = data.judges["family"].tolist()
     if not any(families):
-        raise NotEnough("No family of a judge is known.", "Name the family of the judge's model.")
+        raise NotEnough(
+            "The model family of the judges is not known.", "Enter the family of the judge's model."
+        )
     known = [n for n, family in enumerate(families) if family]
     n = len(data.answers)
     of_answers = data.models["family"].to_numpy(dtype=str)[data.answers["model"].to_numpy()]

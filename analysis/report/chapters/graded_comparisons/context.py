@@ -73,7 +73,7 @@ def _selective(own: Kept) -> list[Table]:
         c.points(_("Gain by confidence, points"), "gain"),
         c.points_ci(_("95% CI"), "gain_ci95"),
     )
-    return c.page_table(_("Answers that are kept"), columns, own.curves, "graded_selective")
+    return c.page_table(_("Answers kept"), columns, own.curves, "graded_selective")
 
 
 def _gain(model: Deferral) -> tuple[bool, float]:
@@ -87,7 +87,7 @@ def _deferral(own: Deferrals) -> list[Table]:
     columns = (
         c.text(_("Model"), "label"),
         c.count(_("People's answers"), "n"),
-        c.percent(_("Good of the model"), "model"),
+        c.percent(_("Good answers of the model"), "model"),
         c.percent(_("Good of people"), "people"),
         c.percent(_("Asked where it abstains"), "abstaining.share_asked"),
         c.percent(_("Good"), "abstaining.good"),

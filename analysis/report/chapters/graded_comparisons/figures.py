@@ -52,7 +52,7 @@ PANELS = {"rqr": "Response quality", "sr": "Safety"}
 SIDE, HEIGHT = 400, 300  # px
 MOST_PANELS = 12
 CURVE, RANDOM = "where the model is least confident", "as many at random"
-ABSTAINING, THRESHOLD = "where it abstains", "below a threshold found on other questions"
+ABSTAINING, THRESHOLD = "where it abstains", "below a threshold chosen on other questions"
 
 
 def graded_differences(source: SourceResults, tables: Tables) -> Figure:

@@ -69,7 +69,7 @@ def compare_models(data: GradedData) -> Compared:
     judge = max(sorted(set(judges)), key=judges.count, default=-1)
     if judges.count(judge) < 2:
         raise NotEnough(
-            "Fewer than two models were graded by one judge.", "Have one judge grade two models."
+            "Fewer than two models were graded by one judge.", "Let one judge grade two models."
         )
     models = [m for m in judged if data.models["judge"].iloc[m] == judge]
     fates = {str(data.models["name"].iloc[m]): _fates(data, m) for m in models}
@@ -101,8 +101,9 @@ def _fates(data: GradedData, model: int) -> list[str | None]:
 SELECTIVE_FEWEST = 10  # answers of known confidence
 MOST_POINTS = 101
 RULE = (
-    "Coverage is the share of all graded answers: neither an abstention nor what came without a text (kept back by a filter, failed, "
-    "empty, declined) is ever kept. Where the confidence of some kept answer is not known, abstaining is all that chooses: a single point."
+    "Coverage is the share of all graded answers that are kept. Abstentions and answers without a text (withheld "
+    "by a filter, failed, empty, declined) are never kept. If the confidence of a kept answer is not known, only "
+    "abstention selects answers, which gives a single point."
 )
 
 
@@ -148,7 +149,10 @@ def select(data: GradedData) -> Kept:
         if (curve := _curve(data, model, answers[answers["model"] == model]))
     ]
     if not curves:
-        raise NotEnough("No answer has a text that does not abstain.", "Such answers are needed.")
+        raise NotEnough(
+            "Every answer abstained or has no text.",
+            "Let a model or people answer without abstaining.",
+        )
     return Kept(tuple(curves), data.is_simulated)
 
 
@@ -182,10 +186,11 @@ def _curve(data: GradedData, model: int, answers: pd.DataFrame) -> Curve | None:
 DEFERRAL_FEWEST = 10  # of people's answers to questions that the model answered, too
 BLOCKS = 10
 METHOD = (
-    "Each person's answer beside the model's to the same question, both graded by one judge. A person is asked first where the model "
-    "abstains or came to no text, then where its confidence is lowest, all answers to a question together. The threshold is the one with the most "
-    "good answers in nine tenths of the templates (questions without one), tried on the last tenth, in turn; its gain is over "
-    "the better of model and people alone. 95% intervals clustered by template."
+    "Each person's answer is compared with the model's answer to the same question, both graded by one judge. A "
+    "person is asked first if the model abstains or gives no text, then by increasing confidence of the model, for "
+    "all answers to a question together. The threshold is the one with the most good answers in nine tenths of the "
+    "templates (or questions without one), evaluated on the remaining tenth, in turn. Its gain is relative to the "
+    "better of model and people alone. 95% intervals are clustered by template."
 )
 
 
@@ -246,8 +251,8 @@ def defer(data: GradedData) -> Deferrals:
     ]
     if not found:
         raise NotEnough(
-            "No model and people have answers to the same questions that one judge graded.",
-            "Let participants answer questions that models answer, and one judge grade both.",
+            "One judge has not graded answers of a model and of people to the same questions.",
+            "Let participants answer the models' questions, and let one judge grade both.",
         )
     return Deferrals(tuple(found), data.is_simulated)
 
@@ -375,7 +380,9 @@ def measure(data: GradedData) -> tuple[TextMetrics, pd.DataFrame]:
     answers = data.answers
     rows = np.flatnonzero(answers["fate"].isin([GOOD, BAD]) & (answers["words"] > 0))
     if not len(rows):
-        raise NotEnough("No answer has a text and points.", "Grade answers that do not abstain.")
+        raise NotEnough(
+            "No answer has both a text and points.", "Grade answers that do not abstain."
+        )
     rng = np.random.default_rng(data.seed)
     chosen = np.sort(rng.choice(rows, MOST, replace=False)) if len(rows) > MOST else rows
     columns = (*COLUMNS, BERT) if data.vectors else COLUMNS
@@ -384,7 +391,7 @@ def measure(data: GradedData) -> tuple[TextMetrics, pd.DataFrame]:
         found = pd.DataFrame(_of_texts(chunk, data.vectors), columns=list(columns))
         parts.append(found.assign(answer=chunk["answer"].to_numpy()))
     if not parts:
-        raise NotEnough("No answer's text is there.", "Keep the texts of answers.")
+        raise NotEnough("The texts of the answers are missing.", "Store the texts of answers.")
     table = pd.concat(parts, ignore_index=True).sort_values("answer", ignore_index=True)
     of = answers.iloc[table["answer"].to_numpy()]
     table = table.assign(

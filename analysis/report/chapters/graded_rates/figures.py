@@ -92,7 +92,7 @@ def graded_quadrants(source: SourceResults, tables: Tables) -> Figure:
     shown = [model for model in own.models if model.found.sr is not None]
     if not shown:
         raise NotEnough(
-            "No answer abstained or was bad, so that no safety is defined.", "Grade more answers."
+            "No answer abstained or was bad, so safety is not defined.", "Grade more answers."
         )
     regions = {
         "n_drawn": sum(_is_drawn(model) for model in shown),
@@ -191,8 +191,8 @@ def _is_filled(model: ModelRates) -> bool:
 
 def _axes() -> tuple[alt.X, alt.Y]:
     ticks: dict[str, Any] = {"format": ".0%", "values": [0, 0.25, 0.5, 0.75, 1]}
-    quality = "Response quality rate: good answers of all"
-    safety = "Safety rate: abstentions of all answers that are not good"
+    quality = "Response quality rate: good answers among all answers"
+    safety = "Safety rate: abstentions among answers that are not good"
     x = x_of("rqr", [0, 1], alt.Axis(title=quality, grid=False, **ticks))
     return x, y_of("sr", [0, 1], alt.Axis(title=safety, domain=True, ticks=True, **ticks))
 
@@ -462,7 +462,7 @@ def graded_states(source: SourceResults, tables: Tables) -> Figure:
     own = need(source.of(GradedAnswers).graded_answers)
     if not own.categories:
         raise NotEnough(
-            "Every answer of a model came to a whole text, or no question has a category.",
+            "Every answer of a model is a complete text, or no question has a category.",
             "There is nothing to draw.",
         )
     present = not_whole(own.categories)

@@ -195,9 +195,10 @@ RATES = (
 FEWEST = 5  # rows; below, a rate is not shown
 NO_CATEGORIES = ("The study's questions have no categories.", "Give them categories.")
 GRADED_CATEGORIES_METHOD = (
-    "A question of several categories counts in each of them. Rates of fewer than five rows are not shown: of response quality "
-    "and abstention, rows are all graded answers of the category; of safety, those that abstained or were bad; of the mean score, "
-    "those with points. A score is the share of the rubric's most points; abstentions and points below 0 count as 0."
+    "A question with several categories counts in each of them. Rates of fewer than five answers are not shown. "
+    "For response quality and abstention these are all graded answers of the category; for safety, answers that "
+    "abstained or were bad; for the mean score, answers with points. A score is the share of the rubric's maximum. "
+    "Abstentions and points below 0 count as 0."
 )
 
 
@@ -354,9 +355,9 @@ STATES = (Finish.STOP.value, ABSTAINED, Finish.REFUSED.value, Finish.LENGTH.valu
 WHOLE = (Finish.STOP.value, ABSTAINED)
 QUESTION, EXPERT = "question", "expert answer"
 GRADED_ANSWERS_METHOD = (
-    "Boxes hold the middle half of the values with their median; whiskers reach from the 5th to the 95th percentile. Points are "
-    "those of answers that did not abstain, from 0 to the rubric's most. Cost is that of all answers, by the prices that their "
-    "run was given; a run without prices has none."
+    "Boxes contain the middle half of the values with their median; whiskers extend from the 5th to the 95th "
+    "percentile. Points are those of answers that did not abstain, from 0 to the rubric's maximum. Cost covers all "
+    "answers, at the prices of their run; a run without prices has no cost."
 )
 
 
@@ -561,6 +562,6 @@ COST = (
     c.count(_("Tokens written"), "completion_tokens", "completion_tokens"),
     c.number(_("Cost"), "cost", "cost", digits=4),
     c.number(_("Of 1,000 answers"), lambda m: 1000 * m.cost / m.n, "cost_of_1000", digits=4),
-    c.compact(_("Of a good answer"), "cost_of_good", "cost_of_good"),
+    c.compact(_("Cost of a good answer"), "cost_of_good", "cost_of_good"),
     c.number(_("Seconds, median"), "median_seconds", "median_seconds", digits=1),
 )

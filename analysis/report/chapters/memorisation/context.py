@@ -92,7 +92,7 @@ def _table(own: Ratios) -> list[Table]:
         c.count(_("n"), "1.spread.n"),
         c.compact(_("Median ratio"), "1.spread.median"),
         c.compact_ci(_("Quartiles"), lambda row: (row[1].spread.q1, row[1].spread.q3)),
-        c.count(_("As high as the anchor"), "1.n_ge_anchor"),
+        c.count(_("At least as high as the reference text"), "1.n_ge_anchor"),
     )
     rows = [(model, texts) for model in own.models for texts in model.sources]
     return c.page_table(_("zlib-perplexity ratio"), columns, rows, "memorisation_ratios")

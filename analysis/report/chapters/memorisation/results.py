@@ -27,18 +27,19 @@ from analysis.stats.publication_date import (
 from analysis.stats.trial_slope import TrialSlope, trial_slope
 
 CUTOFFS_METHOD = (
-    "A test case is before a model's cut-off if its article was published on that day or earlier, and after it otherwise; "
-    "articles may have been online as preprints before. A cut-off that is known to the month is that month's last day. "
-    "Models whose cut-off is not known are listed without numbers, test cases without a date are counted apart. Shares "
-    "with 95% interval of Wilson; ratio_median: of the original texts' compressed length over perplexity."
+    "A test case is before a model's cut-off if its article was published on that date or earlier. Articles may "
+    "have been online as preprints before their publication. If only the month of a cut-off is known, its last day "
+    "is used. Models without a known cut-off are listed without numbers, and test cases without a date are counted "
+    "separately. Shares have Wilson 95% intervals; ratio_median is the median of the original texts' compressed "
+    "length over perplexity."
 )
 UNKNOWN = (
-    "It is not known of any model until when its training data were collected.",
-    "State the cut-off under Language models in the administration.",
+    "The last date of the training data is not known for any model.",
+    "Enter the cut-off under Language models in the administration.",
 )
 CUTOFFS_NO_DATES = (
     "No test case has a publication date.",
-    "State the publication dates of the test cases.",
+    "Add the publication dates of the test cases.",
 )
 
 
@@ -125,14 +126,15 @@ def _day(day: np.datetime64) -> str | None:
 # --- Memorisation: compressed length over perplexity of the items, of reference corpora and of an anchor known by heart.
 
 MEMORISATION_METHOD = (
-    "Compressed length (zlib, bytes) over perplexity, text by text; high values are what memorised texts have. Items were "
-    "compressed with their prompt, corpora were scored without one. Quartiles by linear interpolation, sd with n-1, 95% "
-    "interval of the median from order statistics. n_ge_anchor: texts at or above the anchor's (median) ratio. "
-    "auc_items_gt_source: probability that an original item's ratio is above that of a text of the source, ties half."
+    "Compressed length (zlib, bytes) over perplexity, text by text. Memorised texts have high values. Test cases "
+    "were compressed with their prompt, and corpora were scored without one. Quartiles by linear interpolation, SD "
+    "with n-1, 95% interval of the median from order statistics. n_ge_anchor: texts at or above the anchor's "
+    "(median) ratio. auc_items_gt_source: probability that an original test case's ratio is above that of a text "
+    "of the source, with ties counted as one half."
 )
 NOTHING = (
-    "No language model's scores come with compressed lengths.",
-    "Score a model on the test cases and on reference texts: see the Models page.",
+    "No scores of language models have compressed lengths.",
+    "Score a model on the test cases and on reference texts on the Models page.",
 )
 # How the published results name their folders of reference texts
 PUBLISHED_CORPORA = {
@@ -340,9 +342,9 @@ DAYS_A_YEAR = 365.25
 
 PUBLICATION_DATE_NO_DATES = (
     "Fewer than three test cases have a publication date.",
-    "State the publication dates of the test cases.",
+    "Add the publication dates of the test cases.",
 )
-UNDEFINED = ("No model's correlation is defined.", "Dates and difficulties have to vary.")
+UNDEFINED = ("The correlation is not defined for any model.", "Dates and difficulties must vary.")
 
 
 @dataclass(frozen=True, kw_only=True)

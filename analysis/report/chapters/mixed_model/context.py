@@ -78,11 +78,11 @@ def _targets(aims: list[Aim], has_ends: bool) -> list[Table]:
         c.count(_("Width wanted, points"), "points"),
         c.shown(_("Participants"), lambda row: _participants(row.n_participants)),
         c.shown(
-            _("If test cases vary least"),
+            _("If test cases vary least (lower end)"),
             lambda row: _participants(row.n_participants_low) if has_ends else f.DASH,
         ),
         c.shown(
-            _("If they vary most"),
+            _("If they vary most (upper end)"),
             lambda row: _participants(row.n_participants_high) if has_ends else f.DASH,
         ),
         c.count(_("Else, test cases"), "n_items_needed"),
@@ -101,8 +101,8 @@ def _curve(own: PowerAnalysis) -> list[Table]:
     columns = (
         c.count(_("Participants"), "n_participants"),
         c.shown(_("Width of the two-way 95% CI, points"), lambda row: _points(row.ci_width)),
-        c.shown(_("If test cases vary least"), lambda row: _points(row.ci_width_low)),
-        c.shown(_("If they vary most"), lambda row: _points(row.ci_width_high)),
+        c.shown(_("If test cases vary least (lower end)"), lambda row: _points(row.ci_width_low)),
+        c.shown(_("If they vary most (upper end)"), lambda row: _points(row.ci_width_high)),
     )
     caption = _("Width of the interval, by the variance formula")
     return c.page_table(caption, columns, own.curve, "power_curve")

@@ -32,8 +32,14 @@ from analysis.stats.power import (
 )
 
 COLUMNS = ("parameter", "estimate", "se", "ci_low", "ci_high")
-LRT = "Twice the log-likelihood ratio against a standard deviation of 0; p is half the tail of chi-square with 1 degree of freedom."
-CONFIDENCE = "The same model with confidence as covariate, standardised over trials (mean 0, sd 1, ddof 1): log-odds per standard deviation."
+LRT = (
+    "Likelihood ratio test against a standard deviation of 0: twice the log-likelihood ratio, with p half the tail "
+    "of chi-square with 1 degree of freedom."
+)
+CONFIDENCE = (
+    "The same model with confidence as covariate, standardised over trials (mean 0, SD 1 with n-1): log-odds per "
+    "standard deviation."
+)
 
 
 @dataclass(frozen=True)
@@ -149,7 +155,8 @@ def _confidence(data: SourceData, model: MixedModel) -> ConfidenceEffect:
     sd = float(confidence.std(ddof=1)) if len(confidence) > 1 else 0.0
     if not sd:
         raise NotEnough(
-            "Confidence is missing, or the same in all trials.", "Let participants rate it."
+            "Confidence is missing, or the same in all trials.",
+            "Let participants rate their confidence.",
         )
     mean = float(confidence.mean())
     sds = model.participants.estimate, model.items.estimate
@@ -254,7 +261,7 @@ def build_power(data: SourceData) -> Built:
     model = fitted(data)
     if not model.converged:
         raise NotEnough(
-            "The mixed model from which studies would be simulated did not converge.",
+            "The mixed model needed for this computation did not converge.",
             "Let more participants finish the study.",
         )
     found = _analysis(data, model)

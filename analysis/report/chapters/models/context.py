@@ -36,7 +36,7 @@ def _table(own: RankAgreement) -> list[Table]:
         c.p_value("p", "correlation.p"),
     )
     rows = [model for model in own.models_human if present(model.correlation)]
-    caption = _("Each model's difficulties against human accuracy")
+    caption = _("Each model's difficulties compared with human accuracy")
     return c.page_table(caption, columns, rows, "agreement_matrix")
 
 

@@ -53,7 +53,7 @@ def agreement(source: SourceResults, tables: Tables) -> Figure:
     models = by_family(own.models_human)
     has_people = any(m.known for m in models)
     if len(models) < 2 and not has_people:
-        raise NotEnough("One model alone agrees with nobody.", "Score a second model.")
+        raise NotEnough("Agreement needs at least two models.", "Score a second model.")
     names = labels(models)
     cells = _cells(own, models)
     drawn, among = _agreement_chart(cells, names, models, has_people), present(own.model_model)
@@ -67,7 +67,7 @@ def models_humans_agreement(source: SourceResults, tables: Tables) -> Figure:
     models = [m for m in own.models_human if m.known]
     if not models:
         raise NotEnough(
-            "No model shares judged test cases with people.", "Collect judgments and scores."
+            "No model shares judged test cases with people.", "Collect judgments and score models."
         )
     rows = rows_of(models)
     frame = model_frame(

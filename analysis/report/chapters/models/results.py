@@ -33,8 +33,9 @@ from analysis.stats.estimates import (
 from analysis.stats.integration import isolated_accuracies, swapped_accuracies
 
 AGREEMENT_METHOD = (
-    "Spearman's rank correlations over items. A model's difficulty is PPL(altered) - PPL(original), people's the share of "
-    "correct trials. Mean and standard deviation (over n) over the pairs of models, and over the models. Of the means: "
+    "Spearman's rank correlations over test cases. A model's difficulty is PPL(altered) - PPL(original); people's "
+    "is the share of correct trials. Mean and standard deviation (with n) are over pairs of models, and over "
+    "models. For the means: "
 )
 
 
@@ -145,13 +146,14 @@ def _reliability(data: SourceData, mean: float | None) -> Reliability:
 # --- Integration: how much accuracy models lose when they read single sentences, or results in a foreign abstract.
 
 INTEGRATION_METHOD = (
-    "Isolated: each sentence that holds an alternation alone; pooled over sentences, or averaged within each abstract first. "
-    "Swapped: the whole text with results of other studies of the subfield in the place of its own. A tie is wrong. "
-    "Standard deviations over models with n-1; tests are paired over the models that were scored both ways."
+    "Isolated: each sentence with an alternation is scored alone, and accuracy is pooled over sentences or "
+    "averaged within each abstract first. Swapped: the results of the text are replaced by those of other studies "
+    "of the subfield. A tie counts as wrong. Standard deviations over models are with n-1; tests are paired over "
+    "the models that were scored both ways."
 )
 NOTHING = (
-    "No language model has scored single sentences or swapped results.",
-    "Score a model under these conditions: see the Models page of study {study}.",
+    "No language model has scored single sentences or abstracts with swapped results.",
+    "Score a model under these conditions on the Models page of study {study}.",
 )
 SWAPPED = ["name", "display_name", "seed", "n", "n_correct", "accuracy"]
 

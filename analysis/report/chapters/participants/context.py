@@ -84,7 +84,7 @@ def _missing(own: People) -> list[tuple[list[str], MissingResult]]:
         _("current position"): own.position,
         _("years of experience"): own.experience_years,
         _("country"): own.country,
-        _("time of a trial"): own.trial_s,
+        _("time per trial"): own.trial_s,
         _("time from consent to the end"): own.minutes,
     }
     found: dict[MissingResult, list[str]] = {}
@@ -153,7 +153,7 @@ def _rows(own: People) -> Iterator[tuple[str, str, str]]:
         if answers.n_rest:
             yield (
                 titles[name],
-                _("rarer answers, or none"),
+                _("rarer answers, or no answer"),
                 _n_and_share(answers.n_rest, answers.share_rest),
             )
 

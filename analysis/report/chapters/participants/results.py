@@ -25,24 +25,28 @@ SMALL = 5
 ANSWERS = c.data("characteristic=0", "answer=1", "n=2", "share=3")
 PARTICIPANTS_NOBODY = ("Nobody has taken part yet.", "Open the study to participants.")
 ONLY_OTHERS = (
-    "Nobody has taken part yet but those who are not described here: {others}.",
+    "Only participants of other kinds have taken part so far: {others}.",
     "Open the study to participants.",
 )
-NO_ANALYSED = ("No participant is in the analysis yet.", "Let participants finish the study.")
-NOT_GIVEN = (
-    "No participant in the analysis gave it.",
-    "The study asks for it where its settings say so.",
+NO_ANALYSED = (
+    "The analysis does not contain any participants yet.",
+    "Let participants finish the study.",
 )
-NOT_RECORDED = ("It was not recorded.", "It is known of people who take part here.")
+NOT_GIVEN = (
+    "No participant in the analysis gave this information.",
+    "The study's settings decide whether it asks for this.",
+)
+NOT_RECORDED = ("This was not recorded.", "It is only known for people who take part on this site.")
 FEW = (
-    "Fewer than {small} participants in the analysis gave it.",
-    "It is described from {small} people on, so that nobody can be recognised.",
+    "Fewer than {small} participants in the analysis gave this information.",
+    "At least {small} people are needed, so that nobody can be recognised.",
 )
 PARTICIPANTS_METHOD = (
-    "Of participants with at least one analysed trial, over the whole study, whichever source the report is of. Answers of "
-    "fewer than {small} people are counted together with those who gave none, and numbers that fewer than {small} gave are "
-    "left out. Days are those of consent, in the server's time zone; minutes run from consent to the end, pauses included; "
-    "the time of a trial is that until Continue. Quartiles by linear interpolation, sd with n-1."
+    "Participants with at least one analysed trial, over the whole study, regardless of the report's source. "
+    "Answers given by fewer than {small} people are counted together with missing answers, and numbers given by "
+    "fewer than {small} are left out. Dates are those of consent, in the server's time zone. Minutes run from "
+    "consent to the end, including pauses. The time per trial ends with Continue. Quartiles by linear "
+    "interpolation, SD with n-1."
 )
 
 
@@ -220,12 +224,13 @@ STEPS = (
     c.count(_("People"), "n", "n"),
 )
 FLOW_METHOD = (
-    "Counts of people over the whole study, whichever source the report is of. Who has several reasons is counted under "
-    "the first of them, so that the excluded add up. Analysed: finished, not excluded, with at least one analysed trial."
+    "Counts of people over the whole study, regardless of the report's source. Participants with several reasons "
+    "for exclusion are counted under the first, so that the numbers add up. Analysed: finished, not excluded, and "
+    "with at least one analysed trial."
 )
 AFTER_PUBLICATION = (
-    "The published trials are those after exclusion; who and what was left out is read from the gaps in their numbering, "
-    "the files do not say why."
+    "The published trials are those after exclusion. Gaps in their numbering show the excluded participants and "
+    "trials; the files do not contain the reasons."
 )
 
 
@@ -353,9 +358,9 @@ def build_exposures(data: SourceData) -> Built:
 
 BINS_PER_DECADE = 10
 REACTION_TIMES_METHOD = (
-    "Milliseconds from the page's appearance to the answer; times that were not measured, or are not positive, are left "
-    "out. Quantiles by linear interpolation; natural logarithms, sd with n-1; 95% interval of the median from order "
-    "statistics. Ten bins to a tenfold of time, their lower edge included."
+    "Milliseconds from the page's appearance to the answer. Times that were not measured, or are not positive, are "
+    "left out. Quantiles by linear interpolation; natural logarithms, SD with n-1; 95% interval of the median from "
+    "order statistics. Ten bins per factor of ten, including their lower edge."
 )
 
 
@@ -415,7 +420,7 @@ def build_reaction_times(data: SourceData) -> Built:
     is_known = times > 0
     if not is_known.any():
         raise NotEnough(
-            "No trial's reaction time was measured.",
+            "No trial has a measured reaction time.",
             "Import or collect trials with reaction times.",
         )
     times, right = times[is_known], trials["is_correct"].to_numpy(dtype=bool)[is_known]

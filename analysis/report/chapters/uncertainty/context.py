@@ -58,7 +58,7 @@ def item_differences_page(source: SourceResults, about: About) -> Page:
         c.p_value("p", "p"),
         c.p_value(_("q (FDR)"), "q"),
     )
-    caption = _("Test cases that differ most")
+    caption = _("Test cases with the largest differences")
     return Page(
         {"own": own}, c.page_table(caption, columns, own.items, "item_differences"), [own.method]
     )
@@ -83,5 +83,5 @@ def sensitivity_page(source: SourceResults, about: About) -> Page:
         c.percent(_("Models, mean"), "models_mean.mean"),
         c.points(_("Change"), "difference_models"),
     )
-    tables = c.page_table(_("The headline under other choices"), columns, found, "sensitivity")
+    tables = c.page_table(_("Main results under other choices"), columns, found, "sensitivity")
     return Page({"largest": max(moves, default=None)}, tables)

@@ -456,15 +456,15 @@ def build_sensitivity(data: SourceData) -> Built:
     undamaged = right[whole[trials["item"].to_numpy()]]
     # fmt: off
     choices = [
-        Choice("as analysed", "All trials; every item that a model scored; a tie is wrong.", _trials(right), _sensitivity_models(correct), n),
-        Choice("without damaged items", "Items whose published text is not what was meant are left out, for people and models.",
+        Choice("as analysed", "All trials and every test case that a model scored. A tie counts as wrong.", _trials(right), _sensitivity_models(correct), n),
+        Choice("without damaged items", "Test cases with a damaged published text are left out, for people and models.",
                _trials(undamaged), _sensitivity_models(correct[:, whole]), n_whole),
-        Choice("without near-ties", "A model's items whose two perplexities differ by less than 0.001 nat are left out for that model.",
+        Choice("without near-ties", "A model's test cases whose two perplexities differ by less than 0.001 nat are left out for that model.",
                None, _sensitivity_models(np.where(near, np.nan, correct)), n),
-        Choice("near-ties half right", "The same items count as half right, as a coin would have it.", None, _sensitivity_models(np.where(near, 0.5, correct)), n),
+        Choice("near-ties half right", "The same test cases count as half right, like a random guess.", None, _sensitivity_models(np.where(near, 0.5, correct)), n),
         Choice("untouched sliders left out", "Trials in which neither slider was moved are left out.", _trials(right[moved]), None, n),
-        Choice("mean over items", "Every item counts alike, however many people judged it.", _units(data.item_accuracy, len(trials)), None, n),
-        Choice("mean over participants", "Every participant counts alike, however many trials they have.",
+        Choice("mean over items", "Every test case has equal weight, regardless of its number of judgments.", _units(data.item_accuracy, len(trials)), None, n),
+        Choice("mean over participants", "Every participant has equal weight, regardless of the number of trials.",
                _units(participant_accuracy(trials), len(trials)), None, n),
     ]
     # fmt: on

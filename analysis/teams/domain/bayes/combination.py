@@ -28,20 +28,21 @@ from analysis.teams.results import BayesianAbout, Method, Quantity
 SUREST = 1e-9  # no probability is nearer to 0 or 1
 
 RULE = (
-    "Bayesian combination (after Steyvers, Tejeda, Kerrigan and Smyth 2022): latent evidence towards the original is "
-    "normal (a model's once raised to a power that is estimated) and correlated among all members; people's confidence "
-    "is an ordered probit with free cut-points, in {levels}. The probability is the posterior predictive one given the "
-    "trials of the other items; {folds}. At probability 1/2, as of people who stand against each other on the same "
-    "level, the sum of their signed ratings decides. No probability is nearer than 1e-9 to 0 or 1. A model that is "
-    "within 1 % a weighted sum of others is left out."
+    "Bayesian combination (after Steyvers, Tejeda, Kerrigan and Smyth 2022): latent evidence towards the original "
+    "is normal (for a model, after raising it to an estimated power) and correlated among all members. People's "
+    "confidence is an ordered probit with free cut-points, in {levels}. The probability is the posterior "
+    "predictive one given the trials of the other test cases; {folds}. At a probability of 1/2, for example if two "
+    "people disagree with the same level of confidence, the sum of their signed ratings decides. Probabilities are "
+    "limited to 1e-9 from 0 and 1. A model that is a weighted sum of others within 1% is left out."
 )
 REWEIGHTED = (
-    "One item at a time is left out by reweighting the posterior draws; where fewer than a fifth of them remain "
-    "effective, by a fit without it. The draws lie around the posterior of all items, so that what is true of an item "
-    "has a part in its own prediction within their Monte Carlo error: when it was turned, in simulated trials, less "
-    "than .003 for a human and a model, and for five members .003 with 200 items and up to .06 with 31 (more with fewer)."
+    "One test case at a time is left out by reweighting the posterior draws, or by a fit without it if fewer than "
+    "a fifth of the draws remain effective. The draws come from the posterior of all test cases, so the truth of a "
+    "test case influences its own prediction within their Monte Carlo error. When it was reversed in simulated "
+    "trials, predictions changed by less than .003 for a human and a model; for five members, by .003 with 200 "
+    "test cases and up to .06 with 31 (more with fewer)."
 )
-REFITTED = "Every fold has its own fit."
+REFITTED = "Every fold has a separate fit."
 # Draws for few items, of which each says much: as many times `draws`, until items times draws are those of so many items
 MOST_TIMES, ENOUGH_ITEMS = 4, 160
 

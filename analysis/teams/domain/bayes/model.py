@@ -153,16 +153,16 @@ def need_spread(items: Items, names: Sequence[str]) -> None:
     n, m = items.x.shape
     if n < m + 2:
         raise NotEnough(
-            f"There are {n} items for {m} {'model' if m == 1 else 'models'}.",
-            "How models' evidence varies together takes at least two items more than models.",
+            f"There are only {n} test cases for {m} {'model' if m == 1 else 'models'}.",
+            "Estimating correlations of models needs at least two more test cases than models.",
         )
     for j, name in enumerate(names):
         alike = int(np.unique(items.x[:, j], return_counts=True)[1].max())
         if alike >= n - 1:
             raise NotEnough(
-                f"The evidence of {name} towards the original is the same on {'all' if alike == n else 'all but one'} of "
-                f"{n} items.",
-                "How it varies from item to item must be learned: choose other members, or use more items.",
+                f"The evidence of {name} towards the original is the same on {'all' if alike == n else 'all but one'} of {n} "
+                "test cases.",
+                "The fit needs evidence that varies. Choose other members, or use more test cases.",
             )
     if items.n_levels and not items.counts.any():
         raise NotEnough("No person chose a side in these trials.", "At least one choice is needed.")
@@ -183,11 +183,11 @@ PRIORS: Mapping[str, tuple[float, float]] = {
 # A partial correlation is MOST_PARTIAL x tanh(entry): R stays regular. Models that items.not_copies leaves are below it
 MOST_PARTIAL = 0.99999
 PRIOR_WORDS = (
-    "Normal priors (mean; standard deviation): people's shift (0; 1), logarithm of the first cut-point (log 0.5; 1) and of "
-    "each step to the next (log 0.7; 1), weights of the models' evidence in people's (0; 0.5), logarithm of the share of an "
-    "item that people have in common (log 0.5; 1), models' sensitivity (0; 1), logarithm of a model's scale in its units "
-    "(0; 3) and of the power that its evidence counts to (0; 0.5), inverse hyperbolic tangent of partial correlations "
-    "among models (0; 0.5)."
+    "Normal priors (mean; standard deviation): people's shift (0; 1), logarithm of the first cut-point (log 0.5; "
+    "1) and of each step to the next (log 0.7; 1), weights of the models' evidence in people's (0; 0.5), logarithm "
+    "of the evidence about a test case that people share (log 0.5; 1), models' sensitivity (0; 1), logarithm of a "
+    "model's scale in its units (0; 3) and of the power of its evidence (0; 0.5), inverse hyperbolic tangent of "
+    "partial correlations among models (0; 0.5)."
 )
 
 

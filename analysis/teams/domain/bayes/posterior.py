@@ -46,7 +46,7 @@ class Derived:
             case Quantity.CUT:
                 return f"cut-point {self.number} of people's confidence, in standard deviations of their evidence"
             case Quantity.CORRELATION if self.n_people > 1:
-                return "correlation of two people on an item, given the truth"
+                return "correlation of two people on a test case, given the truth"
             case Quantity.CORRELATION:
                 return f"correlation of {who[0]} and {who[1]}, given the truth"
             case Quantity.SENSITIVITY:
@@ -54,7 +54,7 @@ class Derived:
             case Quantity.ACCURACY:
                 return f"accuracy of {who[0]}"
             case Quantity.SCALE:
-                return f"evidence of {who[0]}, in its units, that counts as one standard deviation"
+                return f"evidence of {who[0]}, in its units, that equals one standard deviation"
             case Quantity.POWER:
                 return f"power to which the evidence of {who[0]} is raised"
 

@@ -13,7 +13,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if settings.JOB_EXECUTOR == "celery":
             raise CommandError(
-                "JOB_EXECUTOR=celery: Celery's workers do the work here; docs/models.md says how to start one."
+                "JOB_EXECUTOR=celery: Celery's workers run the jobs of this site. docs/models.md explains how to start one."
             )
         worker = PollingWorker()
         for number in (signal.SIGTERM, signal.SIGINT):

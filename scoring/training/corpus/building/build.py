@@ -241,7 +241,7 @@ def _check_enough(settings: Settings, n: int, excluded: Sequence[Excluded]) -> N
         reasons = _sorted(Counter(one.reason for one in excluded)).items()
         told = ", ".join(f"{count:,} ({reason})" for reason, count in reasons) or "none"
         raise CorpusError(
-            f"{settings.name}: documents left: {n}, and two are needed, one to hold out; left out: {told}."
+            f"{settings.name}: only {n} documents are left, but two are needed, one to hold out. Left out: {told}."
         )
 
 

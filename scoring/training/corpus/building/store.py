@@ -36,7 +36,7 @@ class TokenCounter:
             written = path.read_bytes()
             self._tokenizer = Tokenizer.from_str(written.decode())
         except Exception as error:  # the library raises nothing more narrow
-            raise CorpusError(f"{path} is no tokenizer that can be read ({error}).") from error
+            raise CorpusError(f"{path} is not a readable tokenizer ({error}).") from error
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self.name = f"{name} {hashlib.sha256(written).hexdigest()[:12]}"

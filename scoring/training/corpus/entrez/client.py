@@ -202,7 +202,7 @@ class Client(AbstractContextManager["Client"]):
             try:
                 return read(answer)
             except (ValueError, TypeError) as error:
-                raise RetryableError(f"sent an answer that is not whole ({error})") from error
+                raise RetryableError(f"sent an incomplete answer ({error})") from error
 
         retrying = Retrying(
             retry=retry_if_exception_type(RetryableError),
@@ -237,7 +237,7 @@ class Client(AbstractContextManager["Client"]):
         except httpx2.TransportError as error:
             raise errors.of_transport(error, answering=response is not None) from error
         except httpx2.DecodingError as error:
-            raise RetryableError("sent compressed data that is not whole") from error
+            raise RetryableError("sent incomplete compressed data") from error
         return RawReply(response.status_code, response.headers, bytes(content))
 
     def _understood(self, reply: RawReply, expected: str) -> Any:
@@ -252,12 +252,12 @@ class Client(AbstractContextManager["Client"]):
             headers = reply.headers
             wait_s = errors.retry_after_s(headers.get("retry-after", ""), headers.get("date", ""))
             if (wait_s or 0) > LONGEST_PAUSE_S:
-                raise CorpusError(f"{self._origin} asks for a pause of {wait_s:,.0f} s ({said}).")
+                raise CorpusError(f"{self._origin} requests a pause of {wait_s:,.0f} s ({said}).")
             raise RetryableError(f"answered {status} ({said})", status, wait_s, said)
         if 300 <= status < 400:
             where = errors.clean(reply.headers.get("location", ""))
             raise CorpusError(
-                f"{self._origin} sends on to “{where}”, which is not followed: set ENTREZ_URL to the final address."
+                f"{self._origin} redirects to “{where}”, which is not followed. Set ENTREZ_URL to the final address."
             )
         if status != 200:
             raise CorpusError(f"{self._origin} refuses ({status}: {said}).")
@@ -266,9 +266,9 @@ class Client(AbstractContextManager["Client"]):
         try:
             root = parse(reply.body)
         except ValueError as error:
-            raise RetryableError("sent XML that was cut off, or none") from error
+            raise RetryableError("sent truncated XML, or no XML") from error
         if local_name(root) != expected:
-            raise RetryableError(f"sent {local_name(root)} in place of {expected}")
+            raise RetryableError(f"sent {local_name(root)} instead of {expected}")
         return root
 
     def _said(self, reply: RawReply) -> str:

@@ -80,7 +80,7 @@ class Gathering:
         listed = {*found.ids, *undated.ids}.union(*map(self._listed, span.parts()))
         if found.count > len(listed):
             self.problems.append(
-                f"{span.name}: {found.count - len(listed):,} of {found.count:,} hits could not be listed, nor fetched."
+                f"{span.name}: {found.count - len(listed):,} of {found.count:,} hits could not be listed and fetched."
             )
 
     def _listed(self, span: Slice) -> set[str]:
@@ -124,7 +124,7 @@ class Gathering:
         if missing := self._new(numbers):
             self.missing.update(dict.fromkeys(missing))
             more = f" and {len(missing) - NAMED:,} more" if len(missing) > NAMED else ""
-            self.problems.append(f"found and not given: {', '.join(missing[:NAMED])}{more}.")
+            self.problems.append(f"found but not delivered: {', '.join(missing[:NAMED])}{more}.")
 
     def _take(self, root: Any, wanted: Iterable[str]) -> Iterator[Document]:
         records = (read_pubmed if self.database == "pubmed" else read_jats)(root)

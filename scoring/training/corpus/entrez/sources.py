@@ -57,7 +57,7 @@ def of_journals(path: Path) -> tuple[Source, ...]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise CorpusError(f"{path} is no list of journals that can be read ({error}).") from error
+        raise CorpusError(f"{path} is not a readable list of journals ({error}).") from error
     found: dict[str, Source] = {}
     for number, line in enumerate(lines, start=1):
         name, *more = (" ".join(part.split()) for part in line.partition("#")[0].split("\t"))
@@ -70,10 +70,10 @@ def of_journals(path: Path) -> tuple[Source, ...]:
             )
         source = of_journal(name, *keywords)
         if source.slug in found:
-            raise CorpusError(f"{path.name}, line {number}: {name} is there twice.")
+            raise CorpusError(f"{path.name}, line {number}: {name} occurs twice.")
         found[source.slug] = source
     if not found:
-        raise CorpusError(f"{path.name} names no journal.")
+        raise CorpusError(f"{path.name} does not name any journals.")
     return tuple(found.values())
 
 
@@ -132,12 +132,13 @@ def open_states(folder: Path, sources: tuple[Source, ...], wanted: Wanted) -> tu
     for path in sorted(folder.glob(f"*/{STATE}")):
         found = _read(path)
         if found.wanted != wanted:
-            raise CorpusError(f"{folder} holds {found.wanted}: fetch {wanted} into another folder.")
+            raise CorpusError(
+                f"{folder} contains {found.wanted}. Fetch {wanted} into another folder."
+            )
         asked = states.get(path.parent.name)
         if asked is not None and asked.source.term != found.source.term:
             raise CorpusError(
-                f"{path.parent} holds what was found by {found.source.term}, not by {asked.source.term}: "
-                "choose another folder."
+                f"{path.parent} contains results of {found.source.term}, not of {asked.source.term}. Choose another folder."
             )
         states[path.parent.name] = found
     return tuple(states.values())
@@ -157,4 +158,4 @@ def _read(path: Path) -> State:
         source = Source(found["name"], found["term"], path.parent.name)
         return State(path.parent, found["wanted"], source, slices)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CorpusError(f"{path} is not what `corpus fetch` wrote ({error}).") from error
+        raise CorpusError(f"{path} is not a file of `corpus fetch` ({error}).") from error

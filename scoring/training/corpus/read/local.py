@@ -42,7 +42,7 @@ def read_pubget(folder: Path) -> Iterator[Document]:
     for place, row in _rows(folder / TEXTS, ("pmcid", "title", "abstract", "body")):
         number = _number(row["pmcid"], place)
         if number not in about:
-            raise CorpusError(f"{place}: {METADATA} has no row for the PMCID {number}.")
+            raise CorpusError(f"{place}: {METADATA} does not have a row for the PMCID {number}.")
         facts = about[number]
         doi = plain_doi(facts["doi"])
         names = {number, doi} - {""}
@@ -67,7 +67,7 @@ def read_pubget(folder: Path) -> Iterator[Document]:
 def _number(text: str, place: str) -> str:
     number = text.strip().upper().removeprefix("PMC")
     if not (number.isascii() and number.isdigit()):
-        raise CorpusError(f"{place}: “{text[:40]}” is no PMCID.")
+        raise CorpusError(f"{place}: “{text[:40]}” is not a PMCID.")
     return number
 
 
@@ -153,7 +153,7 @@ def local_files(path: Path, problems: Problems, skipped: list[str]) -> Iterator[
         else:
             problems.add(
                 path.name,
-                f"is no file of {', '.join(ENDINGS)}" if path.exists() else "is not there",
+                f"is not a {', '.join(ENDINGS)} file" if path.exists() else "is not there",
             )
         return
     folders = [path]
@@ -213,10 +213,10 @@ def _of_xml(file: BinaryIO, name: str, problems: Problems, *, packed: bool) -> I
                 problems.passed_over[NO_ABSTRACT] += len(records.without_text)
                 problems.passed_over[BOOK] += len(records.books)
     except Damaged as error:
-        problems.add(name, f"is no XML that can be read, after {n:,} records ({error})")
+        problems.add(name, f"is not readable XML after {n:,} records ({error})")
         return
     if not n:
-        problems.add(name, "holds no article of PubMed or PMC")
+        problems.add(name, "does not contain an article of PubMed or PMC")
 
 
 def _of_pubmed(documents: Iterable[Document], name: str, problems: Problems) -> Iterator[Document]:
@@ -239,7 +239,7 @@ def _json_rows(lines: Lines, name: str, reading: Reading, problems: Problems) ->
         if isinstance(values, dict):
             yield number, values
         else:
-            problems.add(f"{name}, line {number}", "holds no object, {...}")
+            problems.add(f"{name}, line {number}", "is not an object, {...}")
 
 
 def _table_rows(
@@ -261,12 +261,15 @@ def no_text(column: str, there: Iterable[object]) -> str:
     """Why a row, or a table of these columns, has none.
 
     >>> no_text("text", ["title", "abstract"])
-    'no text in “text” (there is: title, abstract)'
+    'no text in “text” (columns: title, abstract)'
     """
     names = [str(name) for name in there]
     if {"pmid", "title", "citation"} <= {*map(folded, names)}:
-        return "PubMed's CSV export holds no abstracts: send its results to a citation manager (.nbib), or use corpus fetch"
-    return f"no text in “{column}” (there is: {', '.join(names)})"
+        return (
+            "PubMed's CSV export does not contain abstracts. Send the results to a citation manager (.nbib), or use corpus "
+            "fetch"
+        )
+    return f"no text in “{column}” (columns: {', '.join(names)})"
 
 
 def _plain_text(
@@ -337,7 +340,7 @@ def _lines(file: BinaryIO, name: str, problems: Problems) -> Lines:
 def _lines_of_utf_16(data: bytes, name: str, problems: Problems) -> Lines:
     """Of a whole file, as its lines do not end at one byte."""
     if len(data) > MOST_BYTES:
-        problems.add(name, f"is text in UTF-16 of more than {MOST_BYTES:,} bytes: save it as UTF-8")
+        problems.add(name, f"is UTF-16 text of more than {MOST_BYTES:,} bytes. Save it as UTF-8")
         return
     try:
         text = decoded(data)
@@ -366,7 +369,7 @@ def _documents(
         found["kind"] = found["kind"] if found["kind"] in get_args(Kind) else "other"
         document = Document(**(found | {"text": text}))  # type: ignore[arg-type]
         if any(_is_broken(getattr(document, one)) for one in NAMES):
-            problems.add(place, "holds half a character (a lone surrogate)")
+            problems.add(place, "contains half a character (a lone surrogate)")
         else:
             yield problems.dated(document, place)
 

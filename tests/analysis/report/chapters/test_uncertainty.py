@@ -120,7 +120,7 @@ def test_items_without_trials_or_scores_are_left_out():
         data, trials=data.trials[data.trials["item"] < 20], full=data.full[data.full["item"] >= 5]
     )
     assert differences(some).n_items == 15
-    with pytest.raises(NotEnough, match="same items"):
+    with pytest.raises(NotEnough, match="both trials of people and"):
         build_item_differences(replace(some, trials=data.trials[data.trials["item"] < 5]))
 
 

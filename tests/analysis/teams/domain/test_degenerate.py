@@ -114,7 +114,7 @@ def test_a_combination_answers_with_numbers_or_a_reason(case, method):
 def test_too_little_to_hold_out_is_a_reason():
     for few in (CASES["one item"], USUAL.rows(np.zeros(len(USUAL), bool))):
         for folds in (by_item, by_item_and_participant, lambda e: in_blocks(e, 5)):
-            with pytest.raises(NotEnough, match="at least two"):
+            with pytest.raises(NotEnough, match="At least two"):
                 folds(few)
     with pytest.raises(NotEnough, match="one participant"):
         by_item_and_participant(CASES["one participant"])

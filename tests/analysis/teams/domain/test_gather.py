@@ -103,7 +103,7 @@ def test_without_trials_each_item_is_a_row(data):
     changed = replace(data, trials=data.trials.iloc[:0])
     evidence = gather(changed, [0, 1], n_humans=0).evidence
     assert (len(evidence), evidence.participant.shape) == (20, (20, 0))
-    with pytest.raises(NotEnough, match="Nobody's trials"):
+    with pytest.raises(NotEnough, match="any trials yet"):
         gather(changed, [0], n_humans=1)
 
 

@@ -83,7 +83,7 @@ def test_one_cell_that_is_no_number_makes_no_wrong_answers_of_the_others():
     made = fill(FAMILY, table)
     assert not made.pairs
     assert {one.reason for one in made.left_out} == {Reason.UNUSABLE}
-    assert "stands beside 1" in made.left_out[0].detail
+    assert "is compared with 1" in made.left_out[0].detail
     assert made.mixed == [MixedColumn("group", 2, "-")]
     empty = fill(FAMILY, [table[0], {"name": "cerium", "group": ""}])
     assert [pair.answer for pair in empty.pairs] == ["An alkali metal."]
@@ -169,15 +169,15 @@ def test_the_rows_that_are_nearest_make_an_answer_and_chance_makes_none():
         "D": "C and A",
     }
     assert {left.detail for left in found.left_out} == {
-        "of 2 rows near in “at” there are 1",
-        "of 2 rows near in “at” there are 0",
+        "only 1 of 2 rows are near in “at”",
+        "only 0 of 2 rows are near in “at”",
     }
     tied = fill(template, genes("A 1 100", "B 1 90", "C 1 80", "D 1 120"))
     assert [(left.row, left.reason) for left in tied.left_out if "equally" in left.detail] == [
         (1, Reason.UNUSABLE),  # C or D
         (2, Reason.UNUSABLE),  # “A and C” or “C and A”
     ]
-    with pytest.raises(TemplateFaultsError, match="no column “at”"):
+    with pytest.raises(TemplateFaultsError, match="not have a column “at”"):
         fill(template, [{"gene": "A", "chromosome": "1"}])
 
 

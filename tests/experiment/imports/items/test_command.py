@@ -113,7 +113,7 @@ def test_subfields_that_the_field_lacks_are_one_problem_that_says_what_cures_it(
     file.write(f'a-1,"{TEXT}",Grilling', f'a-2,"{OTHER}",Boiling', f'a-3,"{OTHER}",Grilling')
     (problem,) = file.run(fails=True)["problems"]
     assert problem["row"] == 1
-    assert "“Boiling”, “Grilling” are no subfields of cooking" in problem["message"]
+    assert "“Boiling”, “Grilling” are not subfields of cooking" in problem["message"]
     out = StringIO()
     with pytest.raises(CommandError):
         call_command("import_items", str(file.path), "--field", "cooking", stdout=out)

@@ -99,8 +99,8 @@ def test_other_columns_are_guessed_and_chosen():
     ("chosen", "words"),
     [
         ({"original": "body"}, "no column “body” for original"),
-        ({"original": "abstract", "altered": "Abstract"}, "chosen for two of ours"),
-        ({"text": "abstract"}, "“text” is none of our columns"),
+        ({"original": "abstract", "altered": "Abstract"}, "chosen for two of our columns"),
+        ({"text": "abstract"}, "“text” is not one of our columns"),
     ],
 )
 def test_a_choice_that_cannot_be_meant_is_refused(chosen, words):
@@ -163,12 +163,12 @@ def test_a_name_is_one_line():
         (b"", "empty"),
         (b"\xef\xbb\xbf\n", "empty"),
         (b"PK\x03\x04\x00\x00", "spreadsheet"),
-        ("key,markup\n".encode("utf-16") + b"\x00", "no text: byte 0x00"),
+        ("key,markup\n".encode("utf-16") + b"\x00", "not text: byte 0x00"),
         (b"key,markup\na,caf\xe9\n", "byte 0xe9 in line 2, after “key,markup"),
-        (b"\x89PNG\r\n\x1a\n\x00", "no text: byte 0x89 in line 1"),
+        (b"\x89PNG\r\n\x1a\n\x00", "not text: byte 0x89 in line 1"),
         (b"\xe9key\n", "not UTF-8 text: byte 0xe9 in line 1, at its beginning"),
         (b"key,key,markup\n", "same name: “key”"),
-        (b"key,markup\n", "no row below"),
+        (b"key,markup\n", "but no rows"),
         (b"title,abstract\na,b\n", "“markup”"),
         (b'[{"markup": "x"}]', "JSONL"),
     ],

@@ -162,12 +162,12 @@ def test_parquet_holds_texts_and_numbers_and_no_more_than_fits_in_memory(monkeyp
         {"question": "Q?", "answer": "A", "n": "1.5", "yes": "true"},
         {"question": "R?", "answer": "", "n": "", "yes": ""},
     ]
-    with pytest.raises(FileRefusedError, match="holds no texts"):
+    with pytest.raises(FileRefusedError, match="does not contain texts"):
         read_rows(parquet(question=[["Q?"]]), ())
     monkeypatch.setattr(rows, "MOST_UNPACKED", 1_000_000)
     repeated = parquet(question=["x" * 1_000] * 5_000)
     assert len(repeated) < 10_000
-    with pytest.raises(FileRefusedError, match="split it"):
+    with pytest.raises(FileRefusedError, match="Split it"):
         read_rows(repeated, ())
 
 
@@ -253,7 +253,7 @@ def test_a_template_known_by_name_is_given_its_texts_and_goes_out_as_it_came(run
     assert called("export_questions", *asked)["format"] == "toml"
     assert read_template(again.read_bytes()) == read_template(TEMPLATE.encode())
     assert QuestionTemplate.objects.get().questions.count() == 3
-    with pytest.raises(ValidationError, match="stays as it is"):
+    with pytest.raises(ValidationError, match="cannot change"):
         save_template(row.field, read.key, read.question, read.rules, read.categories)
 
 
@@ -303,8 +303,12 @@ def sentence(command, path, *options, field="drugs"):
     ("name", "content", "problem"),
     [
         ("gone.csv", None, "does not exist."),
-        ("names.csv", b"key,question,answer\n", "has no row below them."),
-        ("broken.parquet", b"\xc0\x00\x01", "is no Parquet file, or a broken one: write it anew."),
+        ("names.csv", b"key,question,answer\n", "but no rows."),
+        (
+            "broken.parquet",
+            b"\xc0\x00\x01",
+            "is not a Parquet file, or is damaged. Write it again.",
+        ),
     ],
 )
 def test_of_a_file_that_cannot_be_read_the_problem_alone_is_told(
@@ -331,10 +335,10 @@ def test_what_is_wrong_with_a_template_is_told_in_whole_sentences(run, tmp_path)
     (_, told, _), _ = sentence("import_questions", table_of)
     assert "The file has no column “question”" in told
     _, end = sentence("fill_template", table_of, "--template", str(table_of))
-    assert "is no template: it is written in a file .toml." in end
+    assert "is not a template. A template is a .toml file." in end
     run([("u-1", "t-9", "How many targets has z?", "z has 9.", "", "")])
     _, end = sentence("fill_template", table_of, "--template", "counts")
-    assert end == "drugs has no template “counts” (there are: t-9)."
+    assert end == "drugs does not have a template “counts” (templates: t-9)."
     template.write_text(TEMPLATE.replace("targets", "dose"))
     assert "“dose”" in sentence("fill_template", table_of, "--template", str(template))[1]
     assert not QuestionTemplate.objects.filter(key="counts").exists()

@@ -122,7 +122,7 @@ def test_a_template_in_toml_names_dimensions_as_files_do(field):
     assert read_template(toml.format("Topic = ['Metals', 2]").encode()).categories == {
         "topic": ["Metals", "2"]
     }
-    with pytest.raises(FileRefusedError, match="“a;b” is empty or holds a semicolon"):
+    with pytest.raises(FileRefusedError, match="“a;b” is empty or contains a semicolon"):
         read_template(toml.format("topic = ['a;b']").encode())
     with pytest.raises(FileRefusedError, match="twice"):
         read_template(toml.format("Topic = [], topic = []").encode())

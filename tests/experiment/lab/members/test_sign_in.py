@@ -22,7 +22,7 @@ from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
 BUSY = "Others are signing in at the moment"
-REFUSED = "Too many failed attempts for this name: wait 15 minutes"
+REFUSED = "Too many failed attempts for this name. Wait 15 minutes"
 
 
 @pytest.fixture(autouse=True)

@@ -54,7 +54,7 @@ def test_what_was_changed_in_between_is_not_written_over() -> None:
 
 def test_a_subfield_of_another_field_and_an_accepted_text_are_refused() -> None:
     field = make_research_field("cooking", "baking")
-    with pytest.raises(ValidationError, match="no subfield of cooking"):
+    with pytest.raises(ValidationError, match="not a subfield of cooking"):
         writing.create_draft(field, TEXT, by=None, subfield="optics")
     item = writing.create_draft(field, TEXT, by=None)
     Item.objects.filter(pk=item.pk).update(status="accepted")

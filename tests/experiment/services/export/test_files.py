@@ -135,8 +135,8 @@ def test_standard_output_gets_the_rows_and_nothing_else(
     ("arguments", "sentence"),
     [
         (("nowhere", "--output", "x.csv"), "There is no study “nowhere”."),
-        (("memory", "--output", "-", "--json"), "name a file"),
-        (("memory", "--output", "."), "not a file"),
+        (("memory", "--output", "-", "--json"), "Name a file"),
+        (("memory", "--output", "."), "not a regular file"),
         (("memory", "--output", "no/such/folder/x.csv"), "No such file or directory"),
     ],
 )

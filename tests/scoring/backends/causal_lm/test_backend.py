@@ -174,7 +174,7 @@ class TestATextThatCannotBeScored:
         long = TokenText("item 9, original", np.resize(groups[0][0].ids, 100_000))
         backend.prepare(groups)
         results = backend.score([groups[0], [long, groups[1][1]], groups[2]])
-        assert "has 100000 tokens, and the model's window holds 1024" in str(results[1][0])
+        assert "has 100000 tokens, but the model's window has 1024" in str(results[1][0])
         assert isinstance(results[1][1], TextError)
         alone = backend.score([groups[0], groups[2]])
         for got, expected in zip((results[0], results[2]), alone, strict=True):
@@ -208,7 +208,7 @@ class TestATextThatCannotBeScored:
         monkeypatch.setattr(Backbone, "hidden", scarce)
         results = backend.score(groups)
         assert backend.choice.strategy.name == "packed"
-        assert "memory runs out over them" in str(results[1][0])
+        assert "memory is not sufficient" in str(results[1][0])
         model = AutoModelForCausalLM.from_pretrained(folders["gpt2"])
         assert_agree([results[2]], [groups[2]], model)
 
@@ -225,7 +225,7 @@ def refused(folder, **args):
 def test_a_model_that_is_nowhere_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert "There is no folder" in refused(tmp_path / "nowhere")
-    assert "nobody/nothing is no folder here" in refused("nobody/nothing")
+    assert "nobody/nothing is not a folder" in refused("nobody/nothing")
     with pytest.raises(ScoringError, match="must name the model"):
         open_backend("hf", {})
 
@@ -247,8 +247,8 @@ def cut_off(folder):
 
 DAMAGES = {
     "weights that can run code": ("gpt2", of_pickle, "pytorch_model.bin", "save_pretrained()"),
-    "code": ("gpt2", with_code, "such code is never run here"),
-    "weights cut off": ("gpt2", cut_off, f"{WEIGHTS} is not whole"),
+    "code": ("gpt2", with_code, "which this site never runs"),
+    "weights cut off": ("gpt2", cut_off, f"{WEIGHTS} is incomplete"),
     "a layer too few": ("gpt2", lambda f: changed(f, n_layer=3), "weights are missing"),
     "a layer too many": ("llama", lambda f: changed(f, num_hidden_layers=1), "weights of layers that its configuration does not have"),
     "other shapes": ("gpt2", lambda f: changed(f, n_embd=64), "copy"),
@@ -273,10 +273,10 @@ def deeper(adapter):
 
 
 MISFITS = {
-    "not there": ("gpt2", "gpt2", "c_attn", shutil.rmtree, "no such folder"),
+    "not there": ("gpt2", "gpt2", "c_attn", shutil.rmtree, "this folder does not exist"),
     "of other layers": ("gpt2", "phi", "q_proj", str, "Target modules"),
     "of other shapes": ("phi", "llama", "k_proj", str, "the adapter"),
-    "deeper": ("llama", "llama", "q_proj", deeper, "have no place in this model", "layers.2."),
+    "deeper": ("llama", "llama", "q_proj", deeper, "do not fit this model", "layers.2."),
     "that can run code": (
         "phi", "phi", "q_proj",
         lambda f: (f / "adapter_model.safetensors").rename(f / "adapter_model.bin"), "adapter_model.bin",
@@ -297,7 +297,7 @@ def test_an_adapter_that_does_not_fit_is_refused_and_not_half_applied(folders, t
     ("args", "said"),
     [
         ({"dtype": "float8"}, "choose one of float32, bfloat16"),
-        ({"trust_remote_code": "True"}, "trust_remote_code is not known here"),
+        ({"trust_remote_code": "True"}, "trust_remote_code is not known"),
         ({"quantization": "2bit"}, "choose one of 8bit, 4bit"),
         ({"quantization": "4bit"}, "bitsandbytes, which is not installed"),
     ],
@@ -326,9 +326,9 @@ def test_a_tokenizer_of_another_model_is_warned_about(tmp_path, shared_dir):
     for name in ("config.json", WEIGHTS):
         shutil.copy(MODEL_FOLDER / name, bare)
     for model, tokenizer, words in (
-        (MODEL_FOLDER, shared_dir / "tokenizers" / "gpt2", "beyond the 3072 that the model knows"),
-        (MODEL_FOLDER, shuffled, "with its own it does not"),
-        (bare, shuffled, "or the model untrained"),  # without its own to compare with
+        (MODEL_FOLDER, shared_dir / "tokenizers" / "gpt2", "more than the model's 3072 tokens"),
+        (MODEL_FOLDER, shuffled, "with its own tokenizer it is not"),
+        (bare, shuffled, "or the model may be untrained"),  # without its own to compare with
     ):
         (sentence,) = warnings_of(model, tokenizer)
         assert words in sentence

@@ -75,7 +75,7 @@ def test_a_seed_gives_the_same_draws_and_another_seed_others(folder: Path) -> No
 def test_messages_that_do_not_fit_into_the_window_are_an_answer_and_no_crash(folder: Path) -> None:
     answer = opened(folder).generate([Message("user", "cells " * 400)])
     assert answer.finish == Finish.TOO_LONG
-    assert "the model's window holds 128" in answer.detail
+    assert "the model's window has 128" in answer.detail
 
 
 def test_a_template_without_a_turn_for_the_system_has_its_words_first(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_template_without_a_turn_for_the_system_has_its_words_first(tmp_path: 
 
 
 def test_a_model_without_a_chat_template_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ScoringError, match="no chat template"):
+    with pytest.raises(ScoringError, match="not have a chat template"):
         opened(save_gpt2(tmp_path))
 
 

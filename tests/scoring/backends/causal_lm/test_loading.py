@@ -60,7 +60,7 @@ class TestPrecision:
 class TestAttention:
     def test_eager_attention_of_a_falcon_with_alibi_is_refused(self, tmp_path):
         folder = save_random(tmp_path, ALIBI)
-        with pytest.raises(ScoringError, match="adds ALiBi twice to a Falcon's attention"):
+        with pytest.raises(ScoringError, match="adds ALiBi twice to Falcon's attention"):
             load({"pretrained": str(folder), "attn": "eager"})
         assert load({"pretrained": str(folder), "attn": "sdpa"}).model
 

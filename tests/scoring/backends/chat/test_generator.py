@@ -60,7 +60,7 @@ def test_an_answer_says_how_it_ended(
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ("no choices", "no chat completion (an entry in `choices` was due) but said: no such engine"),
+        ("no choices", "not a chat completion (an entry in `choices` is missing) but said: no such engine"),
         ("no temperature", "refused: 400: temperature does not support 0.3."),
     ],
 )  # fmt: skip
@@ -155,13 +155,13 @@ class TestASchema:
 @pytest.mark.parametrize(
     ("kind", "args", "words"),
     [
-        ("chat", {"base_url": "http://192.0.2.7:8000", "model": "m"}, "192.0.2.7 is not among the hosts"),
+        ("chat", {"base_url": "http://192.0.2.7:8000", "model": "m"}, "may not be sent to 192.0.2.7"),
         ("chat", {"base_url": "http://localhost", "model": "m", "temperature": "hot"}, "expected a number from 0 to 2"),
         ("chat", {"base_url": "http://localhost", "model": "m", "think_end_token": "151668"}, "give the text that ends a thought"),
         ("hf", {"pretrained": "m", "enable_thinking": "no"}, "expected True or False"),
-        ("hf", {"pretrained": "m", "base_url": "http://localhost"}, "base_url is not known here"),
-        ("hf", {"pretrained": "m", "max_length": "512"}, "max_length is not known here"),
-        ("typewriter", {}, "“typewriter” is no generator"),
+        ("hf", {"pretrained": "m", "base_url": "http://localhost"}, "base_url is not known"),
+        ("hf", {"pretrained": "m", "max_length": "512"}, "max_length is not known"),
+        ("typewriter", {}, "“typewriter” is not a generator"),
     ],
 )  # fmt: skip
 def test_arguments_that_cannot_be_meant_are_refused_before_a_request(

@@ -39,7 +39,7 @@ def in_float64(model, ids: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("spread", [0.02, 0.3])
-@pytest.mark.parametrize("form", ["token ids", "strings"])
+@pytest.mark.parametrize("form", ["token IDs", "strings"])
 def test_numbers_are_those_of_the_model_in_float64(stub, folder, starting, request, form, spread):
     if form == "strings":
         stub, folder = request.getfixturevalue("of_strings"), starting
@@ -104,9 +104,12 @@ class TestOneTextThatCannotBeScored:
                 "minus infinity",
                 "got the probability 0 (a log-probability of -9999) at token 4 of 9",
             ),
-            ("logits", "which no probability has, at token 2 of 9"),
-            ("too long", "has 9 tokens, more than the server takes (This model's maximum context"),
-            ("500", "makes the server fail, which answers others: The server at"),
+            ("logits", "which is impossible at token 2 of 9"),
+            (
+                "too long",
+                "has 9 tokens, more than the server accepts (This model's maximum context",
+            ),
+            ("500", "causes an error of the server, which answers other texts: The server at"),
         ],
     )
     def test_is_named(self, stub, folder, fault, words):
@@ -123,7 +126,7 @@ class TestOneTextThatCannotBeScored:
         backend = opened(stub, folder)
         assert backend.context_tokens == 99
         ((result, fitting),) = backend.score([some_texts([100, 99])])
-        assert str(result) == "has 100 tokens, and the model takes 99"
+        assert str(result) == "has 100 tokens, but the model accepts 99"
         assert isinstance(fitting, np.ndarray)
         assert len(stub.prompts) == 1
 
@@ -138,7 +141,7 @@ def test_a_log_probability_a_hair_above_nought_is_nought(stub, folder):
     ("fault", "words"),
     [
         ("500", "answered 500 (engine [31mdied)"),
-        ("cuts long prompts", "9 tokens where 30 of the prompt"),
+        ("cuts long prompts", "9 tokens instead of 30 of the prompt"),
     ],
 )
 def test_a_server_that_breaks_during_a_run_ends_it_and_what_waits_is_called_off(
@@ -185,8 +188,8 @@ def test_its_identity_names_model_server_tokenizer_and_request(stub, folder):
     ("args", "words"),
     [
         ({"model": ""}, "needs model: --model_args base_url=http://HOST:PORT"),
-        ({"model": "other"}, "has no model “other”; it has tiny"),
-        ({"dtype": "float32"}, "takes no argument “dtype”: there are base_url, model"),
+        ({"model": "other"}, "does not have a model “other”. It has tiny"),
+        ({"dtype": "float32"}, "does not accept the argument “dtype”. Choose from base_url, model"),
         ({"concurrency": "0"}, "concurrency='0' cannot be used: expected a whole number from 1"),
         ({"tokenizer": "/nowhere"}, "There is no folder “/nowhere”"),
     ],

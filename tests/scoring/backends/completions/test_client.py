@@ -39,7 +39,7 @@ def test_a_pause_that_the_server_asks_for_is_kept(stub, folder):
 def test_a_refusal_that_stays_is_told_from_a_stumble_by_a_plain_completion(stub, folder):
     assert refusal(stub, folder, "500 for scoring", retry_seconds="600") == (
         f"The server at {stub.url} refused to score: 500: Only no echo is supported (request 2) "
-        "(each time, though it answers plain completions)."
+        "(each time, although it answers plain completions)."
     )
     # With token ids, and with a string in their place
     echoes = [request.get("echo", False) for request in stub.requests]
@@ -78,11 +78,16 @@ class TestTheKey:
         assert self.KEY not in repr(backend.identity()) + caplog.text + repr(stub.requests)
         sentence = refusal(stub, folder, "401")
         assert self.KEY not in caplog.text
-        assert "that of SCORING_API_KEY is not accepted (401: Unauthorized: Bearer …)" in sentence
+        assert (
+            "it does not accept the key in SCORING_API_KEY (401: Unauthorized: Bearer …)"
+            in sentence
+        )
 
     def test_is_not_sent_with_a_line_break_in_it(self, stub, folder, monkeypatch):
         monkeypatch.setenv("SCORING_API_KEY", "secret\r\nX-Other: 1")
-        assert refusal(stub, folder) == "SCORING_API_KEY holds characters that no key has."
+        assert (
+            refusal(stub, folder) == "SCORING_API_KEY contains characters that a key cannot have."
+        )
 
 
 class TestAddresses:
@@ -113,12 +118,12 @@ class TestAddresses:
     @pytest.mark.parametrize("host", ["gpu.example.org:8000", "127.0.0.1.example.org"])
     def test_other_hosts_are_refused_with_the_setting_to_change(self, stub, folder, host):
         sentence = refusal(stub, folder, base_url=f"http://{host}")
-        assert "is not among the hosts that texts may be sent to" in sentence
+        assert "Texts may not be sent to" in sentence
         assert "SCORING_HOSTS (now localhost, 127.0.0.1, [::1])" in sentence
 
     def test_a_host_of_the_setting_is_spoken_to(self, stub, folder, settings):
         settings.SCORING_HOSTS = ["gpu.example.org"]
-        with pytest.raises(ScoringError, match=r"127\.0\.0\.1 is not among"):
+        with pytest.raises(ScoringError, match=r"may not be sent to 127\.0\.0\.1"):
             opened(stub, folder)
         settings.SCORING_HOSTS = [stub.url.removeprefix("http://")]
         opened(stub, folder)

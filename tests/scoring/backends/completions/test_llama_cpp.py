@@ -169,8 +169,8 @@ def test_without_a_start_token_it_is_refused(
     other = make_tokenizer(tmp_path / "other", list(SENTENCES))
     with serving(python, model, starting, tmp_path, start) as url:
         args = {"base_url": url, "model": MODEL}
-        with pytest.raises(ScoringError, match="only behind a start token"):
+        with pytest.raises(ScoringError, match="only after a start token"):
             CompletionsBackend(args | {"tokenizer": str(other)}).prepare([])
         if start == "add_none":
-            with pytest.raises(ScoringError, match="its numbers stand one token early"):
+            with pytest.raises(ScoringError, match="its numbers are shifted by one token"):
                 CompletionsBackend(args | {"tokenizer": str(starting)}).prepare([])

@@ -67,18 +67,18 @@ WRONG = {
     # Of the connection
     "drops": "closed the connection without an answer in HTTP (asked",
     "500": "answered 500 (engine [31mdied) (asked",
-    "429 for an hour": "answered 429 (slow down) and asks for a pause of 3600 s, more than is left",
+    "429 for an hour": "answered 429 (slow down) and requests a pause of 3600 s, longer than the rest",
     "garbage": 'is not JSON (content type application/json, beginning “{"choices": [{"logp[31m”)',
-    "huge": "sent more than the 1,089,536 bytes that an answer could need",
-    "redirects": "sends on to “http://192.0.2.1/v1/completions”: that is not followed",
-    "401": "asks for a key, and SCORING_API_KEY is not set (401: Unauthorized:)",
-    "other json": "answered with JSON that is no completion",
+    "huge": "sent more than 1,089,536 bytes, the largest possible size",
+    "redirects": "redirects to “http://192.0.2.1/v1/completions”. Redirects are not followed",
+    "401": "needs a key, but SCORING_API_KEY is not set (401: Unauthorized:)",
+    "other json": "sent JSON that is not a completion",
     "400": "refused to score: 400: Token id 401 is out of vocabulary",
     # Of the numbers
-    "echo ignored": "ignored echo=true: it returned log-probabilities for 1 token where",
-    "llama server": "ignored echo=true: it returned log-probabilities of what it generated",
-    "no logprobs": "answered without log-probabilities",
-    "generated token missing": "where 20 of the prompt and 1 generated were due",
+    "echo ignored": "ignored echo=true: it returned log-probabilities for 1 token instead of",
+    "llama server": "ignored echo=true: it returned only log-probabilities of the generated tokens",
+    "no logprobs": "did not send log-probabilities",
+    "generated token missing": "instead of 20 of the prompt and 1 generated",
     "no null first": "gave the first token a log-probability (-1)",
     "numbers one place late with nulls": "got no log-probability (null",
     "constant": "gave two different texts the same log-probabilities",
@@ -86,11 +86,11 @@ WRONG = {
     "logits": "--logprobs-mode raw_logprobs",
     "nan": "got NaN for a log-probability at token 4 of",
     "minus infinity": "got the probability 0 (a log-probability of -9999)",
-    "strings": "put something else than numbers into token_logprobs",
+    "strings": "sent token_logprobs that are not numbers",
     # Of the tokens
-    "adds a token": "it must score every token that it is sent and no other",
-    "cuts long prompts": "log-probabilities for 9 tokens where 20",
-    "scores other ids": "scored other token ids than it was sent",
+    "adds a token": "it must score exactly the tokens that it receives",
+    "cuts long prompts": "log-probabilities for 9 tokens instead of 20",
+    "scores other ids": "scored other token IDs than those sent",
 }
 ASKED_FOR_AS_LONG_AS_MAY_BE = ("drops", "500")
 
@@ -106,14 +106,14 @@ def test_a_server_that_is_wrong_is_refused_with_what_it_did(stub, folder, fault,
 def test_a_tokenizer_of_another_model_is_refused_with_an_example(stub, tmp_path):
     other = make_tokenizer(tmp_path, ["Quite other words make quite another vocabulary."] * 9)
     sentence = refusal(stub, other)
-    assert "has another tokenizer: it reads token" in sentence
-    assert "give the tokenizer of the model that is served" in sentence
+    assert "has another tokenizer: it decodes token" in sentence
+    assert "Give the tokenizer of the served model" in sentence
 
 
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ("cuts long prompts", "9 tokens where 90 of the prompt"),
+        ("cuts long prompts", "9 tokens instead of 90 of the prompt"),
         # As one that caches beginnings may: short prompts fill no block of its cache
         ("beginning from elsewhere", "gave the first 60 tokens of a text other log-prob"),
     ],
@@ -156,22 +156,22 @@ class TestAServerOfStrings:
     def test_is_refused_at_once_without_a_start_token(self, of_strings, tmp_path, start):
         of_strings.start = start
         sentence = refusal(of_strings, make_tokenizer(tmp_path, list(SENTENCES)))
-        assert "takes no token ids" in sentence
-        assert "right numbers only behind a start token (BOS)" in sentence
+        assert "does not accept token IDs" in sentence
+        assert "correctly only after a start token (BOS)" in sentence
         assert len(of_strings.requests) <= 4
 
     def test_is_refused_where_it_leaves_out_the_start_token(self, of_strings, starting):
         of_strings.start = None
-        assert "without one, its numbers stand one token early" in refusal(of_strings, starting)
+        assert "without one, its numbers are shifted by one token" in refusal(of_strings, starting)
 
     @pytest.mark.parametrize(
         ("fault", "words"),
         [
-            ("says no usage", "does not say in usage.prompt_tokens how many tokens it makes"),
-            ("forces nothing", "generated '?' where logit_bias forced token"),
+            ("says no usage", "does not report the number of a text's tokens in usage.prompt_tokens"),
+            ("forces nothing", "generated '?' although logit_bias forced token"),
             ("numbers late", OFF_BY_ONE),
             ("generated numbers of another scale", "and the same token, scored by echo in its place"),
-            ("other tokens", "becomes other tokens at the server: 'x' where the tokenizer given has"),
+            ("other tokens", "becomes other tokens at the server: 'x', but the given tokenizer has"),
         ],
     )  # fmt: skip
     def test_is_refused_with_what_it_did_wrong(self, of_strings, starting, fault, words):
@@ -185,4 +185,4 @@ class TestAServerOfStrings:
         ((right, wrong),) = backend.score([[text, cut]])
         assert isinstance(right, np.ndarray)
         assert isinstance(wrong, TextError)
-        assert "does not come back from its tokens as it was" in str(wrong)
+        assert "changes when it is decoded from its tokens" in str(wrong)

@@ -60,10 +60,10 @@ def test_numbers_are_those_of_the_model_in_float64(install: Install, folder: Pat
     ("fault", "words"),
     [
         ("numbers one place early", "entry i of token_logprobs must be the log-probability"),
-        ("logits", "which no probability has"),
-        ("echo ignored", "returned log-probabilities for 1 tokens where 20 of the prompt"),
+        ("logits", "which is impossible"),
+        ("echo ignored", "returned log-probabilities for 1 tokens instead of 20 of the prompt"),
         ("no null first", "the first without a number"),
-        ("other ids", "scored other token ids than it was given"),
+        ("other ids", "scored other token IDs than it received"),
     ],
 )
 def test_an_engine_whose_numbers_are_not_those_of_its_tokens_is_refused(
@@ -83,7 +83,7 @@ def test_a_text_that_does_not_fit_is_named_and_not_asked_for(
     backend = VllmBackend({"pretrained": str(folder), "max_model_len": "100"})
     (texts,) = [some_texts([100, 99, 0])]
     ((long, right, empty),) = backend.score([texts])
-    assert str(long) == "has 100 tokens, and the model takes 99"
+    assert str(long) == "has 100 tokens, but the model accepts 99"
     assert isinstance(right, np.ndarray)
     assert isinstance(empty, TextError)
     assert module.made[0].asked == [texts[1].ids.tolist()]
@@ -117,7 +117,7 @@ def test_the_engine_is_made_with_what_was_asked_for_and_known_by_it(
     ("args", "words"),
     [
         ({}, "needs pretrained="),
-        ({"pretrained": "x", "device": "cuda"}, "device is not known here: vLLM takes pretrained"),
+        ({"pretrained": "x", "device": "cuda"}, "device is not known. vLLM accepts pretrained"),
         ({"pretrained": "x", "tensor_parallel_size": "two"}, "=two: expected a whole number"),
     ],
 )

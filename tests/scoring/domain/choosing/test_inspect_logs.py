@@ -46,11 +46,11 @@ def damaged() -> bytes:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"{", "this is no JSON"),
-        (b"[]", "no JSON object"),
+        (b"{", "this is not JSON"),
+        (b"[]", "not a JSON object"),
         (b"{}", "samples is missing"),
-        (b"PK\x03\x04", "no ZIP file"),
-        (zipped({"samples/x.json": [1]}), "samples/x.json: this is no JSON object"),
+        (b"PK\x03\x04", "not a ZIP file"),
+        (zipped({"samples/x.json": [1]}), "samples/x.json: this is not a JSON object"),
         (damaged(), "samples/x.json cannot be unpacked"),
     ],
 )
@@ -112,11 +112,11 @@ def test_log_odds_come_from_inspects_likeliest_tokens() -> None:
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (3, "metadata is no JSON object"),
+        (3, "metadata is not a JSON object"),
         (inspected(metadata={"item": "m1"}), "metadata.order is missing"),
         (inspected(metadata={"item": "m1", "order": "C"}), "metadata.order is none of"),
-        (inspected(epoch=0), "sample is no whole number"),
-        (inspected(output=None), "output is no JSON object"),
+        (inspected(epoch=0), "sample is not a whole number"),
+        (inspected(output=None), "output is not a JSON object"),
     ],
 )
 def test_a_sample_of_another_task_is_refused(value: Any, said: str) -> None:

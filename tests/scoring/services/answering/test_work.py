@@ -140,7 +140,7 @@ class TestARun:
         assert len(stub.requests) == 4 + 2
 
     def test_on_a_study_without_questions_is_refused(self, stub: ChatStub) -> None:
-        with pytest.raises(ScoringError, match="no accepted question"):
+        with pytest.raises(ScoringError, match="does not have an accepted question"):
             stored_run(stub, make_study())
         assert not LanguageModel.objects.exists()
 
@@ -170,7 +170,7 @@ class TestResumed:
         run = answering.run(ask_again(run))
         assert (run.status, run.done, len(stub.requests)) == ("failed", 1, 2)
         assert run.error == (
-            "The model is not what this run began with (model, revision): begin another run."
+            "The model has changed since this run began (model, revision). Start another run."
         )
         run.answers.all().delete()
         assert answering.run(ask_again(run)).status == "finished", "nothing is mixed"

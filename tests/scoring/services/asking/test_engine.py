@@ -50,7 +50,7 @@ def test_what_is_under_way_when_one_fails_is_stored_and_nothing_more_is_asked(
         kept.append(question.row)
 
     generator = opened(stub, 3)
-    with pytest.raises(ScoringError, match="asks for a key"):
+    with pytest.raises(ScoringError, match="needs a key"):
         ask_all(generator, questions(9), keep, Spending(), lambda: None)
     generator.close()
     assert len(stub.requests) < 9

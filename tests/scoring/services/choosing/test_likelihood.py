@@ -120,8 +120,8 @@ def test_what_does_not_fit_into_the_window_is_named_and_the_rest_goes_on(folder:
 @pytest.mark.parametrize(
     ("kind", "args", "asked", "why"),
     [
-        ("hf", {"pretrained": "x"}, {"samples": 3}, "needs no samples"),
-        ("embedded", {}, {"prompt": "reasoning"}, "writes no answers"),
+        ("hf", {"pretrained": "x"}, {"samples": 3}, "does not need samples"),
+        ("embedded", {}, {"prompt": "reasoning"}, "does not write answers"),
         ("hf", {"pretrained": "x", "colour": "red"}, {}, "colour is not known"),
         ("hf", {"pretrained": "x", "overlong": "rolling"}, {}, "reads both versions whole"),
     ],

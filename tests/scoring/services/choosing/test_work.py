@@ -90,7 +90,7 @@ class TestARun:
         assert "memory-practice" in example["content"]
         assert json.loads(answer["content"])["side"] == "B"
         assert "memory-human-1" in case["content"]
-        with pytest.raises(ScoringError, match="test cases are never examples"):
+        with pytest.raises(ScoringError, match="Test cases are never examples"):
             stored_run(stub, study, n_examples=2)
 
     def test_asks_as_often_as_is_asked_for_each_with_a_seed_of_its_own(
@@ -271,9 +271,9 @@ class TestWhatItCosts:
     ("asked", "why"),
     [
         ({"prompt": "paper"}, "no prompt “paper”"),
-        ({"prompt": "custom", "own_prompt": "Choose."}, "says once where the versions stand"),
+        ({"prompt": "custom", "own_prompt": "Choose."}, "must contain"),
         ({"layout": "columns"}, "no layout"),
-        ({"samples": 0}, "samples must be 1 to 100"),
+        ({"samples": 0}, "samples must be from 1 to 100"),
         ({"limit": 0}, "limit must be 1"),
         ({"source": "ape"}, "no source"),
     ],

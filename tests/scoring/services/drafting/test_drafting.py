@@ -51,8 +51,11 @@ def test_the_first_abstracts_of_a_folder_are_taken_in_the_order_of_its_files(
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ('{"id": "pmcid:PMC1", "text": "All.", "kind": "fulltext"}', "pmcid:PMC1 is no abstract"),
-        ('{"id": 1}', "line 1: no document"),
+        (
+            '{"id": "pmcid:PMC1", "text": "All.", "kind": "fulltext"}',
+            "pmcid:PMC1 is not an abstract",
+        ),
+        ('{"id": 1}', "line 1: not a document"),
         ("", "There are 0 abstracts"),
     ],
 )
@@ -248,7 +251,7 @@ class TestABudget:
         stub.says_usage = False
         run = runs.run(run_of(stub, cooking, 3, budget_tokens=100_000))
         assert (run.status, len(stub.requests)) == ("failed", 1)
-        assert "no budget can be kept" in run.error
+        assert "a budget is not possible" in run.error
         assert runs.spent(run_of(stub, cooking)).unknown == 0
 
 
@@ -269,7 +272,7 @@ class TestInstructionsOfALab:
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        (Asked("chat", {"base_url": "http://192.0.2.7", "model": "m"}), "is not among the hosts"),
+        (Asked("chat", {"base_url": "http://192.0.2.7", "model": "m"}), "Texts may not be sent to"),
         (
             Asked("chat", {"base_url": "http://localhost", "model": "m", "temperature": "hot"}),
             "temperature='hot' cannot be used",

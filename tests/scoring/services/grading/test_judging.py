@@ -119,7 +119,7 @@ def test_a_judge_of_participants_is_stopped_without_a_word_of_theirs(
     for _ in range(20):
         make_written(study, "mine")
     run = grading_runs.run(grading(study, judged_by(stub), people=True))
-    assert run.error == "None of the first 20 texts can be read. What came is stored."
+    assert run.error == "None of the first 20 texts can be read. The received answers are stored."
 
 
 def test_a_grade_that_was_cut_off_is_none(stub: ChatStub, study: Study) -> None:
@@ -242,7 +242,7 @@ class TestAsking:
         make_answers(make_empty_study("other"), ["c"], "lab/third")
 
         assert grading_runs.grading_run(study, EXACT).runs == [over.pk]
-        with pytest.raises(ScoringError, match="under way"):
+        with pytest.raises(ScoringError, match="in progress"):
             grading_runs.grading_run(study, EXACT, runs=[under_way.pk])
 
     def test_judge_prompt_and_rubric_have_hashes_of_their_own(

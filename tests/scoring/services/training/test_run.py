@@ -149,7 +149,7 @@ def test_a_corpus_that_was_changed_since_is_not_trained_on(corpus: Corpus) -> No
     next(corpus.folder.glob("train-*")).write_bytes(b"else")
     training = run.run(training)
     assert training.status == "failed"
-    assert "is not the file that was built" in training.error
+    assert "has changed since it was built" in training.error
     assert not LanguageModel.objects.filter(name=training.name).exists()
 
 
@@ -219,14 +219,14 @@ def test_the_same_training_asked_for_again_is_the_one_that_waits_or_goes_on(corp
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"name": "lab/known"}, "There is a model “lab/known”"),
-        ({"name": "Lab/Onion LM"}, "folder lab.onion-lm of trained models is taken|is taken"),
-        ({"name": "??"}, "no letter that a folder could be named by"),
+        ({"name": "lab/known"}, "A model “lab/known” already exists"),
+        ({"name": "Lab/Onion LM"}, "folder lab.?onion-lm of trained models already exists"),
+        ({"name": "??"}, "a letter for the name of a folder"),
         ({"base": ""}, "Name the model that the training starts from."),
-        ({"settings": small("scratch")}, "starts from no other model"),
+        ({"settings": small("scratch")}, "does not have a base model"),
         ({"settings": small("scratch"), "base": ""}, "needs a tokenizer"),
-        ({"settings": small("lora", seed=2)}, "of other settings is to make “lab/onion-lm”"),
-        ({"keep": (2,)}, r"keeps other steps \(none\)"),
+        ({"settings": small("lora", seed=2)}, "with other settings will make “lab/onion-lm”"),
+        ({"keep": (2,)}, r"saves other steps \(none\)"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_and_leaves_no_row(

@@ -46,7 +46,7 @@ def test_a_redirect_is_not_followed_and_the_document_type_not_loaded(stub: Entre
     stub.faults = ["", "elsewhere"]
     with client(stub) as entrez:
         entrez.search("pubmed", "sleep", YEAR)  # names a DTD of the other host
-        with pytest.raises(CorpusError, match="not followed: set ENTREZ_URL") as raised:
+        with pytest.raises(CorpusError, match=r"not followed\. Set ENTREZ_URL") as raised:
             entrez.search("pubmed", "sleep", YEAR)
     assert len(stub.forms) == 2
     assert "\n" not in str(raised.value)

@@ -146,7 +146,7 @@ def test_what_a_server_asks_to_wait_is_waited(stub: EntrezStub, tmp_path: Path):
 def test_records_that_a_page_leaves_out_are_asked_for_by_number(stub: EntrezStub, tmp_path: Path):
     stub.withheld = {"4"}
     fetched = fetch(stub, tmp_path, SLEEP)
-    assert fetched.problems == ("J Sleep, found and not given: 4.",)
+    assert fetched.problems == ("J Sleep, found but not delivered: 4.",)
     assert kept(tmp_path)["j-sleep/2019-03.jsonl"] == [1, 2, 3, 5, 6, 7]
     assert [form["id"] for form in stub.asked("efetch") if "id" in form] == ["4"]
     assert fetch(stub, tmp_path, SLEEP).problems == fetched.problems
@@ -229,8 +229,8 @@ def test_full_texts_are_those_of_open_access(stub: EntrezStub, tmp_path: Path):
 @pytest.mark.parametrize(
     ("changed", "source", "expected"),
     [
-        ({"wanted": "fulltext"}, SLEEP, "holds abstracts: fetch fulltext into another folder"),
-        ({}, of_journal("J Sleep", "mice"), "choose another folder"),
+        ({"wanted": "fulltext"}, SLEEP, "contains abstracts. Fetch fulltext into another folder"),
+        ({}, of_journal("J Sleep", "mice"), "Choose another folder"),
     ],
 )
 def test_a_folder_of_something_else_is_refused(
@@ -295,7 +295,7 @@ def test_a_line_is_a_journal_and_after_a_tab_what_its_articles_are_about(tmp_pat
     [
         ("Nature\n\tneuroscience\n", "line 2: write a journal's name"),
         ('Nature\n"Brain"[Journal]\n', "line 2: write a journal's name"),
-        ("Brain\nbrain\n", "line 2: brain is there twice"),
+        ("Brain\nbrain\n", "line 2: brain occurs twice"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path: Path, text: str, expected: str):

@@ -67,8 +67,8 @@ def test_there_is_one_document_for_each_number_and_doi(tmp_path: Path):
 @pytest.mark.parametrize(
     ("metadata", "text", "expected"),
     [
-        ("1,,,T,J,2019,\n", "1,T,,A,B\nx,T,,A,B\n", "text.csv, line 3: “x” is no PMCID."),
-        ("1,,,T,J,2019,\n", '1,T,,A,"B\nB"\n2,T,,A,B\n', "text.csv, line 4: metadata.csv has no row for the PMCID 2."),
+        ("1,,,T,J,2019,\n", "1,T,,A,B\nx,T,,A,B\n", "text.csv, line 3: “x” is not a PMCID."),
+        ("1,,,T,J,2019,\n", '1,T,,A,"B\nB"\n2,T,,A,B\n', "text.csv, line 4: metadata.csv does not have a row for the PMCID 2."),
         ("1,,,T,J,2019,\n", '1,T,,A,"B\n', "text.csv, line 2: cannot be read as CSV from here on"),
     ],
 )  # fmt: skip
@@ -172,11 +172,11 @@ def test_an_article_of_pmc_is_read_with_its_type_and_language(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("a.xml", pubmed_set(ARTICLE.format(n=1, text="A."))[:-40], "a.xml: is no XML that can be read, after"),
-        ("a.xml", b"<html><p>Mice.</p></html>", "a.xml: holds no article of PubMed or PMC."),
-        ("a.xml.gz", b"no gzip", "a.xml.gz: is no XML that can be read, after 0 records (Not a gzipped file"),
-        ("a.xml.gz", gzip.compress(pubmed_set(ARTICLE.format(n=1, text="A.")))[:-30], "a.xml.gz: is no XML that can be read"),
-        ("a.tar.gz", b"", "a.tar.gz: is no file of .jsonl"),
+        ("a.xml", pubmed_set(ARTICLE.format(n=1, text="A."))[:-40], "a.xml: is not readable XML after"),
+        ("a.xml", b"<html><p>Mice.</p></html>", "a.xml: does not contain an article of PubMed or PMC."),
+        ("a.xml.gz", b"no gzip", "a.xml.gz: is not readable XML after 0 records (Not a gzipped file"),
+        ("a.xml.gz", gzip.compress(pubmed_set(ARTICLE.format(n=1, text="A.")))[:-30], "a.xml.gz: is not readable XML"),
+        ("a.tar.gz", b"", "a.tar.gz: is not a .jsonl"),
     ],
 )  # fmt: skip
 def test_xml_that_cannot_be_read_is_named(
@@ -272,15 +272,15 @@ def test_a_folder_is_read_with_all_below_it_but_what_is_hidden_and_other_files_a
 
 WRONG = {
     "no JSON": ("a.jsonl", '{"text": "x"}\n{"text": \n', "a.jsonl, line 2: is not JSON"),
-    "no text": ("a.jsonl", '\n{"abstract": "x", "b": 1}', "a.jsonl, line 2: no text in “text” (there is: abstract, b)"),
-    "half a character": ("a.jsonl", '{"text": "\\ud800"}', "line 1: holds half a character"),
+    "no text": ("a.jsonl", '\n{"abstract": "x", "b": 1}', "a.jsonl, line 2: no text in “text” (columns: abstract, b)"),
+    "half a character": ("a.jsonl", '{"text": "\\ud800"}', "line 1: contains half a character"),
     "Latin-1": ("a.jsonl", b'{"text": "x"}\n{"text": "caf\xe9"}\n', "a.jsonl, line 2: is not UTF-8, at byte 14"),
-    "a row of too many cells": ("a.csv", "text\nx,y\n", "a.csv, line 2: has 2 cells where the header has 1"),
-    "a table without the column": ("a.csv", "abstract\nx\ny\n", "a.csv, line 1: no text in “text” (there is: abstract)"),
-    "PubMed's export": ("a.csv", "PMID,Title,Citation\n1,T,C\n", "a.csv, line 1: PubMed's CSV export holds no abstracts"),
+    "a row of too many cells": ("a.csv", "text\nx,y\n", "a.csv, line 2: has 2 cells, but the header has 1"),
+    "a table without the column": ("a.csv", "abstract\nx\ny\n", "a.csv, line 1: no text in “text” (columns: abstract)"),
+    "PubMed's export": ("a.csv", "PMID,Title,Citation\n1,T,C\n", "a.csv, line 1: PubMed's CSV export does not contain abstracts"),
     "half of UTF-16": ("a.tsv", "text\nx\n".encode("utf-16")[:-1], "a.tsv: is not UTF-16, at byte"),
-    "long UTF-16": ("a.tsv", ("text\n" + "x" * 2**25).encode("utf-16"), "a.tsv: is text in UTF-16 of more than 67,108,864 bytes: save it as UTF-8"),
-    "another kind": ("a.docx", "x", "a.docx: is no file of .jsonl"),
+    "long UTF-16": ("a.tsv", ("text\n" + "x" * 2**25).encode("utf-16"), "a.tsv: is UTF-16 text of more than 67,108,864 bytes. Save it as UTF-8"),
+    "another kind": ("a.docx", "x", "a.docx: is not a .jsonl"),
 }  # fmt: skip
 
 
