@@ -298,7 +298,7 @@ def test_bert_score_is_computed_by_the_command_and_kept_apart_from_the_pages_rep
     assert "tiny (layer 1, weights" in (tmp_path / "report" / "report.html").read_text()
     asked = ReportOptions(resamples=200)
     assert Asked(quiz, asked).find() is None
-    with pytest.raises(CommandError, match="no folder"):
+    with pytest.raises(CommandError, match="not a folder"):
         report(capsys, quiz.slug, *options, "--bert_score", tmp_path / "none")
     with pytest.raises(CommandError, match="--bert_score"):
         report(capsys, quiz.slug, *options, "--layer", "1")

@@ -62,7 +62,7 @@ def test_the_file_comes_back_as_it_was_written_and_one_that_is_none_is_refused(
     assert load(ruth, content).status_code == 302
     for wrong, words in (
         (b"\xff", "not UTF-8"),
-        (b"hello", "Line 1 is not"),
+        (b"hello", "Line 1 does not belong"),
         (b"x" * 1_100_000, "larger than 1 MB"),
     ):
         response = load(ruth, wrong)
