@@ -66,7 +66,8 @@ def test_from_a_file_of_questions_to_the_chapter_and_files(
     take_questions(lena)
     have_answered(lena, stub)
     have_graded(lena, stub)
-    assert len(stub.requests) == 2 * N + 1  # the grade that is none was asked for once more
+    # An answer, its confidence and a grade each; the grade that is none was asked for once more
+    assert len(stub.requests) == 3 * N + 1
 
     site.manage("shell", "-c", JOIN)
     plan_two_people(lena)
