@@ -50,7 +50,7 @@ def test_a_form_makes_a_training_that_waits_says_who_asked_and_is_stopped_and_go
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"name": "lab/known"}, "There is a model “lab/known”"),
+        ({"name": "lab/known"}, "A model “lab/known” already exists"),
         ({"base": "../secret"}, "neither a folder"),
         ({"keep": "1; 2"}, "not whole numbers"),
         ({"corpus": "leeks"}, "Select a valid choice"),

@@ -68,7 +68,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(
 ) -> None:
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "thesis.txt").write_text("years of work")
-    with pytest.raises(TrainingError, match="something else"):
+    with pytest.raises(TrainingError, match="contains other files"):
         train(small(), corpus, start, tmp_path / "on", tmp_path / "taken")
     assert [path.name for path in (tmp_path / "taken").iterdir()] == ["thesis.txt"]
 

@@ -119,7 +119,7 @@ def test_what_is_retracted_a_notice_or_in_another_language_is_left_out_by_name(
         "deleted from PubMed": 2, "notice": 2, "retracted": 2, "another language": 1,
     }  # fmt: skip
     assert corpus.manifest.languages == ["eng"]
-    with pytest.raises(CorpusError, match=r"left: 0, .* left out: 2 \(another language\)"):
+    with pytest.raises(CorpusError, match=r"only 0 documents .* Left out: 2 \(another language\)"):
         build_of(tmp_path / "c", [document(n, language="ger") for n in (1, 2)])
     every = build_of(tmp_path / "b", documents, languages=())
     assert ids(every) - ids(corpus) == {"pmid:5"}
