@@ -83,7 +83,7 @@ def shoot_lab(page: Page, welcome_url: str) -> None:
     page.frame_locator("[name=preview-desktop]").get_by_role("heading", level=1).wait_for()
     shoot(page, "set-up", whole=False)
     page.goto("/lab/studies/demo/export/?kind=simulated&set=analysis")
-    page.get_by_role("heading", name="What the file holds").wait_for()
+    page.get_by_role("heading", level=2).first.wait_for()
     shoot(page, "export")
     page.goto("/lab/studies/demo/results/?kind=simulated&now=1", timeout=COMPUTING_MS)
     page.get_by_role("heading", level=2).first.wait_for()
@@ -117,7 +117,7 @@ sleep-naps,Treatment,human,BrainBench Live,Naps [[restore | impair alertness.,
     page.get_by_label("File", exact=True).set_input_files(file)
     page.get_by_role("button", name="Show the difference").click()
     page.get_by_role("link", name="Add these").click()
-    page.get_by_role("heading", name="What this file would do").wait_for()
+    page.get_by_role("heading", level=2).first.wait_for()
     shoot(page, "import-difference")
 
 

@@ -58,7 +58,7 @@ def test_a_study_of_two_questions_and_two_abstracts(visit: Visit, study: Study) 
     look(page)
     page.keyboard.type(TEXT)
     expect(visitor.error("answer_text")).to_be_empty()
-    expect(page.locator("#answer-count")).to_have_text(f"{len(TEXT)} written.")
+    expect(page.locator("#answer-count")).to_have_text(f"{len(TEXT)} characters written.")
     visitor.driver.rate("confidence", 80)
     look(page)
     # It is there again after a reload, and while the network is gone

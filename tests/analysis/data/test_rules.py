@@ -66,7 +66,7 @@ def test_the_report_names_the_version_of_rules_and_a_new_one_makes_it_old(study:
 
 
 def test_rules_that_never_held_are_refused(study: Study) -> None:
-    with pytest.raises(CommandError, match="rules: memory has no version 9 of its rules"):
+    with pytest.raises(CommandError, match="rules: memory does not have version 9 of its rules"):
         call_command("report", study.slug, "--json", "--rules", "9")
     make_participant(study, kind="imported")
     with pytest.raises(UnknownChoiceError, match="Imported participants keep"):

@@ -108,8 +108,11 @@ def test_the_address_holds_the_whole_choice(ruth: Client, tried: list[TeamOption
     ("query", "said"),
     [
         ("source=alien", "Test cases: “alien” is none of human, machine"),
-        ("members=nobody/nothing", "no finished run of “nobody/nothing” on these test cases"),
-        ("&".join(["members=human"] * 4), "more than 3 humans"),
+        (
+            "members=nobody/nothing",
+            "“nobody/nothing” was left out because it has no finished run on these test cases",
+        ),
+        ("&".join(["members=human"] * 4), "at most 3 humans are possible"),
         ("sauce=human", "There is no choice “sauce”"),
     ],
 )

@@ -24,7 +24,7 @@ def test_a_researcher_has_six_entries() -> None:
     assert menu(make_study(), Role.RESEARCHER) == {
         "Overview": [],
         "Set up": SETTINGS,
-        "Models": [],
+        "Models": ["Scores", "Choices"],
         "Results": RESULTS,
         "Export": [],
         "More": ["Work", "Trail"],
@@ -34,7 +34,7 @@ def test_a_researcher_has_six_entries() -> None:
 def test_the_menu_names_only_what_the_study_has() -> None:
     study = make_study()
     pin_items(study, [*study.items.all(), make_question()])  # for models alone
-    assert menu(study, Role.RESEARCHER)["Models"] == ["Scores", "Answers", "Grades"]
+    assert menu(study, Role.RESEARCHER)["Models"] == ["Scores", "Choices", "Answers", "Grades"]
     none = {"human_items": 0, "machine_items": 0, "catch_items": 0}
     asking = make_study("asking", question_items=2, human=0, machine=0, catch=0, **none)
     found = menu(asking, Role.RESEARCHER)

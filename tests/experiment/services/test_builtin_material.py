@@ -101,7 +101,7 @@ def test_simulated_participants_need_nobody_whom_they_could_ask():
 @pytest.mark.django_db
 def test_a_study_is_not_created_twice_and_not_opened_without_items():
     run_json("create_study", "ours")
-    with pytest.raises(CommandError, match="a study ours already"):
+    with pytest.raises(CommandError, match="study ours already exists"):
         run_json("create_study", "ours")
     with pytest.raises(CommandError, match="cannot be opened: each participant judges 6 human"):
         run_json("create_study", "other", "--recruitment", "open")

@@ -89,7 +89,7 @@ def test_a_list_names_every_line_that_cannot_be_taken(tmp_path: Path) -> None:
     said = str(error.value)
     assert "line 4 of keys.txt: there is no test case “nowhere”." in said
     assert "line 5 of keys.txt: no version of “draft” is accepted." in said
-    assert "line 6 of keys.txt: “eco-1” is not of the collection brainbench." in said
+    assert "line 6 of keys.txt: “eco-1” does not match collection brainbench." in said
     assert "h-1" not in said
     assert not Study.objects.exists()
 

@@ -96,7 +96,7 @@ def test_translators_get_a_file_and_give_it_back(study: Study, tmp_path: Path) -
     file.write_text(text, encoding="utf-8-sig")
     out = io.StringIO()
     call_command("participant_texts", study.slug, load=file, stdout=out)
-    assert "1 texts of its own" in out.getvalue()
+    assert "its own wording for 1 texts" in out.getvalue()
     assert f"{n_before - 1} texts are shown in English" in out.getvalue()
     with speaking(study):
         assert gettext("Continue") == "Devam"

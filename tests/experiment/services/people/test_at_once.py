@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.both, pytest.mark.django_db(transaction=True)]
 N = 64
 CODE_PAGE = "/lab/sign-in/code/"
 SAID = {
-    "wait 15 minutes": "too many",
+    "Too many failed attempts": "too many",
     "Others are signing": "busy",
     "too soon": "soon",
     "code is wrong": "wrong",
