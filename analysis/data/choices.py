@@ -14,8 +14,8 @@ from experiment.models import Study
 from scoring.domain.choosing.outcomes import Reply, outcome
 from scoring.domain.generating import Finish
 from scoring.models import ChoiceRun, ModelChoice
+from scoring.models.choices import UNPARSED
 
-UNPARSED = "unparsed"
 COLUMNS = ["run", "model", "of_source", "item", "original_side", "sample", "side", "is_read", "state", "confidence", "log_odds", "seconds", "form"]  # fmt: skip
 SCORES = ["run", "of_source", "item", "unit", "margin_nats", "p_original", "stated", "credit", "is_correct", "is_tie", "is_near_tie", "original_side", "model", "condition", "seed"]  # fmt: skip
 

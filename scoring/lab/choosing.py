@@ -24,6 +24,7 @@ from scoring.lab.answering import ENDS
 from scoring.lab.forms import ModelForm, checked_model_args, model_folders
 from scoring.models import ChoiceRun, ModelChoice
 from scoring.models.answers import Kind
+from scoring.models.choices import IS_READ, UNPARSED
 from scoring.services import data_set
 from scoring.services.asking.settings import Asked
 from scoring.services.choosing import prompts, runs
@@ -33,7 +34,7 @@ from scoring.services.choosing.summary import READ, Choices, summarise
 from scoring.services.data_set import CHOICES
 
 KINDS = (Kind.CHAT, Kind.HF, Kind.COMPLETIONS, Kind.EMBEDDED)
-STATES: dict[str, Any] = {READ: _("answered"), "unparsed": _("not readable")}
+STATES: dict[str, Any] = {READ: _("answered"), UNPARSED: _("not readable")}
 STATES |= {finish.value: end for finish, end in ENDS.items()}
 PROMPTS = (
     ("default", _("as participants are told")),
@@ -128,7 +129,7 @@ class ShownForm(forms.Form):
     def narrowed(self, choices: QuerySet[ModelChoice]) -> QuerySet[ModelChoice]:
         which = self.cleaned_data["which"]
         if which == "unread":
-            return choices.filter(side="", log_odds=None)
+            return choices.exclude(IS_READ)
         if which == "wrong":
             right = Q(side="A", original_side="A") | Q(side="B", original_side="B")
             return choices.exclude(side="").exclude(right)
@@ -220,7 +221,7 @@ def _context(study: Study) -> dict[str, Any]:
     found = list(_runs(study).defer("items", "identity")[:SHOWN])
     return {
         "part": "choosing",
-        "runs": [(run, _summary(run.pk, run.status, run.done, run.attempts)) for run in found],
+        "runs": [(run, _summary(run.pk, run.status, run.done, run.finished_at)) for run in found],
         "is_open": any(run.is_open for run in found),
     }
 

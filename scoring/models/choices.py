@@ -78,6 +78,10 @@ class ChoiceRun(GeneratingJob):
         return text_hash(self.instructions)
 
 
+UNPARSED = "unparsed"  # the state of an answer that is whole, and no choice
+IS_READ = ~Q(side="") | Q(log_odds__isnull=False)
+
+
 class ModelChoice(ModelAnswer):
     """A model's answer about a test case, shown with the original as `original_side`.
 
@@ -122,12 +126,13 @@ class ModelChoice(ModelAnswer):
 
     @property
     def is_read(self) -> bool:
+        """As IS_READ has it."""
         return bool(self.side) or self.log_odds is not None
 
     @property
     def state(self) -> str:
         """How the answer ended; `unparsed` where it is whole, and no choice."""
-        return "unparsed" if self.finish == Finish.STOP and not self.is_read else self.finish
+        return UNPARSED if self.finish == Finish.STOP and not self.is_read else self.finish
 
     @property
     def reply(self) -> Reply | None:

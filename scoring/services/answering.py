@@ -15,16 +15,14 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from experiment.models import Item, Study
-from experiment.services import work
-from lib.jobs import leases
 from scoring.domain.backend import ScoringError
 from scoring.domain.choosing.reading import read_percent
 from scoring.domain.generating import Finish, Generated, Message
 from scoring.models import Answer, AnsweringRun
 from scoring.models.answers import Kind
-from scoring.services.asking.engine import Asking, Question, stored
+from scoring.services.asking.engine import Asking, Question, added_up, stored
 from scoring.services.asking.identity import check_as_before
-from scoring.services.asking.settings import Asked, Unread, newest_same
+from scoring.services.asking.settings import ANY_FIELD, Asked, Unread
 from scoring.services.open_model import default_name, language_model
 
 # As the method has it; the demonstration model's window is smaller than such an answer
@@ -32,8 +30,8 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
     Kind.CHAT: {"max_tokens": "1024", "temperature": "0", "tries": "3"},
     Kind.HF: {"max_tokens": "1024", "temperature": "0"},
 }
-ANY_FIELD = "science"
 CHUNK = 100  # questions in memory
+OF_USAGE = ("seconds", "prompt_tokens", "completion_tokens", "thought_tokens")
 # The model wrote, and no answer came of it
 WITHOUT_ANSWER = (Finish.EMPTY, Finish.THINKING)
 Status = AnsweringRun.Status
@@ -93,38 +91,6 @@ def answering_run(
         ),
         **asked.columns(told, by),
     )
-
-
-def can_resume(run: AnsweringRun) -> bool:
-    """Whether it is over with questions left, or some that failed."""
-    if run.is_open or run.generator == "imported":
-        return False
-    return run.status != Status.FINISHED or run.answers.filter(finish=Finish.FAILED).exists()
-
-
-@transaction.atomic
-def start(draft: AnsweringRun, by: User) -> AnsweringRun:
-    """Store it, and have a worker do it; a form that was sent twice is one run."""
-    Study.objects.select_for_update().get(pk=draft.study_id)
-    if (same := newest_same(draft)) is not None and same.is_open:
-        return same
-    draft.save()
-    work.start(draft, by)
-    return draft
-
-
-def reopen(run: AnsweringRun) -> AnsweringRun:
-    """Let it wait again, where something is left to be answered; what failed is asked again."""
-    return leases.reopen(run, also_finished=True) if can_resume(run) else run
-
-
-def resume(run: AnsweringRun, by: User) -> AnsweringRun:
-    """Have a worker go on with it."""
-    if can_resume(run):
-        with transaction.atomic():
-            run = reopen(run)
-            work.start(run, by)
-    return run
 
 
 class _Answering(Asking[AnsweringRun]):
@@ -194,14 +160,9 @@ class _Answering(Asking[AnsweringRun]):
         """Beside the answer, which stays as it is; what both took is added up."""
         answer = self.job.answers.get(item_id=question.row)
         answer.confidence = read_percent(said.text) if said.finish == Finish.STOP else None
-        answer.seconds += said.seconds
-        if answer.usage is not None and said.usage is not None:
-            usage = answer.usage + said.usage
-            answer.prompt_tokens, answer.completion_tokens = (
-                usage.prompt_tokens,
-                usage.completion_tokens,
-            )
-            answer.thought_tokens = usage.thought_tokens
+        for name, value in added_up(answer, stored(said)).items():
+            if name in OF_USAGE:
+                setattr(answer, name, value)
         with transaction.atomic():
             self.lease.advance()
             answer.save()
@@ -209,7 +170,8 @@ class _Answering(Asking[AnsweringRun]):
         self.count(said)
 
 
-run, spent = _Answering.run, _Answering.spent
+run, spent, can_resume = _Answering.run, _Answering.spent, _Answering.can_resume
+start, reopen, resume = _Answering.start, _Answering.reopen, _Answering.resume
 
 
 def unread(run: AnsweringRun) -> Unread:

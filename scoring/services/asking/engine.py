@@ -8,8 +8,13 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, ClassVar, Generic, TypeVar
 
+from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import QuerySet
 
+from experiment.models import Study
+from experiment.services import work
+from lib.jobs import leases
 from lib.jobs.interrupts import held_back
 from lib.jobs.leases import Lease, LeaseLostError, run_job
 from scoring.backends.opening import open_generator
@@ -22,8 +27,14 @@ from scoring.domain.generating import (
     Message,
     Usage,
 )
-from scoring.models.answers import GeneratingJob
-from scoring.services.asking.settings import BudgetSpentError, Spending, most, spending_of
+from scoring.models.answers import GeneratingJob, Kind, ModelAnswer
+from scoring.services.asking.settings import (
+    BudgetSpentError,
+    Spending,
+    most,
+    newest_same,
+    spending_of,
+)
 
 LOOK_S = 1.0
 PATIENCE_S = 20.0  # with answers that are under way when a run is stopped
@@ -220,6 +231,15 @@ def stored(answer: Generated) -> dict[str, object]:
     }
 
 
+def added_up(earlier: ModelAnswer, values: dict[str, Any]) -> dict[str, Any]:
+    """Columns of an answer that takes an earlier one's place, or follows it: what both took, as both were paid for."""
+    total = values | {"seconds": values["seconds"] + earlier.seconds}
+    for name in ("prompt_tokens", "completion_tokens", "thought_tokens"):
+        taken = (getattr(earlier, name), values[name])
+        total[name] = None if taken == (None, None) else sum(n or 0 for n in taken)
+    return total
+
+
 class Asking(Generic[J]):
     """The work of a job that asks a model, for as long as one worker has it. A subclass says what is asked, and stores answers."""
 
@@ -241,6 +261,39 @@ class Asking(Generic[J]):
             lambda job, lease: cls(job, lease, on_progress).go_on(),
             expected=(ScoringError,),
         )
+
+    @classmethod
+    def can_resume(cls, job: J) -> bool:
+        """Whether it is over with questions left, or some that failed."""
+        if job.is_open or job.generator == Kind.IMPORTED:
+            return False
+        has_failed = cls.answers(job).filter(finish=Finish.FAILED).exists()
+        return job.status != GeneratingJob.Status.FINISHED or has_failed
+
+    @classmethod
+    def start(cls, draft: J, by: User) -> J:
+        """Store it, and have a worker do it; a form that was sent twice is one run."""
+        with transaction.atomic():
+            Study.objects.select_for_update().get(pk=draft.study_id)  # type: ignore[attr-defined]
+            if (same := newest_same(draft)) is not None and same.is_open:
+                return same
+            draft.save()
+            work.start(draft, by)
+        return draft
+
+    @classmethod
+    def reopen(cls, job: J) -> J:
+        """Let it wait again, where something is left to be asked; what failed is asked again."""
+        return leases.reopen(job, also_finished=True) if cls.can_resume(job) else job
+
+    @classmethod
+    def resume(cls, job: J, by: User) -> J:
+        """Have a worker go on with it."""
+        if cls.can_resume(job):
+            with transaction.atomic():
+                job = cls.reopen(job)
+                work.start(job, by)
+        return job
 
     @classmethod
     def spent(cls, job: J) -> Spending:

@@ -75,6 +75,7 @@ J = TypeVar("J", bound=GeneratingJob)
 # The server said what an answer took
 IS_KNOWN = Q(prompt_tokens__isnull=False, completion_tokens__isnull=False)
 MUCH_UNREAD = 0.05
+ANY_FIELD = "science"  # of a study without a field
 BYTES_PER_TOKEN = 3  # few tokenizers make more tokens of a text than this
 
 

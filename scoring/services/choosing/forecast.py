@@ -6,11 +6,12 @@ from typing import Any
 
 from django.db.models import Avg
 
+from scoring.domain.choosing.reading import SIDES
 from scoring.domain.generating import Usage
 from scoring.models import ChoiceRun, ModelChoice
 from scoring.services.asking.settings import most
 from scoring.services.choosing import prompts
-from scoring.services.choosing.runs import DEFAULTS, SIDES, abstracts
+from scoring.services.choosing.runs import DEFAULTS, abstracts
 
 CONCURRENCY = 4  # requests at a time, where nothing is said
 

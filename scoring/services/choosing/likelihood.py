@@ -22,6 +22,7 @@ from scoring.backends.opening import open_backend
 from scoring.backends.options import read_writing
 from scoring.backends.reading import Reading
 from scoring.domain.backend import Backend, GroupResult, ScoringError, TextError, TokenText
+from scoring.domain.choosing.reading import SIDES
 from scoring.domain.conditions import parsed
 from scoring.domain.generating import Finish, Message
 from scoring.domain.prompts import applied
@@ -30,7 +31,6 @@ from scoring.models import ChoiceRun, LanguageModel, ModelChoice
 from scoring.services.asking.identity import check_as_before
 from scoring.services.choosing.prompts import conversation, plain_text
 
-SIDES = ("A", "B")
 THINKING = "enable_thinking"
 Place = tuple[int, str]  # item, side of its original
 

@@ -12,10 +12,10 @@ from scoring.domain.backend import ScoringError
 from scoring.domain.choosing.showing import shown
 from scoring.domain.generating import Message
 from scoring.models.choices import ChoiceRun
+from scoring.services.asking.settings import ANY_FIELD
 
 VERSIONS = "{versions}"
 FIELD = "{field}"
-ANY_FIELD = "science"
 CUSTOM = "custom"
 REASONING = "reasoning"
 # Names of prompts, and the template of each

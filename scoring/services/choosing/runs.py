@@ -14,24 +14,22 @@ from django.db.models import F, Q, QuerySet, Sum
 
 from experiment.domain.markup import Abstract
 from experiment.models import Item, Study
-from experiment.services import work
-from lib.jobs import leases
 from scoring.backends import ALIASES
 from scoring.backends.opening import check_model_args
 from scoring.domain.backend import ScoringError
-from scoring.domain.choosing.reading import SCHEMA, Chosen, log_odds, read_choice
+from scoring.domain.choosing.reading import SCHEMA, SIDES, Chosen, log_odds, read_choice
 from scoring.domain.choosing.showing import LAYOUTS
 from scoring.domain.conditions import parsed
 from scoring.domain.generating import Finish, Generated
 from scoring.models import ChoiceRun, ModelChoice
 from scoring.models.answers import Kind
-from scoring.services.asking.engine import Asking, Question, stored
+from scoring.models.choices import IS_READ
+from scoring.services.asking.engine import Asking, Question, added_up, stored
 from scoring.services.asking.identity import check_as_before
-from scoring.services.asking.settings import Asked, Spending, Unread, newest_same
+from scoring.services.asking.settings import Asked, Unread
 from scoring.services.choosing import likelihood, prompts
 from scoring.services.open_model import default_name, language_model
 
-SIDES = ("A", "B")
 MOST_SAMPLES = 100
 SAMPLES = 5  # of an answer that is drawn by chance
 DEFAULTS: Mapping[str, Mapping[str, str]] = {
@@ -39,7 +37,7 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
     Kind.HF: {"max_tokens": "1024", "temperature": "0"},
 }
 # Unread, and not asked for again yet: the run was stopped in between
-HALF = Q(finish=Finish.STOP, side="", log_odds=None, first_text="")
+HALF = ~IS_READ & Q(finish=Finish.STOP, first_text="")
 Form = ChoiceRun.Form
 Status = ChoiceRun.Status
 
@@ -165,52 +163,15 @@ def _samples(samples: int | None, form: str, asked: Asked) -> int:
     return samples
 
 
-def can_resume(run: ChoiceRun) -> bool:
-    """Whether it is over with questions left, or some that failed."""
-    if run.is_open or run.generator == Kind.IMPORTED:
-        return False
-    return run.status != Status.FINISHED or run.choices.filter(finish=Finish.FAILED).exists()
-
-
-@transaction.atomic
-def start(draft: ChoiceRun, by: User) -> ChoiceRun:
-    """Store it, and have a worker do it; a form that was sent twice is one run."""
-    assert draft.study is not None
-    Study.objects.select_for_update().get(pk=draft.study.pk)
-    if (same := newest_same(draft)) is not None and same.is_open:
-        return same
-    draft.save()
-    work.start(draft, by)
-    return draft
-
-
-def reopen(run: ChoiceRun) -> ChoiceRun:
-    """Let it wait again, where something is left to be asked; what failed is asked again."""
-    return leases.reopen(run, also_finished=True) if can_resume(run) else run
-
-
-def resume(run: ChoiceRun, by: User) -> ChoiceRun:
-    """Have a worker go on with it."""
-    if can_resume(run):
-        with transaction.atomic():
-            run = reopen(run)
-            work.start(run, by)
-    return run
-
-
 def run(job: ChoiceRun, on_progress: Callable[[ChoiceRun], None] = lambda job: None) -> ChoiceRun:
     """Ask, as a worker does; the row says how it went."""
     work_off = likelihood.run if job.form == Form.LIKELIHOOD else _Choosing.run
     return work_off(job, on_progress)
 
 
-def spent(job: ChoiceRun) -> Spending:
-    return _Choosing.spent(job)
-
-
 def unread(job: ChoiceRun) -> Unread:
     came = job.choices.exclude(finish=Finish.FAILED)
-    return Unread(came.filter(side="", log_odds=None).count(), came.count())
+    return Unread(came.exclude(IS_READ).count(), came.count())
 
 
 def lost(job: ChoiceRun) -> int:
@@ -318,11 +279,12 @@ class _Choosing(Asking[ChoiceRun]):
         if earlier is not None:
             values["first_text"] = earlier.text if question.new else ""
             values["tries"] = earlier.tries + 1
-            values["seconds"] += earlier.seconds
-            for name in ("prompt_tokens", "completion_tokens", "thought_tokens"):
-                taken = (getattr(earlier, name), values[name])
-                values[name] = None if taken == (None, None) else sum(n or 0 for n in taken)
+            values = added_up(earlier, values)
         choice = earlier or ModelChoice(run=self.job, **key)
         for name, value in values.items():
             setattr(choice, name, value)
         choice.save()
+
+
+spent, can_resume = _Choosing.spent, _Choosing.can_resume
+start, reopen, resume = _Choosing.start, _Choosing.reopen, _Choosing.resume

@@ -25,7 +25,7 @@ from scoring.domain.grading.reading import exact_points, read_points, schema
 from scoring.domain.grading.rubric import Rubric
 from scoring.models import AnsweringRun, GradingRun, JudgeGrade, LanguageModel
 from scoring.models.answers import Kind
-from scoring.services.asking.engine import Asking, Question, stored
+from scoring.services.asking.engine import Asking, Question, added_up, stored
 from scoring.services.asking.identity import LATER
 from scoring.services.asking.settings import Asked, Unread
 from scoring.services.grading import targets
@@ -424,10 +424,7 @@ class _Grading(Asking[GradingRun]):
             values["first_text"] = answer.text
         earlier = self.job.grades.filter(**key).first()
         if earlier is not None:
-            values["seconds"] += earlier.seconds
-            for name in ("prompt_tokens", "completion_tokens"):
-                taken = (getattr(earlier, name), values[name])
-                values[name] = None if taken == (None, None) else sum(n or 0 for n in taken)
+            values = added_up(earlier, values)
         grade = earlier or JudgeGrade(run=self.job, **key)
         for name, value in values.items():
             setattr(grade, name, value)
