@@ -12,6 +12,7 @@ from django.db.models import F
 
 from experiment.domain.withdrawal_code import new_code
 from experiment.models import (
+    Arm,
     Channel,
     Item,
     Judgment,
@@ -117,6 +118,16 @@ def make_study(
         item.derive_texts()
     pin_items(study, Item.objects.bulk_create(items))  # half the tests begin with a study
     return study
+
+
+def make_arms(study: Study, *arms: dict[str, Any]) -> list[Arm]:
+    """Two arms that differ in nothing, or those that are given; in order."""
+    given = arms or ({}, {})
+    rows = [
+        Arm(study=study, number=n, **({"name": f"arm {n}"} | fields))
+        for n, fields in enumerate(given, start=1)
+    ]
+    return Arm.objects.bulk_create(rows)
 
 
 def make_channel(study: Study, code: str = "plain", **fields: Any) -> Channel:

@@ -1,5 +1,6 @@
 """Entities of the experiment, with the rules that a database can hold."""
 
+from experiment.models.arms import Arm
 from experiment.models.channels import Channel, RecruitmentRecord
 from experiment.models.counts import DataRevision, ItemCount, PeopleCount
 from experiment.models.curation import (
@@ -27,6 +28,7 @@ from experiment.models.work import DryRun, ItemImport, Purge, RuleApplication, T
 
 __all__ = [
     "AccessToken",
+    "Arm",
     "AuditEvent",
     "Channel",
     "Comment",

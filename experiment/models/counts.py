@@ -12,8 +12,14 @@ from experiment.models.participants import Participant
 from experiment.models.studies import Study
 
 
+def _arm_number() -> models.PositiveSmallIntegerField[int, int]:
+    return models.PositiveSmallIntegerField(
+        default=0, help_text=_("Of the participants' arm; 0 where they have none.")
+    )
+
+
 class ItemCount(models.Model):
-    """How often people of one kind were given, and judged, one of a study's items.
+    """How often people of one kind, in one arm, were given, and judged, one of a study's items.
 
     `assigned` counts everybody's trials; `judged` and `valid` those of participants who are settled.
     """
@@ -22,13 +28,16 @@ class ItemCount(models.Model):
     kind = models.CharField(max_length=10, choices=Participant.Kind)
     item = models.ForeignKey(Item, models.CASCADE, related_name="counts")
     stratum = models.CharField(max_length=10)
+    arm_number = _arm_number()
     assigned = models.PositiveIntegerField(default=0)
     judged = models.PositiveIntegerField(default=0)
     valid = models.PositiveIntegerField(default=0)
 
     class Meta:
         constraints = (
-            models.UniqueConstraint(fields=("study", "kind", "item"), name="item_count_unique"),
+            models.UniqueConstraint(
+                fields=("study", "kind", "item", "arm_number"), name="item_count_unique"
+            ),
         )
 
     def __str__(self) -> str:
@@ -36,7 +45,7 @@ class ItemCount(models.Model):
 
 
 class PeopleCount(models.Model):
-    """How many of a study's settled participants of one kind ended in the same way, after the same page.
+    """How many of a study's settled participants of one kind and arm ended in the same way, after the same page.
 
     untouched_..., fast_...: of finishers, what other readings of two rules would leave out (services/overview.py).
     """
@@ -52,6 +61,7 @@ class PeopleCount(models.Model):
     fate = models.CharField(max_length=20, choices=Fate)
     page = models.PositiveSmallIntegerField(help_text=_("The furthest page, from 0."))
     excluded_by = models.CharField(max_length=200, blank=True)
+    arm_number = _arm_number()
     n = models.PositiveIntegerField(default=0)
     untouched_neither = models.PositiveIntegerField(default=0)
     untouched_either = models.PositiveIntegerField(default=0)
@@ -61,7 +71,8 @@ class PeopleCount(models.Model):
     class Meta:
         constraints = (
             models.UniqueConstraint(
-                fields=("study", "kind", "fate", "page", "excluded_by"), name="people_count_unique"
+                fields=("study", "kind", "fate", "page", "excluded_by", "arm_number"),
+                name="people_count_unique",
             ),
         )
 

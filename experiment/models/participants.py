@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from experiment.domain import withdrawal_code
 from experiment.domain.assignment import QUESTION
+from experiment.models.arms import Arm
 from experiment.models.items import known
 from experiment.models.studies import ConsentVersion, Study
 
@@ -88,6 +89,18 @@ class Participant(models.Model):
     seed = models.BigIntegerField(default=new_seed)
     plan = models.JSONField(
         default=list, help_text=_("[stratum, side of the original] per position.")
+    )
+    arm = models.ForeignKey(
+        Arm,
+        models.PROTECT,
+        related_name="participants",
+        null=True,
+        db_index=False,
+        help_text=_("Empty in a study without arms."),
+    )
+    arm_draw = models.JSONField(
+        null=True,
+        help_text=_("Reproduces the assignment to the arm, with the seed."),
     )
     demographics = models.JSONField(default=dict)
     external_source = models.CharField(
@@ -200,6 +213,11 @@ class Participant(models.Model):
         key = settings.WITHDRAWAL_KEY
         code = withdrawal_code.unseal(self.sealed_code, key, self.public_id.hex)
         return code if withdrawal_code.digest(code, key) == self.code_digest else ""
+
+    @property
+    def arm_number(self) -> int:
+        """Of their arm, as the counters name it; 0 where they have none."""
+        return 0 if self.arm is None else self.arm.number
 
     @property
     def has_ended(self) -> bool:

@@ -3,7 +3,7 @@ from datetime import datetime
 from typing import Self
 
 from django.db import models
-from django.db.models import Count, Q
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.codebook import TRANSLATED
@@ -71,9 +71,6 @@ class JudgmentQuerySet(models.QuerySet["Judgment"]):
             trial__participant__excluded_by="",
             trial__participant__stage=Participant.Stage.FINISHED,
         )
-
-    def count_by_item(self) -> dict[int, int]:
-        return dict(self.order_by().values_list("trial__item").annotate(n=Count("pk")))
 
 
 class Judgment(models.Model):

@@ -18,6 +18,7 @@ from experiment.domain import markup
 from experiment.domain.assignment import QUESTION, Side
 from experiment.domain.markup import Alternation, Segment, by_side
 from experiment.models import Item, Judgment, Participant, Study, Trial
+from experiment.models.arms import ratings_required
 from experiment.participant.forms import DemographicsForm, TrialForm
 from experiment.participant.identity import external_ids
 from experiment.participant.problems import wants_json
@@ -339,10 +340,10 @@ def render_trial(
         "is_practice": page.is_practice,
         "max_answer": MAX_ANSWER,
         "given": {name: form.data.get(name, "") if form else "" for name in names},
-        "ratings_required": study.ratings_required,
+        "ratings_required": ratings_required(study, participant.arm),
     }
     if form is None:
-        key = tuple(notices.items())
+        key = (context["ratings_required"], *notices.items())
         return render_kept(request, participant, name, key, lambda: context | notices, own)
     return render_page(request, participant, name, context | notices | own, status)
 

@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from experiment.models import Participant, Study
+from experiment.models.arms import ratings_required
 from experiment.participant import identity, showing
 from experiment.participant.forms import DebriefForm, DemographicsForm, TrialForm
 from experiment.participant.guards import (
@@ -62,7 +63,7 @@ def practice(request: HttpRequest, study: Study, participant: Participant) -> Ht
     if participant.stage != Stage.PRACTICE:
         raise WrongPageError
     page = showing.practice_page(participant)
-    form = TrialForm(request.POST, ratings_required=study.ratings_required)
+    form = TrialForm(request.POST, ratings_required=ratings_required(study, participant.arm))
     if not form.is_valid() or form.needs_reminder:
         return render_again(request, participant, page, form)
     side = form.cleaned_data["side"]
@@ -89,7 +90,7 @@ def trial(
         return show(request, participant)
     now = timezone.now()
     form_class = QuestionForm if participant.is_asked(position) else TrialForm
-    form = form_class(request.POST, ratings_required=study.ratings_required)
+    form = form_class(request.POST, ratings_required=ratings_required(study, participant.arm))
     if form.is_valid() and not form.needs_reminder:
         token, key = form.cleaned_data["trial_token"], form.cleaned_data["idempotency_key"]
         sent = taking_part.Sent(position, token, key, form.answer(), now, form.written)

@@ -15,6 +15,8 @@ from experiment.models import (
     RecruitmentRecord,
     Study,
 )
+from experiment.models.arms import trial_counts
+from experiment.services.arms import assign
 from experiment.services.channels import NO_EXTERNAL_IDS, ExternalIds, channel_of
 from experiment.services.counts import n_valid
 from experiment.services.flow import (
@@ -112,9 +114,10 @@ def enroll(
             participant.policy = policy or study.policy
             participant.seed = participant.seed if seed is None else seed
             participant.give_code(code or new_code())
+            _freeze_for(participant, now)
+            assign(participant, now)
             participant.plan = _plan(participant)
             _begin(participant)
-            _freeze_for(participant, now)
             participant.external_source = external.channel or external.source
             insert(participant)
             _keep_ids(participant, external, now)
@@ -167,7 +170,8 @@ def _begin(participant: Participant) -> None:
 
 def _plan(participant: Participant) -> list[list[str]]:
     rng = assignment.participant_rng(participant.seed, "plan")
-    plan = assignment.plan_trials(participant.study.trial_counts, rng)
+    counts = trial_counts(participant.study, participant.arm)
+    plan = assignment.plan_trials(counts, rng)
     return [[trial.stratum, trial.original_side] for trial in plan]
 
 

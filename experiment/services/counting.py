@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from django.db import transaction
 from django.db.models import F, QuerySet
@@ -40,15 +40,23 @@ class Ending:
     fate: str
     page: int
     excluded_by: str = ""
+    arm_number: int = 0
 
     @classmethod
     def of(cls, person: Participant) -> "Ending":
+        excluded_by, arm_number = "", person.arm_number
         if person.stage == Stage.FINISHED:
-            return cls(Fate.FINISHED, person.page_reached, person.excluded_by)
-        if person.stage == Stage.WITHDRAWN:
+            fate, excluded_by = Fate.FINISHED, person.excluded_by
+        elif person.stage == Stage.WITHDRAWN:
             fate = Fate.WITHDRAWN if person.finished_at is None else Fate.WITHDRAWN_FINISHED
-            return cls(fate, person.page_reached)
-        return cls(Fate.LEFT, person.page_reached)
+        else:
+            fate = Fate.LEFT
+        return cls(fate, person.page_reached, excluded_by, arm_number)
+
+
+class ItemOfArm(NamedTuple):
+    arm_number: int
+    item_id: int
 
 
 @dataclass
@@ -56,7 +64,7 @@ class Difference:
     """What changes the counters of one study and kind, and by how much; nothing is written before `write`."""
 
     people: dict[Ending, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    items: dict[int, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    items: dict[ItemOfArm, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
     def add(
         self, person: Participant, judgments: Iterable[Judgment], min_rt_ms: int, sign: int = 1
@@ -68,20 +76,22 @@ class Difference:
         for name, n in facts.items():
             self.people[Ending.of(person)][name] += sign * n
         for judgment in own:
-            counts = self.items[judgment.trial.item_id]
+            counts = self.items[ItemOfArm(person.arm_number, judgment.trial.item_id)]
             counts["judged"] += sign
             if is_finished and not person.excluded_by and not judgment.excluded_by:
                 counts["valid"] += sign
 
-    def forget_trials(self, item_ids: Iterable[int]) -> None:
-        """Trials that are deleted."""
+    def forget_trials(self, person: Participant, item_ids: Iterable[int]) -> None:
+        """Trials of theirs that are deleted."""
         for item in item_ids:
-            self.items[item]["assigned"] -= 1
+            self.items[ItemOfArm(person.arm_number, item)]["assigned"] -= 1
 
     def write(self, study: Study, kind: str) -> None:
         raise_revision(study, kind)
         for change, items in _alike(self.items).items():
-            _change_items(study, kind, items, dict(change))
+            for arm_number in sorted({item.arm_number for item in items}):
+                ids = [item.item_id for item in items if item.arm_number == arm_number]
+                _change_items(study, kind, arm_number, ids, dict(change))
         for change, endings in _alike(self.people).items():
             for ending in endings:
                 _change_people(study, kind, ending, dict(change))
@@ -109,7 +119,7 @@ def sweep(study: Study, kind: str, now: datetime) -> int:
     silent = Participant.objects.of(study, kind).silent(study, now)
     # Who is answering at this moment is locked, and not silent
     locked = silent.select_for_update(skip_locked=True, of=("self",), no_key=True)
-    people = list(locked.order_by("pk")[:MOST_SWEPT])
+    people = list(locked.select_related("arm").order_by("pk")[:MOST_SWEPT])
     if people:
         own = defaultdict(list)
         for judgment in judged_by(people):
@@ -199,28 +209,34 @@ def hold_counters(study: Study, kind: str) -> None:
         raise_revision(study, kind)
 
 
-def ensure_item_counts(study: Study, kind: str, item_ids: Iterable[int]) -> None:
-    """Make counters, at 0, of the items that have none."""
-    known = ItemCount.objects.filter(study=study, kind=kind).values("item")
-    items = Item.objects.filter(pk__in=item_ids).exclude(pk__in=known).order_by("pk")
+def ensure_item_counts(
+    study: Study, kind: str, item_ids: Iterable[int], arm_number: int = 0
+) -> None:
+    """Make counters, at 0, of the items that have none in this arm."""
+    own = ItemCount.objects.filter(study=study, kind=kind, arm_number=arm_number)
+    items = Item.objects.filter(pk__in=item_ids).exclude(pk__in=own.values("item")).order_by("pk")
     rows = [
-        ItemCount(study=study, kind=kind, item=item, stratum=item.stratum)
+        ItemCount(study=study, kind=kind, item=item, stratum=item.stratum, arm_number=arm_number)
         for item in items.only("kind", "source")
     ]
     ItemCount.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def _change_items(
-    study: Study, kind: str, item_ids: Collection[int], change: Mapping[str, int]
+    study: Study,
+    kind: str,
+    arm_number: int,
+    item_ids: Collection[int],
+    change: Mapping[str, int],
 ) -> None:
-    of_kind = ItemCount.objects.filter(study=study, kind=kind)
+    of_arm = ItemCount.objects.filter(study=study, kind=kind, arm_number=arm_number)
     changes = {name: F(name) + n for name, n in change.items()}
-    if of_kind.filter(item__in=item_ids).update(**changes) == len(item_ids):
+    if of_arm.filter(item__in=item_ids).update(**changes) == len(item_ids):
         return
-    known = of_kind.filter(item__in=item_ids).values_list("item", flat=True)
+    known = of_arm.filter(item__in=item_ids).values_list("item", flat=True)
     missing = set(item_ids) - set(known)
-    ensure_item_counts(study, kind, missing)
-    of_kind.filter(item__in=missing).update(**changes)
+    ensure_item_counts(study, kind, missing, arm_number)
+    of_arm.filter(item__in=missing).update(**changes)
 
 
 def _change_people(study: Study, kind: str, ending: Ending, change: Mapping[str, int]) -> None:
@@ -230,6 +246,7 @@ def _change_people(study: Study, kind: str, ending: Ending, change: Mapping[str,
         "fate": ending.fate,
         "page": ending.page,
         "excluded_by": ending.excluded_by,
+        "arm_number": ending.arm_number,
     }
     changes = {name: F(name) + n for name, n in change.items()}
     if not PeopleCount.objects.filter(**key).update(**changes):

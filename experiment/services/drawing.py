@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache, partial, wraps
+from functools import cache, lru_cache, partial, wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from django.db import transaction
@@ -28,7 +28,16 @@ from django.db.models import (
 
 from experiment.domain import assignment
 from experiment.domain.assignment import DrawRecord
-from experiment.models import Item, ItemCount, Participant, PeopleCount, Study, Trial, work_name
+from experiment.models import (
+    Arm,
+    Item,
+    ItemCount,
+    Participant,
+    PeopleCount,
+    Study,
+    Trial,
+    work_name,
+)
 from experiment.services.counting import ensure_item_counts, hold_counters
 from experiment.services.flow import (
     lock,
@@ -152,7 +161,7 @@ def draw(
     """
     stratum, original_side = participant.plan[position - 1]
     key = assignment.rng_key(participant.seed, "draw", position)
-    counters = counters or read(participant.study, participant.kind, stratum, now)
+    counters = counters or read_for(participant, stratum, now)
     scores = counters.scores(participant.policy)
     drawn = assignment.draw_item(
         [
@@ -192,7 +201,7 @@ def draw_all(participant: Participant, now: datetime) -> None:
     counters: dict[str, Counters] = {}
     for position, (stratum, _) in enumerate(participant.plan, start=1):
         if stratum not in counters:
-            counters[stratum] = read(participant.study, participant.kind, stratum, now)
+            counters[stratum] = read_for(participant, stratum, now)
         trial = draw(participant, position, met, now, counters=counters[stratum])
         counters[stratum].count(trial.item_id)
 
@@ -205,12 +214,18 @@ def known_item(pk: int, sha256: str) -> Item:
     return item
 
 
-def read(study: Study, kind: str, stratum: str, now: datetime) -> Counters:
-    """What a draw from this stratum would go by now."""
-    counters = _read(study, kind, stratum, now)
+def read_for(participant: Participant, stratum: str, now: datetime) -> Counters:
+    """As `read`, of the participant's arm."""
+    return read(participant.study, participant.kind, stratum, now, participant.arm)
+
+
+def read(study: Study, kind: str, stratum: str, now: datetime, arm: Arm | None = None) -> Counters:
+    """What a draw from this stratum, in this arm, would go by now."""
+    counters = _read(study, kind, stratum, now, arm)
     if any(row.counter_id is None for row in counters.pool):
-        ensure_item_counts(study, kind, [row.item_id for row in counters.pool])
-        counters = _read(study, kind, stratum, now)
+        ids = [row.item_id for row in counters.pool]
+        ensure_item_counts(study, kind, ids, 0 if arm is None else arm.number)
+        counters = _read(study, kind, stratum, now, arm)
     return counters
 
 
@@ -225,14 +240,28 @@ class Joined(Aggregate):
         return self.as_sql(*args, function="GROUP_CONCAT", **kwargs)
 
 
-def _query(study: int, kind: str, since: datetime, stratum: str) -> QuerySet[Any, Any]:
-    """In one query, so that nobody is seen to have finished and still to hold an item, or neither."""
-    counts = FilteredRelation("counts", condition=Q(counts__study=study, counts__kind=kind))
+def _query(
+    stratum: str,
+    study: int,
+    kind: str,
+    since: datetime,
+    arm: int | None = None,
+    arm_number: int = 0,
+    subfields: Sequence[str] = (),
+) -> QuerySet[Any, Any]:
+    """In one query, so that nobody is seen to have finished and still to hold an item, or neither.
+
+    Exposures and holders are those of the arm; how far people come is known best from all arms.
+    """
+    of_arm = Q(counts__study=study, counts__kind=kind, counts__arm_number=arm_number)
+    counts = FilteredRelation("counts", condition=of_arm)
     items = Item.objects.drawable_in(study).of_stratum(stratum)
+    if subfields and stratum in Item.Source.values:
+        items = items.filter(subfield__in=subfields)
     texts = ("doi", "key", "sha256")
     numbers = ("pk", "own__pk", "own__assigned", "own__valid", "template")
     pool = items.annotate(own=counts).order_by().values_list(Value("pool"), *numbers, *texts)
-    live = Participant.objects.filter(study=study, kind=kind).under_way()
+    live = Participant.objects.filter(study=study, kind=kind, arm=arm).under_way()
     holders = live.filter(last_seen_at__gte=since, trials__isnull=False).order_by()
     pages = holders.values("trials__item").annotate(pages=Joined("page_reached"))
     zero, none = Value(0), Value("")
@@ -255,18 +284,24 @@ _EXAMPLES = (
     ("real", "pilot"),
     (datetime(2001, 1, 1, tzinfo=UTC), datetime(2002, 1, 1, tzinfo=UTC)),
 )
-_of_source = Prepared(_query, *_EXAMPLES, ("human", "machine"))
-_of_catch = Prepared(partial(_query, stratum="catch"), *_EXAMPLES)
-_of_question = Prepared(partial(_query, stratum=assignment.QUESTION), *_EXAMPLES)
-# By kind: no value of these queries, but another condition
-_OF_KIND: dict[str, Prepared[Any]] = {"catch": _of_catch, assignment.QUESTION: _of_question}
+_IN_ARM = ((1, 2), (1, 2))
 
 
-def _read(study: Study, kind: str, stratum: str, now: datetime) -> Counters:
+@cache
+def _written(stratum: str, in_arm: bool) -> Prepared[Any]:
+    """The query whose SQL is written once: neither is a value of it, but another condition."""
+    return Prepared(partial(_query, stratum), *_EXAMPLES, *(_IN_ARM if in_arm else ()))
+
+
+def _read(study: Study, kind: str, stratum: str, now: datetime, arm: Arm | None) -> Counters:
     given = (study.pk, kind, study.live_since(now))
     rows: Iterable[tuple[Any, ...]]
-    of_kind = _OF_KIND.get(stratum)
-    rows = of_kind(*given) if of_kind else _of_source(*given, stratum)
+    if arm is None:
+        rows = _written(stratum, in_arm=False)(*given)
+    elif arm.subfields:
+        rows = _query(stratum, *given, arm.pk, arm.number, arm.subfields)
+    else:
+        rows = _written(stratum, in_arm=True)(*given, arm.pk, arm.number)
     found = Counters([], [], {}, 0)
     n_finished = 0
     for what, a, b, c, d, e, text, key, sha256 in rows:

@@ -126,6 +126,8 @@ def lock(participant: Participant) -> Participant:
     (locked,) = _locked(participant.pk)
     # The study was read with this request; nothing below depends on a fresher one
     locked.study = participant.study
+    if locked.arm_id is not None:
+        locked.arm = participant.arm
     if locked.left_at is not None and not locked.has_ended:
         come_back(locked)
     return locked

@@ -157,7 +157,8 @@ def _step(study: Study, after: int) -> tuple[Changed, list[int]]:
     locked = locked.select_for_update(of=("self",), no_key=True)
     pks = list(locked.values_list("pk", flat=True)[:BATCH])
     counts: dict[str, Difference] = defaultdict(Difference)
-    changed = _decide_again(Participant.objects.filter(pk__in=pks), study, counts)
+    people = Participant.objects.filter(pk__in=pks).select_related("arm")
+    changed = _decide_again(people, study, counts)
     # Last, since draws and finishes wait for it
     for kind, difference in sorted(counts.items()):
         difference.write(study, kind)

@@ -19,7 +19,13 @@ from experiment.models import (
     Trial,
 )
 from experiment.models.participants import ParticipantQuerySet
-from experiment.services.counting import Ending, ensure_item_counts, hold_counters, raise_revision
+from experiment.services.counting import (
+    Ending,
+    ItemOfArm,
+    ensure_item_counts,
+    hold_counters,
+    raise_revision,
+)
 from lib.locks import snapshot
 
 Fate, Stage = PeopleCount.Fate, Participant.Stage
@@ -74,17 +80,30 @@ def recount(study: Study, kind: str) -> None:
     """Count anew, and write it; changes of the counters, and draws, wait meanwhile."""
     raise_revision(study, kind)
     study = Study.objects.get(pk=study.pk)  # whoever counts under another time waits now
-    used = Trial.objects.filter(participant__study=study, participant__kind=kind)
-    ensure_item_counts(study, kind, set(used.order_by().values_list("item", flat=True).distinct()))
+    for arm_number, item_ids in _used(study, kind).items():
+        ensure_item_counts(study, kind, item_ids, arm_number)
     rows = ItemCount.objects.filter(study=study, kind=kind).order_by("pk")
     # A draw that is under way holds its item's row: its trial is seen below once that is free
     locked = list(rows.select_for_update(no_key=True))
     items = item_counts(study, kind)
     for row in locked:
         for name in ITEM_COLUMNS:
-            setattr(row, name, items.get(row.item_id, {}).get(name, 0))
+            setattr(row, name, items.get(_counted(row), {}).get(name, 0))
     ItemCount.objects.bulk_update(locked, ITEM_COLUMNS, batch_size=1000)
     recount_people(study, kind)
+
+
+def _used(study: Study, kind: str) -> dict[int, set[int]]:
+    """The items that were given to anybody, by the number of the arm."""
+    used: dict[int, set[int]] = defaultdict(set)
+    trials = Trial.objects.filter(participant__study=study, participant__kind=kind)
+    for arm, item in trials.order_by().values_list("participant__arm__number", "item").distinct():
+        used[arm or 0].add(item)
+    return used
+
+
+def _counted(row: ItemCount) -> ItemOfArm:
+    return ItemOfArm(row.arm_number, row.item_id)
 
 
 def recount_people(study: Study, kind: str) -> None:
@@ -97,22 +116,25 @@ def recount_people(study: Study, kind: str) -> None:
             fate=ending.fate,
             page=ending.page,
             excluded_by=ending.excluded_by,
+            arm_number=ending.arm_number,
             **counts,
         )
         for ending, counts in people_counts(study, kind).items()
     )
 
 
-def item_counts(study: Study, kind: str) -> dict[int, dict[str, int]]:
-    """Of the rows: item id -> how often it was assigned, judged by settled participants, and validly."""
-    found: dict[int, dict[str, int]] = defaultdict(dict)
-    trials = Trial.objects.filter(participant__study=study, participant__kind=kind)
-    for item, n in trials.order_by().values_list("item").annotate(n=Count("pk")):
-        found[item]["assigned"] = n
-    settled = Judgment.objects.of(study, kind).filter(OF_SETTLED)
+def item_counts(study: Study, kind: str) -> dict[ItemOfArm, dict[str, int]]:
+    """Of the rows: item and arm -> how often it was assigned, judged by settled participants, and validly."""
+    found: dict[ItemOfArm, dict[str, int]] = defaultdict(dict)
+    trials = Trial.objects.filter(participant__study=study, participant__kind=kind).order_by()
+    given = trials.values_list("participant__arm__number", "item")
+    for arm, item, n in given.annotate(n=Count("pk")):
+        found[ItemOfArm(arm or 0, item)]["assigned"] = n
+    settled = Judgment.objects.of(study, kind).filter(OF_SETTLED).order_by()
     for name, rows in (("judged", settled), ("valid", settled.valid())):
-        for item, n in rows.count_by_item().items():
-            found[item][name] = n
+        judged = rows.values_list("trial__participant__arm__number", "trial__item")
+        for arm, item, n in judged.annotate(n=Count("pk")):
+            found[ItemOfArm(arm or 0, item)][name] = n
     return found
 
 
@@ -128,16 +150,15 @@ def people_counts(study: Study, kind: str) -> dict[Ending, dict[str, int]]:
     )
     reason = Case(When(stage=Stage.FINISHED, then=F("excluded_by")), default=Value(""))
     settled = people.filter(SETTLED).order_by().annotate(fate=fate, reason=reason)
-    for fate_, page, reason_, n in settled.values_list("fate", "page_reached", "reason").annotate(
-        n=Count("pk")
-    ):
-        found[Ending(fate_, page, reason_)]["n"] = n
-    for page, reason_, counts in (*_untouched(people), *_fast(study, kind)):
-        found[Ending(Fate.FINISHED, page, reason_)] |= counts
+    ways = settled.values_list("fate", "page_reached", "reason", "arm__number")
+    for fate_, page, reason_, arm, n in ways.annotate(n=Count("pk")):
+        found[Ending(fate_, page, reason_, arm or 0)]["n"] = n
+    for ending, counts in (*_untouched(people), *_fast(study, kind)):
+        found[ending] |= counts
     return found
 
 
-def _untouched(people: ParticipantQuerySet) -> Iterator[tuple[int, str, dict[str, int]]]:
+def _untouched(people: ParticipantQuerySet) -> Iterator[tuple[Ending, dict[str, int]]]:
     own = Judgment.objects.filter(trial__participant=OuterRef("pk"))
     own = own.exclude(trial__stratum=QUESTION)
     finished = people.finished().filter(Exists(own)).order_by()
@@ -145,21 +166,25 @@ def _untouched(people: ParticipantQuerySet) -> Iterator[tuple[int, str, dict[str
         "confidence": Exists(own.filter(confidence_moved=True)),
         "expertise": Exists(own.filter(expertise_moved=True)),
     }
-    rows = finished.annotate(**moved).values_list("page_reached", "excluded_by")
+    rows = finished.annotate(**moved).values_list("page_reached", "excluded_by", "arm__number")
     neither = Count("pk", filter=Q(confidence=False, expertise=False))
     either = Count("pk", filter=Q(confidence=False) | Q(expertise=False))
-    for page, reason, n_neither, n_either in rows.annotate(neither=neither, either=either):
-        yield page, reason, {"untouched_neither": n_neither, "untouched_either": n_either}
+    for page, reason, arm, n_neither, n_either in rows.annotate(neither=neither, either=either):
+        counts = {"untouched_neither": n_neither, "untouched_either": n_either}
+        yield Ending(Fate.FINISHED, page, reason, arm or 0), counts
 
 
-def _fast(study: Study, kind: str) -> Iterator[tuple[int, str, dict[str, int]]]:
+def _fast(study: Study, kind: str) -> Iterator[tuple[Ending, dict[str, int]]]:
     tests = Judgment.objects.of(study, kind).exclude(trial__stratum__in=("catch", QUESTION))
     finished = tests.filter(trial__participant__stage=Stage.FINISHED).order_by()
     rows = finished.values_list(
-        "trial__participant__page_reached", "trial__participant__excluded_by"
+        "trial__participant__page_reached",
+        "trial__participant__excluded_by",
+        "trial__participant__arm__number",
     )
-    for at, reason, n_page, n_choice in rows.annotate(**_counts(study.fast_limit_ms)):
-        yield at, reason, {"fast_page": n_page, "fast_choice": n_choice}
+    for page, reason, arm, n_page, n_choice in rows.annotate(**_counts(study.fast_limit_ms)):
+        counts = {"fast_page": n_page, "fast_choice": n_choice}
+        yield Ending(Fate.FINISHED, page, reason, arm or 0), counts
 
 
 def fast_pages(people: ParticipantQuerySet, limit_ms: int) -> Iterator[tuple[int, int, int]]:
@@ -181,11 +206,11 @@ def _counts(limit_ms: int) -> dict[str, Count]:
 
 def _drifts(study: Study, kind: str) -> Iterator[Drift]:
     kept_items = {
-        row.item_id: {name: getattr(row, name) for name in ITEM_COLUMNS}
+        _counted(row): {name: getattr(row, name) for name in ITEM_COLUMNS}
         for row in ItemCount.objects.filter(study=study, kind=kind)
     }
     kept_people = {
-        Ending(row.fate, row.page, row.excluded_by): {
+        Ending(row.fate, row.page, row.excluded_by, row.arm_number): {
             name: getattr(row, name) for name in PEOPLE_COLUMNS
         }
         for row in PeopleCount.objects.filter(study=study, kind=kind)
@@ -202,16 +227,24 @@ def _drifts(study: Study, kind: str) -> Iterator[Drift]:
     )
 
 
-def _named_items(counts: Mapping[int, Mapping[str, int]]) -> Counts:
-    keys = dict(Item.objects.filter(pk__in=counts).values_list("pk", "key"))
-    return {f"test case {keys[pk]} ({pk})": values for pk, values in counts.items()}
+def _named_items(counts: Mapping[ItemOfArm, Mapping[str, int]]) -> Counts:
+    ids = {item.item_id for item in counts}
+    keys = dict(Item.objects.filter(pk__in=ids).values_list("pk", "key"))
+    return {
+        f"test case {keys[item.item_id]} ({item.item_id}){_in_arm(item.arm_number)}": values
+        for item, values in counts.items()
+    }
 
 
 def _named_endings(counts: Mapping[Ending, Mapping[str, int]]) -> Counts:
     return {
-        f"{end.fate} at page {end.page} {end.excluded_by}".strip(): values
+        f"{end.fate} at page {end.page} {end.excluded_by}".strip() + _in_arm(end.arm_number): values
         for end, values in counts.items()
     }
+
+
+def _in_arm(number: int) -> str:
+    return f" in arm {number}" if number else ""
 
 
 def _compare(
@@ -248,19 +281,20 @@ class FastPages:
     def _write(self, study: Study, kind: str) -> None:
         hold_counters(study, kind)
         finished = Participant.objects.of(study, kind).finished().order_by()
-        rows = list(finished.values_list("pk", "page_reached", "excluded_by", "is_anonymous"))
-        later = [pk for pk, *_, is_anonymous in rows if pk not in self.of and not is_anonymous]
+        columns = ("pk", "is_anonymous", "page_reached", "excluded_by", "arm__number")
+        rows = list(finished.values_list(*columns))
+        later = [pk for pk, is_anonymous, *_ in rows if pk not in self.of and not is_anonymous]
         of = self.of | _pages(finished.filter(pk__in=later), self.limit_ms)
         of |= _pages(finished.filter(is_anonymous=True), self.limit_ms)
-        sums: dict[tuple[int, str], Counter[str]] = defaultdict(Counter)
-        for pk, page, excluded_by, _ in rows:
+        sums: dict[tuple[int, str, int], Counter[str]] = defaultdict(Counter)
+        for pk, _, page, excluded_by, arm in rows:
             n_page, n_choice = of[pk]
-            sums[page, excluded_by].update(fast_page=n_page, fast_choice=n_choice)
+            sums[page, excluded_by, arm or 0].update(fast_page=n_page, fast_choice=n_choice)
         counters = PeopleCount.objects.filter(
             study=study, kind=kind, fate=PeopleCount.Fate.FINISHED
         )
         for row in counters:
-            n = sums[row.page, row.excluded_by]
+            n = sums[row.page, row.excluded_by, row.arm_number]
             row.fast_page, row.fast_choice = n["fast_page"], n["fast_choice"]
             row.save(update_fields=["fast_page", "fast_choice"])
 

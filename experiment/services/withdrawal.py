@@ -126,7 +126,7 @@ def _withdraw(
 people_erased = Signal()
 
 # Of a participant, what says nothing of the person; every other column is emptied, also one that comes later
-_FLOW = "id study kind stage position page_reached policy plan consent_version consent_hash consented_at excluded_by"
+_FLOW = "id study kind stage position page_reached policy arm plan consent_version consent_hash consented_at excluded_by"
 KEPT_OF_ERASED = {*_FLOW.split(), *["public_id", "enrollment_key", "code_digest", "finished_at"]}
 KEPT_OF_ANONYMOUS = {*_FLOW.split(), *["last_seen_at", "left_at", "cheated", "practice_attempts"]}
 TIMES = [name for name in MEASURED if name.endswith("_ms")]
@@ -138,7 +138,7 @@ def erase(person: Participant, study: Study, now: datetime) -> None:
     Their empty row stays, so that the flow of participants still adds up.
     """
     with _counted_again(person, study) as counts:
-        counts.forget_trials(person.trials.values_list("item", flat=True))
+        counts.forget_trials(person, person.trials.values_list("item", flat=True))
         _open_to_change(person)
         Judgment.objects.filter(trial__participant=person).delete()
         person.trials.all().delete()

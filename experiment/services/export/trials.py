@@ -269,7 +269,7 @@ def data_state(study: Study, query: TrialQuery) -> str:
         counts.data_state(study, query.kind, with_live=with_live),
         [study.version, *(getattr(study, field) for field in STUDY.values())],
         # Of its text, the hash is exported as well
-        list(items.order_by("pk").values_list("pk", *ITEM.values())),
+        list(items.order_by("pk").values_list("pk", *ITEM.values()).distinct()),
     ]
     if asks_questions(study):
         state.append("questions")

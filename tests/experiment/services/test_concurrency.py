@@ -7,10 +7,11 @@ import pytest
 from django.utils import timezone
 
 from experiment.models import Judgment, Participant, Study, Trial
-from experiment.services import channels, drawing, taking_part
+from experiment.services import arms, channels, drawing, taking_part
 from experiment.services.flow import AlreadyAnsweredError, KnownIdError
 from tests.experiment.http_client import at_once
 from tests.experiment.people import answer, enroll, start
+from tests.factories import make_arms
 
 pytestmark = pytest.mark.both
 
@@ -70,6 +71,15 @@ def test_32_starts_at_once_are_as_even_under_the_papers_policy(open_study: Study
     at_once([lambda: start_on_a_trial(open_study)] * N_AT_ONCE)
     # At a turn of the counter the one item left behind may be one that this person has: two apart, then.
     assert_fair_draws(open_study, open_study.n_trials, most=2)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_32_who_agree_at_once_are_halved_between_two_arms(open_study: Study) -> None:
+    make_arms(open_study)
+    people = at_once([lambda: start_on_a_trial(open_study)] * N_AT_ONCE)
+    assert Counter(person.arm_number for person in people) == {1: 16, 2: 16}
+    # The first real participant freezes the study while the others wait
+    assert {arms.replay(person) == person.arm_number for person in people} == {True}
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,0 +1,162 @@
+"""Participants get into arms: evenly, for good, and with what their arm gives them."""
+
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from experiment.domain.exclusion import Rules
+from experiment.models import Arm, Item, ItemCount, Participant, PeopleCount, Study, Trial
+from experiment.services import arms, counting, counts, drawing, overview, taking_part
+from experiment.services.recounting import check, recount
+from experiment.services.study_versions import revise
+from experiment.services.withdrawal import withdraw
+from tests.experiment.people import answer, client_of, enroll, open_trial, start
+from tests.factories import make_arms
+
+pytestmark = pytest.mark.django_db
+
+
+def finish(person: Participant, **given: Any) -> Participant:
+    person = answer(person, until=person.n_trials)
+    values = {"cheated": False, "comments": "", "now": timezone.now()} | given
+    return taking_part.finish(person, **values)
+
+
+def numbers(study: Study) -> Counter[int]:
+    return Counter(study.participants.order_by("pk").values_list("arm__number", flat=True))
+
+
+def valid_by_arm(study: Study) -> dict[int, int]:
+    rows = PeopleCount.objects.filter(study=study, fate="finished", excluded_by="", n__gt=0)
+    return {row.arm_number: row.n for row in rows}
+
+
+def test_without_arms_nobody_has_one(study: Study) -> None:
+    person = finish(start(study))
+    assert (person.arm, person.arm_draw, person.arm_number) == (None, None, 0)
+    assert set(ItemCount.objects.values_list("arm_number", flat=True)) == {0}
+
+
+def test_participants_are_assigned_by_share_and_the_record_gives_the_same_again(
+    study: Study,
+) -> None:
+    make_arms(study, {"share": 2}, {"share": 1})
+    people = [enroll(study) for _ in range(9)]
+    assert numbers(study) == {1: 6, 2: 3}
+    for person in people:
+        person.refresh_from_db()
+        assert arms.replay(person) == person.arm_number
+
+
+def test_an_arm_that_people_leave_is_given_more_until_as_many_finished(study: Study) -> None:
+    make_arms(study)
+    first, second = start(study), start(study)
+    assert {first.arm_number, second.arm_number} == {1, 2}
+    counting.sweep(study, "real", timezone.now() + timedelta(minutes=16))
+    finish(second)
+    assert valid_by_arm(study) == {second.arm_number: 1}
+    # Nobody else is expected to finish in the arm of the one who left
+    assert enroll(study).arm_number == first.arm_number
+
+
+def test_items_are_balanced_within_each_arm(study: Study) -> None:
+    make_arms(study)
+    for _ in range(8):
+        person = answer(start(study), until=11)
+        for stratum in ("human", "machine"):
+            arm = person.arm
+            scores = drawing.read(study, "real", stratum, timezone.now(), arm).scores("balanced")
+            assert max(scores.values()) - min(scores.values()) <= 0.5
+    assert all(drawing.replay(trial) == trial.item_id for trial in Trial.objects.all())
+    given = Counter(ItemCount.objects.values_list("arm_number", flat=True))
+    assert set(given) == {1, 2}
+
+
+FATES = {
+    "left": lambda person: (
+        answer(person, until=3),
+        counting.sweep(person.study, "real", timezone.now() + timedelta(minutes=16)),
+    ),
+    "finished": finish,
+    "excluded": lambda person: finish(person, cheated=True),
+}
+
+
+@pytest.mark.parametrize("fate", FATES)
+def test_counters_are_those_of_the_arm_until_who_withdraws_is_counted_there(
+    study: Study, fate: str
+) -> None:
+    make_arms(study)
+    person = start(study)
+    FATES[fate](person)
+    assert check([study]) == []
+    assert counts.kind_counts(study) == {"real": 1}
+    recount(study, "real")
+    assert check([study]) == []
+    withdraw(study, person.withdrawal_code, timezone.now())
+    assert check([study]) == []
+    person.refresh_from_db()
+    assert (person.stage, person.arm_draw) == ("withdrawn", None)
+    row = PeopleCount.objects.get(study=study, n=1)
+    assert row.arm_number == person.arm_number > 0
+
+
+def test_readers_of_counters_add_up_the_arms(study: Study) -> None:
+    make_arms(study)
+    for _ in range(4):
+        finish(start(study))
+    assert valid_by_arm(study) == {1: 2, 2: 2}
+    assert counts.n_valid(study, "real") == 4
+    now = timezone.now()
+    assert overview.flow(study, "real", now).valid == 4
+    assert sum(row.valid for row in counts.item_exposures(study, "real", now)) == 44
+    revise(study, rules=Rules(min_rt_ms=400_000_000), reason="try")
+    assert overview.readings(study, "real")["fast_page"] == 36
+
+
+def test_an_arm_gives_its_own_number_of_trials_of_its_own_subfields(study: Study) -> None:
+    Study.objects.filter(pk=study.pk).update(machine_items=2)
+    study.refresh_from_db()
+    two = Item.objects.filter(studies=study, source="human", kind="test").order_by("pk")[:2]
+    # Subfields are no part of the frozen text
+    Item.objects.filter(pk__in=[item.pk for item in two]).update(subfield="Cellular")
+    make_arms(study, {"human_items": 2, "machine_items": 0, "subfields": ["Cellular"]})
+    person = answer(start(study), until=4)
+    assert Counter(stratum for stratum, _ in person.plan) == {"human": 2, "catch": 2}
+    drawn = person.trials.filter(stratum="human").values_list("item", flat=True)
+    assert set(drawn) == {item.pk for item in two}
+    assert (person.stage, person.page_reached) == ("debrief", 7)
+
+
+def test_an_arm_can_ask_for_both_ratings(study: Study) -> None:
+    Study.objects.filter(pk=study.pk).update(ratings_required=False)
+    study.refresh_from_db()
+    make_arms(study, {"ratings_required": True}, {})
+    people = {person.arm_number: person for person in (start(study), start(study))}
+    for number, is_required in ((1, True), (2, False)):
+        at = open_trial(people[number])
+        shown = client_of(people[number]).get(at.address).content.decode()
+        assert ("data-ratings-required" in shown) == is_required
+        sent = at.send(confidence="", expertise="", reminded="1")
+        assert sent.status_code == (422 if is_required else 303)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"number": 1, "name": "twice"},
+        {"number": 0, "name": "zero"},
+        {"number": 2, "name": "arm 1"},
+        {"number": 2, "name": "two", "share": 0},
+        {"number": 2, "name": "two", "advice": "maybe"},
+        {"number": 2, "name": "two", "advised_items": 3},
+    ],
+)
+def test_the_database_refuses_what_is_no_arm(study: Study, fields: dict[str, Any]) -> None:
+    make_arms(study, {})
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Arm.objects.create(study=study, **fields)
