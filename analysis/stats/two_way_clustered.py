@@ -127,6 +127,29 @@ def clustered(estimate: float, se: float, n_clusters: int) -> TwoWay:
     return TwoWay(estimate, se, (estimate - half, estimate + half), p, n_clusters)
 
 
+def of_errors(
+    estimate: float, errors: Floats, participant: Ints, item: Ints, n_clusters: int | None = None
+) -> TwoWay:
+    """An estimate whose error is, to first order, the sum of errors (n,) over trials, which add up to 0.
+
+    The variance is that of `two_way`, whose errors are (y - accuracy) / n. participant, item: whole numbers from 0.
+    n_clusters: where one group of people is smaller than all of them; None: the smaller number of people and items.
+
+    >>> y, each = np.array([1.0, 0.0, 1.0, 0.0]), np.arange(4)
+    >>> of_errors(0.5, (y - 0.5) / 4, each, each).se == two_way(each, each, y).se
+    True
+    """
+    by_person, by_item = (
+        np.bincount(group, errors)[np.unique(group)].astype(float) for group in (participant, item)
+    )
+    at_random = _variance(errors)
+    variance = at_random
+    for sums in (by_person, by_item):
+        variance += max(0.0, _variance(sums) - at_random)
+    fewest = min(len(by_person), len(by_item))
+    return clustered(estimate, math.sqrt(variance), fewest if n_clusters is None else n_clusters)
+
+
 def share_interval(share: float, se: float, n_clusters: int) -> Interval:
     """95% interval of a share within [0, 1] from its standard error and the smaller number of clusters.
 

@@ -131,13 +131,14 @@ def fit(
     covariates: npt.ArrayLike | None = None,
     sds: tuple[float, float] | None = None,
     profiles: bool = True,
+    most_for_quadrature: int = MOST_FOR_QUADRATURE,
 ) -> MixedModel:
     """logit P(correct) = X beta + sd_p u_participant + sd_i v_item, with u, v ~ N(0, 1) independent.
 
     is_correct, participant, item: (n,), the latter two any labels. covariates: (n, k) or (n,) beside the intercept, which
     is always there and comes first; standardise them. sds: holds the standard deviations (participants, items), for large data
     for which those of a model without covariates will do. profiles: intervals of the standard deviations by profile
-    likelihood, up to 50,000 trials, else Wald. Standard errors come from the curvature of the log-likelihood at
+    likelihood, up to 50,000 trials, else Wald. most_for_quadrature: trials. Standard errors come from the curvature of the log-likelihood at
     its optimum, with the standard deviations among its parameters (those at 0 left out).
     Raises NotEnough without both outcomes, two participants and two items, and some of each that come twice.
 
@@ -152,7 +153,7 @@ def fit(
     x = np.vstack(columns).T
     start = np.r_[special.logit(y.mean()), np.zeros(x.shape[1] - 1), 0.5, 0.5]
     profiles = profiles and len(y) <= MOST_FOR_PROFILES and sds is None
-    integral = Integral.QUADRATURE if len(y) <= MOST_FOR_QUADRATURE else Integral.LAPLACE
+    integral = Integral.QUADRATURE if len(y) <= most_for_quadrature else Integral.LAPLACE
     try:
         kind = QuadratureLikelihood if integral is Integral.QUADRATURE else _laplace
         optimum, deviations = _maximise(kind(y, x, who, what), start, sds, profiles)

@@ -1,0 +1,246 @@
+"""Reliance on advice in the field's terms: agreement, switching, right and wrong reliance, and the flow of answers.
+
+A decision has two sides, so that an answer which is not the advised one is the other one.
+"""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from scipy import stats
+
+from analysis.stats import NotEnough
+from analysis.stats.arrays import Bools, Floats, Interval
+from analysis.stats.reliance.trials import AdvisedTrials, Estimate, mean, share
+from analysis.stats.two_way_clustered import clustered, of_errors
+
+SHARES = (
+    "Shares of trials; standard errors clustered by participants and test cases, score interval (Wilson's, with Student's t) "
+    "of as many independent trials as have that error."
+)
+WEIGHT = (
+    "(final - first) / (advice - first) of confidence in points, signed by the side it is about and on the scale that participants "
+    "saw and used (Harvey and Fischer 1997). Trials whose advice is less than {near:g} points from the first answer have no weight; "
+    "weights are limited to 0 to 1, and averaged over trials. The slope is that of final - first on advice - first over all "
+    "trials, without a limit. Intervals clustered by participants and test cases."
+)
+DETECTION = (
+    "d' = z(hits) - z(false alarms), c = -(z(hits) + z(false alarms)) / 2 (Stanislaw and Todorov 1999). A hit is to follow right "
+    "advice, a false alarm to follow wrong advice; 1/2 is added to their numbers and 1 to those of trials (log-linear "
+    "correction). Over the trials of all participants; intervals by the delta method, clustered by participants and test cases."
+)
+NEAR = 5.0  # points of 200, within which first answer and advice are the same
+
+
+def agreement(trials: AdvisedTrials) -> Estimate:
+    """Agreement fraction: share of trials with advice whose final answer is the advised one.
+
+    Yin, Wortman Vaughan and Wallach 2019 (CHI, paper 279). Of trials for whose test cases there is advice that was not shown, how
+    often people agree with it by themselves. Raises NotEnough without such a trial.
+    """
+    own = trials.of(np.isfinite(trials.advice_right))
+    return share(own, own.follows)
+
+
+def switching(trials: AdvisedTrials) -> Estimate:
+    """Switch fraction: of trials whose first answer is not the advised one, the share whose final answer is.
+
+    Yin, Wortman Vaughan and Wallach 2019; Zhang, Liao and Bellamy 2020 (FAT*). Raises NotEnough without such a trial.
+    """
+    own = trials.of(trials.disagrees)
+    return share(own, own.follows)
+
+
+def relative_ai_reliance(trials: AdvisedTrials) -> Estimate:
+    """RAIR: of trials with a wrong first answer and right advice, the share whose final answer is right.
+
+    Schemmer, Kuehl, Benz, Bartos and Satzger 2023 (IUI), equation for RAIR. Raises NotEnough without such a trial.
+    """
+    own = trials.of(trials.disagrees & (trials.advice_right == 1))
+    return share(own, own.right_after)
+
+
+def relative_self_reliance(trials: AdvisedTrials) -> Estimate:
+    """RSR: of trials with a right first answer and wrong advice, the share whose final answer is right.
+
+    Schemmer, Kuehl, Benz, Bartos and Satzger 2023 (IUI), equation for RSR. Raises NotEnough without such a trial.
+    """
+    own = trials.of(trials.disagrees & (trials.advice_right == 0))
+    return share(own, own.right_after)
+
+
+def overreliance(trials: AdvisedTrials) -> Estimate:
+    """Of trials with wrong advice, the share whose final answer is the advised one, thus wrong.
+
+    Bucinca, Malaya and Gajos 2021 (Proc. ACM Hum.-Comput. Interact. 5, CSCW1). It needs no first answer, so that both procedures and trials without
+    advice have it; 1 - RSR is the same of right first answers alone. Raises NotEnough without such a trial.
+    """
+    own = trials.of(trials.advice_right == 0)
+    return share(own, own.follows)
+
+
+def underreliance(trials: AdvisedTrials) -> Estimate:
+    """Of trials with right advice, the share whose final answer is not the advised one, thus wrong.
+
+    The counterpart of `overreliance`; 1 - RAIR is the same of wrong first answers alone. Raises NotEnough without such a trial.
+    """
+    own = trials.of(trials.advice_right == 1)
+    return share(own, 1 - own.follows)
+
+
+@dataclass(frozen=True)
+class FlowCell:
+    """n trials with this first answer, advice and decision to keep or switch; share: of those with this first answer and advice.
+
+    share None where there is none.
+    """
+
+    is_first_right: bool
+    is_advice_right: bool
+    is_kept: bool
+    n: int
+    share: float | None
+
+    @property
+    def is_final_right(self) -> bool:
+        return self.is_first_right == self.is_kept
+
+
+def flow(trials: AdvisedTrials) -> tuple[FlowCell, ...]:
+    """The eight cells of first answer, advice and final answer. Raises NotEnough without a trial that has all three."""
+    own = trials.of(trials.has_both)
+    if not len(own):
+        raise NotEnough(
+            "No participant answered before and after advice.",
+            "Choose advice after the first answer in an arm.",
+        )
+    cells = []
+    for first, advice in product((True, False), repeat=2):
+        start = (own.right_before == first) & (own.advice_right == advice)
+        for kept in (True, False):
+            n, total = int((start & (own.switched != kept)).sum()), int(start.sum())
+            cells.append(FlowCell(first, advice, kept, n, n / total if total else None))
+    return tuple(cells)
+
+
+@dataclass(frozen=True)
+class WeightOfAdvice:
+    """weight: mean over `weight.n` trials; n_near had no weight, n_limited were beyond 0 or 1. slope: over all trials."""
+
+    weight: Estimate
+    slope: Estimate
+    n_near: int
+    n_limited: int
+    method: str = WEIGHT.format(near=NEAR)
+
+
+def weight_of_advice(trials: AdvisedTrials) -> WeightOfAdvice:
+    """How far confidence moves from the first answer towards the advice: 0 not at all, 1 all the way.
+
+    w = (final - first) / (advice - first), each confidence in points with the sign of its side: Harvey and Fischer 1997 (Organ.
+    Behav. Hum. Decis. Process. 70); Bonaccio and Dalal 2006 (same journal, 101). Undefined where advice = first: within NEAR
+    points. Limited to [0, 1], as by Gino and Moore 2007 (J. Behav. Decis. Mak. 20), since near the advice a point of noise is
+    a large weight. slope = sum (final - first)(advice - first) / sum (advice - first)^2, whose errors are (advice - first) x residual / sum.
+    Raises NotEnough where no trial has both confidences and an adviser's that was shown.
+    """
+    first, final, advice = (
+        (2 * right - 1) * confidence
+        for right, confidence in (
+            (trials.right_before, trials.confidence_before),
+            (trials.right_after, trials.confidence_after),
+            (trials.advice_right, 100 * trials.p_shown),
+        )
+    )
+    moved, distance = final - first, advice - first
+    known = trials.has_both & np.isfinite(moved) & np.isfinite(distance)
+    far = known & (np.abs(distance) >= NEAR)
+    if not far.any():
+        raise NotEnough(
+            "No trial has a confidence before and after advice, and an adviser's that was shown.",
+            "Show the adviser's confidence in an arm with advice after the first answer.",
+        )
+    weights = moved[far] / distance[far]
+    limited = weights.clip(0, 1)
+    own, x = trials.of(known), distance[known]
+    square = float(x @ x)
+    slope = float(moved[known] @ x) / square
+    errors = x * (moved[known] - slope * x) / square
+    return WeightOfAdvice(
+        weight=mean(trials.of(far), limited, (0.0, 1.0)),
+        slope=Estimate.of(of_errors(slope, errors, own.participant, own.item), own),
+        n_near=int(known.sum() - far.sum()),
+        n_limited=int((weights != limited).sum()),
+    )
+
+
+@dataclass(frozen=True)
+class Detection:
+    """hits, false_alarms: corrected shares of n_right and n_wrong trials; d_prime 0 follows right and wrong advice alike, criterion below 0 follows often."""
+
+    n_right: int
+    n_wrong: int
+    hits: float
+    false_alarms: float
+    d_prime: float
+    d_prime_ci95: Interval | None
+    criterion: float
+    criterion_ci95: Interval | None
+    method: str = DETECTION
+
+
+def detection(trials: AdvisedTrials) -> Detection:
+    """How well people tell right advice from wrong, by what they follow.
+
+    H = (h + 1/2) / (n_right + 1), F likewise; d' = z(H) - z(F), c = -(z(H) + z(F)) / 2: Stanislaw and Todorov 1999 (Behav.
+    Res. Methods Instrum. Comput. 31); correction of Hautus 1995 (same journal, 27); for people who oversee a system, Langer, Baum and Schlicker 2024 (Minds Mach. 35). A
+    trial adds (y - its share) / (n + 1) / phi(z) to the error of its z. The error is never below that of independent trials
+    (Gourevitch and Galanter 1967, Psychometrika 32), which is not 0 where all trials agree.
+    Over pooled trials, which gives a d' below the mean of people's own where their criteria differ (Macmillan and Kaplan 1985,
+    Psychol. Bull. 98); six trials of a person have no d' of their own. Raises NotEnough without right, or without wrong advice.
+    """
+    own = trials.of(np.isfinite(trials.advice_right))
+    right = own.advice_right == 1
+    if not (right.any() and (~right).any()):
+        raise NotEnough(
+            "The advice was always right, or always wrong.",
+            "Advice of both kinds is needed.",
+        )
+    hits, false_alarms = _rate(own.follows, right), _rate(own.follows, ~right)
+    both = hits.errors - false_alarms.errors, -(hits.errors + false_alarms.errors) / 2
+    least = np.hypot(hits.least_se, false_alarms.least_se)
+    values = hits.z - false_alarms.z, -(hits.z + false_alarms.z) / 2
+    intervals: list[Interval | None] = []
+    for value, errors, floor in zip(values, both, (least, least / 2), strict=True):
+        found = of_errors(value, errors, own.participant, own.item)
+        if found.is_known and found.se < floor:
+            found = clustered(value, float(floor), found.n_clusters)
+        intervals.append(found.ci95 if found.is_known else None)
+    return Detection(
+        n_right=int(right.sum()),
+        n_wrong=int((~right).sum()),
+        hits=hits.share,
+        false_alarms=false_alarms.share,
+        d_prime=values[0],
+        d_prime_ci95=intervals[0],
+        criterion=values[1],
+        criterion_ci95=intervals[1],
+    )
+
+
+@dataclass(frozen=True)
+class _Rate:
+    """A corrected share, its z, and (n,) what each trial adds to the error of z."""
+
+    share: float
+    z: float
+    errors: Floats
+    least_se: float
+
+
+def _rate(follows: Floats, of: Bools) -> _Rate:
+    n, k = int(of.sum()), float(follows[of].sum())
+    share = (k + 0.5) / (n + 1)
+    z = float(stats.norm.ppf(share))
+    density = float(stats.norm.pdf(z))
+    errors = np.where(of, (follows - k / n) / (n + 1) / density, 0.0)
+    return _Rate(share, z, errors, float(np.sqrt(share * (1 - share) / (n + 1))) / density)

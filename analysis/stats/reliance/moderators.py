@@ -1,0 +1,156 @@
+"""What moves accuracy and switching: logistic mixed models with participants and test cases as random effects."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.stats import NotEnough
+from analysis.stats.arrays import Floats
+from analysis.stats.mixed_model.model import Coefficient, MixedModel, fit
+from analysis.stats.reliance.trials import NO_TRIALS, AdvisedTrials
+
+ACCURACY = (
+    "Log-odds of a right final answer by arm and by whether the advice of the test case is right (0.5) or wrong (-0.5), shown or not, "
+    "with their interactions."
+)
+SWITCHING = (
+    "Log-odds of switching to the advice, over trials whose first answer was not the advised one: right advice (0.5) against wrong "
+    "advice (-0.5), own confidence in the first answer, the adviser's confidence (shown or not), self-rated expertise, and the "
+    "position of the trial, which are standardised over these trials (mean 0, SD 1); and the interaction of right advice and position. "
+    "Trials without one of these values are left out, and so is what does not vary."
+)
+# Names of effects, as report.json and the files have them
+ADVICE_RIGHT, OWN, ADVISER, EXPERTISE, POSITION = (
+    "advice_right",
+    "own_confidence",
+    "adviser_confidence",
+    "expertise",
+    "position",
+)
+LEARNING = f"{ADVICE_RIGHT} x {POSITION}"
+INTERCEPT = "intercept"
+FEWEST = (
+    10  # trials per coefficient, below which maximum likelihood is too far from large-sample theory
+)
+# Trials up to which the likelihood is integrated by quadrature; Laplace's approximation, as in lme4, takes a quarter of the time,
+# and coefficients of 6,000 trials agree within a tenth of their errors
+MOST_FOR_QUADRATURE = 1_000
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A fixed effect in log-odds."""
+
+    name: str
+    coefficient: Coefficient
+
+
+@dataclass(frozen=True)
+class Moderators:
+    """Standard deviations of random intercepts in log-odds; left_out: effects that did not vary."""
+
+    n_trials: int
+    n_participants: int
+    n_items: int
+    effects: tuple[Effect, ...]
+    left_out: tuple[str, ...]
+    sd_participants: float
+    sd_items: float
+    converged: bool
+    rule: str
+    method: str
+
+    def effect(self, name: str) -> Coefficient | None:
+        """None where it was left out."""
+        return next((one.coefficient for one in self.effects if one.name == name), None)
+
+
+def accuracy_model(trials: AdvisedTrials, group: Sequence[str], reference: str) -> Moderators:
+    """Final answers by group (n,) against those of `reference`, and right advice: effects `G`, `advice_right`, `advice_right x G`.
+
+    In a group without advice, the effect of right advice is that of test cases that are easy for the adviser too. Raises
+    NotEnough with one group, or where the model cannot be fitted.
+    """
+    names = np.asarray(group, dtype=object)
+    others = [name for name in dict.fromkeys(group) if name != reference]
+    if not others or reference not in set(group):
+        raise NotEnough("All trials were under one condition.", "Two arms are needed.")
+    known = np.isfinite(trials.advice_right)
+    own, names = trials.of(known), names[known]
+    advice = own.advice_right - 0.5
+    columns = {name: (names == name).astype(float) for name in others}
+    columns |= {ADVICE_RIGHT: advice}
+    columns |= {f"{ADVICE_RIGHT} x {name}": columns[name] * advice for name in others}
+    return _fitted(own, own.right_after, columns, ACCURACY)
+
+
+def switching_model(trials: AdvisedTrials) -> Moderators:
+    """Who switches to the advice, and when; see SWITCHING. Raises NotEnough where the model cannot be fitted.
+
+    A positive `advice_right` is appropriate reliance: right advice is followed more than wrong advice. A positive interaction with
+    the position is learning to tell them apart.
+    """
+    own = trials.of(trials.disagrees)
+    if not len(own):
+        raise NotEnough(*NO_TRIALS)
+    measured = {
+        OWN: own.confidence_before,
+        ADVISER: own.p_advice,
+        EXPERTISE: own.expertise,
+        POSITION: own.position,
+    }
+    # What nobody was asked is no reason to leave everybody out
+    measured = {name: x for name, x in measured.items() if np.isfinite(x).any()}
+    known = np.asarray(np.isfinite(np.column_stack([*measured.values()])).all(axis=1), dtype=bool)
+    own = own.of(known)
+    advice = own.advice_right - 0.5
+    columns = {ADVICE_RIGHT: advice}
+    columns |= {name: _standardised(x[known]) for name, x in measured.items()}
+    columns[LEARNING] = advice * columns[POSITION]
+    return _fitted(own, own.follows, columns, SWITCHING, (OWN, ADVISER, EXPERTISE, POSITION))
+
+
+def _standardised(x: Floats) -> Floats:
+    """(n,) with mean 0 and SD 1 (n-1); 0 where it does not vary."""
+    sd = float(x.std(ddof=1)) if len(x) > 1 else 0.0
+    return (x - x.mean()) / sd if sd > 0 else np.zeros(len(x))
+
+
+def _fitted(
+    trials: AdvisedTrials,
+    outcome: Floats,
+    columns: Mapping[str, Floats],
+    rule: str,
+    wanted: Sequence[str] = (),
+) -> Moderators:
+    used = {name: x for name, x in columns.items() if len(x) and np.ptp(x) > 0}
+    if len(trials) < FEWEST * (1 + len(used)):
+        raise NotEnough(
+            f"A model with {len(used)} effects needs at least {FEWEST * (1 + len(used))} such trials; there are {len(trials)}.",
+            "Let more participants finish the study.",
+        )
+    design = np.column_stack(list(used.values())) if used else None
+    model: MixedModel = fit(
+        outcome,
+        trials.participant,
+        trials.item,
+        design,
+        profiles=False,
+        most_for_quadrature=MOST_FOR_QUADRATURE,
+    )
+    return Moderators(
+        n_trials=model.n_trials,
+        n_participants=model.n_participants,
+        n_items=model.n_items,
+        effects=tuple(
+            Effect(name, found)
+            for name, found in zip((INTERCEPT, *used), model.coefficients, strict=True)
+        ),
+        left_out=tuple(name for name in dict.fromkeys((*columns, *wanted)) if name not in used),
+        sd_participants=model.participants.estimate,
+        sd_items=model.items.estimate,
+        converged=model.converged,
+        rule=rule,
+        method=model.method,
+    )

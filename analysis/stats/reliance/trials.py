@@ -1,0 +1,144 @@
+"""The trials of a study with advice, as the estimators take them."""
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.stats import NotEnough
+from analysis.stats.arrays import Bools, Floats, Interval, Ints
+from analysis.stats.two_way_clustered import TwoWay, of_errors, share_interval
+
+# No advice; the own answer first, then advice and a final answer; advice beside the abstracts
+NONE, AFTER, BEFORE = PROCEDURES = ("none", "after", "before")
+NO_TRIALS = ("There is no such trial.", "Let more participants finish the study.")
+
+
+@dataclass(frozen=True)
+class AdvisedTrials:
+    """Of n trials, (n,) each; NaN where not known or not asked.
+
+    participant, item: whole numbers from 0. arm: its name. procedure: one of PROCEDURES.
+    right_before: 1 or 0, whether the first answer is right; NaN but in the procedure AFTER. right_after: the final answer.
+    advice_right: whether the advice of the item is right, also where it was not shown, and p_advice the adviser's probability of it;
+    p_shown: the same where it was shown as a number. confidence_before, confidence_after, expertise: 1 to 100. rt_before_ms:
+    until the first answer; rt_ms: of the whole trial. position: of the trial, from 1.
+    """
+
+    participant: Ints
+    item: Ints
+    arm: npt.NDArray[np.object_]
+    procedure: npt.NDArray[np.object_]
+    right_before: Floats
+    right_after: Floats
+    advice_right: Floats
+    p_advice: Floats
+    p_shown: Floats
+    confidence_before: Floats
+    confidence_after: Floats
+    rt_before_ms: Floats
+    rt_ms: Floats
+    expertise: Floats
+    position: Floats
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+    def of(self, chosen: Bools) -> "AdvisedTrials":
+        """The chosen trials."""
+        return replace(self, **{f.name: getattr(self, f.name)[chosen] for f in fields(self)})
+
+    @property
+    def is_advised(self) -> Bools:
+        """Whether advice was shown."""
+        shown: Bools = (self.procedure != NONE) & np.isfinite(self.advice_right)
+        return shown
+
+    @property
+    def has_both(self) -> Bools:
+        """Whether there are a first answer, advice, and a final answer."""
+        return self.is_advised & np.isfinite(self.right_before)
+
+    @property
+    def follows(self) -> Floats:
+        """1 where the final answer is the advised one, of two."""
+        return np.asarray(self.right_after == self.advice_right, dtype=float)
+
+    @property
+    def disagrees(self) -> Bools:
+        """Whether the first answer was not the advised one."""
+        differs: Bools = self.has_both & (self.right_before != self.advice_right)
+        return differs
+
+    @property
+    def switched(self) -> Floats:
+        """1 where the final answer is not the first one."""
+        return np.asarray(self.right_after != self.right_before, dtype=float)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A share, or a difference of shares, of n trials; ci95 None below three participants or test cases; p against 0, where asked."""
+
+    n: int
+    n_participants: int
+    n_items: int
+    value: float
+    ci95: Interval | None
+    p: float | None = None
+
+    @classmethod
+    def of(cls, found: TwoWay, trials: AdvisedTrials, bounds: Interval | None = None) -> "Estimate":
+        """Of a difference or mean, with p; its interval within `bounds`."""
+        low, high = bounds or (-np.inf, np.inf)
+        ends = (max(low, found.ci95[0]), min(high, found.ci95[1])) if found.is_known else None
+        p = found.p if np.isfinite(found.p) else None
+        return cls(*_sizes(trials), found.estimate, ends, p)
+
+
+def share(trials: AdvisedTrials, values: Floats) -> Estimate:
+    """Share of trials, values (n,) of 1 and 0, with a score interval of the two-way error. Raises NotEnough without a trial."""
+    found = _mean(trials, values)
+    known = found.is_known
+    ends = share_interval(found.estimate, found.se, found.n_clusters) if known else None
+    return Estimate(*_sizes(trials), found.estimate, ends)
+
+
+def mean(trials: AdvisedTrials, values: Floats, bounds: Interval | None = None) -> Estimate:
+    """Mean of values (n,) of any sign, tested against 0. Raises NotEnough without a trial."""
+    return Estimate.of(_mean(trials, values), trials, bounds)
+
+
+def difference(
+    trials: AdvisedTrials, values: Floats, second: Bools, bounds: Interval | None = (-1.0, 1.0)
+) -> Estimate:
+    """Mean of values (n,) of the trials that are `second` (n,) minus that of the others; test cases may be shared, people too.
+
+    A trial adds (y - its group's mean) / its group's n, less in the first group, to the error, so that what both groups share
+    (an easy test case, a person in both) falls out. Student's t for the smallest number of people of a group, or of items.
+    Raises NotEnough where a group has no trial.
+    """
+    if not (second.any() and (~second).any()):
+        raise NotEnough(*NO_TRIALS)
+    errors, means = np.empty(len(values)), []
+    for of, sign in ((second, 1.0), (~second, -1.0)):
+        means.append(float(values[of].mean()))
+        errors[of] = sign * (values[of] - means[-1]) / of.sum()
+    fewest = min(
+        len(np.unique(group[of]))
+        for of in (second, ~second)
+        for group in (trials.participant, trials.item)
+    )
+    found = of_errors(means[0] - means[1], errors, trials.participant, trials.item, fewest)
+    return Estimate.of(found, trials, bounds)
+
+
+def _mean(trials: AdvisedTrials, values: Floats) -> TwoWay:
+    if not len(values):
+        raise NotEnough(*NO_TRIALS)
+    middle = float(values.mean())
+    return of_errors(middle, (values - middle) / len(values), trials.participant, trials.item)
+
+
+def _sizes(trials: AdvisedTrials) -> tuple[int, int, int]:
+    return len(trials), len(np.unique(trials.participant)), len(np.unique(trials.item))

@@ -1,0 +1,270 @@
+"""The measures of reliance on trials that can be counted by hand, and against other ways to compute them."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from analysis.stats import MissingResult, NotEnough
+from analysis.stats.reliance import measures
+from analysis.stats.reliance.confidence import before_and_after, time_ratio, typical_seconds
+from analysis.stats.reliance.moderators import accuracy_model, switching_model
+from analysis.stats.reliance.realised import realised
+from analysis.stats.reliance.trials import (
+    AFTER,
+    BEFORE,
+    NONE,
+    AdvisedTrials,
+    difference,
+    mean,
+    share,
+)
+from tests.analysis.stats.reliance.planted import draw
+
+NAN = math.nan
+# First answer right, advice right, final answer right; twelve trials of four people on three test cases
+FIRST = [1, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1]
+ADVICE = [1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 1, 1]
+FINAL = [1, 1, 1, 1, 1, 0, 0, 1, 0, 1, 1, 0]
+
+
+def trials_of(first, advice, final, procedure=AFTER, **others) -> AdvisedTrials:
+    n = len(final)
+    known = {
+        "participant": np.arange(n) // 3,
+        "item": np.arange(n) % 3,
+        "arm": np.full(n, procedure, dtype=object),
+        "procedure": np.full(n, procedure, dtype=object),
+        "right_before": np.asarray(first, dtype=float),
+        "right_after": np.asarray(final, dtype=float),
+        "advice_right": np.asarray(advice, dtype=float),
+    }
+    rest = [name for name in AdvisedTrials.__dataclass_fields__ if name not in known]
+    return AdvisedTrials(**(known | {name: np.full(n, NAN) for name in rest} | others))
+
+
+@pytest.fixture
+def counted():
+    return trials_of(FIRST, ADVICE, FINAL)
+
+
+def test_shares_are_those_that_are_counted_by_hand(counted):
+    def value(of):
+        return of(counted).n, of(counted).value
+
+    assert value(measures.agreement) == (12, pytest.approx(7 / 12))
+    assert value(measures.switching) == (7, pytest.approx(4 / 7))
+    assert value(measures.relative_ai_reliance) == (4, 0.75)
+    assert value(measures.relative_self_reliance) == (3, pytest.approx(2 / 3))
+    assert value(measures.overreliance) == (5, pytest.approx(2 / 5))
+    assert value(measures.underreliance) == (7, pytest.approx(2 / 7))
+
+
+def test_the_flow_has_each_trial_once_and_gives_the_shares_again(counted):
+    cells = measures.flow(counted)
+    assert sum(cell.n for cell in cells) == 12
+    assert sum(cell.n for cell in cells if cell.is_final_right) == sum(FINAL)
+    corrected = next(
+        cell
+        for cell in cells
+        if not cell.is_first_right and cell.is_advice_right and not cell.is_kept
+    )
+    assert (corrected.n, corrected.share) == (3, 0.75)
+
+
+def test_advice_beside_the_abstracts_has_no_first_answer_but_over_and_underreliance(counted):
+    beside = trials_of([NAN] * 12, ADVICE, FINAL, BEFORE)
+    for measure in (measures.agreement, measures.overreliance, measures.underreliance):
+        assert measure(beside) == measure(counted)
+    for measure in (
+        measures.switching,
+        measures.relative_ai_reliance,
+        measures.relative_self_reliance,
+        measures.flow,
+        measures.weight_of_advice,
+        before_and_after,
+    ):
+        with pytest.raises(NotEnough):
+            measure(beside)
+
+
+def test_people_without_advice_agree_with_it_by_chance_and_rely_on_nothing():
+    alone = trials_of([NAN] * 12, ADVICE, FINAL, NONE)
+    assert not alone.is_advised.any()
+    assert measures.agreement(alone).n == 12
+    with pytest.raises(NotEnough):
+        measures.relative_ai_reliance(alone)
+
+
+def test_sensitivity_is_that_of_corrected_shares(counted):
+    own = measures.detection(counted)
+    hits, false_alarms = (5 + 0.5) / (7 + 1), (2 + 0.5) / (5 + 1)
+    z = stats.norm.ppf
+    assert (own.hits, own.false_alarms) == (hits, false_alarms)
+    assert own.d_prime == pytest.approx(z(hits) - z(false_alarms))
+    assert own.criterion == pytest.approx(-(z(hits) + z(false_alarms)) / 2)
+    assert own.d_prime_ci95[0] < own.d_prime < own.d_prime_ci95[1]
+
+
+def test_the_error_of_sensitivity_is_that_of_independent_trials_where_each_has_its_own_cluster():
+    planted = draw(3).trials
+    n = len(planted)
+    apart = replace(planted, participant=np.arange(n), item=np.arange(n))
+    own = measures.detection(apart)
+    z, density = stats.norm.ppf, stats.norm.pdf
+    variance = sum(
+        p * (1 - p) / n_of / density(z(p)) ** 2
+        for p, n_of in ((own.hits, own.n_right), (own.false_alarms, own.n_wrong))
+    )
+    se = (own.d_prime_ci95[1] - own.d_prime) / stats.t.ppf(0.975, n - 1)
+    assert se == pytest.approx(math.sqrt(variance), rel=0.01)
+
+
+def test_people_who_always_follow_have_no_sensitivity_and_an_interval():
+    follow = trials_of(FIRST, ADVICE, ADVICE)
+    own = measures.detection(follow)
+    assert abs(own.d_prime) < 0.3
+    assert own.criterion < -1
+    assert own.d_prime_ci95[0] < 0 < own.d_prime_ci95[1]
+
+
+def test_the_weight_of_advice_is_nothing_for_the_stubborn_and_all_for_who_copies():
+    right = np.ones(12)
+    first, p = np.linspace(10, 60, 12), np.full(12, 0.9)
+    for share_moved in (0.0, 0.5, 1.0):
+        final = first + share_moved * (90 - first)
+        own = measures.weight_of_advice(
+            trials_of(
+                right, right, right, p_shown=p, confidence_before=first, confidence_after=final
+            )
+        )
+        assert own.weight.value == pytest.approx(share_moved)
+        assert own.slope.value == pytest.approx(share_moved)
+
+
+def test_a_change_of_side_moves_confidence_through_zero():
+    own = measures.weight_of_advice(
+        trials_of(
+            [0] * 3,
+            [1] * 3,
+            [1] * 3,
+            p_shown=np.full(3, 0.8),
+            confidence_before=np.full(3, 40.0),
+            confidence_after=np.full(3, 20.0),
+        )
+    )
+    assert own.weight.value == pytest.approx((20 + 40) / (80 + 40))
+
+
+def test_near_the_advice_there_is_no_weight_and_beyond_it_weights_are_limited():
+    right = np.ones(4)
+    own = measures.weight_of_advice(
+        trials_of(
+            right,
+            right,
+            right,
+            p_shown=np.full(4, 0.8),
+            confidence_before=np.array([78.0, 40.0, 40.0, 40.0]),
+            confidence_after=np.array([50.0, 100.0, 30.0, 60.0]),
+        )
+    )
+    assert (own.n_near, own.n_limited, own.weight.n) == (1, 2, 3)
+    assert own.weight.value == pytest.approx((1 + 0 + 0.5) / 3)
+
+
+def test_the_share_that_is_realised_is_a_ratio_of_gains_with_fiellers_interval():
+    rng = np.random.default_rng(4)
+    n = 400
+    apart = trials_of([1] * n, [1] * n, [1] * n)
+    apart = replace(apart, participant=np.arange(n), item=np.arange(n))
+    first = (rng.random(n) < 0.6).astype(float)
+    team = np.where(rng.random(n) < 0.5, 1.0, first)
+    final = np.where(rng.random(n) < 0.6, team, first)
+    own = realised(apart, first, final, team)
+    real, possible = final - first, team - first
+    assert own.share == pytest.approx(real.sum() / possible.sum())
+    assert own.share_ci95 == pytest.approx(fieller(real, possible), rel=1e-6)
+    assert own.unused.value == pytest.approx(float((team - final).mean()))
+
+
+def fieller(x, y):
+    """The closed form, of independent pairs."""
+    n = len(x)
+    (xx, xy), (_, yy) = np.cov(x, y) / n
+    t = stats.t.ppf(0.975, n - 1)
+    a, b, c = (
+        y.mean() ** 2 - t**2 * yy,
+        -2 * (x.mean() * y.mean() - t**2 * xy),
+        x.mean() ** 2 - t**2 * xx,
+    )
+    root = math.sqrt(b**2 - 4 * a * c)
+    return ((-b - root) / (2 * a), (-b + root) / (2 * a))
+
+
+def test_without_a_computed_gain_there_is_no_share_of_it(counted):
+    own = realised(counted, FIRST, FINAL, FIRST)
+    assert isinstance(own.share, MissingResult)
+    assert own.share_ci95 is None
+    assert own.real.value == pytest.approx((sum(FINAL) - sum(FIRST)) / 12)
+    # One that a few test cases may have brought by chance has a share, but no interval
+    unclear = realised(counted, FIRST, FINAL, [*FIRST[:-2], 1, 1])
+    assert unclear.share == pytest.approx((sum(FINAL) - sum(FIRST)) / 1)
+    assert unclear.share_ci95 is None
+
+
+def test_a_difference_between_arms_is_paired_by_test_case():
+    planted = draw(5)
+    trials, advised = planted.trials, planted.is_advised
+    own = difference(trials, trials.right_after, advised)
+    first, second = (
+        share(trials.of(~advised), trials.right_after[~advised]),
+        share(trials.of(advised), trials.right_after[advised]),
+    )
+    assert own.value == pytest.approx(second.value - first.value)
+    # The same difference where the test cases of the second arm are others is less sure
+    others = replace(trials, item=np.where(advised, trials.item + 60, trials.item))
+    wider = difference(others, trials.right_after, advised)
+    assert np.ptp(wider.ci95) > np.ptp(own.ci95)
+    with pytest.raises(NotEnough):
+        difference(trials, trials.right_after, np.zeros(len(trials), dtype=bool))
+
+
+def test_fewer_than_three_people_have_no_interval(counted):
+    two = counted.of(counted.participant < 2)
+    assert measures.agreement(two).ci95 is None
+    assert mean(two, two.right_after).p is None
+    assert measures.detection(two).d_prime_ci95 is None
+
+
+def test_calibration_changes_on_the_same_trials(counted):
+    rated = replace(
+        counted, confidence_before=np.full(12, 20.0), confidence_after=np.full(12, 80.0)
+    )
+    own = before_and_after(rated)
+    assert own.before.mean_probability == pytest.approx(0.6)
+    assert own.after.mean_probability == pytest.approx(0.9)
+    gain = (sum(FINAL) - sum(FIRST)) / 12
+    assert own.change_overconfidence.value == pytest.approx(0.3 - gain)
+    brier = np.mean((0.9 - np.array(FINAL)) ** 2) - np.mean((0.6 - np.array(FIRST)) ** 2)
+    assert own.change_brier.value == pytest.approx(brier)
+
+
+def test_times_are_geometric_means_and_their_ratio(counted):
+    ms = np.where(np.arange(12) < 6, 10_000.0, 20_000.0)
+    assert typical_seconds(counted, ms).seconds == pytest.approx(10 * math.sqrt(2))
+    assert time_ratio(counted, ms, ms > 15_000).ratio == pytest.approx(2)
+    assert typical_seconds(counted, np.where(ms > 15_000, np.nan, ms)).n == 6
+    with pytest.raises(NotEnough):
+        typical_seconds(counted, np.full(12, NAN))
+
+
+def test_models_say_when_there_are_too_few_trials(counted):
+    rated = replace(counted, position=np.arange(12.0))
+    with pytest.raises(NotEnough, match="at least"):
+        switching_model(rated)
+    with pytest.raises(NotEnough, match="one condition"):
+        accuracy_model(rated, ["a"] * 12, "a")
+    with pytest.raises(NotEnough):
+        switching_model(counted.of(np.zeros(12, dtype=bool)))
