@@ -12,6 +12,8 @@ from django.db.models import F
 
 from experiment.domain.withdrawal_code import new_code
 from experiment.models import (
+    Advice,
+    Adviser,
     Arm,
     Channel,
     Item,
@@ -138,6 +140,21 @@ def make_channel(study: Study, code: str = "plain", **fields: Any) -> Channel:
     Study.objects.filter(pk=study.pk).update(channels_version=F("channels_version") + 1)
     study.refresh_from_db(fields=["channels_version"])
     return channel
+
+
+def make_adviser(study: Study, *, is_frozen: bool = True, **fields: Any) -> Adviser:
+    """An adviser with advice on every test case, wrong on every third; each is 78% sure."""
+    values = {"kind": "model", "source": "org/adviser", "shown_name": "a language model"} | fields
+    adviser = Adviser.objects.create(study=study, **values)
+    items = Item.objects.filter(study_items__study=study, kind=Item.Kind.TEST).order_by("pk")
+    Advice.objects.bulk_create(
+        Advice(adviser=adviser, item=item, picks_original=n % 3 != 2, p_chosen=0.78, passages=[1.0])
+        for n, item in enumerate(items)
+    )
+    if is_frozen:
+        adviser.frozen_at = NOW
+        adviser.save(update_fields=["frozen_at"])
+    return adviser
 
 
 def make_user(name: str = "ruth", *studies: Study, **fields: Any) -> Any:

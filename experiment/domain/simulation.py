@@ -5,6 +5,7 @@ assignment policy.
 """
 
 import random
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -49,6 +50,20 @@ class TrialScript:
         if self.confidence < ABSTAINS_BELOW:
             return ""
         return expert_answer[:most] if self.correct else WRONG_ANSWER
+
+
+FOLLOWS = 0.4  # chance that a simulated participant takes over advice
+
+
+def after_advice(own: str, advice: str, key: uuid.UUID) -> tuple[str, uuid.UUID]:
+    """The side that is chosen with the advice, and the key of that answer; `key` is the answer's without it.
+
+    >>> after_advice("A", "A", uuid.UUID(int=1))[0]
+    'A'
+    """
+    rng = random.Random(f"advice/{key}")
+    side = advice if rng.random() < FOLLOWS else own
+    return side, uuid.UUID(int=rng.getrandbits(128), version=4)
 
 
 @dataclass(frozen=True, slots=True)

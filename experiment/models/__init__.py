@@ -1,5 +1,6 @@
 """Entities of the experiment, with the rules that a database can hold."""
 
+from experiment.models.advice import Advice, AdvisedTrial, Adviser
 from experiment.models.arms import Arm
 from experiment.models.channels import Channel, RecruitmentRecord
 from experiment.models.counts import DataRevision, ItemCount, PeopleCount
@@ -28,6 +29,9 @@ from experiment.models.work import DryRun, ItemImport, Purge, RuleApplication, T
 
 __all__ = [
     "AccessToken",
+    "Advice",
+    "AdvisedTrial",
+    "Adviser",
     "Arm",
     "AuditEvent",
     "Channel",

@@ -95,6 +95,46 @@ _ANSWER = [
     "received_at",
 ]
 
+# Of a trial with advice: what was shown, and the answer before it. Two columns are filled later, once
+_ADVISED = [
+    "trial_id",
+    "procedure",
+    "advice_side",
+    "p_shown",
+    "token",
+    "first_key",
+    "first_side",
+    "first_confidence",
+    "first_confidence_moved",
+    "first_expertise",
+    "first_recognised",
+    "first_rt_ms",
+    "first_rt_choice_ms",
+    "first_changes",
+    "first_more",
+    "first_received_at",
+]
+_FILLED = " OR ".join(
+    f"(OLD.{column} IS NOT NULL AND {changes(column)})" for column in ("shown_at", "viewed_ms")
+)
+_ADVISER = [
+    "study_id",
+    "kind",
+    "source",
+    "shown_name",
+    "shows",
+    "shows_passages",
+    "planted_accuracy",
+    "frozen_at",
+]
+# Whether a real participant may have seen what the adviser says
+_SEEN = "EXISTS (SELECT 1 FROM experiment_study s WHERE s.id = OLD.study_id AND s.version > 0)"
+_IS_FROZEN = "EXISTS (SELECT 1 FROM experiment_adviser a WHERE a.id = OLD.adviser_id AND a.frozen_at IS NOT NULL)"
+_ADVICE_SEEN = (
+    "EXISTS (SELECT 1 FROM experiment_adviser a JOIN experiment_study s ON s.id = a.study_id "
+    "WHERE a.id = OLD.adviser_id AND a.frozen_at IS NOT NULL AND s.version > 0)"
+)
+
 TRIGGERS = (
     Trigger(
         "item_text_is_frozen",
@@ -152,6 +192,38 @@ TRIGGERS = (
     Trigger(
         "judgment_stays",
         "experiment_judgment",
+        _STANDS,
+        "an answer is deleted only when its participant withdraws",
+        event="DELETE",
+    ),
+    Trigger(
+        "adviser_is_frozen",
+        "experiment_adviser",
+        f"OLD.frozen_at IS NOT NULL AND {changes(*_ADVISER)} AND {_SEEN}",
+        "an adviser never changes once participants may have seen its advice",
+    ),
+    Trigger(
+        "advice_is_frozen",
+        "experiment_advice",
+        f"{changes('adviser_id', 'item_id', 'picks_original', 'p_chosen')} AND {_IS_FROZEN}",
+        "frozen advice never changes",
+    ),
+    Trigger(
+        "advice_stays",
+        "experiment_advice",
+        _ADVICE_SEEN,
+        "advice is never deleted once participants may have seen it",
+        event="DELETE",
+    ),
+    Trigger(
+        "advised_trial_is_frozen",
+        "experiment_advisedtrial",
+        f"({changes(*_ADVISED)} OR {_FILLED}) AND {_STANDS}",
+        "advice that was given, and the answer before it, never change",
+    ),
+    Trigger(
+        "advised_trial_stays",
+        "experiment_advisedtrial",
         _STANDS,
         "an answer is deleted only when its participant withdraws",
         event="DELETE",

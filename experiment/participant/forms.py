@@ -285,6 +285,18 @@ class TrialForm(forms.Form):
         return None
 
 
+class RevisionForm(TrialForm):
+    """An answer after advice: what does not depend on the advice was asked before it."""
+
+    RATINGS = ("confidence",)
+    QUESTIONS = ("side", *RATINGS)
+
+    def __init__(self, *args: Any, ratings_required: bool, **kwargs: Any) -> None:
+        super().__init__(*args, ratings_required=ratings_required, **kwargs)
+        for name in ("expertise", "recognised"):
+            self.fields[name].required = False
+
+
 class Comment(forms.CharField):
     """Text in which a line break is one character, as it is for the browser that counts them."""
 

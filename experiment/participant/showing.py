@@ -17,13 +17,14 @@ from django.utils import timezone
 from experiment.domain import markup
 from experiment.domain.assignment import QUESTION, Side
 from experiment.domain.markup import Alternation, Segment, by_side
-from experiment.models import Item, Judgment, Participant, Study, Trial
+from experiment.models import AdvisedTrial, Item, Judgment, Participant, Study, Trial
 from experiment.models.arms import ratings_required
 from experiment.participant.forms import DemographicsForm, TrialForm
 from experiment.participant.identity import external_ids
 from experiment.participant.problems import wants_json
 from experiment.participant.writing import MAX_ANSWER, QuestionForm
-from experiment.services import counting, drawing
+from experiment.services import advised, counting, drawing
+from experiment.services.advised import ShownAdvice, shown_advice
 from experiment.services.channels import ending
 from experiment.services.counts import study_duration
 from experiment.services.drawing import known_item
@@ -97,11 +98,24 @@ class TrialPage:
     original_side: str
     is_practice: bool = False
     is_question: bool = False
+    advice: ShownAdvice | None = None
+
+    @property
+    def revises(self) -> bool:
+        """Whether it asks to keep or change an answer, after which advice is shown."""
+        return self.advice is not None and self.advice.follows_answer
 
 
 def trial_page(trial: Trial) -> TrialPage:
     asked = trial.stratum == QUESTION
-    return TrialPage(str(trial.token), trial.item.markup, trial.original_side, is_question=asked)
+    row = advised.row_of(trial)
+    return TrialPage(
+        str(trial.token if row is None else row.token or trial.token),
+        trial.item.markup,
+        trial.original_side,
+        is_question=asked,
+        advice=None if row is None else shown_advice(row, trial.participant.study.adviser),
+    )
 
 
 def practice_page(participant: Participant) -> TrialPage:
@@ -145,6 +159,20 @@ class Result:
     segments: list[OriginalSegment]
     doi_url: str
     subfield: str
+    advice_side: str = ""  # "" without advice
+    first_side: str = ""  # what was chosen before the advice, where that was asked
+
+    @property
+    def original_side(self) -> str:
+        return self.chosen_side if self.correct else "B" if self.chosen_side == "A" else "A"
+
+    @property
+    def advice_is_right(self) -> bool:
+        return self.advice_side == self.original_side
+
+    @property
+    def first_is_right(self) -> bool:
+        return self.first_side == self.original_side
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +186,11 @@ class Results:
     results: list[Result]
     n_unlisted: int
     n_questions: int = 0
+    planted_percent: int | None = None  # how often advice was right that was made up for the study
+
+    @property
+    def n_advised(self) -> int:
+        return sum(result.advice_side != "" for result in self.results)
 
     @property
     def n_listed(self) -> int:
@@ -175,7 +208,10 @@ def results(participant: Participant) -> Results:
     answered = [row for row in judged if row.correct is not None]
     listed = [row for row in answered if with_catch or row.stratum != "catch"]
     n_unlisted, n_questions = len(answered) - len(listed), len(judged) - len(answered)
-    return Results([_result(row) for row in listed], n_unlisted, n_questions)
+    given = advised.given_to(participant)
+    found = [_result(row, given.get(row.trial_id)) for row in listed]
+    planted = advised.planted_percent(participant.study) if given else None
+    return Results(found, n_unlisted, n_questions, planted)
 
 
 class Judged(NamedTuple):
@@ -187,6 +223,7 @@ class Judged(NamedTuple):
     side: str
     item_id: int
     sha256: str
+    trial_id: int
 
 
 _of_participant = Prepared(
@@ -200,16 +237,22 @@ _of_participant = Prepared(
             "side",
             "trial__item",
             "trial__item__sha256",
+            "trial_id",
         )
     ),
     (1, 2),
 )
 
 
-def _result(row: Judged) -> Result:
+def _result(row: Judged, given: AdvisedTrial | None) -> Result:
     item = known_item(row.item_id, row.sha256)
     segments = original_segments(item.segments)
-    return Result(row.position, bool(row.correct), row.side, segments, item.doi_url, item.subfield)
+    result = Result(
+        row.position, bool(row.correct), row.side, segments, item.doi_url, item.subfield
+    )
+    if given is None:
+        return result
+    return replace(result, advice_side=given.advice_side, first_side=given.first_side)
 
 
 logger = logging.getLogger(__name__)
@@ -276,8 +319,10 @@ def start(request: HttpRequest, participant: Participant) -> HttpResponse:
     # In hours where days would be few, or not whole
     days = 0 if hours % 24 or hours < 48 else hours // 24
 
+    ahead = advised.ahead_of(participant)
+
     def context() -> dict[str, Any]:
-        shared = {"duration": duration, "resume_days": days}
+        shared = {"duration": duration, "resume_days": days, "ahead": ahead}
         if practised is None:
             return shared
         item, side = practised
@@ -285,7 +330,7 @@ def start(request: HttpRequest, participant: Participant) -> HttpResponse:
         return {"practice": {"side": side, "segments": segments}, **shared}
 
     named = practised and (practised[0].sha256, practised[1])
-    return render_kept(request, participant, "start", (named, duration), context)
+    return render_kept(request, participant, "start", (named, duration, ahead), context)
 
 
 def trial(request: HttpRequest, participant: Participant) -> HttpResponse:
@@ -342,6 +387,9 @@ def render_trial(
         "given": {name: form.data.get(name, "") if form else "" for name in names},
         "ratings_required": ratings_required(study, participant.arm),
     }
+    if page.advice is not None:  # one participant's own, and so never kept
+        context |= _advice_context(page, page.advice, with_given=form is None)
+        return render_page(request, participant, name, context | notices | own, status)
     if form is None:
         key = (context["ratings_required"], *notices.items())
         return render_kept(request, participant, name, key, lambda: context | notices, own)
@@ -352,6 +400,22 @@ def _shown(page: TrialPage, study: Study) -> dict[str, str]:
     if page.is_question:
         return {"question_text": page.markup}
     return shown_abstract(page.markup, page.original_side, study.abstract_language)
+
+
+def _advice_context(page: TrialPage, advice: ShownAdvice, *, with_given: bool) -> dict[str, Any]:
+    """What is shown of advice and, after an answer of one's own, that answer in its place."""
+    segments = by_side(markup.parse(page.markup).segments, cast(Side, page.original_side))
+    passages = [s.side_a if advice.side == "A" else s.side_b for s in segments if s.is_alternation]
+    context: dict[str, Any] = {
+        "advice": advice,
+        "advice_passages": [passages[n - 1] for n in advice.passages if n <= len(passages)],
+        "revises": page.revises,
+    }
+    if page.revises and with_given:
+        confidence = advice.first_confidence
+        context["given"] = {"side": advice.first_side, "confidence": confidence or ""}
+        context["is_reminded_before"] = confidence is None
+    return context
 
 
 def is_preview(request: HttpRequest) -> bool:

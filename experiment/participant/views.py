@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST
 from experiment.models import Participant, Study
 from experiment.models.arms import ratings_required
 from experiment.participant import identity, showing
-from experiment.participant.forms import DebriefForm, DemographicsForm, TrialForm
+from experiment.participant.forms import DebriefForm, DemographicsForm, RevisionForm, TrialForm
 from experiment.participant.guards import (
     on_stage,
     resume,
@@ -89,15 +89,20 @@ def trial(
             return showing.redirect_to(participant)
         return show(request, participant)
     now = timezone.now()
-    form_class = QuestionForm if participant.is_asked(position) else TrialForm
+    revises = "revises" in request.POST
+    form_class = RevisionForm if revises else TrialForm
+    if participant.is_asked(position):
+        form_class = QuestionForm
     form = form_class(request.POST, ratings_required=ratings_required(study, participant.arm))
     if form.is_valid() and not form.needs_reminder:
         token, key = form.cleaned_data["trial_token"], form.cleaned_data["idempotency_key"]
-        sent = taking_part.Sent(position, token, key, form.answer(), now, form.written)
+        sent = taking_part.Sent(position, token, key, form.answer(), now, form.written, revises)
         return take(request, participant, sent)
     if not taking_part.is_shown(participant, position):
         raise WrongPageError
     page = showing.trial_page(drawing.show_trial(participant, position, now))
+    if page.revises != revises:
+        raise WrongPageError
     return render_again(request, participant, page, form)
 
 

@@ -38,6 +38,7 @@ from experiment.models import (
     Trial,
     work_name,
 )
+from experiment.services import advised
 from experiment.services.counting import ensure_item_counts, hold_counters
 from experiment.services.flow import (
     lock,
@@ -389,9 +390,12 @@ def show(participant: Participant, met: Sequence[Trial], now: datetime) -> Trial
         trial = _draw(participant, position, met, now)
     else:
         trial.item = known_item(trial.item_id, trial.item.sha256)
+    is_first = trial.shown_at is None or trial not in met
     if trial.shown_at is None:
         trial.shown_at = now
         update(trial, "shown_at")
+    if participant.arm_id is not None:
+        advised.note_shown(participant, trial, now, is_first=is_first)
     seen = participant.last_seen_at
     if participant.started_at is None or seen is None or now - seen >= SEEN_EVERY:
         participant.started_at = participant.started_at or now

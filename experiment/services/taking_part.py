@@ -4,12 +4,14 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 
 from experiment.domain import assignment
 from experiment.domain.assignment import QUESTION, NoItemLeftError
 from experiment.models import (
+    AdvisedTrial,
     Item,
     Judgment,
     Participant,
@@ -17,7 +19,7 @@ from experiment.models import (
     Trial,
     WrittenAnswer,
 )
-from experiment.services import drawing
+from experiment.services import advised, drawing
 from experiment.services.drawing import show, trials_met, until_drawn
 from experiment.services.exclusions import apply_exclusions
 from experiment.services.flow import (
@@ -180,7 +182,8 @@ class Written:
 class Sent:
     """An answer as it arrived: for which trial, by position and token; `key` is the same when it is sent again.
 
-    written: the answer to a question; None to anything else.
+    written: the answer to a question; None to anything else. revises: it was given on the page that shows advice after an
+    answer of one's own, whose token is that page's.
     """
 
     position: int
@@ -189,13 +192,15 @@ class Sent:
     answer: Answer
     received_at: datetime
     written: Written | None = None
+    revises: bool = False
 
 
 @transaction.atomic
-def judge(participant: Participant, sent: Sent) -> Judgment:
+def judge(participant: Participant, sent: Sent) -> Judgment | AdvisedTrial:
     """Store an answer exactly once; the same key again returns what is stored.
 
-    The participant as they are now is the judgment's `trial.participant`.
+    An answer that advice follows is the first of an advised trial, and its judgment is still to come. The participant as
+    they are now is the `trial.participant` of what is returned.
     """
     locked = lock(participant)
     return _judge(locked, trials_met(locked), sent)
@@ -218,31 +223,73 @@ def judge_and_show(participant: Participant, sent: Sent) -> tuple[Participant, T
         return participant, None
 
 
-def _judge(participant: Participant, met: Sequence[Trial], sent: Sent) -> Judgment:
-    trial = next((trial for trial in met if trial.token == sent.token), None)
+def _judge(participant: Participant, met: Sequence[Trial], sent: Sent) -> Judgment | AdvisedTrial:
+    given = advised.given_to(participant)
+    second = next((row for row in given.values() if row.token == sent.token), None)
+    trial = _trial_of(participant, met, sent, second)
+    stored = _stored(trial, None if second else given.get(trial.pk))
+    if stored is not None:
+        if _key_of(stored) == sent.key:
+            return stored
+        raise AlreadyAnsweredError
+    require(participant, Stage.TRIAL, sent.position)
+    if sent.revises != (second is not None):
+        raise WrongPageError
+    if (trial.stratum == QUESTION) == (sent.written is None):
+        raise ValueError("a written answer is to a question, and to nothing else")
+    answer = asdict(sent.answer)
+    if second is not None:
+        answer = advised.whole_answer(second, answer)
+    elif advice := advised.advice_for(participant, trial, AdvisedTrial.Procedure.AFTER):
+        advance(participant, Stage.TRIAL, sent.received_at, sent.position)
+        update(participant, *FLOW_FIELDS)
+        return advised.store_first(trial, advice, answer, sent.key, sent.received_at)
+    if row := given.get(trial.pk):
+        row.viewed_ms = sent.answer.rt_ms
+        update(row, "viewed_ms")
+    return _store(participant, trial, sent, answer)
+
+
+def _trial_of(
+    participant: Participant, met: Sequence[Trial], sent: Sent, second: AdvisedTrial | None
+) -> Trial:
+    """The trial whose page, or page with advice, was sent."""
+    pk = None if second is None else second.trial_id
+    trial = next((trial for trial in met if trial.token == sent.token or trial.pk == pk), None)
     if trial is None and participant.stage != Stage.WITHDRAWN:
         raise ForeignTrialError
     if trial is None or trial.position != sent.position:
         raise WrongPageError
-    if hasattr(trial, "judgment"):
-        if trial.judgment.idempotency_key == sent.key:
-            return trial.judgment
-        raise AlreadyAnsweredError
-    require(participant, Stage.TRIAL, sent.position)
-    is_question = trial.stratum == QUESTION
-    if is_question == (sent.written is None):
-        raise ValueError("a written answer is to a question, and to nothing else")
+    return trial
+
+
+def _stored(trial: Trial, first: AdvisedTrial | None) -> Judgment | AdvisedTrial | None:
+    """The answer to the page that was sent: the first of a trial whose advice follows it, or else the judgment."""
+    if first is not None and first.procedure == AdvisedTrial.Procedure.AFTER:
+        first.trial = trial
+        return first
+    return trial.judgment if hasattr(trial, "judgment") else None
+
+
+def _key_of(answer: Judgment | AdvisedTrial) -> uuid.UUID | None:
+    return answer.first_key if isinstance(answer, AdvisedTrial) else answer.idempotency_key
+
+
+def _store(
+    participant: Participant, trial: Trial, sent: Sent, answer: Mapping[str, Any]
+) -> Judgment:
+    """Store the answer that stands, and go on to the next page."""
+    now = sent.received_at
     judgment = Judgment(
         trial=trial,
         idempotency_key=sent.key,
-        correct=None if is_question else sent.answer.side == trial.original_side,
-        received_at=sent.received_at,
-        **asdict(sent.answer),
+        correct=None if sent.written is not None else answer["side"] == trial.original_side,
+        received_at=now,
+        **answer,
     )
     insert(judgment)
     if sent.written is not None:
         insert(WrittenAnswer(judgment=judgment, **asdict(sent.written)))
-    now = sent.received_at
     if sent.position < participant.n_trials:
         advance(participant, Stage.TRIAL, now, sent.position + 1)
     else:

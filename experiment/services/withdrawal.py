@@ -15,7 +15,14 @@ from django.db.models import F, Q
 from django.dispatch import Signal
 
 from experiment.domain.exclusion import WITHDRAWN
-from experiment.models import Judgment, Participant, RecruitmentRecord, Study, WrittenAnswer
+from experiment.models import (
+    AdvisedTrial,
+    Judgment,
+    Participant,
+    RecruitmentRecord,
+    Study,
+    WrittenAnswer,
+)
 from experiment.models.participants import ParticipantQuerySet, new_seed
 from experiment.services import audit
 from experiment.services.counting import Difference, judged_by
@@ -129,6 +136,7 @@ people_erased = Signal()
 _FLOW = "id study kind stage position page_reached policy arm plan consent_version consent_hash consented_at excluded_by"
 KEPT_OF_ERASED = {*_FLOW.split(), *["public_id", "enrollment_key", "code_digest", "finished_at"]}
 KEPT_OF_ANONYMOUS = {*_FLOW.split(), *["last_seen_at", "left_at", "cheated", "practice_attempts"]}
+ADVISED_TIMES = ("viewed_ms", "first_rt_ms", "first_rt_choice_ms")
 TIMES = [name for name in MEASURED if name.endswith("_ms")]
 
 
@@ -212,6 +220,11 @@ def _coarsen(person: Participant) -> None:
     seconds = {name: F(name) / 1000 * 1000 for name in TIMES}
     nothing = ("idempotency_key", "viewport_width", "viewport_height", "received_at")
     judgments.update(**seconds, **dict.fromkeys(nothing))
+    AdvisedTrial.objects.filter(trial__participant=person).update(
+        **{name: F(name) / 1000 * 1000 for name in ADVISED_TIMES},
+        **dict.fromkeys(("shown_at", "token", "first_key", "first_received_at")),
+        first_more={},
+    )
     for trial in person.trials.all():
         person.trials.filter(pk=trial.pk).update(token=unguessable_id())
     person.trials.update(drawn_at=None, shown_at=None, draw=b"")
@@ -243,6 +256,7 @@ class Held:
     person: Participant
     recruitment: RecruitmentRecord | None
     judgments: Sequence[Judgment]
+    unrevised: Sequence[AdvisedTrial] = ()  # answers before advice that no answer after it followed
 
     @property
     def has_written(self) -> bool:
@@ -251,9 +265,11 @@ class Held:
 
 def held_about(person: Participant) -> Held:
     judgments = Judgment.objects.filter(trial__participant=person)
-    judgments = judgments.select_related("trial", "written_answer")
+    judgments = judgments.select_related("trial__advised", "written_answer")
+    unrevised = AdvisedTrial.objects.filter(trial__participant=person, trial__judgment=None)
+    unrevised = unrevised.exclude(first_side="").select_related("trial")
     record: RecruitmentRecord | None = getattr(person, "recruitment", None)
-    return Held(person, record, list(judgments.order_by("trial__position")))
+    return Held(person, record, list(judgments.order_by("trial__position")), list(unrevised))
 
 
 FOLDER = "tombstones"

@@ -14,11 +14,12 @@ from urllib.parse import urljoin, urlsplit
 import httpx2
 
 from experiment.domain.assignment import QUESTION
-from experiment.domain.simulation import Script, TrialScript
-from experiment.models import Study, Trial
+from experiment.domain.simulation import Script, TrialScript, after_advice
+from experiment.models import AdvisedTrial, Study, Trial
 from experiment.participant.forms import PREFER_NOT
 from experiment.participant.identity import SIMULATED_PARAMETER, simulated_token
 from experiment.participant.writing import MAX_ANSWER
+from experiment.simulation.run import REVISING_MS
 
 TIMEOUT_S = 60
 JSON = "application/json"
@@ -93,9 +94,12 @@ class HttpDriver:
             self._write(trial, shown.item.expert_answer)
             return
         other = "B" if shown.original_side == "A" else "A"
+        side = shown.original_side if is_right(shown.stratum) else other
+        if row := AdvisedTrial.objects.filter(trial=shown).first():
+            side, _key = after_advice(side, row.advice_side, key)
         self._post(
             {
-                "side": shown.original_side if is_right(shown.stratum) else other,
+                "side": side,
                 "confidence": str(trial.confidence),
                 "expertise": str(trial.expertise),
                 "recognised": "yes" if trial.recognised else "no",
@@ -104,6 +108,11 @@ class HttpDriver:
                 "rt_ms": str(trial.rt_ms),
             }
         )
+        if "revises" in self.hidden:
+            row = AdvisedTrial.objects.get(trial=shown)
+            side, _key = after_advice(side, row.advice_side, key)
+            rated = {"confidence": str(trial.confidence), "rt_ms": str(REVISING_MS)}
+            self._post({"side": side, **rated})
 
     def _write(self, trial: TrialScript, expert_answer: str) -> None:
         text = trial.written(expert_answer, MAX_ANSWER)

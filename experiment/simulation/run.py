@@ -13,14 +13,22 @@ from django.db import transaction
 from django.utils import timezone
 
 from experiment.domain.assignment import QUESTION, participant_rng
-from experiment.domain.simulation import Arrival, Script, TrialScript, draw_arrivals, draw_scripts
-from experiment.models import Participant, Study
+from experiment.domain.simulation import (
+    Arrival,
+    Script,
+    TrialScript,
+    after_advice,
+    draw_arrivals,
+    draw_scripts,
+)
+from experiment.models import AdvisedTrial, Participant, Study
 from experiment.participant.writing import MAX_ANSWER
-from experiment.services import consenting, counting, drawing, taking_part
+from experiment.services import advised, consenting, counting, drawing, taking_part
 from experiment.services.counts import Exposures, exposures, item_exposures
 
 # A commit per so many pages: SQLite waits for the disk at each.
 PAGES_PER_COMMIT = 100
+REVISING_MS = 8_000
 
 DEMOGRAPHICS: dict[str, tuple[str, ...]] = {
     "gender": ("female", "male", "prefer_not_to_say"),
@@ -97,6 +105,8 @@ class ServiceDriver:
             if is_right(shown.stratum)
             else ("B" if shown.original_side == "A" else "A")
         )
+        if row := advised.row_of(shown):
+            side, _key = after_advice(side, row.advice_side, key)
         answer = taking_part.Answer(
             side=side,
             confidence=trial.confidence,
@@ -108,9 +118,20 @@ class ServiceDriver:
             rt_final_choice_ms=round(0.8 * trial.rt_ms),
             rt_ms=trial.rt_ms,
         )
-        taking_part.judge(
-            self.participant, taking_part.Sent(shown.position, shown.token, key, answer, now)
-        )
+        sent = taking_part.Sent(shown.position, shown.token, key, answer, now)
+        stored = taking_part.judge(self.participant, sent)
+        if isinstance(stored, AdvisedTrial):
+            self._revise(stored, answer, key, now)
+
+    def _revise(
+        self, row: AdvisedTrial, own: taking_part.Answer, key: uuid.UUID, now: datetime
+    ) -> None:
+        assert row.token is not None
+        drawing.show_trial(self.participant, row.trial.position, now)
+        side, key = after_advice(own.side, row.advice_side, key)
+        answer = taking_part.Answer(side, own.confidence, confidence_moved=True, rt_ms=REVISING_MS)
+        sent = taking_part.Sent(row.trial.position, row.token, key, answer, now, revises=True)
+        taking_part.judge(self.participant, sent)
 
     def _write(self, trial: TrialScript, key: uuid.UUID, now: datetime) -> None:
         shown = self.trial

@@ -89,7 +89,7 @@ export function startSides(form, { measures, state, answered, save, busy, rating
         const group = form.querySelector("#question");
         return [{ name: "side", message: text("side-missing"), target: form.querySelector("#side-a"), group }];
       }
-      if (radioValue("recognised")) return ratingProblems();
+      if (!recognised || radioValue("recognised")) return ratingProblems(); // it is not asked again after advice
       const target = form.querySelector("#recognised-yes");
       const known = { name: "recognised", message: text("recognised-missing"), target, group: recognised };
       return [...ratingProblems(), known];

@@ -2,13 +2,14 @@
 
 import pytest
 from django.core.management import CommandError
+from django.db.models import F
 from django.utils import timezone
 
-from experiment.models import Judgment, Participant, Trial, WrittenAnswer
+from experiment.models import AdvisedTrial, Judgment, Participant, Trial, WrittenAnswer
 from experiment.services import drawing
 from tests.experiment.asked import EXPERT, make_asking_study
 from tests.experiment.lab_client import run_json
-from tests.factories import make_participant, make_study
+from tests.factories import make_adviser, make_arms, make_participant, make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -139,3 +140,35 @@ def test_simulated_participants_take_the_real_pages(live_server, settings):
     assert set(Participant.objects.values_list("kind", flat=True)) == {"simulated"}
     assert Judgment.objects.filter(trial__participant__stage="finished").count() == 5 * 12
     check_answers_to_questions(study)
+
+
+def check_advised():
+    rows = AdvisedTrial.objects.filter(trial__participant__stage="finished")
+    n_after = rows.filter(procedure="after").count()
+    assert rows.count() == 9 * 12
+    assert 36 <= n_after <= 72
+    assert rows.exclude(first_side="").count() == n_after
+    assert not rows.filter(viewed_ms=None).exists()
+    wavered = rows.exclude(first_side="").exclude(first_side=F("advice_side"))
+    followed = wavered.filter(trial__judgment__side=F("advice_side")).count()
+    assert 0 < followed < wavered.count()
+    agreed = rows.filter(first_side=F("advice_side"))
+    assert agreed.filter(trial__judgment__side=F("advice_side")).count() == agreed.count()
+
+
+def advised_study():
+    study = make_study(human=12, machine=6, catch=3)
+    make_arms(study, {"advice": "after"}, {"advice": "before"})
+    make_adviser(study)
+    return study
+
+
+def test_simulated_participants_follow_some_advice():
+    simulate(advised_study().slug, "--finish", "12", "--dropout", "0.2")
+    check_advised()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_simulated_participants_take_the_real_pages_with_advice(live_server):
+    simulate(advised_study().slug, "--finish", "12", "--dropout", "0.2", "--http", live_server.url)
+    check_advised()

@@ -1,0 +1,87 @@
+"""Advice to participants: which trials have it, on which side it is, and how sure the adviser is in words. Pure."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+from random import Random
+from typing import Literal
+
+from experiment.domain.assignment import SIDES, Side, participant_rng
+
+# Strata whose trials may be advised: never an attention check, nor a question
+ADVISED_STRATA = ("human", "machine")
+Certainty = Literal["unsure", "fairly_sure", "sure", "very_sure"]
+# Words for a probability from 0.5 to 1, each up to (and without) this one
+WORDS: tuple[tuple[float, Certainty], ...] = (
+    (0.6, "unsure"),
+    (0.75, "fairly_sure"),
+    (0.9, "sure"),
+)
+
+
+def advised_side(original_side: Side, *, picks_original: bool) -> Side:
+    """Where the version that the adviser chose stands.
+
+    >>> advised_side("A", picks_original=True), advised_side("A", picks_original=False)
+    ('A', 'B')
+    """
+    return original_side if picks_original else SIDES[1 - SIDES.index(original_side)]
+
+
+def certainty(p: float) -> Certainty:
+    """A probability in words.
+
+    >>> certainty(0.5), certainty(0.6), certainty(0.899), certainty(1)
+    ('unsure', 'fairly_sure', 'sure', 'very_sure')
+    """
+    return next((word for below, word in WORDS if p < below), "very_sure")
+
+
+def percent(p: float) -> int:
+    """A probability from 0.5 to 1 as whole percent; only one of 1 is 100%.
+
+    >>> percent(0.784), percent(0.9999), percent(1)
+    (78, 99, 100)
+    """
+    return 100 if p >= 1 else min(round(100 * p), 99)
+
+
+def advised_positions(strata: Sequence[str], n: int | None, seed: int) -> frozenset[int]:
+    """Positions, from 1, of the trials in which a participant is advised: all of test cases, or `n` of them.
+
+    Each has the same chance, and they are spread over the session: the trials of test cases are put in a circle and turned
+    at random, cut into `n` blocks that differ by at most one in length, and of each block one is drawn.
+
+    >>> advised_positions(["human", "catch", "machine"], None, seed=7)
+    frozenset({1, 3})
+    >>> len(advised_positions(["human"] * 9, 4, seed=7))
+    4
+    """
+    may = [n for n, stratum in enumerate(strata, start=1) if stratum in ADVISED_STRATA]
+    if n is None or n >= len(may):
+        return frozenset(may)
+    rng = participant_rng(seed, "advised")
+    turned = _turned(may, rng)
+    cuts = [int(Fraction(k * len(may), n)) for k in range(n + 1)] if n else []
+    return frozenset(rng.choice(turned[low:high]) for low, high in pairwise(cuts))
+
+
+def _turned(positions: list[int], rng: Random) -> list[int]:
+    start = rng.randrange(len(positions))
+    return positions[start:] + positions[:start]
+
+
+MOST_PASSAGES = 3
+LEAST_SHARE = 0.1
+
+
+def decisive(shares: Sequence[float]) -> tuple[int, ...]:
+    """Places, from 1, of the passages that counted most for the choice: at most three, each with a tenth of all evidence.
+
+    shares: of the evidence, one for each passage, negative where it speaks against the choice.
+
+    >>> decisive([0.5, -0.2, 0.25, 0.05]), decisive([])
+    ((1, 3), ())
+    """
+    order = sorted(range(len(shares)), key=lambda k: -shares[k])
+    return tuple(sorted(k + 1 for k in order[:MOST_PASSAGES] if shares[k] >= LEAST_SHARE))

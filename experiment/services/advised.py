@@ -1,0 +1,220 @@
+"""Advised trials: which advice a participant is given, when, and how the answers before and after it are kept.
+
+Procedure `after`: the first answer is stored, by `store_first`, in the transaction that makes the token of the page with the
+advice. Nothing that shows advice is made but from the row that this stores. Procedure `before`: the row is stored as the
+trial is first shown.
+"""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+
+from experiment.domain.advice import (
+    Certainty,
+    advised_positions,
+    advised_side,
+    certainty,
+    decisive,
+    percent,
+)
+from experiment.domain.assignment import Side
+from experiment.domain.codebook import TRANSLATED
+from experiment.models import Advice, AdvisedTrial, Adviser, Arm, Participant, Study, Trial
+from experiment.services.advisers import adviser_of
+from lib.fast.prepared import insert, update
+from lib.unguessable import unguessable_id
+
+Procedure = AdvisedTrial.Procedure
+Given = Mapping[str, Any]
+# Of an answer, what a first one has a column for; its other measures are kept together
+OWN_COLUMNS = (
+    "side",
+    "confidence",
+    "confidence_moved",
+    "expertise",
+    "recognised",
+    "rt_ms",
+    "rt_choice_ms",
+    "changes",
+)
+LEFT_OUT = {*OWN_COLUMNS, "expertise_moved"}
+ADDED_UP = ("changes", "aid_switches", "blur_count", "hidden_ms", "reloads")
+# On the clock of both pages: the earliest, or the latest, that there is
+EARLIEST = ("rt_choice_ms", "confidence_first_ms", "expertise_first_ms")
+LATEST = ("rt_final_choice_ms", "confidence_last_ms", "expertise_last_ms")
+
+
+def given_to(participant: Participant) -> dict[int, AdvisedTrial]:
+    """The advised trials of a participant so far, by the trial's key; empty for all who are in no arm."""
+    if participant.arm_id is None:
+        return {}
+    rows = AdvisedTrial.objects.filter(trial__participant=participant.pk)
+    return {row.trial_id: row for row in rows}
+
+
+def advice_for(participant: Participant, trial: Trial, procedure: str) -> Advice | None:
+    """The advice that the participant's arm gives in this trial by this procedure; None where it gives none."""
+    arm: Arm | None = participant.arm
+    if arm is None or arm.advice != procedure:
+        return None
+    strata = [stratum for stratum, _ in participant.plan]
+    if trial.position not in advised_positions(strata, arm.advised_items, participant.seed):
+        return None
+    of_study = Advice.objects.filter(
+        adviser__study=participant.study_id, adviser__frozen_at__isnull=False
+    )
+    return of_study.filter(item=trial.item_id).select_related("adviser").first()
+
+
+def store_first(
+    trial: Trial, advice: Advice, answer: Given, key: uuid.UUID, received_at: datetime
+) -> AdvisedTrial:
+    """Store the answer before the advice; with it the page that shows the advice has a token."""
+    own = {f"first_{name}": answer[name] for name in OWN_COLUMNS}
+    row = _advised(trial, advice, Procedure.AFTER)
+    row.token, row.first_key, row.first_received_at = unguessable_id(), key, received_at
+    row.first_more = {name: answer[name] for name in answer if name not in LEFT_OUT}
+    for name, value in own.items():
+        setattr(row, name, value)
+    insert(row)
+    return row
+
+
+def _advised(trial: Trial, advice: Advice, procedure: str) -> AdvisedTrial:
+    side = advised_side(cast(Side, trial.original_side), picks_original=advice.picks_original)
+    p_shown = advice.p_chosen if advice.adviser.shows_confidence else None
+    return AdvisedTrial(trial=trial, procedure=procedure, advice_side=side, p_shown=p_shown)
+
+
+def note_shown(
+    participant: Participant, trial: Trial, now: datetime, *, is_first: bool
+) -> AdvisedTrial | None:
+    """What the trial's page shows of advice as it is sent now; `is_first`: it was not sent before."""
+    row = AdvisedTrial.objects.filter(trial=trial.pk).first()
+    if row is None and is_first:
+        advice = advice_for(participant, trial, Procedure.BEFORE)
+        if advice is not None:
+            row = _advised(trial, advice, Procedure.BEFORE)
+            row.shown_at = now
+            insert(row)
+    elif row is not None and row.shown_at is None:
+        # A clock that was set back since the first answer is not believed
+        row.shown_at = max(now, row.first_received_at or now)
+        update(row, "shown_at")
+    if row is not None:
+        row.trial = trial
+    return row
+
+
+def row_of(trial: Trial) -> AdvisedTrial | None:
+    """The advice that was given in a trial, as `note_shown` found it; None for all who are in no arm."""
+    if trial.participant.arm_id is None:
+        return None
+    return getattr(trial, "advised", None)
+
+
+def whole_answer(first: AdvisedTrial, second: Given) -> dict[str, Any]:
+    """The answer after the advice, as a judgment holds it: times run on from the first page's, counts are of both.
+
+    A time is None where one of the pages could not measure it.
+    """
+    before = first.first_more | {name: getattr(first, f"first_{name}") for name in OWN_COLUMNS}
+    whole = dict(second)
+    for name in ("expertise", "recognised"):
+        whole[name] = before[name]
+    whole["expertise_moved"] = before["expertise"] is not None
+    for name in ADDED_UP:
+        whole[name] = _sum(before[name], second[name])
+    whole["rt_ms"] = _sum(before["rt_ms"], second["rt_ms"])
+    later = {name: _sum(before["rt_ms"], second[name]) for name in (*EARLIEST, *LATEST)}
+    whole |= {n: later[n] if before[n] is None else before[n] for n in EARLIEST}
+    whole |= {n: before[n] if later[n] is None else later[n] for n in LATEST}
+    whole["translated"] = max(before["translated"], second["translated"], key=_level)
+    return whole
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
+
+
+def _level(translated: str) -> int:
+    return -1 if not translated else TRANSLATED.index(translated)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAdvice:
+    """Advice as a page shows it. percent and words: how sure the adviser is, where that is shown.
+
+    passages: the places of the passages that counted most, from 1 among the alternations of the text.
+    first_side and first_confidence: the answer before it, "" and None where the advice came first.
+    """
+
+    name: str
+    side: str
+    percent: int | None = None
+    words: Certainty | None = None
+    passages: tuple[int, ...] = ()
+    first_side: str = ""
+    first_confidence: int | None = None
+
+    @property
+    def follows_answer(self) -> bool:
+        return self.first_side != ""
+
+
+def shown_advice(row: AdvisedTrial, adviser: Adviser, *, with_passages: bool = True) -> ShownAdvice:
+    passages: tuple[int, ...] = ()
+    if adviser.shows_passages and with_passages:
+        found = Advice.objects.filter(adviser=adviser, item=row.trial.item_id)
+        passages = decisive(found.values_list("passages", flat=True).first() or ())
+    p, shows = row.p_shown, adviser.shows
+    return ShownAdvice(
+        name=adviser.shown_name,
+        side=row.advice_side,
+        percent=None if p is None or shows == Adviser.Shows.WORDS else percent(p),
+        words=certainty(p) if p is not None and shows == Adviser.Shows.WORDS else None,
+        passages=passages,
+        first_side=row.first_side,
+        first_confidence=row.first_confidence,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What a participant is told of advice before the first trial, with an example of how it looks."""
+
+    procedure: str
+    is_everywhere: bool
+    example: ShownAdvice
+
+
+def ahead_of(participant: Participant) -> Ahead | None:
+    """None for all who will see no advice."""
+    arm: Arm | None = participant.arm
+    adviser = adviser_of(participant.study) if arm is not None and arm.is_advised else None
+    if arm is None or adviser is None or adviser.frozen_at is None:
+        return None
+    strata = [stratum for stratum, _ in participant.plan]
+    at = advised_positions(strata, arm.advised_items, participant.seed)
+    is_everywhere = at == advised_positions(strata, None, participant.seed)
+    return Ahead(arm.advice, is_everywhere, example_of(adviser))
+
+
+EXAMPLE_P = 0.7
+
+
+def example_of(adviser: Adviser) -> ShownAdvice:
+    """How its advice looks; what it says is made up."""
+    p = EXAMPLE_P if adviser.shows_confidence else None
+    row = AdvisedTrial(advice_side="A", p_shown=p)
+    return shown_advice(row, adviser, with_passages=False)
+
+
+def planted_percent(study: Study) -> int | None:
+    """How often advice is right that was made up for the study; None of any other."""
+    adviser = adviser_of(study)
+    if adviser is None or adviser.planted_accuracy is None:
+        return None
+    return round(100 * adviser.planted_accuracy)

@@ -1,0 +1,78 @@
+"""The adviser of a study: who sets it, whether its advice is frozen, and what is missing before an advised study can open.
+
+What an adviser says of each test case is worked out by analysis/services/advising.py, which knows models and statistics.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from experiment.models import Adviser, Arm, Item, Study
+from experiment.models.items import ItemQuerySet
+from experiment.services import audit
+
+
+def adviser_of(study: Study) -> Adviser | None:
+    return Adviser.objects.filter(study=study).first()
+
+
+def is_advised(study: Study) -> bool:
+    """Whether participants of any of its arms see advice."""
+    return Arm.objects.filter(study=study).exclude(advice=Arm.Advice.NONE).exists()
+
+
+def advisable_items(study: Study) -> ItemQuerySet:
+    """The test cases that a participant can be advised on: all that can be drawn, of both strata."""
+    return study.drawable_items.filter(kind=Item.Kind.TEST)
+
+
+def items_without_advice(study: Study) -> ItemQuerySet:
+    """Those of them of which no frozen advice exists."""
+    frozen = {"advice__adviser__study": study, "advice__adviser__frozen_at__isnull": False}
+    return advisable_items(study).exclude(
+        pk__in=Item.objects.filter(**frozen).order_by().values("pk")
+    )
+
+
+@transaction.atomic
+def set_adviser(study: Study, values: Mapping[str, Any], *, by: User) -> Adviser:
+    """Say who advises in a study and what participants see of it.
+
+    Raises:
+        ValidationError: the advice is frozen, or the values contradict each other.
+    """
+    Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    adviser = adviser_of(study) or Adviser(study=study)
+    if adviser.frozen_at is not None:
+        raise ValidationError(
+            _("The advice is frozen. Before a real participant enters, you can unfreeze it.")
+        )
+    for name, value in values.items():
+        setattr(adviser, name, value)
+    adviser.full_clean()
+    adviser.save()
+    audit.record(audit.Action.STUDY_CHANGED, by=by, study=study, changed=["adviser", *values])
+    return adviser
+
+
+@transaction.atomic
+def unfreeze(study: Study, *, by: User) -> None:
+    """Forget the frozen advice, so that the adviser can be changed.
+
+    Raises:
+        ValidationError: participants can enter, or real ones have, who may have seen it.
+    """
+    locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    if locked.recruitment in (Study.Recruitment.OPEN, Study.Recruitment.PILOT):
+        raise ValidationError(_("Close recruitment before you unfreeze the advice."))
+    if locked.version:
+        raise ValidationError(_("Real participants have entered, so the advice cannot change."))
+    adviser = Adviser.objects.get(study=study)
+    adviser.frozen_at, adviser.version = None, {}
+    adviser.save(update_fields=["frozen_at", "version"])
+    adviser.advice.all().delete()
+    audit.record(audit.Action.STUDY_CHANGED, by=by, study=study, changed=["advice unfrozen"])

@@ -1,0 +1,215 @@
+"""Pages of trials with advice: nothing of the advice is in any answer of the site before the own answer is stored."""
+
+import json
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.utils import timezone
+
+from experiment.models import AdvisedTrial, Judgment, Participant, Study
+from experiment.services import taking_part
+from lib.fast import kept
+from tests.experiment.http_client import hidden_fields
+from tests.experiment.people import MEASURES, RATED, client_of, enroll, start
+from tests.factories import make_adviser, make_arms, make_study
+
+pytestmark = pytest.mark.django_db
+ADVISER = "the oracle 7351"
+MARKS = (ADVISER, "78%", 'class="advice"', "Do you keep")
+JSON = {"accept": "application/json"}
+
+
+@pytest.fixture
+def study() -> Iterator[Study]:
+    kept.forget()
+    study = make_study(catch_items=2, recruitment="open")
+    make_arms(study, {"advice": "after"})
+    make_adviser(study, shown_name=ADVISER)
+    yield study
+    kept.forget()
+
+
+def address(person: Participant) -> str:
+    person.refresh_from_db()
+    return f"{person.study.get_absolute_url()}trial/{person.position}/"
+
+
+def text_of(response: HttpResponse) -> str:
+    """Every byte that was sent, its headers too."""
+    headers = "".join(f"{name}: {value}\n" for name, value in response.items())
+    return headers + response.content.decode()
+
+
+def filled_in(page: str, **fields: str) -> dict[str, str]:
+    given = hidden_fields(page) | MEASURES | {"side": "A", **RATED}
+    if "revises" in given:
+        for name in ("expertise", "recognised"):
+            del given[name]
+    return given | fields
+
+
+def assert_no_advice(text: str) -> None:
+    found = [mark for mark in MARKS if mark in text]
+    assert not found, found
+    tokens = AdvisedTrial.objects.values_list("token", flat=True)
+    assert not any(str(token) in text for token in tokens)
+
+
+@pytest.mark.parametrize("scripted", [True, False])
+def test_advice_is_in_no_answer_before_the_own_answer_is_stored(
+    study: Study, *, scripted: bool
+) -> None:
+    person = start(study)
+    client = client_of(person)
+    headers = JSON if scripted else {}
+    for position in range(1, study.n_trials + 1):
+        here = address(person)
+        page = client.get(here)
+        assert_no_advice(text_of(page))
+        # A form that lacks something is shown again, and that page has none either
+        wrong = client.post(here, filled_in(page.content.decode(), side=""), headers=headers)
+        assert wrong.status_code == 422
+        assert_no_advice(text_of(wrong))
+        first = filled_in(page.content.decode())
+        answer = client.post(here, first, headers=headers)
+        if person.plan[position - 1][0] == "catch":
+            assert_no_advice(text_of(answer))
+            continue
+        assert Judgment.objects.filter(trial__position=position).count() == 0
+        shown = (
+            json.loads(answer.content)["page"] if scripted else client.get(here).content.decode()
+        )
+        assert ADVISER in shown
+        assert "78%" in shown
+        second = client.post(here, filled_in(shown, side="B", confidence="90"), headers=headers)
+        assert second.status_code == (200 if scripted else 303)
+        # The next page comes within this answer, for whose trial nothing was said yet
+        assert_no_advice(text_of(second))
+    assert AdvisedTrial.objects.count() == 9
+    assert Judgment.objects.filter(side="B", confidence=90).count() == 9
+    person.refresh_from_db()
+    assert person.stage == "debrief"
+    assert not [
+        key
+        for key in kept._kept
+        for part in kept._kept[key]
+        if ADVISER in part and key[0] != "start"
+    ]
+
+
+def shown_advice(study: Study) -> tuple[Participant, Client, str, dict[str, str]]:
+    """Somebody on the page with advice, and the form that led there."""
+    person = start(study)
+    while person.plan[person.position - 1][0] == "catch":
+        client_of(person).post(
+            address(person), filled_in(client_of(person).get(address(person)).content.decode())
+        )
+        person.refresh_from_db()
+    client = client_of(person)
+    first = filled_in(client.get(address(person)).content.decode())
+    assert client.post(address(person), first).status_code == 303
+    return person, client, client.get(address(person)).content.decode(), first
+
+
+def test_the_own_answer_is_set_where_it_can_be_changed(study: Study) -> None:
+    _, _, page, _ = shown_advice(study)
+    assert 'id="side-a" value="A" checked' in page
+    assert 'name="confidence" min="1" max="100" step="1" value="70"' in page
+    assert 'name="recognised"' not in page
+    assert 'name="expertise"' not in page
+    assert "Your own choice" in page
+
+
+def test_a_reload_shows_the_same_advice_and_the_first_form_again_leads_to_it(study: Study) -> None:
+    person, client, page, first = shown_advice(study)
+    token = hidden_fields(page)["trial_token"]
+    assert hidden_fields(client.get(address(person)).content.decode())["trial_token"] == token
+    again = client.post(address(person), first, headers=JSON)
+    assert again.status_code == 200
+    assert hidden_fields(again.json()["page"])["trial_token"] == token
+    assert (
+        AdvisedTrial.objects.count(),
+        Judgment.objects.filter(trial__stratum="human").count(),
+    ) == (1, 0)
+
+
+def test_another_first_answer_from_a_second_tab_is_refused_and_the_first_stands(
+    study: Study,
+) -> None:
+    person, client, _, first = shown_advice(study)
+    other = first | {"side": "B", "idempotency_key": str(uuid.uuid4())}
+    refused = client.post(address(person), other)
+    assert refused.status_code == 409
+    assert_no_advice(text_of(refused))
+    assert AdvisedTrial.objects.get().first_side == "A"
+
+
+def test_a_form_of_the_first_page_that_lacks_something_does_not_show_advice_in_its_place(
+    study: Study,
+) -> None:
+    person, client, _, first = shown_advice(study)
+    assert client.post(address(person), first | {"side": ""}).status_code == 409
+    mixed = first | {"revises": "1", "idempotency_key": str(uuid.uuid4())}
+    both = client.post(address(person), mixed)
+    assert both.status_code == 409
+    assert AdvisedTrial.objects.get().first_side == "A"
+
+
+def test_a_rating_that_was_left_empty_is_not_asked_for_again(study: Study) -> None:
+    Study.objects.update(ratings_required=False)
+    person = start(Study.objects.get())
+    while person.plan[person.position - 1][0] == "catch":
+        page = client_of(person).get(address(person)).content.decode()
+        client_of(person).post(address(person), filled_in(page))
+        person.refresh_from_db()
+    client = client_of(person)
+    empty = filled_in(client.get(address(person)).content.decode(), confidence="", reminded="1")
+    client.post(address(person), empty)
+    page = client.get(address(person)).content.decode()
+    assert client.post(address(person), filled_in(page, confidence="")).status_code == 303
+    assert Judgment.objects.filter(confidence=None).count() == 1
+
+
+def test_advice_beside_the_abstract_is_on_its_page_from_the_start(study: Study) -> None:
+    study.arms.update(advice="before")
+    person = start(study)
+    client = client_of(person)
+    for position in range(1, study.n_trials + 1):
+        page = client.get(address(person)).content.decode()
+        is_advised = person.plan[position - 1][0] != "catch"
+        assert (ADVISER in page) == is_advised
+        assert "Which version of this abstract is the original?" in page
+        answer = client.post(address(person), filled_in(page), headers=JSON)
+        assert answer.status_code == 200
+    assert AdvisedTrial.objects.filter(procedure="before", viewed_ms=75_250).count() == 9
+
+
+def test_who_is_advised_is_told_before_the_first_trial_and_after_the_last(study: Study) -> None:
+    now = timezone.now()
+    person = taking_part.save_demographics(enroll(study), {"age": "34"}, now)
+    taking_part.attempt_practice(person, taking_part.practice_side(person), now)
+    client = client_of(person)
+    said = client.get(f"{study.get_absolute_url()}start/").content.decode()
+    assert f"Then you see which version {ADVISER} chose" in said
+    assert "70%" in said
+    taking_part.start_trials(person, now)
+    while address(person) and person.stage == "trial":
+        page = client.get(address(person)).content.decode()
+        client.post(address(person), filled_in(page))
+    debrief = client.get(f"{study.get_absolute_url()}debrief/").content.decode()
+    assert debrief.count("The advice was right") + debrief.count("The advice was wrong") == 9
+    assert debrief.count("Your own choice before it was") == 9
+    held = client.post(f"{study.get_absolute_url()}withdraw/", {"code": person.withdrawal_code})
+    assert held.content.decode().count("Before the advice, you chose side A.") == 9
+
+
+def test_a_study_without_advice_says_nothing_of_it() -> None:
+    plain = make_study("plain", recruitment="open")
+    person = start(plain)
+    client = client_of(person)
+    page = client.get(address(person)).content.decode()
+    assert "advice" not in page.lower()
+    assert "revises" not in page
