@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from analysis.lab import compare, documents, items, results, trace
+from analysis.lab import advice, compare, documents, items, results, trace
 
 _FIELD = "fields/<slug:field>/"
 _RESULTS = "studies/<slug:slug>/results/"
@@ -33,6 +33,7 @@ urlpatterns = [
         name="item_statistics_picture",
     ),
     path("studies/<slug:slug>/test-cases/", items.test_cases, name="test_cases"),
+    path("studies/<slug:slug>/set-up/advice/", advice.advice, name="setup_advice"),
     path("studies/<slug:slug>/documents/", documents.documents, name="documents"),
     path(
         "studies/<slug:slug>/documents/<slug:name>.<slug:form>",

@@ -3,12 +3,15 @@
 import copy
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import cast
 
 from csp.constants import SELF
 from csp.decorators import csp_replace
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_http_methods
 
@@ -17,11 +20,13 @@ from experiment.domain.roles import Right
 from experiment.lab.access import View, for_study
 from experiment.lab.setup_forms import PREVIEWED, SettingsForm
 from experiment.lab.wording import typed_text
-from experiment.models import ConsentVersion, Item, Participant, Study
+from experiment.models import Adviser, ConsentVersion, Item, Participant, Study
 from experiment.participant import showing
 from experiment.participant.entry import render_consent
 from experiment.participant.identity import Entry
 from experiment.participant.showing import Result, Results, TrialPage, original_segments
+from experiment.services.advised import example_of
+from experiment.services.advisers import adviser_of
 from experiment.services.channels import SAMPLE_CODE
 from experiment.services.item_choice import read_items
 from experiment.services.study_language import (
@@ -35,6 +40,7 @@ from experiment.services.study_language import (
 MOST_RESULTS = 20
 SIDES = "AB"
 QUESTION = "What rises first: the dough, or the sun?"
+SAMPLE_ADVISER = _("a language model")
 
 
 def visitor() -> Entry:
@@ -154,6 +160,16 @@ def trial(request: HttpRequest, study: Study) -> HttpResponse:
     return showing.render_trial(request, participant(study, "trial"), trial_page(study))
 
 
+def advised(request: HttpRequest, study: Study, *, follows: bool) -> HttpResponse:
+    """The trial with advice, beside the abstract or after a choice; of a study without an adviser, made up."""
+    page = trial_page(study)
+    advice = example_of(adviser_of(study) or Adviser(shown_name=str(SAMPLE_ADVISER)))
+    if follows:
+        advice = replace(advice, first_side="B", first_confidence=60)
+    shown = replace(page, advice=advice)
+    return showing.render_trial(request, participant(study, "trial"), shown)
+
+
 def question(request: HttpRequest, study: Study) -> HttpResponse:
     return showing.render_trial(request, participant(study, "trial"), question_page(study))
 
@@ -172,6 +188,8 @@ PAGES: dict[str, Callable[[HttpRequest, Study], HttpResponse]] = {
     "demographics": demographics,
     "practice": practice,
     "trial": trial,
+    "advice_after": partial(advised, follows=True),
+    "advice_before": partial(advised, follows=False),
     "question": question,
     "debrief": debrief,
     "done": done,

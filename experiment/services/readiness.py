@@ -10,6 +10,7 @@ from django.utils import timezone
 from experiment.domain.assignment import QUESTION
 from experiment.domain.text_checks import Facts, disagreements
 from experiment.models import Channel, Item, Study
+from experiment.services.advisers import adviser_of, is_advised, items_without_advice
 from experiment.services.channels import ADDRESSES, ID_PLACE, channels, host_problem
 from experiment.services.counts import study_duration
 from experiment.services.study_language import untranslated
@@ -26,6 +27,9 @@ BLOCKING = {
     "no_screen_out": "recruitment",
     "host_not_allowed": "recruitment",
     "recruitment_over": "recruitment",
+    "no_adviser": "advice",
+    "advice_not_frozen": "advice",
+    "planted_unrevealed": "texts",
 }
 # What is worth knowing; KIND_disagree, of a text, besides
 WORTH_KNOWING = {
@@ -71,8 +75,23 @@ def readiness_problems(study: Study) -> list[StudyProblem]:
         problems.append(StudyProblem("no_contact"))
     if study.closes_at is not None and study.closes_at <= timezone.now():
         problems.append(StudyProblem("recruitment_over"))
+    problems += _advice_problems(study)
     open_ones = [channel for channel in channels(study).values() if channel.is_open]
     return problems + [problem for channel in open_ones for problem in _channel_problems(channel)]
+
+
+def _advice_problems(study: Study) -> Iterator[StudyProblem]:
+    """What participants of an advised arm would lack, or would not be told at the end."""
+    if not is_advised(study):
+        return
+    adviser = adviser_of(study)
+    if adviser is None:
+        yield StudyProblem("no_adviser")
+        return
+    if missing := items_without_advice(study).count():
+        yield StudyProblem("advice_not_frozen", found=missing)
+    if adviser.is_planted and not study.debriefing.strip():
+        yield StudyProblem("planted_unrevealed")
 
 
 def _channel_problems(channel: Channel) -> Iterator[StudyProblem]:

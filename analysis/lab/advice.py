@@ -1,0 +1,151 @@
+"""The section "Advice" of a study's set-up: who advises, what participants see of it, and the frozen advice."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from experiment.domain.roles import Right
+from experiment.lab.access import for_study, user_of
+from experiment.lab.setup import LABELS, framing, setup_context
+from experiment.models import Adviser, Participant, Study
+from experiment.services.advisers import (
+    adviser_of,
+    items_without_advice,
+    set_adviser,
+    unfreeze,
+)
+from lib.http import either
+from lib.pages import offer, refused, show
+
+PREVIEWS = {
+    "advice_after": _("After a choice"),
+    "advice_before": _("With the abstract"),
+}
+PLANTED = str(Adviser.Kind.PLANTED.value)
+
+
+class AdviserForm(forms.ModelForm[Adviser]):
+    """The adviser is chosen as KIND:SOURCE."""
+
+    adviser = forms.ChoiceField(
+        label=_("Adviser"),
+        help_text=_("A model needs a finished run on every test case that can be drawn."),
+    )
+    planted_percent = forms.IntegerField(
+        min_value=50,
+        max_value=100,
+        required=False,
+        label=_("Correct advice, in percent of the test cases"),
+        help_text=_(
+            "Only for made-up advice. The debrief reveals it, and the study needs its own debriefing text."
+        ),
+    )
+    field_order = ("adviser", "planted_percent", "shown_name", "shows", "shows_passages")
+
+    class Meta:
+        model = Adviser
+        fields = ("shown_name", "shows", "shows_passages")
+        widgets = {"shows": forms.RadioSelect}
+        help_texts = {
+            "shows": _("The confidence is the probability that the choice is correct."),
+            "shows_passages": _("Needs a model whose tokens were stored."),
+        }
+
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        offer(self, "adviser", _choices(study))
+        adviser = self.instance
+        if adviser.pk is not None:
+            self.initial["adviser"] = f"{adviser.kind}:{adviser.source}"
+            if adviser.planted_accuracy is not None:
+                self.initial["planted_percent"] = round(100 * adviser.planted_accuracy)
+
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = super().clean() or {}
+        is_planted = given.get("adviser", "").startswith(f"{PLANTED}:")
+        if is_planted and given.get("planted_percent") is None:
+            self.add_error("planted_percent", _("Give the share of correct advice."))
+        return given
+
+    def _post_clean(self) -> None:
+        """The service says what contradicts what: the row is not whole yet."""
+
+    @property
+    def values(self) -> dict[str, Any]:
+        kind, _colon, source = self.cleaned_data["adviser"].partition(":")
+        share = self.cleaned_data["planted_percent"] / 100 if kind == PLANTED else None
+        shown = {name: self.cleaned_data[name] for name in self._meta.fields or ()}
+        return {"kind": kind, "source": source, "planted_accuracy": share, **shown}
+
+
+def _choices(study: Study) -> list[Any]:
+    from analysis.services.advising import sources_of
+
+    found = sources_of(study)
+    kinds = Adviser.Kind
+    people = [
+        (f"{kinds.PEOPLE}:{kind}", Participant.Kind(kind).label) for kind in found[kinds.PEOPLE]
+    ]
+    return [
+        (_("Models"), [(f"{kinds.MODEL}:{name}", name) for name in found[kinds.MODEL]]),
+        (_("Majority of participants"), people),
+        (_("Made up for this study"), [(f"{PLANTED}:", _("advice of a stated accuracy"))]),
+    ]
+
+
+@either
+@for_study(Right.SET_UP)
+@framing
+def advice(request: HttpRequest, study: Study) -> HttpResponse:
+    adviser = adviser_of(study)
+    if request.method != "POST":
+        return _show(request, study, adviser, AdviserForm(instance=adviser, study=study))
+    if "freeze" in request.POST:
+        return _freeze(request, study, adviser)
+    if "unfreeze" in request.POST:
+        with refused(request):
+            unfreeze(study, by=user_of(request))
+            messages.success(request, gettext("The advice is not frozen any more."))
+        return redirect("lab:setup_advice", slug=study.slug)
+    form = AdviserForm(request.POST, instance=adviser, study=study)
+    if form.is_valid():
+        with refused(form):
+            set_adviser(study, form.values, by=user_of(request))
+            messages.success(request, gettext("Saved."))
+            return redirect("lab:setup_advice", slug=study.slug)
+    return _show(request, study, adviser, form)
+
+
+def _freeze(request: HttpRequest, study: Study, adviser: Adviser | None) -> HttpResponse:
+    from analysis.services.advising import freeze
+
+    with refused(request):
+        if adviser is None:
+            raise ValidationError(gettext("Choose an adviser first, and save it."))
+        freeze(adviser, timezone.now(), by=user_of(request))
+        messages.success(request, gettext("The advice is frozen."))
+    return redirect("lab:setup_advice", slug=study.slug)
+
+
+def _show(
+    request: HttpRequest, study: Study, adviser: Adviser | None, form: AdviserForm
+) -> HttpResponse:
+    asked = request.GET.get("preview", "")
+    return show(
+        request,
+        "lab/setup/advice.html",
+        **setup_context(study, "advice"),
+        title=LABELS["advice"],
+        form=form,
+        adviser=adviser,
+        n_missing=items_without_advice(study).count(),
+        previews=PREVIEWS.items() if adviser else (),
+        preview=asked if asked in PREVIEWS else "advice_after",
+    )

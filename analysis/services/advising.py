@@ -1,0 +1,248 @@
+"""Advice for a study's test cases: what its adviser chooses, and how sure it is, calibrated out of sample and then frozen."""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Count, Q
+from django.utils.translation import ngettext
+
+from analysis.data import machines, tokens
+from analysis.data.filters import ASKED, ReportOptions
+from analysis.data.version import choice_runs
+from analysis.stats import NotEnough
+from analysis.stats.advice import METHOD, Calibrated, calibrated, passage_shares, planted
+from analysis.stats.arrays import Floats, Ints
+from experiment.domain.markup import Alternation
+from experiment.models import Advice, Adviser, Item, Judgment, Participant, Study
+from experiment.services import audit
+from experiment.services.advisers import advisable_items, items_without_advice
+from scoring.domain.choosing.outcomes import JEFFREYS
+from scoring.models import ScoringRun
+
+SEED = 42
+PLANTED = (
+    "Advice is correct on the stated share of the test cases of each kind, drawn with the seed."
+)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What an adviser knows of test cases, in their order.
+
+    towards_original: (n,) how strongly it prefers the original to the altered version: of a model, the difference of the
+    logarithms of its perplexities, or the log-odds of its answers, in nats; of people, the log-odds of their choices; 0 is a
+    tie, NaN nothing. runs: of which it is, by number; those of choices are negative.
+    """
+
+    towards_original: Floats
+    runs: tuple[int, ...] = ()
+    passages: Mapping[int, Floats] = field(default_factory=dict)
+
+
+def sources_of(study: Study) -> dict[str, list[str]]:
+    """What could advise in the study, by kind of adviser: names of models as reports have them, and kinds of participants."""
+    finished = ScoringRun.objects.seen_in([study]).filter(
+        status=ScoringRun.Status.FINISHED, condition=ScoringRun.Condition.FULL
+    )
+    scored = finished.order_by("language_model__name").values_list(
+        "language_model__name", flat=True
+    )
+    asked = choice_runs(study).filter(status=ScoringRun.Status.FINISHED)
+    names = asked.order_by("language_model__name").values_list("language_model__name", flat=True)
+    models = [*dict.fromkeys(scored), *(f"{name}{ASKED}" for name in dict.fromkeys(names))]
+    kinds = Judgment.objects.filter(trial__participant__study=study).order_by()
+    judged = set(kinds.values_list("trial__participant__kind", flat=True).distinct())
+    people = [kind for kind in Participant.Kind.values if kind in judged]
+    return {Adviser.Kind.MODEL: models, Adviser.Kind.PEOPLE: people}
+
+
+@transaction.atomic
+def freeze(adviser: Adviser, now: datetime, *, by: User | None = None, seed: int = SEED) -> Adviser:
+    """Store what the adviser says of every test case that can be drawn; of one that is frozen, what is still missing.
+
+    Raises:
+        ValidationError: it cannot say anything of some of them, or not how sure it is.
+    """
+    study = Study.objects.select_for_update(no_key=True).get(pk=adviser.study_id)
+    adviser = Adviser.objects.select_for_update().get(pk=adviser.pk)
+    is_first = adviser.frozen_at is None
+    if is_first:
+        adviser.advice.all().delete()
+    items = list(advisable_items(study).order_by("key", "version"))
+    rows, said = _advise(adviser, items, seed)
+    missing = set(items_without_advice(study).values_list("pk", flat=True))
+    Advice.objects.bulk_create(row for row in rows if row.item_id in missing)
+    if is_first:
+        adviser.version = said
+        adviser.frozen_at = now
+    elif missing:
+        more = {"at": now.isoformat(), "items": len(missing), **said}
+        adviser.version = {**adviser.version, "more": [*adviser.version.get("more", []), more]}
+    adviser.version = {**adviser.version, "sha256": digest(adviser)}
+    adviser.save(update_fields=["version", "frozen_at"])
+    audit.record(
+        audit.Action.STUDY_CHANGED,
+        by=by,
+        study=study,
+        changed=["advice frozen"],
+        test_cases=len(missing),
+        sha256=adviser.version["sha256"],
+    )
+    return adviser
+
+
+def digest(adviser: Adviser) -> str:
+    """SHA-256 of the frozen rows, by test case."""
+    rows = adviser.advice.order_by("item__key", "item__version").values_list(
+        "item__key", "item__version", "item__sha256", "picks_original", "p_chosen"
+    )
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def _advise(
+    adviser: Adviser, items: Sequence[Item], seed: int
+) -> tuple[list[Advice], dict[str, Any]]:
+    """Rows, not stored, and what is said of how they came about."""
+    if adviser.is_planted:
+        assert adviser.planted_accuracy is not None
+        right = planted([item.stratum for item in items], adviser.planted_accuracy, seed=seed)
+        rows = [
+            Advice(adviser=adviser, item=item, picks_original=bool(is_right), p_chosen=p)
+            for item, is_right in zip(items, right, strict=True)
+            for p in [adviser.planted_accuracy]
+        ]
+        return rows, {"method": PLANTED, "seed": seed, **_numbers(rows)}
+    evidence = _evidence(adviser, items)
+    strength = evidence.towards_original
+    if n_unknown := int(np.isnan(strength).sum()):
+        raise ValidationError(
+            ngettext(
+                "The adviser has no choice on %(n)d test case. Complete its run first, or choose another adviser.",
+                "The adviser has no choice on %(n)d test cases. Complete its run first, or choose another adviser.",
+                n_unknown,
+            )
+            % {"n": n_unknown}
+        )
+    # A tie is decided by a toss, as whoever must advise would
+    toss = np.random.default_rng([seed, 1]).random(len(items)) < 0.5
+    right = (strength > 0) | ((strength == 0) & toss)
+    try:
+        found = calibrated(np.abs(strength), right, seed=seed)
+    except NotEnough as error:
+        raise ValidationError(str(error)) from error
+    rows = [
+        Advice(
+            adviser=adviser,
+            item=item,
+            picks_original=bool(right[n]),
+            p_chosen=float(found.p[n]),
+            passages=_shares(evidence.passages.get(n), bool(right[n])),
+        )
+        for n, item in enumerate(items)
+    ]
+    return rows, {"method": METHOD, "seed": seed, **_numbers(rows), **_fits(found, evidence)}
+
+
+def _numbers(rows: Sequence[Advice]) -> dict[str, Any]:
+    """accuracy: share of right advice; mean_p: how sure it says to be, on average."""
+    return {
+        "test_cases": len(rows),
+        "accuracy": float(np.mean([row.picks_original for row in rows])) if rows else None,
+        "mean_p": math.fsum(row.p_chosen for row in rows) / len(rows) if rows else None,
+        "with_passages": sum(bool(row.passages) for row in rows),
+    }
+
+
+def _fits(found: Calibrated, evidence: Evidence) -> dict[str, Any]:
+    return {
+        "runs": list(evidence.runs),
+        "folds": len(found.coefficients),
+        "fits": [None if fit is None else list(fit) for fit in found.coefficients],
+        "raised_to_half": found.n_raised,
+        "ties": int((evidence.towards_original == 0).sum()),
+    }
+
+
+def _shares(nats: Floats | None, picks_original: bool) -> list[float]:
+    if nats is None:
+        return []
+    return [float(share) for share in passage_shares(nats, picks_original=picks_original)]
+
+
+def _evidence(adviser: Adviser, items: Sequence[Item]) -> Evidence:
+    if adviser.kind == Adviser.Kind.PEOPLE:
+        return _of_people(adviser.study, adviser.source, items)
+    return _of_model(adviser.study, adviser.source, items)
+
+
+def _of_people(study: Study, kind: str, items: Sequence[Item]) -> Evidence:
+    """The majority of their valid judgments, with the log-odds of its share: ln((k + 1/2) / (n - k + 1/2))."""
+    judged = Judgment.objects.of(study, kind).valid().filter(trial__item__in=items).order_by()
+    counted = judged.values_list("trial__item").annotate(
+        right=Count("pk", filter=Q(correct=True)), n=Count("pk")
+    )
+    odds = {pk: math.log((k + JEFFREYS) / (n - k + JEFFREYS)) for pk, k, n in counted}
+    return Evidence(np.array([odds.get(item.pk, np.nan) for item in items]))
+
+
+def _of_model(study: Study, name: str, items: Sequence[Item]) -> Evidence:
+    """Of its runs those that a report of the study takes."""
+    table = pd.DataFrame({"pk": np.array([item.pk for item in items], dtype=np.int64)})
+    options = ReportOptions(models=(name,))
+    scores = machines.read(study, table, options, prefer_imported=False, others=(name,)).scores
+    scores = scores[(scores["condition"] == "full") & scores["item"].isin(table["pk"])]
+    odds = dict(zip(scores["item"], scores["margin_nats"], strict=True))
+    runs = tuple(sorted(set(scores["run"].astype(int).tolist())))
+    strength = np.array([odds.get(item.pk, np.nan) for item in items])
+    return Evidence(strength, runs, _passages([run for run in runs if run > 0], items))
+
+
+def _passages(runs: Sequence[int], items: Sequence[Item]) -> dict[int, Floats]:
+    """Place of an item -> nats by passage, of items whose tokens were stored, as `passage_shares` takes them."""
+    found: dict[int, Floats] = {}
+    numbers = {n: item.pk for n, item in enumerate(items)}
+    for run in ScoringRun.objects.filter(pk__in=runs):
+        read = tokens.read_run(run, numbers)
+        if read is None:
+            continue
+        table = read.table[read.table["in_text"] & (read.table["unit"] == 0)]
+        for n, own in table.groupby("item"):
+            found[int(n)] = _nats(items[int(n)], own)
+    return found
+
+
+def _nats(item: Item, rows: pd.DataFrame) -> Floats:
+    """How much less likely the altered version is, from each alternation up to the next."""
+    nats = {}
+    for version in ("original", "altered"):
+        own = rows[rows["version"] == version]
+        starts = _starts(item, version)
+        # A token belongs to the last alternation that begins before its end; those before the first to none
+        place = np.searchsorted(starts, own["end"].to_numpy(), side="left") - 1
+        weights = np.nan_to_num(-own["logprob"].to_numpy(dtype=float))
+        kept = place >= 0
+        nats[version] = np.bincount(place[kept], weights[kept], minlength=len(starts))
+    return np.asarray(nats["altered"] - nats["original"], dtype=float)
+
+
+def _starts(item: Item, version: str) -> Ints:
+    """Characters at which a version's alternations begin."""
+    starts, at = [], 0
+    for segment in item.segments:
+        if isinstance(segment, Alternation):
+            starts.append(at)
+            at += len(getattr(segment, version))
+        else:
+            at += len(segment.text)
+    return np.array(starts, dtype=np.int64)

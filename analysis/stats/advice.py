@@ -1,0 +1,106 @@
+"""How sure an adviser may be said to be: the probability that its choice is right, from how right it was on other items."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from analysis.stats import NotEnough
+from analysis.stats.arrays import Bools, Floats, Ints
+from analysis.stats.logistic import fit_slope
+
+N_FOLDS = 10
+METHOD = (
+    "Probability that the choice on an item is right: logistic regression of right or wrong on the absolute evidence, by "
+    "maximum likelihood, fitted to the items of the other folds; where such a fit does not exist, (k + 1) / (n + 2) of k "
+    "right choices on the n items of the other folds. Values below 0.5 are raised to 0.5."
+)
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """Of `calibrated`, for each item.
+
+    p: probability that the choice is right, from 0.5. fold: in which the item was held out. coefficients: of each fold's
+    fit, (intercept, slope); None where the share of right choices stands in for it. n_raised: values below 0.5.
+    """
+
+    p: Floats
+    fold: Ints
+    coefficients: tuple[tuple[float, float] | None, ...]
+    n_raised: int
+
+
+def calibrated(evidence: npt.ArrayLike, is_right: npt.ArrayLike, *, seed: int) -> Calibrated:
+    """Out-of-sample probability that each choice is right; METHOD says how.
+
+    Args:
+        evidence: (n,) how strongly the adviser prefers what it chose, from 0. is_right: (n,) whether the choice was right.
+        seed: of the folds, which are ten of equal size, or one for each item where they are fewer.
+    Raises:
+        NotEnough: fewer than two items.
+
+    >>> found = calibrated([0, 0, 0, 1, 1, 1] * 9, [0, 0, 1, 0, 1, 1] * 9, seed=1)
+    >>> len(found.p), 0.5 <= found.p.min() <= found.p.max() < 0.8
+    (54, True)
+    """
+    score, right = np.asarray(evidence, dtype=float), np.asarray(is_right, dtype=float)
+    n = len(score)
+    if n < 2:
+        raise NotEnough(
+            "The confidence of an adviser on a test case is calibrated on other test cases.",
+            "Add test cases.",
+        )
+    fold = np.arange(n) % min(N_FOLDS, n)
+    np.random.default_rng(seed).shuffle(fold)
+    p, coefficients = np.empty(n), []
+    for k in range(int(fold.max()) + 1):
+        held = fold == k
+        fit = _fit(score[~held], right[~held])
+        coefficients.append(fit)
+        if fit is None:
+            p[held] = (right[~held].sum() + 1) / ((~held).sum() + 2)
+        else:
+            p[held] = expit(fit[0] + fit[1] * score[held])
+    return Calibrated(np.maximum(p, 0.5), fold, tuple(coefficients), int((p < 0.5).sum()))
+
+
+def _fit(score: Floats, right: Floats) -> tuple[float, float] | None:
+    try:
+        fit = fit_slope(score, right)
+    except NotEnough:
+        return None
+    return fit.intercept, fit.slope
+
+
+def planted(strata: npt.ArrayLike, accuracy: float, *, seed: int) -> Bools:
+    """On which items advice is right, (n,): in each stratum as many as `accuracy` says, rounded, drawn at random.
+
+    >>> planted(["human"] * 8 + ["machine"] * 4, 0.75, seed=1).sum()
+    np.int64(9)
+    """
+    names = np.asarray(strata)
+    right = np.zeros(len(names), dtype=bool)
+    rng = np.random.default_rng(seed)
+    for name in np.unique(names):
+        rows = rng.permutation(np.flatnonzero(names == name))
+        right[rows[: round(accuracy * len(rows))]] = True
+    return right
+
+
+def passage_shares(nats: Floats, *, picks_original: bool) -> Floats:
+    """Each passage's share of the evidence, from -1 (all of it against the choice) to 1; the absolute shares add up to 1.
+
+    Args:
+        nats: (passages,) how much less likely the altered version is than the original, from the start of a passage up to
+            the next: its own tokens, and what they do to the text after them.
+
+    >>> passage_shares(np.array([3.0, -1.0]), picks_original=True).tolist()
+    [0.75, -0.25]
+    """
+    total = np.abs(nats).sum()
+    if not total:
+        return np.zeros(len(nats))
+    signed: Floats = (nats if picks_original else -nats) / total
+    return signed

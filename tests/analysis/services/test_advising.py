@@ -1,0 +1,202 @@
+"""Freezing an adviser's advice: from a scored model, a model that was asked, people, or a stated accuracy."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.exceptions import ValidationError
+from django.test import Client
+
+from analysis.services.advising import digest, freeze, sources_of
+from experiment.models import Advice, Adviser, Study
+from experiment.services.readiness import StudyProblem, readiness_problems
+from experiment.services.study_setup import set_recruitment
+from scoring.domain.encoding import Encoded
+from scoring.services import token_store
+from scoring.services.token_store import TokenRecord
+from tests.analysis.data.choosing import choose, knows
+from tests.factories import NOW, make_arms, make_item, make_participant, make_study, make_user
+from tests.scoring.lab.rows import ask, store, study_items
+from tests.storages import store_files_in
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    study = make_study(human=20, machine=10)
+    make_arms(study, {"advice": "after"}, {})
+    return study
+
+
+def adviser(study: Study, **fields: Any) -> Adviser:
+    given = {"kind": "model", "source": "lab/tiny", "shown_name": "a language model"} | fields
+    return Adviser.objects.create(study=study, **given)
+
+
+def scored(study: Study, seed: int = 1) -> None:
+    """A model that is right more often where its perplexities differ more."""
+    rng = np.random.default_rng(seed)
+    run = ask(study)
+    margins = rng.normal(0.1, 0.15, len(study_items(run)))
+    store(run, [(10.0, 10.0 * float(np.exp(margin))) for margin in margins])
+
+
+def test_a_scored_models_choices_are_frozen_with_what_they_come_from(study: Study) -> None:
+    scored(study)
+    found = freeze(adviser(study), NOW)
+    said, rows = found.version, Advice.objects.all()
+    assert (found.frozen_at, rows.count(), said["test_cases"]) == (NOW, 30, 30)
+    assert said["accuracy"] == rows.filter(picks_original=True).count() / 30
+    assert 0.5 <= said["mean_p"] < 1
+    assert (said["folds"], len(said["runs"]), said["sha256"]) == (10, 1, digest(found))
+    scores = {
+        score.item_id: score for run in study.scoring_runs.all() for score in run.item_scores.all()
+    }
+    assert all(
+        row.picks_original == (scores[row.item_id].ppl_original < scores[row.item_id].ppl_altered)
+        for row in rows
+    )
+    # More evidence, more confidence, within one fold's fit
+    assert len({round(row.p_chosen, 6) for row in rows}) > 10
+
+
+def test_scores_that_come_later_change_nothing(study: Study) -> None:
+    scored(study)
+    frozen = freeze(adviser(study), NOW)
+    before = list(Advice.objects.values())
+    scored(study, seed=2)
+    again = freeze(frozen, NOW)
+    assert list(Advice.objects.values()) == before
+    assert again.version == frozen.version
+
+
+def test_a_test_case_that_is_added_later_gets_advice_and_the_others_keep_theirs(
+    study: Study,
+) -> None:
+    choose(study, "lab/tiny")
+    frozen = freeze(adviser(study, source="lab/tiny, asked"), NOW)
+    before = list(Advice.objects.values())
+    study.study_items.create(item=make_item("later"))
+    with pytest.raises(ValidationError, match="no choice on 1 test case"):
+        freeze(frozen, NOW)
+    choose(study, "lab/tiny")
+    again = freeze(frozen, NOW)
+    assert list(Advice.objects.exclude(item__key="later").values()) == before
+    assert Advice.objects.count() == 31
+    assert again.version["more"][0]["items"] == 1
+    assert again.version["sha256"] == digest(again) != frozen.version["sha256"]
+
+
+def test_ties_of_an_asked_model_are_tossed_and_half_sure_at_least(study: Study) -> None:
+    def wavers(n: int, original: str, sample: int) -> dict[str, Any]:
+        return {"side": "A", "confidence": 90.0} if n % 3 == 0 else knows(n, original, sample)
+
+    choose(study, "org/a", wavers)
+    found = freeze(adviser(study, source="org/a, asked"), NOW)
+    assert found.version["ties"] == 10
+    ties = Advice.objects.filter(
+        item__in=[
+            item
+            for n, item in enumerate(study.items.filter(kind="test").order_by("key"))
+            if n % 3 == 0
+        ]
+    )
+    assert 1 <= ties.filter(picks_original=True).count() <= 9
+    assert found.version["runs"][0] < 0
+
+
+def test_the_majority_of_participants_advises_on_what_they_judged(study: Study) -> None:
+    for _ in range(12):
+        make_participant(study, kind="pilot")
+    found = freeze(adviser(study, kind="people", source="pilot"), NOW)
+    assert found.version["accuracy"] == 1
+    assert sources_of(study)["people"] == ["pilot"]
+
+
+def test_what_the_adviser_does_not_know_keeps_it_from_being_frozen(study: Study) -> None:
+    ruth = adviser(study)
+    with pytest.raises(ValidationError, match="no choice on 30 test cases"):
+        freeze(ruth, NOW)
+    assert not Advice.objects.exists()
+    assert Adviser.objects.get().frozen_at is None
+
+
+def test_planted_advice_is_right_as_stated_and_must_be_revealed(study: Study) -> None:
+    found = freeze(adviser(study, kind="planted", source="", planted_accuracy=0.7), NOW)
+    assert found.version["accuracy"] == pytest.approx(0.7)
+    assert set(Advice.objects.values_list("p_chosen", flat=True)) == {0.7}
+    assert readiness_problems(study) == [StudyProblem("planted_unrevealed")]
+    with pytest.raises(ValidationError, match="debriefing"):
+        set_recruitment(study, "open")
+    study.debriefing = "The advice was made up, to see how people use it."
+    study.save()
+    assert set_recruitment(study, "open").recruitment == "open"
+
+
+def test_a_study_with_an_advised_arm_opens_only_with_frozen_advice(study: Study) -> None:
+    assert readiness_problems(study) == [StudyProblem("no_adviser")]
+    scored(study)
+    chosen = adviser(study)
+    assert readiness_problems(study) == [StudyProblem("advice_not_frozen", found=30)]
+    freeze(chosen, NOW)
+    assert readiness_problems(study) == []
+    study.arms.update(advice="none")
+    Adviser.objects.all().delete()
+    assert readiness_problems(study) == []
+
+
+def test_passages_say_how_much_each_counted(study: Study, settings: Any, tmp_path: Any) -> None:
+    store_files_in(settings, tmp_path)
+    scored(study)
+    run = study.scoring_runs.get()
+    item = study_items(run)[0]
+    records = [
+        TokenRecord(
+            item.key, item.version, 0, version, *_tokens(getattr(item, version), word, nats)
+        )
+        for version, word, nats in (("original", "rose", 1.0), ("altered", "fell", 4.0))
+    ]
+    with token_store.staged_part(run, 0, records) as publish:
+        publish()
+    freeze(adviser(study), NOW)
+    row = Advice.objects.get(item=item)
+    assert row.passages == [1.0 if row.picks_original else -1.0]
+    assert not any(Advice.objects.exclude(item=item).values_list("passages", flat=True))
+
+
+def _tokens(text: str, word: str, nats: float) -> tuple[Encoded, np.ndarray]:
+    """The text before the passage, the passage with so many nats, and what follows."""
+    at = text.index(word)
+    spans = np.array([(0, at), (at, at + len(word)), (at + len(word), len(text))])
+    pieces = [text[a:b] for a, b in spans]
+    encoded = Encoded(
+        ids=np.arange(3),
+        pieces=pieces,
+        spans=spans,
+        in_text=np.ones(3, bool),
+        in_alternation=np.array([False, True, False]),
+    )
+    return encoded, np.array([0.0, -nats, -0.5])
+
+
+def test_the_page_sets_freezes_and_unfreezes(study: Study, client: Client) -> None:
+    scored(study)
+    client.force_login(make_user("ruth", study))
+    address = f"/lab/studies/{study.slug}/set-up/advice/"
+    page = client.get(address).content.decode()
+    assert 'value="model:lab/tiny"' in page
+    wanted = {"adviser": "model:lab/tiny", "shown_name": "a language model", "shows": "percent"}
+    assert client.post(address, wanted | {"adviser": "planted:"}).status_code == 422
+    assert client.post(address, wanted).status_code == 302
+    assert "30 test cases have no frozen advice." in client.get(address).content.decode()
+    client.post(address, {"freeze": "1"})
+    frozen = client.get(address).content.decode()
+    assert Adviser.objects.get().version["sha256"] in frozen
+    assert client.post(address, wanted).status_code == 422
+    client.post(address, {"unfreeze": "1"})
+    assert not Advice.objects.exists()
+    assert Adviser.objects.get().frozen_at is None
+    for name in ("advice_after", "advice_before"):
+        shown = client.get(f"/lab/studies/{study.slug}/set-up/preview/{name}/").content.decode()
+        assert "The choice of a language model" in shown
