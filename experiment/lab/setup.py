@@ -32,6 +32,7 @@ LABELS: dict[str, StrPromise] = {
     "wording": _("Wording of the pages"),
     "items": _("Choice of test cases"),
     "trials": _("Trials and ratings"),
+    "arms": _("Arms"),
     "advice": _("Advice"),
     "rules": _("Exclusion rules"),
     "target": _("Dates and target"),

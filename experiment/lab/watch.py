@@ -144,6 +144,7 @@ def live_context(
         "rules_note": mixed_sentence(study),
         "tabs": tabs(study, kind),
         "flow": flow,
+        "arms": overview.by_arm(study, kind, now),
         "readings": overview.readings(study, kind),
         "rules_version": version_shown(study, kind),
         "target": target,

@@ -14,6 +14,8 @@ from lib.name_fields import NameField
 
 # Columns of an arm that stand in for those of the study, where they are not empty
 COUNTS_OF_ARM = ("human_items", "machine_items", "question_items")
+# What nobody changes once a real participant has entered
+FIXED = ("share", "advice", "advised_items", *COUNTS_OF_ARM, "ratings_required", "subfields")
 
 
 class Arm(models.Model):

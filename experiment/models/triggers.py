@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from django.db import connections
 
+from experiment.models.arms import FIXED
 from experiment.models.studies import RULE_COLUMNS
 
 FROZEN = "('accepted', 'retired')"
@@ -62,6 +63,9 @@ _WRITTEN_STANDS = (
     "EXISTS (SELECT 1 FROM experiment_judgment j JOIN experiment_trial t ON t.id = j.trial_id "
     "JOIN experiment_participant p ON p.id = t.participant_id "
     "WHERE j.id = OLD.judgment_id AND p.stage <> 'withdrawn' AND p.kind <> 'simulated')"
+)
+_OF_FROZEN_STUDY = (
+    "EXISTS (SELECT 1 FROM experiment_study s WHERE s.id = OLD.study_id AND s.version > 0)"
 )
 _NEW_VERSION_ONLY = "the rules of a study with real participants only change in a new version"
 _OF_QUESTIONS = "question_min_rt_ms"
@@ -182,6 +186,12 @@ TRIGGERS = (
         "experiment_study",
         f"OLD.version > 0 AND NEW.version <= OLD.version AND {changes(_OF_QUESTIONS)}",
         _NEW_VERSION_ONLY,
+    ),
+    Trigger(
+        "arm_is_fixed",
+        "experiment_arm",
+        f"{changes('study_id', 'number', *FIXED)} AND {_OF_FROZEN_STUDY}",
+        "the arms of a study with real participants only change their names",
     ),
     Trigger(
         "judgment_is_frozen",

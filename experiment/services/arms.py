@@ -1,17 +1,105 @@
-"""Which arm of a study a participant gets into, and by what it was chosen."""
+"""The arms of a study: which a participant gets into, by what it was chosen, and how the study team sets them up."""
 
 from collections import Counter, defaultdict
 from datetime import UTC, datetime
 from typing import Any
 
-from django.db.models import Count, QuerySet, Sum, Value
+from django.contrib.auth.models import User
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.db import transaction
+from django.db.models import Count, Max, QuerySet, Sum, Value
+from django.utils.translation import gettext as _
 
-from experiment.domain.arms import ArmDraw, ArmLoad
+from experiment.domain.arms import MOST_ARMS, ArmDraw, ArmLoad
 from experiment.models import Arm, Participant, PeopleCount, Study
+from experiment.models.arms import COUNTS_OF_ARM, FIXED, trial_counts
+from experiment.services import audit
 from lib.fast.prepared import Prepared
 from lib.locks import hold
 
 Fate = PeopleCount.Fate
+
+
+@transaction.atomic
+def save_arm(arm: Arm, by: User | None = None) -> Arm:
+    """Add an arm, after the others, or change one.
+
+    Raises:
+        ValidationError: it fits neither the others nor the study, or real participants have entered and more than its
+            name would change.
+    """
+    study = _locked(arm)
+    before = Arm.objects.filter(pk=arm.pk).first()
+    if study.version and (before is None or _differs(before, arm)):
+        raise _fixed()
+    if before is None:
+        others = study.arms.aggregate(n=Count("pk"), last=Max("number", default=0))
+        if others["n"] >= MOST_ARMS:
+            raise ValidationError(_("A study can have %(n)d arms.") % {"n": MOST_ARMS})
+        arm.number = others["last"] + 1
+    arm.full_clean()
+    if problems := arm_problems(study, arm):
+        raise ValidationError(problems)
+    arm.save()
+    change = "added" if before is None else "changed"
+    audit.record(audit.Action.STUDY_CHANGED, by=by, study=study, arm=arm.name, change=change)
+    return arm
+
+
+@transaction.atomic
+def remove_arm(arm: Arm, by: User | None = None) -> None:
+    """Take an arm away that nobody is in.
+
+    Raises:
+        ValidationError: somebody is in it, or real participants have entered the study.
+    """
+    study = _locked(arm)
+    if study.version:
+        raise _fixed()
+    if arm.participants.exists():
+        raise ValidationError(
+            _(
+                "Participants are in this arm, so it cannot be removed. If they are simulated, remove them first. If they are pilots, copy the study."
+            )
+        )
+    arm.delete()
+    audit.record(audit.Action.STUDY_CHANGED, by=by, study=study, arm=arm.name, change="removed")
+
+
+def _locked(arm: Arm) -> Study:
+    """In the order of `consenting.enroll`: the study's row, then its assignments."""
+    study = Study.objects.select_for_update(no_key=True).get(pk=arm.study_id)
+    hold("arms", study.pk)
+    return study
+
+
+def _differs(before: Arm, after: Arm) -> bool:
+    return any(getattr(before, name) != getattr(after, name) for name in FIXED)
+
+
+def _fixed() -> ValidationError:
+    return ValidationError(
+        _(
+            "Real participants have entered this study, so only the names of its arms can change. Copy the study to begin again with other arms."
+        ),
+        code="arms_fixed",
+    )
+
+
+def arm_problems(study: Study, arm: Arm) -> dict[str, str]:
+    """By column, why participants in this arm could not take the study as it is set up."""
+    counts, found = trial_counts(study, arm), {}
+    for name in COUNTS_OF_ARM:
+        if getattr(arm, name) and not getattr(study, name):
+            found[name] = _("The study itself gives none. Set a number under “Trials and ratings”.")
+    n_tests = counts["human"] + counts["machine"]
+    if not n_tests and not counts.get("question"):
+        found[NON_FIELD_ERRORS] = _("Participants in this arm would get catch trials only.")
+    if arm.is_advised and not n_tests:
+        found["advice"] = _("There is advice on test cases only, and this arm has none.")
+    elif arm.advised_items is not None and arm.advised_items > n_tests:
+        found["advised_items"] = _("This arm has %(n)d test trials.") % {"n": n_tests}
+    return found
 
 
 def assign(participant: Participant, now: datetime) -> None:
@@ -33,6 +121,11 @@ def arms_of(study: Study) -> list[Arm]:
     """In their order; most studies have none."""
     arms: list[Arm] = _arms(study.pk)
     return arms
+
+
+def groups_of(study: Study) -> list[Arm | None]:
+    """Its arms; of a study without any, None for the one group that all participants are in."""
+    return [*arms_of(study)] or [None]
 
 
 _arms = Prepared(lambda study: Arm.objects.filter(study=study).order_by("number"), (1, 2))

@@ -12,9 +12,10 @@ from django.db.models import Count, Q, Sum
 
 from experiment.domain.exclusion import PARTICIPANT_REASONS, WITHDRAWN
 from experiment.domain.forecast import wait_for
-from experiment.models import Judgment, Participant, PeopleCount, Study
+from experiment.models import Arm, Judgment, Participant, PeopleCount, Study
 from experiment.models.participants import ParticipantQuerySet
 from experiment.models.trials import server_ms
+from experiment.services.arms import arms_of
 from experiment.services.flow import FIRST_TRIAL_PAGE
 
 Kind = Participant.Kind
@@ -100,6 +101,47 @@ def _of(settled: Sequence[PeopleCount], *fates: str) -> list[PeopleCount]:
 
 def _n(rows: Sequence[PeopleCount]) -> int:
     return sum(row.n for row in rows)
+
+
+@dataclass(frozen=True, slots=True)
+class ArmRow:
+    """An arm, and how many of one kind of participants came to what; percentages are of all arms together."""
+
+    arm: Arm
+    recruited: int
+    live: int
+    finished: int
+    valid: int
+    percent_share: float
+    percent_valid: float
+
+
+def by_arm(study: Study, kind: str, now: datetime) -> list[ArmRow]:
+    """Empty in a study without arms."""
+    arms = arms_of(study)
+    if not arms:
+        return []
+    settled = PeopleCount.objects.filter(study=study, kind=kind, n__gt=0)
+    of_arm = {arm.number: [row for row in settled if row.arm_number == arm.number] for arm in arms}
+    people = Participant.objects.of(study, kind).under_way().order_by().values_list("arm__number")
+    is_live = Q(last_seen_at__gte=study.live_since(now))
+    here = people.annotate(n=Count("pk"), live=Count("pk", filter=is_live))
+    under_way = {number: (n, live) for number, n, live in here}
+    finished = {number: _of(rows, Fate.FINISHED) for number, rows in of_arm.items()}
+    valid = {k: _n([row for row in rows if not row.excluded_by]) for k, rows in finished.items()}
+    shares, n_valid = sum(arm.share for arm in arms), sum(valid.values())
+    return [
+        ArmRow(
+            arm,
+            recruited=_n(of_arm[arm.number]) + under_way.get(arm.number, (0, 0))[0],
+            live=under_way.get(arm.number, (0, 0))[1],
+            finished=_n(_of(of_arm[arm.number], Fate.FINISHED, Fate.WITHDRAWN_FINISHED)),
+            valid=valid[arm.number],
+            percent_share=100 * arm.share / shares,
+            percent_valid=100 * valid[arm.number] / n_valid if n_valid else 0.0,
+        )
+        for arm in arms
+    ]
 
 
 def readings(study: Study, kind: str) -> dict[str, int]:

@@ -199,6 +199,7 @@ COLUMNS = (
     "policy",
     "seed",
     "plan",
+    "arm",
     "practice_attempts",
     "last_seen_at",
     "excluded_by",

@@ -2,21 +2,24 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.template.loader import render_to_string
 from django.utils import timezone
 
 from experiment.domain.assignment import QUESTION
 from experiment.domain.text_checks import Facts, disagreements
-from experiment.models import Channel, Item, Study
+from experiment.models import Arm, Channel, Item, Study
+from experiment.models.arms import trial_counts
 from experiment.services.advisers import adviser_of, is_advised, items_without_advice
+from experiment.services.arms import arm_problems, arms_of, groups_of
 from experiment.services.channels import ADDRESSES, ID_PLACE, channels, host_problem
 from experiment.services.counts import study_duration
 from experiment.services.study_language import untranslated
 
 # Code of what keeps a study from being opened, and where it is mended
 BLOCKING = {
+    "arm_unfit": "arms",
     "too_few_items": "items",
     "works_run_out": "items",
     "no_practice": "items",
@@ -54,6 +57,7 @@ class StudyProblem:
     text: str = ""
     said: str = ""
     is_so: str = ""
+    arm: str = ""  # its name; empty where it holds for everybody
 
     def __str__(self) -> str:
         return render_to_string("experiment/study_problem.txt", {"problem": self}).strip()
@@ -113,22 +117,29 @@ def _channel_problems(channel: Channel) -> Iterator[StudyProblem]:
 def completion_problems(study: Study) -> list[StudyProblem]:
     """What keeps participants, simulated ones too, from completing the study."""
     problems = item_problems(study)
+    for arm in arms_of(study):
+        for sentence in arm_problems(study, arm).values():
+            problems.append(StudyProblem("arm_unfit", arm=arm.name, said=sentence.rstrip(".")))
     if study.consent is None:
         problems.append(StudyProblem("no_consent"))
     return problems
 
 
-def works_by_stratum(study: Study, without: Collection[int] = ()) -> dict[str, Counter[str]]:
+def works_by_stratum(
+    study: Study, without: Collection[int] = (), subfields: Collection[str] = ()
+) -> dict[str, Counter[str]]:
     """The works that each stratum can be drawn from, with how many trials each allows one participant.
 
     That is one of an abstract, since nobody meets a work twice, and of questions as many as are about it.
 
-    without: primary keys of items that are taken for paused.
+    without: primary keys of items that are taken for paused. subfields: of test cases, those of an arm; empty for all.
     """
     works: dict[str, Counter[str]]
     works = {s: Counter() for s in ("human", "machine", "catch", QUESTION)}
     rows = study.drawable_items.exclude(kind=Item.Kind.PRACTICE).exclude(pk__in=without)
-    for item in rows.only("key", "doi", "kind", "source"):
+    for item in rows.only("key", "doi", "kind", "source", "subfield"):
+        if subfields and item.kind == Item.Kind.TEST and item.subfield not in subfields:
+            continue
         found = works[item.stratum]
         found[item.work] = found[item.work] + 1 if item.is_question else 1
     return works
@@ -136,18 +147,24 @@ def works_by_stratum(study: Study, without: Collection[int] = ()) -> dict[str, C
 
 def item_problems(study: Study, without: Collection[int] = ()) -> list[StudyProblem]:
     """What test cases are lacking; `without` as in `works_by_stratum`."""
-    works = works_by_stratum(study, without)
-    counts: dict[str, int] = dict(study.trial_counts.items())
-    problems = [
-        StudyProblem("too_few_items", stratum, needed, works[stratum].total())
-        for stratum, needed in counts.items()
-        if needed > works[stratum].total()
-    ]
-    problems += _running_out(works, counts)
+    groups = groups_of(study)
+    problems = [problem for group in groups for problem in _lacking(study, without, group)]
     practice = study.drawable_items.filter(kind=Item.Kind.PRACTICE)
     if study.shows_abstracts and not practice.exclude(pk__in=without).exists():
         problems.append(StudyProblem("no_practice"))
     return problems
+
+
+def _lacking(study: Study, without: Collection[int], arm: Arm | None) -> Iterator[StudyProblem]:
+    """What participants in this arm would run out of."""
+    name = "" if arm is None else arm.name
+    works = works_by_stratum(study, without, () if arm is None else arm.subfields)
+    counts: dict[str, int] = dict(trial_counts(study, arm).items())
+    for stratum, needed in counts.items():
+        if needed > (found := works[stratum].total()):
+            yield StudyProblem("too_few_items", stratum, needed, found, arm=name)
+    for problem in _running_out(works, counts):
+        yield replace(problem, arm=name)
 
 
 def _running_out(

@@ -15,6 +15,7 @@ from experiment.domain.roles import Role
 from experiment.domain.trial_query import TrialQuery
 from experiment.lab.wording import number_of
 from experiment.models import (
+    Arm,
     Comment,
     DryRun,
     Item,
@@ -66,6 +67,11 @@ def item_of_field(study: Study, status: str = "in_review") -> Item:
     key = f"{status}-of-{study.slug}"
     found = Item.objects.filter(key=key).first()
     return found or make_item(key, field=study.slug, status=status)
+
+
+def arm_of(study: Study) -> Arm:
+    """One of a number that no other study's arm has."""
+    return Arm.objects.get_or_create(study=study, number=study.pk, name="alone")[0]
 
 
 def comment_of(study: Study) -> Example:
@@ -253,6 +259,7 @@ ROWS: list[tuple[str, Callable[[Study], Any]]] = [
 OTHERS: list[tuple[str, Callable[[Study], Example]]] = [
     ("participant", lambda s: {"public_id": make_participant(s).public_id}),
     ("channel", lambda s: {"code": make_channel(s, f"of-{s.slug}"[:20]).code}),
+    ("setup_arm setup_remove_arm", lambda s: {"number": arm_of(s).number}),
     ("answer_comment", comment_of),
     ("scoring_run scoring_run_live scoring_scores", finished_run),
     (

@@ -1,0 +1,133 @@
+"""The arms of a study: the list, one of them, and its removal."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST, require_safe
+
+from experiment.domain.roles import Right
+from experiment.lab.access import for_study, user_of
+from experiment.lab.setup import LABELS, setup_context
+from experiment.lab.setup_forms import TrialsForm
+from experiment.models import Arm, Item, Study
+from experiment.models.arms import COUNTS_OF_ARM, trial_counts
+from experiment.services.arms import arms_of, remove_arm, save_arm
+from lib.http import either
+from lib.pages import refused, show
+
+AS_IN_STUDY = ("unknown", _("as in the study"))
+
+
+class ArmForm(forms.ModelForm[Arm]):
+    """What an arm has of its own; only the name where real participants have entered."""
+
+    class Meta:
+        model = Arm
+        fields = (
+            "name",
+            "share",
+            "advice",
+            "advised_items",
+            *COUNTS_OF_ARM,
+            "ratings_required",
+            "subfields",
+        )
+        widgets = {"advice": forms.RadioSelect}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        study = self.instance.study
+        for name in COUNTS_OF_ARM:
+            if n := getattr(study, name):
+                label = self.fields[name].label
+                said = _("If empty, as in the study: %(n)d.") % {"n": n}
+                self.fields[name] = forms.IntegerField(
+                    required=False, min_value=0, max_value=TrialsForm.MOST, label=label,
+                    help_text=said,
+                )  # fmt: skip
+            else:
+                del self.fields[name]
+        rating = forms.NullBooleanSelect()
+        rating.choices = [AS_IN_STUDY, ("true", _("yes")), ("false", _("no"))]
+        self.fields["ratings_required"].widget = rating
+        subfields = _subfields(study, self.instance)
+        self.fields["subfields"] = forms.MultipleChoiceField(
+            choices=[(name, name) for name in subfields],
+            required=False,
+            widget=forms.CheckboxSelectMultiple,
+            label=_("Subfields"),
+            help_text=_("Of test cases. None chosen: all."),
+        )
+        if len(subfields) < 2:
+            del self.fields["subfields"]
+        if study.version:
+            for name, field in self.fields.items():
+                field.disabled = name != "name"
+
+
+def _subfields(study: Study, arm: Arm) -> list[str]:
+    """Those of the study's test cases, and what the arm names."""
+    items = study.accepted_items.filter(kind=Item.Kind.TEST).exclude(subfield="")
+    known = items.order_by().values_list("subfield", flat=True).distinct()
+    return sorted({*known, *arm.subfields})
+
+
+@require_safe
+@for_study(Right.SET_UP)
+def arms(request: HttpRequest, study: Study) -> HttpResponse:
+    listed = arms_of(study)
+    shares = sum(arm.share for arm in listed)
+    rows = [
+        {"arm": arm, "percent": 100 * arm.share / shares, "counts": _numbers(study, arm)}
+        for arm in listed
+    ]
+    return _show(request, study, "arms", rows=rows)
+
+
+def _numbers(study: Study, arm: Arm) -> dict[str, int]:
+    """Trials of a participant in this arm, by what they are of."""
+    counts = trial_counts(study, arm)
+    n_questions = counts.get("question", 0)
+    return {"n_abstracts": sum(counts.values()) - n_questions, "n_questions": n_questions}
+
+
+@either
+@for_study(Right.SET_UP)
+def new_arm(request: HttpRequest, study: Study) -> HttpResponse:
+    return _edit(request, Arm(study=study))
+
+
+@either
+@for_study(Right.SET_UP)
+def arm(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    return _edit(request, get_object_or_404(study.arms, number=number))
+
+
+@require_POST
+@for_study(Right.SET_UP)
+def remove(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    removed = get_object_or_404(study.arms, number=number)
+    with refused(request):
+        remove_arm(removed, by=user_of(request))
+        messages.success(request, gettext("“%(name)s” was removed.") % {"name": removed.name})
+    return redirect("lab:setup_arms", study.slug)
+
+
+def _edit(request: HttpRequest, edited: Arm) -> HttpResponse:
+    form = ArmForm(request.POST or None, instance=edited)
+    if form.is_valid():
+        with refused(form):
+            save_arm(form.instance, by=user_of(request))
+            messages.success(request, gettext("Saved."))
+            return redirect("lab:setup_arms", edited.study.slug)
+    return _show(request, edited.study, "arm", form=form, is_new=edited.pk is None)
+
+
+def _show(request: HttpRequest, study: Study, template: str, **more: Any) -> HttpResponse:
+    context = setup_context(study, "arms") | {"title": LABELS["arms"]} | more
+    return show(request, f"lab/setup/{template}.html", **context)
