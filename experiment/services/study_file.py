@@ -4,10 +4,10 @@ A study is made of it as a whole, or nothing is and all that is wrong is named w
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib.auth.models import User
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
@@ -15,13 +15,16 @@ from django.db import models, transaction
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
+from experiment.domain.arms import MOST_ARMS
 from experiment.domain.questions import columns
 from experiment.domain.questions.made_from import SourceError, source_of
 from experiment.domain.questions.made_from import checked as checked_source
-from experiment.models import Channel, Item, QuestionTemplate, ResearchField, Study
+from experiment.models import Arm, Channel, Item, QuestionTemplate, ResearchField, Study
+from experiment.models.arms import FIXED
 from experiment.models.items import item_hash
 from experiment.models.studies import DEMOGRAPHIC_FIELDS, RULE_COLUMNS
 from experiment.services import audit
+from experiment.services.arms import save_arm
 from experiment.services.channels import ENDS, save_channel
 from experiment.services.file_places import Place, StudyFileError, parse
 from experiment.services.study_language import load_texts
@@ -29,6 +32,7 @@ from experiment.services.study_setup import default_briefing, default_consent
 from experiment.services.study_versions import revise
 from lib import po
 
+Row = TypeVar("Row", Arm, Channel)
 FORMAT = "brainbench-live-study"
 VERSION = 1
 # Of a study's columns that can be edited, all others are settings of the file
@@ -52,6 +56,7 @@ ITEM_FIELDS = (
     "is_demo",
 )
 QUESTION_FIELDS = ("expert_answer", "categories", "template", "made_from")
+ARM_FIELDS = ("name", *FIXED)
 CHANNEL_FIELDS = (
     "code",
     "label",
@@ -78,12 +83,14 @@ def document(study: Study) -> dict[str, Any]:
     consent = study.consent
     items = study.accepted_items.select_related("template").order_by("key", "version")
     own = study.texts.order_by("source").values("source", "forms")
+    arms = list(study.arms.order_by("number").values(*ARM_FIELDS))
     return {
         "format": FORMAT,
         "version": VERSION,
         "study": {name: plain(getattr(study, name)) for name in settings()},
         "rules": asdict(study.exclusion_rules),
         "consent": "" if consent is None else consent.text,
+        **({"arms": arms} if arms else {}),
         "channels": list(study.channels.order_by("pk").values(*CHANNEL_FIELDS)),
         "texts": list(own),
         "items": [_item(item) for item in items],
@@ -112,7 +119,8 @@ MAX_BYTES = 16 * 1024 * 1024
 MOST_ITEMS = 20_000
 MOST_TEXTS = 2_000
 MOST_CHANNELS = 500
-PARTS = ("format", "version", "study", "rules", "consent", "channels", "texts", "items")
+MOST_SUBFIELDS = 200
+PARTS = ("format", "version", "study", "rules", "consent", "arms", "channels", "texts", "items")
 # Days are one study's: a copy begins without
 OF_ONE_STUDY = ("opens_at", "closes_at", "retain_until")
 OF_SITE = ("collection", "collection_row", "is_demo")
@@ -147,6 +155,7 @@ def create_from_file(
     items, n_added = _items(parts["items"], by) if "items" in parts else ([], 0)
     texts = _texts(parts["texts"]) if "texts" in parts else []
     channels = _channels(parts["channels"]) if "channels" in parts else []
+    arms = _arms(parts["arms"]) if "arms" in parts else []
     _stop_if(problems)
     study.briefing = study.briefing or default_briefing(study.language, study.tasks)
     study.save()
@@ -155,8 +164,10 @@ def create_from_file(
         audit.record(audit.Action.ITEMS_CHANGED, by=by, study=study, n_added_to_site=n_added)
     if by is not None:
         study.members.add(by)
+    for at, values in arms:
+        _add(save_arm, Arm(study=study, **values), at, by)
     for at, values in channels:
-        _add_channel(Channel(study=study, **values), at, by)
+        _add(save_channel, Channel(study=study, **values), at, by)
     study.refresh_from_db(fields=["channels_version"])
     if texts:
         _load(study, texts, problems, by)
@@ -359,9 +370,22 @@ def _channels(place: Place) -> list[tuple[Place, dict[str, Any]]]:
     ]
 
 
-def _add_channel(channel: Channel, at: Place, by: User | None) -> None:
+def _arms(place: Place) -> list[tuple[Place, dict[str, Any]]]:
+    columns = {name: _column(Arm, name) for name in ARM_FIELDS}
+    found = []
+    for at in place.elements(MOST_ARMS):
+        parts = at.members(columns, ("name",))
+        subfields = parts.pop("subfields", None)
+        values = {name: _setting(columns[name], each) for name, each in parts.items()}
+        if subfields is not None:
+            values["subfields"] = [name.text(80) for name in subfields.elements(MOST_SUBFIELDS)]
+        found.append((at, values))
+    return found
+
+
+def _add(save: Callable[[Row, User | None], Row], row: Row, at: Place, by: User | None) -> None:
     try:
-        save_channel(channel, by)
+        save(row, by)
     except ValidationError as error:
         _refuse_fields(at, error)
 

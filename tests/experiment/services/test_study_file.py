@@ -21,7 +21,7 @@ from experiment.services.study_language import participant_texts, set_text
 from experiment.services.study_versions import revise
 from lib import po
 from lib.names import fault
-from tests.factories import make_channel, make_item, make_study
+from tests.factories import make_arms, make_channel, make_item, make_study
 
 pytestmark = pytest.mark.django_db
 REPEATED = settings(
@@ -218,3 +218,36 @@ def test_the_command_writes_and_creates(tmp_path: Path, capsys: Any) -> None:
         call_command("study_file", "again", "--create", str(path))
     with pytest.raises(CommandError, match="No such file"):
         call_command("study_file", "third", "--create", str(tmp_path / "none.json"))
+
+
+def test_arms_go_along_and_a_study_without_any_says_nothing_of_them() -> None:
+    source = make_study()
+    assert "arms" not in document(source)
+    make_arms(
+        source,
+        {"name": "alone", "share": 2},
+        {"name": "advised", "advice": "after", "advised_items": 4, "subfields": ["Cellular"]},
+    )
+    made = copy_study(source, slug="again", title="Again")
+    assert document(made)["arms"] == document(source)["arms"]
+    assert [arm["name"] for arm in document(made)["arms"]] == ["alone", "advised"]
+
+
+def test_what_is_wrong_with_an_arm_is_named_by_its_place() -> None:
+    source = make_study()
+    make_arms(source)
+    data = json.loads(as_bytes(source))
+    data["study"] |= {"slug": "again", "title": "Again"}
+    data["arms"][0] |= {"advised_items": 4}
+    data["arms"][1] |= {"share": 0, "subfields": [7], "colour": "red"}
+    with pytest.raises(StudyFileError) as refused:
+        create_from_file(json.dumps(data).encode())
+    places = {message.split(":")[0] for message in refused.value.messages}
+    assert places == {"arms[1].subfields[0]", "arms[1].colour"}
+    del data["arms"][1]["colour"]
+    data["arms"][1]["subfields"] = []
+    with pytest.raises(StudyFileError) as refused:
+        create_from_file(json.dumps(data).encode())
+    places = {message.split(":")[0] for message in refused.value.messages}
+    assert places == {"arms[0]", "arms[1].share"}
+    assert not Study.objects.filter(slug="again").exists()
