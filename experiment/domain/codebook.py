@@ -363,6 +363,15 @@ QUESTION_COLUMNS: tuple[Column, ...] = (
     ),
 )
 
+# After those above, in studies with arms
+ARM_COLUMNS: tuple[Column, ...] = (
+    Column(
+        "arm",
+        "The name of the arm that the participant was assigned to at consent.",
+        null="the participant entered before the study had arms",
+    ),
+)
+
 # In an export of their own, which asks for a reason and stands in the audit trail
 IDENTITY_COLUMNS: tuple[Column, ...] = (
     Column("participant", "The participant's public ID, as in every other export."),
@@ -425,7 +434,7 @@ def version() -> str:
     >>> version() == version()
     True
     """
-    said = repr((TRIAL_COLUMNS, QUESTION_COLUMNS, EXPORT_REASONS, FLAGS))
+    said = repr((TRIAL_COLUMNS, QUESTION_COLUMNS, ARM_COLUMNS, EXPORT_REASONS, FLAGS))
     return hashlib.sha256(said.encode()).hexdigest()[:12]
 
 
@@ -440,6 +449,9 @@ def as_markdown() -> str:
         *_table(
             ("column", "type", "meaning", "empty"), (_column_cells(c) for c in QUESTION_COLUMNS)
         ),
+        "\n## Columns of arms\n",
+        "If the study has arms, these columns follow those above.\n",
+        *_table(("column", "type", "meaning", "empty"), map(_column_cells, ARM_COLUMNS)),
         "\n## Columns of an export of identities\n",
         "Only this file contains recruitment IDs and free comments. It requires a reason, which the audit trail records.\n",
         *_table(("column", "type", "meaning", "empty"), map(_column_cells, IDENTITY_COLUMNS)),

@@ -42,6 +42,7 @@ OF_PARTICIPANTS = [
     "finished_at",
     "cheated",
     "policy",
+    "arm",
     "seed",
     "rules_version",
     "participant_excluded_by",

@@ -17,6 +17,7 @@ from experiment.domain.trial_query import Problem, QueryError, TrialQuery
 from experiment.models import Item, ItemCount, Judgment, Participant, Study
 from experiment.models.trials import JudgmentQuerySet
 from experiment.services import counts
+from experiment.services.arms import arms_of
 from experiment.services.counts import default_kind
 from experiment.services.exclusions import verdicts_of
 from experiment.services.export.values import (
@@ -273,6 +274,8 @@ def data_state(study: Study, query: TrialQuery) -> str:
     ]
     if asks_questions(study):
         state.append("questions")
+    if arms := arms_of(study):
+        state.append([arm.name for arm in arms])
     return hashlib.sha256(json.dumps(state, default=str).encode()).hexdigest()[:24]
 
 

@@ -14,11 +14,18 @@ from django.db.models import QuerySet
 
 from experiment.domain import markup
 from experiment.domain.assignment import QUESTION
-from experiment.domain.codebook import CATCH_TRIAL, QUESTION_COLUMNS, TRIAL_COLUMNS, Column
+from experiment.domain.codebook import (
+    ARM_COLUMNS,
+    CATCH_TRIAL,
+    QUESTION_COLUMNS,
+    TRIAL_COLUMNS,
+    Column,
+)
 from experiment.domain.exclusion import NOT_FINISHED
 from experiment.models import Item, ItemCount, Judgment, Participant, Study
 from experiment.models.participants import ParticipantQuerySet
 from experiment.models.trials import JudgmentQuerySet, server_ms
+from experiment.services.arms import arms_of
 from experiment.services.exclusions import Marks, Verdicts
 from lib.table_files import Block, Values
 
@@ -62,6 +69,7 @@ WRITTEN = {
     "answer_first_ms": "written_answer__first_ms",
     "answer_last_ms": "written_answer__last_ms",
 }
+ARM = {"arm": "trial__participant__arm__name"}
 KEYS = ("trial__participant_id", "trial__item_id", "pk", "excluded_by", "flags")
 INCLUSION = ("participant_excluded_by", "trial_excluded_by", "flags", "included", "excluded_by")
 EMPTY_TEXTS = ("side", "original_side", "translated", "answer_text")
@@ -86,8 +94,9 @@ class TrialColumns:
     def __init__(self, study: Study, version: int | None) -> None:
         self._same = {name: getattr(study, source) or None for name, source in STUDY.items()}
         self._same["rules_version"] = version
-        self._own = TRIAL | (WRITTEN if asks_questions(study) else {})
-        self.header = HEADER + tuple(name for name in WRITTEN if name in self._own)
+        more = (WRITTEN if asks_questions(study) else {}) | (ARM if arms_of(study) else {})
+        self._own = TRIAL | more
+        self.header = (*HEADER, *more)
         self._items: dict[int, Row] = {}
 
     def in_order(self, judgments: JudgmentQuerySet) -> QuerySet[Judgment, Read]:
@@ -223,7 +232,8 @@ def asks_questions(study: Study) -> bool:
 
 
 def columns_of(study: Study) -> tuple[Column, ...]:
-    return (*TRIAL_COLUMNS, *QUESTION_COLUMNS) if asks_questions(study) else TRIAL_COLUMNS
+    of_questions = QUESTION_COLUMNS if asks_questions(study) else ()
+    return (*TRIAL_COLUMNS, *of_questions, *(ARM_COLUMNS if arms_of(study) else ()))
 
 
 def names_of(study: Study) -> tuple[str, ...]:
