@@ -7,7 +7,7 @@ assignment policy.
 import random
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Arrival = Literal["trickle", "steady", "waves", "flash"]
@@ -81,6 +81,20 @@ class Script:
     stays: float
     misses_catch: bool
     cheats: bool
+
+    def of_length(self, n_trials: int) -> "Script":
+        """The same person where a participant has fewer trials; a page that is left is again uniform over all.
+
+        >>> script = draw_scripts(1, 0, 0.63, 11, random.Random(1))[0].of_length(4)
+        >>> len(script.trials), len(script.page_ms)
+        (4, 7)
+        """
+        if n_trials >= len(self.trials):
+            return self
+        page_ms = (*self.page_ms[: 2 + n_trials], self.page_ms[-1])
+        leaves_on = None if self.leaves_on is None else self.leaves_on % len(page_ms)
+        trials = self.trials[:n_trials]
+        return replace(self, page_ms=page_ms, trials=trials, leaves_on=leaves_on)
 
     @property
     def finishes(self) -> bool:

@@ -15,7 +15,7 @@ import httpx2
 
 from experiment.domain.assignment import QUESTION
 from experiment.domain.simulation import Script, TrialScript, after_advice
-from experiment.models import AdvisedTrial, Study, Trial
+from experiment.models import AdvisedTrial, Participant, Study, Trial
 from experiment.participant.forms import PREFER_NOT
 from experiment.participant.identity import SIMULATED_PARAMETER, simulated_token
 from experiment.participant.writing import MAX_ANSWER
@@ -56,9 +56,12 @@ class HttpDriver:
         self.url = ""
         self.hidden: dict[str, str] = {}
 
-    def enter(self, script: Script, now: datetime) -> None:
+    def enter(self, script: Script, now: datetime) -> Script:
         self._open(self.entry_url, {SIMULATED_PARAMETER: simulated_token()})
         self._post({"agree": "yes"})
+        # Nobody else is simulated in this study meanwhile
+        entered = Participant.objects.of(self.study, Participant.Kind.SIMULATED).latest("pk")
+        return script.of_length(entered.n_trials)
 
     def demographics(self, answers: dict[str, str], now: datetime) -> None:
         if not self.url.endswith("/about-you/"):

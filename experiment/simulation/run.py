@@ -22,8 +22,10 @@ from experiment.domain.simulation import (
     draw_scripts,
 )
 from experiment.models import AdvisedTrial, Participant, Study
+from experiment.models.arms import trial_counts
 from experiment.participant.writing import MAX_ANSWER
 from experiment.services import advised, consenting, counting, drawing, taking_part
+from experiment.services.arms import groups_of
 from experiment.services.counts import Exposures, exposures, item_exposures
 
 # A commit per so many pages: SQLite waits for the disk at each.
@@ -45,7 +47,7 @@ class Driver(Protocol):
     # Whether steps may share this process's transactions; a server must see every step at once.
     in_process: bool
 
-    def enter(self, script: Script, now: datetime) -> None: ...
+    def enter(self, script: Script, now: datetime) -> Script: ...
     def demographics(self, answers: dict[str, str], now: datetime) -> None: ...
     def practise(self, now: datetime) -> None: ...
     def show(self, position: int, now: datetime) -> None: ...
@@ -66,7 +68,7 @@ class ServiceDriver:
         self.study, self.policy = study, policy
         self.consent_sha256 = study.consent.sha256 if study.consent else ""
 
-    def enter(self, script: Script, now: datetime) -> None:
+    def enter(self, script: Script, now: datetime) -> Script:
         self.participant = consenting.enroll(
             self.study,
             kind=lambda: Participant.Kind.SIMULATED,
@@ -76,6 +78,7 @@ class ServiceDriver:
             seed=script.seed,
             policy=self.policy,
         )
+        return script.of_length(self.participant.n_trials)
 
     def demographics(self, answers: dict[str, str], now: datetime) -> None:
         if self.participant.stage == Participant.Stage.DEMOGRAPHICS:
@@ -184,7 +187,7 @@ class SimulatedParticipant:
     def _leave_page(self, now: datetime) -> None:
         last = len(self.script.page_ms) - 1
         if self.page == -1:
-            self.driver.enter(self.script, now)
+            self.script = self.driver.enter(self.script, now)
         elif self.page == 0:
             self.driver.demographics(self._demographics(), now)
         elif self.page == 1:
@@ -223,7 +226,7 @@ def simulate(study: Study, plan: Plan, new_driver: Callable[[], Driver]) -> Iter
     Simulated time ends now, so that no simulated participant is live afterwards.
     """
     rng = random.Random(f"simulation/{plan.seed}")
-    scripts = draw_scripts(plan.finish, plan.dropout, plan.accuracy, study.n_trials, rng)
+    scripts = _scripts(study, plan, rng)
     arrivals = draw_arrivals(scripts, plan.arrival, rng)
     end_s = max(at + script.present_ms / 1000 for at, script in zip(arrivals, scripts, strict=True))
     start = timezone.now() - timedelta(seconds=end_s, minutes=study.live_minutes + 1)
@@ -244,10 +247,15 @@ def simulate(study: Study, plan: Plan, new_driver: Callable[[], Driver]) -> Iter
         yield done
 
 
+def _scripts(study: Study, plan: Plan, rng: random.Random) -> list[Script]:
+    """Of as many trials as the longest arm has: who gets into a shorter one skips the rest."""
+    longest = max(sum(trial_counts(study, arm).values()) for arm in groups_of(study))
+    return draw_scripts(plan.finish, plan.dropout, plan.accuracy, longest, rng)
+
+
 def count_steps(study: Study, plan: Plan) -> int:
-    """Pages that `simulate` will show, for a progress bar."""
-    rng = random.Random(f"simulation/{plan.seed}")
-    scripts = draw_scripts(plan.finish, plan.dropout, plan.accuracy, study.n_trials, rng)
+    """Pages that `simulate` will show, for a progress bar; at most, where arms have different numbers of trials."""
+    scripts = _scripts(study, plan, random.Random(f"simulation/{plan.seed}"))
     return sum(len(s.page_ms) + 1 if s.leaves_on is None else s.leaves_on + 1 for s in scripts)
 
 

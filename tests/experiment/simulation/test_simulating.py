@@ -1,11 +1,22 @@
 """Simulated participants through the real services, on whichever database the run is on."""
 
+from collections import defaultdict
+from statistics import pstdev
+
 import pytest
 from django.core.management import CommandError
-from django.db.models import F
+from django.db.models import Count, F, Sum
 from django.utils import timezone
 
-from experiment.models import AdvisedTrial, Judgment, Participant, Trial, WrittenAnswer
+from experiment.models import (
+    AdvisedTrial,
+    ItemCount,
+    Judgment,
+    Participant,
+    PeopleCount,
+    Trial,
+    WrittenAnswer,
+)
 from experiment.services import drawing
 from tests.experiment.asked import EXPERT, make_asking_study
 from tests.experiment.lab_client import run_json
@@ -113,6 +124,46 @@ def test_200_finishers_at_80_percent_dropout_judge_300_items_evenly_but_for_the_
     assert data["flow"]["finished"] == 200
     assert low <= data["exposures"]["human"]["sd"] <= high
     assert data["exposures"]["human"]["mean"] == pytest.approx(5.03, abs=0.15)
+
+
+def sd_by_arm(study):
+    """Of the valid judgments of each human-created test case."""
+    rows = ItemCount.objects.filter(study=study, stratum="human").order_by("arm_number", "item")
+    valid = defaultdict(list)
+    for row in rows:
+        valid[row.arm_number].append(row.valid)
+    return {number: pstdev(counts) for number, counts in valid.items()}
+
+
+def valid_by_arm(study):
+    rows = PeopleCount.objects.filter(study=study, fate="finished", excluded_by="")
+    return dict(rows.order_by("arm_number").values_list("arm_number").annotate(Sum("n")))
+
+
+def test_simulated_participants_get_into_arms_of_different_lengths(study):
+    make_arms(study, {"human_items": 2, "machine_items": 1}, {})
+    data = simulate(study.slug, "--finish", "20", "--dropout", "0.5")
+    assert data["flow"]["finished"] == 20
+    valid = valid_by_arm(study)
+    assert abs(valid[1] - valid[2]) <= 2
+    people = Participant.objects.filter(kind="simulated", stage="finished")
+    given = people.annotate(n=Count("trials")).values_list("arm__number", "n").distinct()
+    assert set(given) == {(1, 5), (2, 11)}
+    assert all(sd < 1 for sd in sd_by_arm(study).values())
+
+
+@pytest.mark.sqlite
+@pytest.mark.sweep
+@pytest.mark.parametrize("seed", range(1, 5))
+@pytest.mark.parametrize(("arrival", "high"), [("waves", 0.55), ("steady", 0.40)])
+def test_200_finishers_in_two_arms_judge_300_items_as_evenly_in_each(arrival, high, seed):
+    study = make_study("large", human=200, machine=100, catch=6)
+    make_arms(study)
+    options = ("--dropout", "0.8", "--arrival", arrival, "--seed", str(seed))
+    simulate(study.slug, "--finish", "200", *options)
+    assert max(sd_by_arm(study).values()) <= high
+    valid = valid_by_arm(study)
+    assert abs(valid[1] - valid[2]) <= 4
 
 
 def check_answers_to_questions(study):
