@@ -11,6 +11,7 @@ from experiment.domain.assignment import Stratum
 from experiment.domain.exclusion import Clock, Rules, Untouched
 
 Policy = Literal["balanced", "paper"]
+Advice = Literal["none", "after", "before"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +140,12 @@ BRAINBENCH = replace(BRAINBENCH_STRICT, **{d.setting: d.value for d in DEVIATION
 PRESETS: Mapping[str, Preset] = {
     "brainbench": BRAINBENCH,
     "brainbench-strict": BRAINBENCH_STRICT,
+    "brainbench-advised": BRAINBENCH,
+}
+
+# Of a preset with arms: the advice that each gives, by its name; all have the same share
+ARMS: Mapping[str, Mapping[str, Advice]] = {
+    "brainbench-advised": {"alone": "none", "advised": "after"},
 }
 
 LABELS = {

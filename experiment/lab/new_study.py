@@ -40,6 +40,10 @@ class NewStudyForm(forms.Form):
         choices=[
             ("brainbench", _("BrainBench, our settings")),
             ("brainbench-strict", _("BrainBench, exactly as in the paper")),
+            (
+                "brainbench-advised",
+                _("BrainBench, our settings, in two arms: without and with advice"),
+            ),
             ("questions", _("Only questions, answered in participants' own words")),
             ("copy", _("A copy of a study")),
             ("file", _("A file of a study")),

@@ -14,10 +14,11 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from experiment.domain.exclusion import Rules
-from experiment.domain.presets import PRESETS
-from experiment.models import ConsentVersion, Item, Participant, Study, StudyItem, Trial
+from experiment.domain.presets import ARMS, PRESETS
+from experiment.models import Arm, ConsentVersion, Item, Participant, Study, StudyItem, Trial
 from experiment.models.studies import DEMO_SLUGS, RULE_COLUMNS, Tasks
 from experiment.services import audit
+from experiment.services.arms import save_arm
 from experiment.services.audit import Action
 from experiment.services.readiness import StudyProblem, item_problems, readiness_problems
 from experiment.services.study_language import speaking_language
@@ -92,6 +93,8 @@ def create_study(
     audit.record(Action.STUDY_CREATED, by=by, study=study, preset=preset)
     if by is not None:
         study.members.add(by)
+    for name, advice in ARMS.get(preset, {}).items():
+        save_arm(Arm(study=study, name=name, advice=advice), by)
     word_consent(study, consent, by=by)
     return study
 

@@ -21,8 +21,9 @@ GIVEN = ("title", "language", "target_valid", "policy", *(f"ethics_{name}" for n
 
 class Command(ReportingCommand):
     help = (
-        "Create a study from a preset: brainbench-strict follows the paper, brainbench adds our changes (docs/participants.md compares them). "
-        "Both use the accepted test cases of BrainBench; choose others, or fewer, below."
+        "Create a study from a preset: brainbench-strict follows the paper, brainbench adds our changes (docs/participants.md compares them), "
+        "and brainbench-advised also has two arms, without and with advice. "
+        "All use the accepted test cases of BrainBench; choose others, or fewer, below."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
