@@ -35,7 +35,7 @@ demo serve braingpt: export BASE_URL := $(BASE_URL)
 help:
 	@echo 'make demo    install what is needed, load the demo study, serve it on port $(PORT)'
 	@echo 'make braingpt  train a model and an adapter, and test them on the demo study (3 minutes of one core); TEXTS=FOLDER adds your own texts'
-	@echo 'make serve   the same without the demo study'
+	@echo 'make serve   serve your own site, without the demo study'
 	@echo 'make check   lint, and the tests of rules, estimators and what changes data of participants (5 minutes on two slow cores)'
 	@echo 'make test    every check, and every test but those of make sweep (17 minutes on two cores)'
 	@echo 'make lint    the checks alone'
@@ -43,9 +43,9 @@ help:
 	@echo 'make venv    .venv alone; then .venv/bin/python manage.py help'
 	@echo 'make bench   slow: speed, exactness and memory of scoring, on random weights; cost of the report and the pages'
 	@echo 'make trust   slow: every fault, attack and load of docs/trust.md on both databases'
-	@echo 'make hour    slow: half of what the site can bear for an hour on each database, beside each other, with faults'
-	@echo 'make audit   before a release: known vulnerabilities of the pinned packages; fails where it cannot ask'
-	@echo 'make lines   how many lines each part has, beside the most that it should have'
+	@echo 'make hour    slow: one hour at half of the capacity of the site, on both databases at the same time, with faults'
+	@echo 'make audit   before a release: known vulnerabilities of the pinned packages; fails if the index cannot be reached'
+	@echo 'make lines   the number of lines of each part, and its limit'
 	@echo 'make clean   remove .venv and caches; the database in var/ stays'
 
 venv: $(STAMP)
@@ -75,7 +75,7 @@ demo: demo-begins port migrate $(VAR_DIR)/static/staticfiles.json
 	@$(RUN) score --model embedded --study demo --conditions full,isolated,swapped --resume
 	@echo 'The same model reads both versions and chooses, as participants do:'
 	@$(RUN) score --model embedded --study demo --method choice --layout marked --resume
-	@echo 'Step 4 of 4: it answers questions, too, and badly; its answers are compared with the expert word for word, by no model:'
+	@echo 'Step 4 of 4: the same model also answers questions, mostly wrongly. Answers are compared with those of an expert word for word; no model grades them:'
 	@$(RUN) answer --study demo-questions --model embedded --resume
 	@$(RUN) grade --study demo-questions --judge exact --of 'brainbench-live/demo-lm' --resume
 	@echo

@@ -120,7 +120,7 @@ def open_vectors(options: dict[str, Any]) -> "Vectors | None":
     folder, layer = options["bert_score"], options["layer"]
     if folder is None:
         if layer is not None:
-            raise CommandError("--layer is one of the model of --bert_score.")
+            raise CommandError("--layer needs --bert_score.")
         return None
     # Here: torch takes seconds to load
     from analysis.stats.graded.bert_score import Vectors

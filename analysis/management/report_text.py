@@ -58,7 +58,7 @@ def _headline(source: SourceResults) -> list[str]:
     lines = {
         "humans": _estimate(answer.humans, "trials", INDEPENDENT) or _missing(own.humans),
         "models": _estimate(answer.models, *one) or _missing(own.models_mean),
-        "models less humans": _estimate(answer.difference, "models", NAIVE, "+")
+        "models minus humans": _estimate(answer.difference, "models", NAIVE, "+")
         or _missing(own.models_vs_humans),
     }
     pairs = present(own.base_vs_chat)

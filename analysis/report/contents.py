@@ -133,7 +133,7 @@ GROUPS: tuple[Group, ...] = (
                 "flips",
                 ChangesOfMind,
                 _("Changes of preference along the text"),
-                _("Does the preference at the first token that differs last to the end?"),
+                _("Does the preference at the first differing token persist to the end?"),
                 ("flips", "flips_traces", "flips_trajectories"),
             ),
             Chapter(
@@ -216,7 +216,7 @@ GROUPS: tuple[Group, ...] = (
                 "flow",
                 Flow,
                 _("From recruitment to analysis"),
-                _("Who are the participants?"),
+                _("How many participants remained at each step?"),
                 part=Part.PEOPLE,
             ),
             Chapter(

@@ -32,12 +32,12 @@ from analysis.stats.two_way_clustered import TwoWay, clustered, covariance, over
 
 N_BINS = 10
 SHARE = (
-    "Shares over answers, with errors clustered by test cases: score interval (Wilson's, with Student's t) of as many "
-    "independent answers as have that error."
+    "Shares over answers. The interval is Wilson's score interval (with Student's t) for the number of independent "
+    "answers that would have the same standard error, which is clustered by test case."
 )
 POSITION = (
-    "Share of the answers that name side A, the mean over both orders (the original as A, the original as B), so that knowing "
-    "the original adds nothing to it; 95% interval with errors clustered by test cases. By log-odds: the mean probability of "
+    "Share of the answers that name side A, the mean over both orders (the original as A, the original as B), so a model's "
+    "knowledge of the original does not affect it; 95% interval with errors clustered by test cases. By log-odds: the mean probability of "
     "A, in the same way."
 )
 CONFIDENCE = (
@@ -46,7 +46,8 @@ CONFIDENCE = (
 )
 PAIRED = (
     "Accuracy when asked minus accuracy by perplexity on the test cases that have both, a tie when asked counting half; 95% "
-    "interval from Student's t over test cases, as of all models, whose answers are fixed. McNemar's test without ties."
+    "interval from Student's t over test cases only, as for all models, because a model's answers are treated as fixed. "
+    "McNemar's test without ties."
 )
 
 

@@ -17,7 +17,7 @@ LOGISTIC = (
     "log-odds of being correct = intercept + slope x score, over all judgments, by maximum likelihood without "
     "penalty; two-sided Wald test of the slope and Wald 95% interval, treating judgments as independent."
 )
-CLUSTERED = " The `clustered` values, interval and p, allow judgements of one participant to go together (sandwich estimator)."
+CLUSTERED = " The `clustered` standard error, interval and p allow judgments of one participant to be correlated (sandwich estimator)."
 N_FOLDS, LEAVE_ONE_OUT_UP_TO = 20, 2000
 TOLERANCE, SINGULAR = 1e-9, 1e-13
 

@@ -151,12 +151,12 @@ ARMS: Mapping[str, Mapping[str, Advice]] = {
 LABELS = {
     "title": "Title",
     "collection": "Test cases of the collection",
-    "field": "Years of experience are asked in",
+    "field": "Field of the years of experience",
     "human_items": "Human-created test cases per participant",
     "machine_items": "Machine-created test cases per participant",
     "catch_items": "Catch trials per participant",
     "policy": "Assignment of test cases",
-    "demographic_fields": "Asked about the participant",
+    "demographic_fields": "Questions about the participant",
     "ratings_required": "Both ratings required",
     "reading_aid": "Participants can read one side on its own",
     "debrief_catch_trials": "Catch trials in the debrief",
@@ -164,8 +164,8 @@ LABELS = {
     "untouched_sliders": "Untouched sliders",
     "admitted_cheating": "Excludes participants who admitted to cheating",
     "recognised": "Excludes recognised trials",
-    "min_rt_ms": "Excludes trials under (ms)",
-    "min_rt_clock": "This time is measured to",
+    "min_rt_ms": "Excludes trials shorter than (ms)",
+    "min_rt_clock": "End of the measured time",
 }
 WORDS: Mapping[Any, str] = {
     True: "yes",

@@ -93,7 +93,11 @@ class ItemForm(forms.ModelForm[Item]):
     class Meta:
         model = Item
         fields = ("markup", *DETAILS)
-        labels = {"source": _("Altered by"), "generator": _("Who or what"), "note": _("Note")}
+        labels = {
+            "source": _("Altered by"),
+            "generator": _("Name of the person or model"),
+            "note": _("Note"),
+        }
         help_texts = {"generator": _("The writer, or the model and its version.")}
         widgets = {
             "publication_date": forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),

@@ -92,7 +92,7 @@ class ExportForm(forms.Form):
     until = forms.CharField(
         label=_("Answered until (UTC)"), widget=forms.DateInput(attrs={"type": "date"})
     )
-    status = Several(label=_("Participants who came to"), choices=Participant.Stage.choices[:-1])
+    status = Several(label=_("Last page reached"), choices=Participant.Stage.choices[:-1])
     channel = Several(label=_("Recruited by"))
     source = Several(label=_("Test cases that were"), choices=Item.Source.choices)
     subfield = Several(label=_("Subfields"))

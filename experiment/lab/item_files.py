@@ -56,8 +56,8 @@ def accepted_elsewhere() -> forms.CharField:
         max_length=1_000,
         required=False,
         help_text=_(
-            "If this is empty, they become drafts for people of this field to review. Otherwise they are accepted "
-            "immediately, and this note is stored with each."
+            "If this is empty, the imported rows become drafts, which people of this field review. Otherwise the rows are "
+            "accepted immediately, and this note is stored with each."
         ),
     )
 
@@ -131,17 +131,17 @@ class OptionsForm(ColumnsForm):
 
     may_be_named = WORDS
     source = forms.ChoiceField(
-        label=_("Who altered them"),
+        label=_("Altered by"),
         choices=Item.Source.choices,
         required=False,
         help_text=_("Used if the file has no column “source”."),
     )
     generator = forms.CharField(
-        label=_("By name"),
+        label=_("Name of the person or model"),
         max_length=80,
         required=False,
         validators=[is_name],
-        help_text=_("A person or a model, such as GPT-4, if the file does not say."),
+        help_text=_("For example GPT-4. Used if the file does not say."),
     )
     accepted_before = accepted_elsewhere()
     for_leads = ("new_subfields", "accepted_before")
@@ -352,7 +352,7 @@ class ExportForm(forms.Form):
         label=_("State"),
         choices=[*Item.Status.choices, ("all", _("any"))],
         initial=Item.Status.ACCEPTED,
-        help_text=_("The newest version of each test case that is in this state."),
+        help_text=_("For each test case, the newest version in this state."),
     )
     source = forms.ChoiceField(
         label=_("Source"), choices=[("", _("any")), *Item.Source.choices], required=False

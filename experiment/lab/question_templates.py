@@ -56,7 +56,7 @@ class TemplateForm(forms.Form):
 
 class RuleForm(forms.Form):
     when = forms.CharField(
-        label=gettext_lazy("Where"),
+        label=gettext_lazy("Condition"),
         max_length=LONGEST,
         required=False,
         help_text=gettext_lazy(

@@ -215,7 +215,7 @@ class QuestionForm(forms.ModelForm[Item]):
     class Meta:
         model = Item
         fields = WRITTEN
-        labels = {"source": _("Written by"), "generator": _("Who or what")}
+        labels = {"source": _("Written by"), "generator": _("Name of the person or model")}
         help_texts = {"generator": _("The writer, or the model and its version.")}
         widgets = {"note": forms.Textarea(attrs={"rows": 3})}
 

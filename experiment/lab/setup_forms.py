@@ -186,7 +186,11 @@ class TrialsForm(SettingsForm):
                 min_value=0,
                 max_value=self.MOST,
                 label=self.fields[name].label,
-                help_text=_("%(n)d different works to draw from.")
+                help_text=(
+                    _("%(n)d are available.")
+                    if name == "question_items"
+                    else _("%(n)d from different articles are available.")
+                )
                 % {"n": works[name.removesuffix("_items")].total()},
             )
 
@@ -289,7 +293,9 @@ class TargetForm(SettingsForm):
         labels = {
             "target_valid": _("Target number of valid finishers"),
             "resume_hours": _("Hours within which a participant may return"),
-            "live_minutes": _("Minutes of inactivity after which a page counts as left"),
+            "live_minutes": _(
+                "Minutes of inactivity after which a participant counts as having left"
+            ),
             "external_id_days": _("Days for which recruitment IDs are kept"),
         }
         help_texts = {

@@ -91,13 +91,13 @@ class QuestionsForm(forms.Form):
 
     questions_of = forms.ChoiceField(
         required=False,
-        label=_("Accepted questions of"),
-        help_text=_("Replaces the study's questions; test cases do not change."),
+        label=_("Field of the questions"),
+        help_text=_("Its accepted questions replace those of the study; test cases do not change."),
     )
     templates = forms.CharField(
         required=False,
         max_length=5_000,
-        label=_("Of these templates"),
+        label=_("Templates"),
         help_text=_(
             "Keys separated by commas. Leave this empty for questions from any template or none."
         ),
@@ -108,7 +108,7 @@ class QuestionsForm(forms.Form):
         required=False,
         min_value=1,
         max_value=20_000,
-        label=_("How many of them"),
+        label=_("Number of questions"),
         help_text=_("Drawn evenly over templates. Leave this empty for all."),
     )
     seed = seed_field(_("The same seed draws the same questions."))
@@ -116,7 +116,7 @@ class QuestionsForm(forms.Form):
         label=_("Questions per participant"),
         min_value=1,
         max_value=500,
-        help_text=_("There are no more questions than this."),
+        help_text=_("If fewer questions are chosen, each participant answers all of them."),
     )
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
@@ -124,7 +124,7 @@ class QuestionsForm(forms.Form):
         self.auto_id = "questions_%s"  # the page has another form with a reason
         fields = [(field, n) for field, n in fields_with_questions() if n]
         offered = [(field.slug, f"{field.name} ({n})") for field, n in fields]
-        offer(self, "questions_of", [("", _("no field: no questions")), *offered])
+        offer(self, "questions_of", [("", _("no questions")), *offered])
         taken = study.items.filter(kind=Item.Kind.QUESTION).values_list("field", flat=True).first()
         self.initial["questions_of"] = next((f.slug for f, _n in fields if f.name == taken), "")
         self.initial["question_items"] = study.question_items or 10

@@ -21,15 +21,15 @@ HELP = {
     ),
     "rules": "apply the exclusions of version N of the study's rules (default: the newest)",
     "from": "first date (UTC) on which answers were received, such as 2026-03-31",
-    "to": "last such date",
+    "to": "last date (UTC) on which answers were received",
     "status": "stage of the participant",
     "channel": "channel of the participant",
     "source": "who altered the test case",
-    "subfield": "of the test case",
+    "subfield": "subfield of the test case",
     "item": "keys of test cases",
     "participant": "pseudonyms",
     "reason": "codes of reasons for exclusion, at least one of which applies to the trial",
-    "recognised": "what was answered",
+    "recognised": "answer to the question whether the participant knew the article",
 }
 
 

@@ -115,7 +115,7 @@ class Study(models.Model):
         ),
     )
     ethics_number = NameField(_("number of the ethics approval"), max_length=80, blank=True)
-    ethics_body = NameField(_("who approved"), max_length=200, blank=True)
+    ethics_body = NameField(_("ethics committee"), max_length=200, blank=True)
     answers_read_by = NameField(
         _("other readers of answers to questions"),
         max_length=200,
@@ -126,7 +126,7 @@ class Study(models.Model):
         ),
     )
     ethics_contact = NameField(
-        _("contact there"),
+        _("contact at the ethics committee"),
         max_length=300,
         blank=True,
         help_text=_("Contact for questions about participants' rights. The consent page shows it."),
@@ -237,7 +237,7 @@ class Study(models.Model):
         help_text=_("Contact for participants. A study without a contact cannot open."),
     )
     live_minutes = models.PositiveSmallIntegerField(
-        _("minutes of inactivity after which a page counts as left"),
+        _("minutes of inactivity after which a participant counts as having left"),
         default=15,
         validators=[MinValueValidator(1)],
     )

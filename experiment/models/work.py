@@ -161,8 +161,8 @@ class DryRun(Job):
         FLASH = "flash", _("everybody within one hour")
 
     class PayPer(models.TextChoices):
-        PARTICIPANT = "participant", _("for each who finishes")
-        HOUR = "hour", _("per hour, by the median time")
+        PARTICIPANT = "participant", _("per participant who finishes")
+        HOUR = "hour", _("per hour of the median time")
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="dry_runs")
     finishers = models.PositiveIntegerField(
@@ -171,11 +171,13 @@ class DryRun(Job):
         validators=[MinValueValidator(1), MaxValueValidator(MOST_FINISHERS)],
     )
     dropout_percent = models.PositiveSmallIntegerField(
-        _("of those who start, leave early (%)"),
+        _("participants who leave early (% of those who start)"),
         default=20,
         validators=[MaxValueValidator(MOST_DROPOUT)],
     )
-    arrival = models.CharField(_("they come"), max_length=10, choices=Arrival, default="steady")
+    arrival = models.CharField(
+        _("arrival of participants"), max_length=10, choices=Arrival, default="steady"
+    )
     seed = models.PositiveIntegerField(default=1)
     target = models.PositiveIntegerField(
         _("valid participants wanted"), default=200, validators=[MinValueValidator(1)]
@@ -190,7 +192,9 @@ class DryRun(Job):
         default=Decimal("12.00"),
         validators=[MinValueValidator(Decimal(0))],
     )
-    pay_per = models.CharField(_("paid"), max_length=12, choices=PayPer, default=PayPer.HOUR)
+    pay_per = models.CharField(
+        _("basis of the pay"), max_length=12, choices=PayPer, default=PayPer.HOUR
+    )
     currency = models.CharField(
         _("currency"),
         max_length=3,

@@ -250,7 +250,9 @@ class TrialForm(forms.Form):
         }
         if set(self.errors) - set(shown):
             shown["general"] = str(
-                _("The form did not arrive intact. Please check your answer and continue again.")
+                _(
+                    "A part of the form was missing or damaged. Please check your answer and select “Continue” again."
+                )
             )
         return shown
 

@@ -56,7 +56,7 @@ def verify() -> Break | None:
     previous = ""
     for event in _all():
         if event.previous_sha256 != previous:
-            return Break(event.pk, "the event before it is missing or another one")
+            return Break(event.pk, "the previous event is missing or was replaced")
         if event.chained() != event.sha256:
             return Break(event.pk, "it was changed")
         previous = event.sha256

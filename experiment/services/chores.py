@@ -75,8 +75,8 @@ def of_people() -> list[Metric]:
 
 
 PARTS = ("token_records", "withdrawals")  # nothing can make them again
-COUNTERS, TRAIL, CODES = "counters that differ from the rows", "audit trail", "participants' own codes"  # fmt: skip
-MUST: Facts = {COUNTERS: 0, TRAIL: "holds", CODES: "fit the withdrawal key"}
+COUNTERS, TRAIL, CODES = "counters that differ from the rows", "audit trail", "key of participants' own codes"  # fmt: skip
+MUST: Facts = {COUNTERS: 0, TRAIL: "unbroken", CODES: "the withdrawal key of this site"}
 ANSWERS_WITHIN_S = 3
 
 
@@ -87,10 +87,12 @@ def facts() -> dict[str, Fact]:
     foreign = codes_open(databases=[DEFAULT_DB_ALIAS])
     return {
         COUNTERS: len(check(Study.objects.all())),
-        TRAIL: "holds" if broken is None else f"event {broken.number}: {broken.what}",
+        TRAIL: MUST[TRAIL]
+        if broken is None
+        else f"broken at event {broken.number} ({broken.what})",
         "events of the audit trail": AuditEvent.objects.count(),
         "newest hash of the audit trail": newest or "-",
-        CODES: "are of another key" if foreign else str(MUST[CODES]),
+        CODES: "another key" if foreign else MUST[CODES],
     }
 
 

@@ -142,7 +142,8 @@ def withdrawal_problem(study: Study, policy: str) -> str:
     promised, keeps = Study.WithdrawalPolicy.DELETE, Study.WithdrawalPolicy.ANONYMISE
     if study.version and study.withdrawal_policy == promised and policy == keeps:
         return _(
-            "The study has real participants, who agreed to take part because their answers are deleted when they withdraw."
+            "The consent text told the study's real participants that their answers are deleted when they withdraw, so this policy "
+            "cannot change. Copy the study to use another policy."
         )
     return ""
 

@@ -214,7 +214,7 @@ def copy_files_in(folder: Path, manifest: Manifest, announce: Announce, *, is_la
 
 
 def difference(finding: Finding) -> str:
-    return f"{finding.what}: {finding.found}, but {finding.said} is expected."
+    return f"{finding.what}: {finding.found}. Expected: {finding.said}."
 
 
 def _refuse_other_engine(manifest: Manifest, values: Values) -> None:

@@ -99,9 +99,9 @@ class ChoosingCommand(ModelCommand):
         at_work = [run.pk for run in named if run.status == ChoiceRun.Status.RUNNING]
         if missing or at_work:
             why = (
-                f"there is none of number {missing[0]}"
+                f"there is no run {missing[0]}"
                 if missing
-                else f"{at_work[0]} is being worked on"
+                else f"run {at_work[0]} is being worked on"
             )
             raise CommandError(f"No run was removed: {why}.")
         removed = [f"{run.pk} ({run.language_model})" for run in named]

@@ -28,8 +28,8 @@ NUMBERS: Mapping[str, tuple[type[int] | type[float], str]] = {
     "batch_rows": (int, "rows per device at a time"),
     "accumulation": (int, "batches per device and step"),
     "devices": (int, "devices whose rows make up a step, regardless of the actual number"),
-    "learning_rate": (float, "at its highest"),
-    "weight_decay": (float, "of AdamW"),
+    "learning_rate": (float, "highest learning rate"),
+    "weight_decay": (float, "weight decay of AdamW"),
     "warmup_share": (float, "share of all steps in which the learning rate rises"),
     "clip_norm": (float, "maximum norm of the gradient; 0 for no limit"),
     "seed": (int, "seed of weights, dropout and the order of rows"),
@@ -195,11 +195,11 @@ def estimate_lines(settings: TrainingSettings, told: "Estimate") -> Iterator[str
     yield f"             {_gb(measured.activation_bytes)} of activations, measured{peak}"
     assert told.step_s is not None
     yield (
-        f"a step       {told.step_s:.3g} s, {told.tokens_per_s:,.0f} tokens/s, from one batch measured on {measured.device}, "
-        f"were there {settings.devices} of it"
+        f"a step       {told.step_s:.3g} s, {told.tokens_per_s:,.0f} tokens/s, estimated for {settings.devices} devices from one "
+        f"batch measured on {measured.device}"
     )
     if told.hours is not None:
-        yield f"all in all   {told.hours:.3g} hours, with {settings.evaluations} measurements of the held-out loss"
+        yield f"in total     {told.hours:.3g} hours, with {settings.evaluations} measurements of the held-out loss"
 
 
 def _gb(size: int) -> str:

@@ -125,7 +125,7 @@ def name_study(page: Page, title: str) -> str:
     page.get_by_role("link", name="Studies").click()
     page.get_by_role("link", name="New study").click()
     page.get_by_label("Title").fill(title)
-    page.get_by_role("button", name="Make the study").click()
+    page.get_by_role("button", name="Create the study").click()
     expect(page).to_have_url(re.compile("/studies/[-a-z]+/set-up/"))
     return page.url.split("/studies/")[1].split("/")[0]  # it is made of the title
 
@@ -236,7 +236,7 @@ def have_drafted(page: Page, server: str, abstracts: list[str], subfield: str) -
     form.get_by_label("Subfield").select_option(subfield)
     form.get_by_label("Model", exact=True).fill(MODEL)
     form.get_by_label("Address of the chat server").fill(server)
-    form.get_by_role("button", name="Have it draft").click()
+    form.get_by_role("button", name="Start drafting").click()
     expect(page).to_have_url(re.compile(r"/drafting/\d+/"))
     work_off()
     n = len(abstracts)

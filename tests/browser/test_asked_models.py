@@ -50,7 +50,7 @@ def test_from_the_form_to_the_chapter_and_the_file(
     page.get_by_label("Address of the chat server").fill(stub.url)
     page.get_by_role("button", name="Forecast").click()
     expect(page.get_by_text("This takes 24 requests")).to_be_visible()
-    page.get_by_role("button", name="Have it choose").click()
+    page.get_by_role("button", name="Ask the model").click()
     expect(page.get_by_text("Waiting for the worker")).to_be_visible()
     work_off()
     expect(page.get_by_text("83.3% of 12 judged test cases")).to_be_visible(timeout=WORK_MS)

@@ -47,7 +47,7 @@ def test_the_demo_the_published_study_and_ones_own(
     look(page)
     page.get_by_label("Field of research").fill("baking")
     page.get_by_label("Abstracts").fill("\n\n".join(sound_text(n) for n in range(1, 11)))
-    page.get_by_role("button", name="Make the study").click()
+    page.get_by_role("button", name="Create the study").click()
     preview = page.frame_locator("[name=preview-desktop]")
     expect(preview.get_by_text("The dough")).to_be_visible()
     expect(page).to_have_url(re.compile("preview=trial"))

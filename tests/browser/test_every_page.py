@@ -61,7 +61,7 @@ def test_the_pages_from_consent_to_an_abstract_in_every_state(visit: Visit, demo
     see_focus(visitor, "#practice-feedback")
     visitor.driver.choose(other(visitor.wrong_practice_side))
     visitor.go_on()
-    expect(visitor.heading).to_have_text("Now it starts")
+    expect(visitor.heading).to_have_text("The study starts now")
     visitor.page.locator("#practice-feedback summary").click()
     look(visitor.page)
 

@@ -98,7 +98,7 @@ def import_questions(page: Page) -> None:
 
 def take_questions(page: Page) -> None:
     page.locator('a[href$="/set-up/items/"]').first.click()
-    page.get_by_label("Accepted questions of").select_option(f"cooking ({N})")
+    page.get_by_label("Field of the questions").select_option(f"cooking ({N})")
     page.get_by_role("button", name="Take these questions").click()
     expect(page.get_by_text("Saved")).to_be_visible()
     look(page)
@@ -106,13 +106,13 @@ def take_questions(page: Page) -> None:
 
 def have_answered(page: Page, stub: ChatStub) -> None:
     part(page, "Models", "Answers")
-    ask(page, stub, "Have it answer")
+    ask(page, stub, "Ask the model")
     look(page)
 
 
 def have_graded(page: Page, stub: ChatStub) -> None:
     part(page, "Models", "Grades")
-    ask(page, stub, "Have them graded")
+    ask(page, stub, "Start grading")
     look(page)
     part(page, "Models", "Grades")
 
@@ -128,7 +128,7 @@ def plan_two_people(page: Page) -> None:
     page.get_by_text("Change the plan").click()
     page.get_by_label("Share of the answers that people grade").fill("1")
     page.get_by_label("Share of these that two people grade").fill("1")
-    page.get_by_role("button", name="Keep the plan").click()
+    page.get_by_role("button", name="Save the plan").click()
     expect(page.get_by_text(f"of {2 * N}, of {N} answers")).to_be_visible()
 
 

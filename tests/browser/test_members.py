@@ -39,7 +39,7 @@ def test_from_an_invitation_to_signing_in_with_a_code(
     look(ruths)
     fill(ruths, For_whom="Ann")
     ruths.get_by_label("auditor").check()
-    press(ruths, "Make a link")
+    press(ruths, "Create a link")
     look(ruths)
     link = urlsplit(ruths.locator("#invitation-link").inner_text()).path
 
@@ -47,7 +47,7 @@ def test_from_an_invitation_to_signing_in_with_a_code(
     page.goto(link)
     look(page)
     fill(page, Username="ann", Password=PASSWORD, Password_confirmation=PASSWORD)
-    press(page, "Make the account and join")
+    press(page, "Create the account and join")
     expect(page.get_by_role("link", name=study.title)).to_be_visible()
 
     from_account_menu(page, "Password, codes and tokens")

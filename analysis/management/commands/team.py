@@ -100,7 +100,7 @@ def _team_options(options: dict[str, Any]) -> TeamOptions:
     names = [name.strip() for part in options["members"] for name in part.split(",")]
     chosen = {n: v for n, v in options.items() if n in TeamOptions.__dataclass_fields__}
     if options["up_to"] and not options["all_subsets"]:
-        raise CommandError("--up-to K goes with --all-subsets.")
+        raise CommandError("--up-to needs --all-subsets.")
     return TeamOptions(**chosen | {"members": tuple(filter(None, names))})
 
 

@@ -10,7 +10,8 @@ from analysis.stats.arrays import Floats
 NAME = "BERTScore"
 METHOD = (
     "BERTScore (Zhang et al. 2020) by {model}: F of greedy matching of tokens by the cosine of their vectors, "
-    "without weights by rarity and without rescaling. Marks around a text and tokens after the 512th are left out."
+    "without idf weights and without rescaling. Special tokens at the ends of a text, and tokens after the 512th, are "
+    "left out."
 )
 
 

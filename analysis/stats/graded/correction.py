@@ -23,9 +23,9 @@ from analysis.stats.graded.ratios import (
 )
 
 METHOD = (
-    "The corrected rate is the judge's rate over all answers, plus people's minus the judge's rate over the "
-    "answers that people also graded, times the share of answers with a text, which could be drawn. The safety "
-    "rate is the ratio of two such sums. The 95% interval is clustered by template, with the templates of the "
+    "The corrected rate is the judge's rate over all answers plus a correction: people's rate minus the judge's rate "
+    "over the answers that people also graded, times the share of answers with a text (only these could be drawn "
+    "for the sample). The safety rate is the ratio of two such sums. The 95% interval is clustered by template, with the templates of the "
     "people's sample for its degrees of freedom."
 )
 

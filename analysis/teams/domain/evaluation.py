@@ -175,7 +175,7 @@ RESAMPLED = (
 NO_INTERVALS = "No intervals: {why}."
 MULTIPLICITY = (
     "A team is compared with its best member on the same trials. The best member is also chosen on these trials, "
-    "so gains are rather underestimated. The accuracy of the best of many teams is overestimated, because it was "
+    "so gains tend to be underestimated. The accuracy of the best of many teams is overestimated, because it was "
     "selected; on other trials it is likely to be lower. p_holm is Holm's correction over {n} teams."
 )
 CALIBRATION = (

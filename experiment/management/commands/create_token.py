@@ -14,7 +14,9 @@ class Command(ReportingCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("user", metavar="USER")
-        parser.add_argument("--study", required=True, metavar="SLUG", help="that it opens")
+        parser.add_argument(
+            "--study", required=True, metavar="SLUG", help="study that the token gives access to"
+        )
         parser.add_argument(
             "--scopes",
             nargs="+",

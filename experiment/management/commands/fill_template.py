@@ -60,7 +60,9 @@ class Command(ReportingCommand):
             action="store_true",
             help="show the first 20 and the changes without storing anything",
         )
-        parser.add_argument("--accept", action="store_true", help="without a review")
+        parser.add_argument(
+            "--accept", action="store_true", help="accept the questions without a review"
+        )
         parser.add_argument("--by", default="", metavar="USERNAME", help="name of the writer")
         add_json_argument(parser)
 

@@ -27,7 +27,7 @@ class Command(ModelCommand):
         )
         parser.add_argument("--study", metavar="SLUG", required=True)
         parser.add_argument(
-            "--name", metavar="MODEL", required=True, help="of the model, in tables"
+            "--name", metavar="MODEL", required=True, help="name of the model in tables"
         )
         parser.add_argument(
             "--prompt_file",

@@ -79,8 +79,8 @@ class Command(ScoringCommand, ChoosingCommand):
         parser.add_argument(
             "--adapters",
             action="store_true",
-            help="with ls: past runs of all studies that read, or may have read, an adapter in addition to full weights without "
-            "a request. Screenings (screen_items) do not store hashes of weights and are not listed",
+            help="with ls: list past runs of all studies that used, or may have used, an adapter that was not requested, in "
+            "addition to full weights. Screenings (screen_items) do not store hashes of weights and are not listed",
         )
         parser.add_argument(
             "--watch", action="store_true", help="with --queue: also wait for more runs"
@@ -96,7 +96,7 @@ class Command(ScoringCommand, ChoosingCommand):
             found = list(runs_with_adapters())
             cells = [{name: str(value) for name, value in run.items()} for run in found]
             lines = list(table_lines(cells, TEXTS)) or [
-                "No past run can have read an adapter without a request."
+                "No past run can have used an adapter that was not requested."
             ]
             self.report(options, {"runs": found}, lines)
         elif options["action"] == "ls":

@@ -127,7 +127,10 @@ class _Found:
         self.places[key] = place
         first = self.choices[0][1] if self.choices else read
         if read.asked != first.asked:
-            raise ValueError("the model was asked in another way than at the file's beginning")
+            raise ValueError(
+                "the model was asked differently than in the first answer of the file; import the answers of each prompt as a "
+                "separate file"
+            )
         if read.model != first.model and not read.asked:
             raise ValueError(
                 f"model is “{read.model[:80]}”, and “{first.model[:80]}” at the file's beginning: give a file for each"

@@ -131,10 +131,10 @@ def intervals(study: Study, seed: int) -> tuple[Found, Said]:
             model.estimate, spread(with_error(drawn.models[:, 0], model, (0, 1))).ci95
         ),
         "accuracy of a model: two-way": _of(model.estimate, model.share_ci95),
-        "models less humans: crossed bootstrap": _of(
+        "models minus humans: crossed bootstrap": _of(
             gap.estimate, spread(with_error(mean_gap, gap)).ci95
         ),
-        "models less humans: two-way": _of(gap.estimate, gap.ci95),
+        "models minus humans: two-way": _of(gap.estimate, gap.ci95),
         "mean over items (Student's t)": _mean(study.item_accuracy),
     }
     found |= _correlations(study, seed)

@@ -86,7 +86,7 @@ def test_a_folder_holds_numbers_tables_and_figures_and_the_page_has_them_too(
             "“org/none” is not a language model of this study",
         ),
         (("memory", "--seed", "-3"), "seed: -3"),
-        (("memory", "--up-to", "2"), "--up-to K goes with --all-subsets"),
+        (("memory", "--up-to", "2"), "--up-to needs --all-subsets"),
         (
             ("memory", "--predictions", "/nowhere/new/x.csv"),
             "the folder /nowhere/new does not exist",

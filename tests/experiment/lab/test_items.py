@@ -74,7 +74,7 @@ def test_a_lead_retires_with_a_reason_and_sees_which_studies_have_it(kitchen: Ki
     page = f"{page_of(item)}retire/"
     assert as_(kitchen.ada).post(page, {"retire-reason": "x"}).status_code == 403
     told = shown(as_(kitchen.lead), item)
-    assert "1 study that is not closed has this version" in told
+    assert "1 draft, pilot or open study has this version" in told
     assert "The running study" not in told, "whose member she is not"
     study.members.add(kitchen.lead)
     assert "The running study" in shown(as_(kitchen.lead), item)

@@ -154,7 +154,7 @@ def test_questions_alone_come_without_a_practice() -> None:
     client = client_of(person)
     page = client.get(study.get_absolute_url(), follow=True).content.decode()
     assert "You will answer <strong>2 questions</strong>" in page
-    assert '<label for="progress">Now it starts</label>' in page
+    assert '<label for="progress">The study starts now</label>' in page
     assert "abstract" not in page.split("<main", 1)[1].split("</main>")[0]
     response = client.post(f"{study.get_absolute_url()}start/")
     assert response["Location"].endswith("/trial/1/")

@@ -95,6 +95,6 @@ def test_runs_are_listed_and_removed(stub: ChatStub, study: Study) -> None:
     run = ChoiceRun.objects.get()
     listed = json_of("score", "ls", "--method", "choice")
     assert [row["run"] for row in listed["runs"]] == [run.pk]
-    assert "there is none of number 99" in refusal("score", "rm", 99, "--method", "choice")
+    assert "there is no run 99" in refusal("score", "rm", 99, "--method", "choice")
     called("score", "rm", run.pk, "--method", "choice")
     assert not ChoiceRun.objects.exists()

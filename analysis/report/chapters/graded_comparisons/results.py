@@ -251,7 +251,7 @@ def defer(data: GradedData) -> Deferrals:
     ]
     if not found:
         raise NotEnough(
-            "One judge has not graded answers of a model and of people to the same questions.",
+            "No judge has graded answers of both a model and people to the same questions.",
             "Let participants answer the models' questions, and let one judge grade both.",
         )
     return Deferrals(tuple(found), data.is_simulated)

@@ -85,7 +85,7 @@ def _targets(aims: list[Aim], has_ends: bool) -> list[Table]:
             _("If they vary most (upper end)"),
             lambda row: _participants(row.n_participants_high) if has_ends else f.DASH,
         ),
-        c.count(_("Else, test cases"), "n_items_needed"),
+        c.count(_("Test cases needed instead"), "n_items_needed"),
     )
     rows = aims
     return c.page_table(
