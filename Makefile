@@ -129,8 +129,9 @@ check-core:
 test: browser
 	@$(MAKE) --no-print-directory --jobs 4 lint-types lint-rest test-postgresql test-sqlite
 
+# Three on two cores, since a test of processes or of a browser often waits
 test-postgresql: $(STAMP)
-	$(BIN)/python scripts/with_postgres.py $(BIN)/pytest --numprocesses 2
+	$(BIN)/python scripts/with_postgres.py $(BIN)/pytest --numprocesses 3
 
 # To read the other files would take longer than the tests of some of these
 test-sqlite: $(STAMP)

@@ -31,6 +31,18 @@ TORCH = tuple(
     f"tests/scoring/{folder}/"
     for folder in ("backends/causal_lm", "demo_lm", "lm_eval", "services/training", "training/lm")
 )
+# Files that take long come first: at the end no worker has much left while others have nothing
+LONG = tuple(
+    f"tests/{folder}/"
+    for folder in (
+        "browser",
+        "scoring/processes",
+        "analysis/report",
+        "analysis/management",
+        "config",
+        "analysis/lab",
+    )
+)
 FIXTURE_MARKS = {"browser": "browser", "engine": "browser", "shared_dir": "shared"}
 FIREFOX_ESR = ROOT / "tests" / "browser" / "firefox_esr.cjs"
 CHROMIUM_ARGS = [
@@ -203,7 +215,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
-    items.sort(key=lambda item: not item.nodeid.startswith(TORCH))  # it takes the longest
+    items.sort(
+        key=lambda item: (not item.nodeid.startswith(TORCH), not item.nodeid.startswith(LONG))
+    )
 
 
 class ByFile(LoadFileScheduling):

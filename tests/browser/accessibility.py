@@ -1,8 +1,9 @@
 """What axe finds wrong with a page, and what does not fit a narrow window or large letters."""
 
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal
 
 from playwright.sync_api import Page
 
@@ -27,6 +28,7 @@ MISFITS = """() => {
   }
   return found;
 }"""
+Scheme = Literal["dark", "light"]
 WIDE, NARROW, ZOOMED = (1280, 900), (320, 640), (640, 900)
 
 
@@ -48,18 +50,18 @@ def violations(page: Page, only: dict[str, Any] = EVERY_RULE) -> list[str]:
     ]
 
 
-def faults(page: Page) -> list[str]:
+def faults(page: Page, schemes: Sequence[Scheme] = ("dark", "light")) -> list[str]:
     """What is wrong with the page at 320 pixels, on a desktop, and with letters of twice the size.
 
-    axe reads it in the narrow window and in dark colours, where all is there that a wide one shows, and then the contrast of
-    the light ones; in the sweep it reads both in full.
+    axe reads it in the first of these schemes, and its contrast in the other one; in the sweep it reads all in full.
     """
     found = []
     for size, scheme in ((NARROW, "dark"), (WIDE, "light")):
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": size[0], "height": size[1]})
-        wrong = violations(page, EVERY_RULE if scheme == "dark" or SWEEP else CONTRAST)
-        wrong += page.evaluate(MISFITS)
+        wrong: list[str] = page.evaluate(MISFITS)
+        if scheme in schemes or SWEEP:
+            wrong += violations(page, EVERY_RULE if scheme == schemes[0] or SWEEP else CONTRAST)
         own = page.evaluate("getComputedStyle(document.documentElement).colorScheme")
         wrong += [] if own == scheme else [f"controls are drawn in {own or 'no'} colours"]
         found += [f"at {size[0]} px, {scheme}: {fault}" for fault in wrong]

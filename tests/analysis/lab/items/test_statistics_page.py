@@ -1,6 +1,7 @@
 """The page with what is known of a test case: right numbers, and only to who may see them."""
 
 from datetime import date
+from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
@@ -11,6 +12,7 @@ from analysis.stats.item_marks import Mark
 from analysis.stats.item_response import rank_differences
 from experiment.models import Item, Judgment, Participant, ResearchField, Study
 from scoring.models import ItemScore, LanguageModel, ScoringRun
+from tests import databases
 from tests.factories import (
     answers_open,
     make_item,
@@ -24,8 +26,12 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def study() -> Study:
+def study(db: None, run_folder: Path) -> Study:
     """24 people, each of the human-created test cases judged by 18; those who came first know nothing of the first two."""
+    return Study.objects.get(slug=databases.fill("judged-by-24", judged_by_24, run_folder))
+
+
+def judged_by_24() -> str:
     study = make_study()
     study.items.filter(kind="test").update(field="cooking")
     for _ in range(24):
@@ -39,7 +45,7 @@ def study() -> Study:
             own.filter(trial__item__key=key).update(
                 correct=False, confidence=30, recognised=True, rt_ms=20_000
             )
-    return study
+    return study.slug
 
 
 @pytest.fixture

@@ -134,7 +134,7 @@ def play(study: Study, policy: str, finish: int, vera: User) -> Iterator[tuple[I
     yield item, "over"
 
 
-@pytest.mark.parametrize("policy", ["balanced", "paper"])
+@pytest.mark.parametrize("policy", ["balanced", pytest.param("paper", marks=pytest.mark.sweep)])
 @pytest.mark.parametrize("finish", [80, pytest.param(2_000, marks=pytest.mark.sweep)])
 def test_the_others_stay_even_and_the_resumed_one_catches_up(
     study: Study, vera: User, policy: str, finish: int

@@ -39,61 +39,57 @@ def told(training: Training) -> list[tuple[int, float | None, float | None]]:
     return list(training.points.values_list("step", "loss", "held_out_loss"))
 
 
-class TestAFinishedTraining:
-    @pytest.fixture
-    def training(self, corpus: Corpus) -> Training:
-        done = run.run(asked(corpus, keep=(1, 2)))
-        assert (done.status, done.error) == ("finished", "")
-        return done
+def test_a_finished_training_is_a_model_that_is_scored_with_its_base_and_its_steps(
+    corpus: Corpus, study: Study
+) -> None:
+    training = run.run(asked(corpus, keep=(1, 2)))
+    assert (training.status, training.error) == ("finished", "")
+    assert training.identity["weights_sha256"]
+    is_registered(training)
 
-    def test_registers_its_model_bound_to_how_it_was_made(self, training: Training) -> None:
-        model = LanguageModel.objects.get(name="lab/onion-lm")
-        assert training.language_model == model
-        assert model.tuned_from == training.base
-        assert model.is_demo, "as its base is"
-        assert model.training_cutoff is None, "its base's is not known"
-        manifest = training.manifest
-        assert manifest["corpus_sha256"] == training.corpus.sha256
-        assert manifest["recipe"]["seed"] == 1
-        assert manifest["held_out_loss"] < manifest["untrained_held_out_loss"]
-        assert set(manifest["files"]) >= {"adapter_config.json", "adapter_model.safetensors"}
-        assert model.n_parameters == manifest["parameters"]
-        assert dict(model.training_corpora.values_list("corpus", "status")) == {"onions": "known"}
-        points = told(training)
-        assert (points[0][0], points[-1][0]) == (0, training.total), "before the first step, too"
-        assert points[0][2] == manifest["untrained_held_out_loss"]
-        assert training.done == training.total == manifest["steps"]
-        assert training.tokens == manifest["tokens"]
+    queued = models.score_result(training, study, None)
+    base, tuned = (execute(one.waiting[0]) for one in queued)
+    assert (base.status, tuned.status) == ("finished", "finished"), (base.error, tuned.error)
+    assert (base.backend, tuned.language_model) == ("embedded", training.language_model)
+    assert tuned.identity["adapter_sha256"]
+    assert list(runs_with_adapters()) == [], "the model that ships reads none unasked"
+    again = models.score_result(training, study, None)
+    assert len(again) == 1, "the base was scored"
 
-    def test_read_no_adapter_unasked_from_the_model_that_ships(self, training: Training) -> None:
-        assert training.identity["weights_sha256"]
-        assert list(runs_with_adapters()) == []
+    assert models.kept_steps(training) == [0, 1, 2]
+    counted = count_by_run(study, "full")
+    seen = ScoringRun.objects.seen_in([study], checkpoints=True)
+    n_before = seen.count()
+    for queued_step in models.score_checkpoints(training, study, None):
+        assert execute(queued_step.waiting[0]).status == "finished"
+    found = models.results(training, study)
+    assert [one.step for one in found] == [0, 1, 2]
+    assert found[0].tokens == 0 < found[1].tokens < found[2].tokens
+    assert found[0].ppl_original != found[2].ppl_original
+    assert count_by_run(study, "full") == counted, "steps stay out of the results"
+    assert seen.all().count() == n_before + 3
+    assert models.score_checkpoints(training, study, None) == []
 
-    def test_is_scored_with_its_base_by_the_same_queue(
-        self, training: Training, study: Study
-    ) -> None:
-        queued = models.score_result(training, study, None)
-        base, tuned = (execute(one.waiting[0]) for one in queued)
-        assert (base.status, tuned.status) == ("finished", "finished"), (base.error, tuned.error)
-        assert (base.backend, tuned.language_model) == ("embedded", training.language_model)
-        assert tuned.identity["adapter_sha256"]
-        again = models.score_result(training, study, None)
-        assert len(again) == 1, "the base was scored"
 
-    def test_has_steps_that_are_scored_and_stay_out_of_the_results(
-        self, training: Training, study: Study
-    ) -> None:
-        assert models.kept_steps(training) == [0, 1, 2]
-        for queued in models.score_checkpoints(training, study, None):
-            assert execute(queued.waiting[0]).status == "finished"
-        found = models.results(training, study)
-        assert [one.step for one in found] == [0, 1, 2]
-        assert found[0].tokens == 0 < found[1].tokens < found[2].tokens
-        assert found[0].ppl_original != found[2].ppl_original
-        assert not ScoringRun.objects.seen_in([study]).exists()
-        assert count_by_run(study, "full") == {}
-        assert ScoringRun.objects.seen_in([study], checkpoints=True).count() == 3
-        assert models.score_checkpoints(training, study, None) == []
+def is_registered(training: Training) -> None:
+    """Bound to how it was made."""
+    model = LanguageModel.objects.get(name="lab/onion-lm")
+    assert training.language_model == model
+    assert model.tuned_from == training.base
+    assert model.is_demo, "as its base is"
+    assert model.training_cutoff is None, "its base's is not known"
+    manifest = training.manifest
+    assert manifest["corpus_sha256"] == training.corpus.sha256
+    assert manifest["recipe"]["seed"] == 1
+    assert manifest["held_out_loss"] < manifest["untrained_held_out_loss"]
+    assert set(manifest["files"]) >= {"adapter_config.json", "adapter_model.safetensors"}
+    assert model.n_parameters == manifest["parameters"]
+    assert dict(model.training_corpora.values_list("corpus", "status")) == {"onions": "known"}
+    points = told(training)
+    assert (points[0][0], points[-1][0]) == (0, training.total), "before the first step, too"
+    assert points[0][2] == manifest["untrained_held_out_loss"]
+    assert training.done == training.total == manifest["steps"]
+    assert training.tokens == manifest["tokens"]
 
 
 def test_a_model_from_scratch_knows_nothing_after_its_last_text(corpus: Corpus) -> None:
