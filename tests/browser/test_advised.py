@@ -1,0 +1,198 @@
+"""Trials with advice, after and before the own choice: on a desktop, a phone, by keyboard and without JavaScript, and interrupted."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from experiment.models import AdvisedTrial, Judgment, Study
+from tests.browser.accessibility import look
+from tests.browser.drivers import Driver, KeyboardDriver, MouseDriver, NoScriptDriver, TouchDriver
+from tests.browser.test_interruptions import WAITING, lose_replies
+from tests.browser.visitor import Answer, Visitor, other
+from tests.factories import make_adviser, make_arms
+
+Visit = Callable[..., Visitor]
+PHONE = {"viewport": {"width": 390, "height": 760}, "has_touch": True, "is_mobile": True}
+BROWSERS: list[tuple[type[Driver], dict[str, Any]]] = [
+    (MouseDriver, {}),
+    (TouchDriver, PHONE),
+    (KeyboardDriver, {}),
+    (NoScriptDriver, {"java_script_enabled": False}),
+]
+IDS = ["desktop", "phone", "keyboard", "without JavaScript"]
+KEEP_OR_CHANGE = "Do you keep or change your answer?"
+
+
+def advised(study: Study, procedure: str) -> Study:
+    """With three test cases and a catch trial, and one arm in which all see advice."""
+    Study.objects.filter(pk=study.pk).update(human_items=2, machine_items=1, catch_items=1)
+    make_arms(study, {"advice": procedure})
+    make_adviser(study, shows_passages=True)
+    study.refresh_from_db()
+    return study
+
+
+def box(visitor: Visitor) -> Any:
+    return visitor.page.get_by_role("region", name="Advice")
+
+
+def is_asked_again(visitor: Visitor) -> None:
+    expect(visitor.heading).to_have_text(KEEP_OR_CHANGE)
+    expect(box(visitor)).to_contain_text("78%")
+
+
+def rows() -> list[AdvisedTrial]:
+    return list(AdvisedTrial.objects.select_related("trial").order_by("trial__position"))
+
+
+@pytest.mark.parametrize(("driver", "options"), BROWSERS, ids=IDS)
+def test_an_answer_is_kept_or_changed_after_advice(
+    visit: Visit, demo: Study, driver: type[Driver], options: dict[str, Any]
+) -> None:
+    visitor = visit(advised(demo, "after"), driver, **options).start()
+    given = []
+    for position in range(1, 5):
+        expect(box(visitor)).to_have_count(0)
+        visitor.read_for(30_000)
+        first = visitor.fill(Answer("A", 70, 30))
+        visitor.go_on()
+        if visitor.participant.plan[position - 1][0] == "catch":
+            visitor.is_at("debrief" if position == 4 else f"trial/{position + 1}")
+            continue
+        is_asked_again(visitor)
+        assert (visitor.chosen(), visitor.rating("confidence")) == ("A", str(first.confidence))
+        expect(visitor.page.locator(".recognised, #expertise")).to_have_count(0)
+        if position == 1 and driver.has_script:
+            look(visitor.page)
+        visitor.read_for(6_000)
+        if given:  # the second and later ones follow the advice
+            visitor.driver.choose("B")
+            visitor.driver.rate("confidence", 40)
+        visitor.go_on()
+        visitor.is_at("debrief" if position == 4 else f"trial/{position + 1}")
+        given.append("B" if given else "A")
+    stored = Judgment.objects.exclude(trial__stratum="catch").order_by("trial__position")
+    assert [judgment.side for judgment in stored] == given == ["A", "B", "B"]
+    assert [row.first_side for row in rows()] == ["A", "A", "A"]
+    assert stored[0].confidence == rows()[0].first_confidence
+    if driver.has_script:
+        for row, judgment in zip(rows(), stored, strict=True):
+            assert row.first_rt_ms is not None
+            assert row.viewed_ms is not None
+            assert row.first_rt_ms >= 30_000
+            assert 6_000 <= row.viewed_ms < 30_000
+            assert judgment.rt_ms == row.first_rt_ms + row.viewed_ms
+        assert [judgment.changes for judgment in stored] == [0, 1, 1]
+        look(visitor.page)
+    expect(visitor.page.locator(".result-advice")).to_have_count(3)
+
+
+@pytest.mark.parametrize(("driver", "options"), BROWSERS, ids=IDS)
+def test_advice_is_seen_with_the_abstract_where_it_comes_before(
+    visit: Visit, demo: Study, driver: type[Driver], options: dict[str, Any]
+) -> None:
+    visitor = visit(advised(demo, "before"), driver, **options).start()
+    for position in range(1, 5):
+        is_catch = visitor.participant.plan[position - 1][0] == "catch"
+        expect(box(visitor)).to_have_count(0 if is_catch else 1)
+        if position == 1 and driver.has_script:
+            look(visitor.page)
+        if position == 2 and driver is not NoScriptDriver:
+            visitor.page.reload()
+            expect(box(visitor)).to_have_count(0 if is_catch else 1)
+        visitor.answer("B")
+    assert [(row.procedure, row.first_side) for row in rows()] == [("before", "")] * 3
+    assert Judgment.objects.filter(side="B").count() == 4
+
+
+@pytest.mark.parametrize("driver", [MouseDriver, NoScriptDriver])
+def test_reload_back_and_a_second_tab_between_answer_and_advice_change_nothing(
+    visit: Visit, demo: Study, driver: type[Driver]
+) -> None:
+    options = {} if driver.has_script else {"java_script_enabled": False}
+    visitor = visit(advised(demo, "after"), driver, **options).start()
+    while visitor.participant.plan[visitor.participant.position - 1][0] == "catch":
+        visitor.answer()
+    here = visitor.page.url
+    stale = visitor.page.context.new_page()
+    stale.goto(here)
+    visitor.page.bring_to_front()
+    first = visitor.fill(Answer("A", 70, 30))
+    visitor.go_on()
+    is_asked_again(visitor)
+    visitor.driver.choose("B")
+    visitor.page.reload()
+    is_asked_again(visitor)
+    assert visitor.chosen() == ("B" if driver.has_script else "A")
+    visitor.page.go_back()
+    visitor.page.goto(here)
+    is_asked_again(visitor)
+    # A tab that still shows the first page brings no other first answer
+    tab = Visitor(stale, visitor.site, visitor.study, driver)
+    stale.bring_to_front()
+    tab.fill(Answer("B", 10, 10))
+    tab.go_on()
+    expect(tab.heading).to_have_text("Already answered")
+    tab.link("Continue where you left off").click()
+    is_asked_again(tab)
+    [row] = rows()
+    assert (row.first_side, row.first_confidence) == ("A", first.confidence)
+    assert not Judgment.objects.filter(trial=row.trial).exists()
+    visitor.use(visitor.page)
+    visitor.page.bring_to_front()
+    visitor.driver.choose("B")
+    visitor.go_on()
+    expect(visitor.page.locator('input[name="revises"]')).to_have_count(0)
+    # What the other tab still shows is answered by now
+    stale.bring_to_front()
+    tab.go_on()
+    expect(tab.heading).to_have_text("Already answered")
+    assert [j.side for j in Judgment.objects.filter(trial=row.trial)] == ["B"]
+
+
+def test_a_network_that_is_cut_between_answer_and_advice_loses_and_doubles_nothing(
+    visit: Visit, demo: Study
+) -> None:
+    visitor = visit(advised(demo, "after")).start()
+    while visitor.participant.plan[visitor.participant.position - 1][0] == "catch":
+        visitor.answer()
+    # Away before the first answer
+    visitor.fill(Answer("A", 70, 30))
+    visitor.page.context.set_offline(True)
+    visitor.go_on()
+    expect(visitor.page.locator("#send-status")).to_have_text(WAITING)
+    expect(box(visitor)).to_have_count(0)
+    assert rows() == []
+    visitor.page.context.set_offline(False)
+    is_asked_again(visitor)
+    # The answer after the advice arrives, and what the site says of it is lost
+    lose_replies(visitor)
+    visitor.driver.choose("B")
+    visitor.go_on()
+    expect(visitor.page.locator("#send-status")).to_have_text(WAITING)
+    visitor.page.unroute("**/trial/**")
+    expect(visitor.page.locator('input[name="revises"]')).to_have_count(0)
+    while visitor.participant.plan[visitor.participant.position - 1][0] == "catch":
+        visitor.answer()
+    # The first answer arrives, the advice is lost on its way, and the tab is closed
+    lose_replies(visitor)
+    visitor.fill(Answer("B", 70, 30))
+    visitor.go_on()
+    expect(visitor.page.locator("#send-status")).to_have_text(WAITING)
+    expect(box(visitor)).to_have_count(0)
+    assert [row.first_side for row in rows()] == ["A", "B"]
+    visitor.reopen()
+    is_asked_again(visitor)
+    assert visitor.chosen() == "B"
+    visitor.go_on()
+    expect(visitor.page.locator('input[name="revises"]')).to_have_count(0)
+    keys = [
+        *(row.first_key for row in rows()),
+        *Judgment.objects.values_list("idempotency_key", flat=True),
+    ]
+    assert len(keys) == len(set(keys))
+    sides = Judgment.objects.exclude(trial__stratum="catch").order_by("trial__position")
+    assert [judgment.side for judgment in sides] == ["B", "B"]
+    assert other(sides[0].side) == rows()[0].first_side
