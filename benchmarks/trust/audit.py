@@ -8,13 +8,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from django.db.models import Count, F, Max
 
 from benchmarks.web.people import Ledger, Sent
 from benchmarks.web.site import SLUG
-from experiment.models import AuditEvent, Judgment, Participant, Study
+from experiment.models import AdvisedTrial, AuditEvent, Judgment, Participant, Study
 from experiment.services import audit, recounting
 from experiment.services.flow import page_number
 
@@ -35,7 +36,11 @@ def compare(ledger: Ledger, *, all_finished: bool = True) -> Findings:
         "idempotency_key", "trial__position", "side", "confidence", "expertise"
     )
     stored: dict[str, list[tuple[int, str, int | None, int | None]]] = {}
-    for key, position, side, confidence, expertise in rows.iterator():
+    # Answers before advice are told as stored, too
+    first = AdvisedTrial.objects.filter(first_key__isnull=False).values_list(
+        "first_key", "trial__position", "first_side", "first_confidence", "first_expertise"
+    )
+    for key, position, side, confidence, expertise in chain(rows.iterator(), first.iterator()):
         stored.setdefault(str(key), []).append((position, side, confidence, expertise))
     lost = [
         sent

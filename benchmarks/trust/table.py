@@ -4,7 +4,15 @@ from functools import partial
 
 from benchmarks.trust.broker import missing_redis
 from benchmarks.trust.fault import Database, Fault, Part
-from benchmarks.trust.strikes import backups, clients, fuzzing, load, processes, surroundings
+from benchmarks.trust.strikes import (
+    advised,
+    backups,
+    clients,
+    fuzzing,
+    load,
+    processes,
+    surroundings,
+)
 from benchmarks.trust.strikes.clients import answers, consents, held, pages, rows_held, writing_held
 
 POSTGRESQL, SQLITE = (Database.POSTGRESQL,), (Database.SQLITE,)
@@ -28,6 +36,7 @@ FAULTS = (
     Fault("web-paused", "Web processes suspended (gunicorn ends them after 12 s here, by default after 60 s)", P, processes.web_paused),
     Fault("database-restarted", "Database restarted and crashed", P, processes.database_restarted, POSTGRESQL),
     Fault("killed-within-commit", "Process killed during a commit", P, processes.killed_within_commit, SQLITE),
+    Fault("killed-before-advice", "Web server killed between an answer and the advice on it", P, advised.killed_before_advice),
     Fault("worker-struck", "Worker stopped, killed and suspended during scoring", P, processes.worker_struck, scores=True),
     Fault("celery-struck", "Celery worker stopped, killed and suspended during scoring", P, processes.celery_struck, scores=True, missing=missing_redis),
     Fault("disk-full", "Disk full, then freed", S, surroundings.disk_full, missing=surroundings.missing_disk, is_elsewhere=True),

@@ -16,7 +16,7 @@ from benchmarks.databases import DURABLE, create_database, named, using
 from benchmarks.trust.audit import compare, failures, out_of_step
 from benchmarks.trust.fault import Database, Fault, Figure, Outcome, Scale
 from benchmarks.web.material import make_items
-from benchmarks.web.people import Ledger, taking_part
+from benchmarks.web.people import Ledger, Person, taking_part
 from benchmarks.web.site import ENTRY, Site, collect_static, make_study, serve_site
 from config.env import parse_database_url
 from lib.backup.making import opened
@@ -97,10 +97,13 @@ class World:
         think_s: float = 0.02,
         spread_s: float = 0.0,
         ledger: Ledger | None = None,
+        person: type[Person] = Person,
     ) -> AbstractContextManager[Ledger]:
         """`n` people on their way through the study, who come within `spread_s` seconds; see `taking_part`."""
         ledger = Ledger() if ledger is None else ledger
-        return taking_part(n, port, ENTRY, ledger, think_s=think_s, spread_s=spread_s)
+        return taking_part(
+            n, port, ENTRY, ledger, think_s=think_s, spread_s=spread_s, person=person
+        )
 
     def settle(
         self,

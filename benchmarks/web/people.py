@@ -269,7 +269,14 @@ class Person:
 
 @contextmanager
 def taking_part(
-    n: int, port: int, entry: str, ledger: Ledger, *, think_s: float, spread_s: float
+    n: int,
+    port: int,
+    entry: str,
+    ledger: Ledger,
+    *,
+    think_s: float,
+    spread_s: float,
+    person: type[Person] = Person,
 ) -> Iterator[Ledger]:
     """`n` people on their way while the block strikes the site; at its end all of them walk on to their last page.
 
@@ -278,7 +285,7 @@ def taking_part(
     """
     over = Event()
     thread = Thread(
-        target=lambda: asyncio.run(_all(n, port, entry, ledger, think_s, spread_s, over)),
+        target=lambda: asyncio.run(_all(n, port, entry, ledger, think_s, spread_s, over, person)),
         daemon=True,
     )
     thread.start()
@@ -299,10 +306,11 @@ async def _all(
     think_s: float,
     spread_s: float,
     over: Event,
+    person: type[Person],
 ) -> None:
     async def one() -> bool:
-        person = Person(next(ledger.numbers), port, ledger, think_s)
-        return await noted(person.take_part(entry), ledger)
+        one = person(next(ledger.numbers), port, ledger, think_s)
+        return await noted(one.take_part(entry), ledger)
 
     async def place(number: int) -> None:
         await asyncio.sleep(spread_s * number / n)

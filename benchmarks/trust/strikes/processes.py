@@ -20,6 +20,7 @@ from benchmarks.trust.broker import Broker
 from benchmarks.trust.fault import Figure, Outcome, Scale
 from benchmarks.trust.world import World
 from benchmarks.web.material import make_items
+from benchmarks.web.people import Person
 from benchmarks.web.site import CELERY, WORK, Site, below, send, wait_until
 from config.env import parse_database_url
 from lib.jobs.leases import reopen
@@ -81,11 +82,16 @@ def struck(
     scale: Scale,
     *,
     most_unanswered: int | None = None,
+    person: type[Person] = Person,
     **changes: str,
 ) -> Outcome:
     """So many strikes, each after some more answers; it is over once an answer is acknowledged again."""
     recovery_s, strikes = 0.0, scale.of(short, full)
-    with world.site(**changes) as site, world.people(scale.of(6, 16), site.port) as ledger:
+    people = scale.of(6, 16)
+    with (
+        world.site(**changes) as site,
+        world.people(people, site.port, person=person) as ledger,
+    ):
         for _ in range(strikes):
             ledger.wait_for(5)
             began = time.monotonic()
