@@ -22,7 +22,7 @@ from experiment.services.channels import (
     ending,
     sent_by,
 )
-from experiment.services.counts import study_duration
+from experiment.services.counts import study_duration, study_length
 from experiment.services.flow import KnownIdError, NotOpenError
 from experiment.services.sign_in import keep_or_end
 from lib.http import UNPROCESSABLE
@@ -109,6 +109,7 @@ def render_consent(
         "is_from_site": is_from_site,
         "seen": seen,
         "duration": study_duration(study),
+        "length": study_length(study),
         "ids_until": consenting.ids_until(study, timezone.now()),
         "site": sent_by(study, seen.external.channel or seen.external.source) if seen else "",
         "return_days": 0 if study.resume_hours % 24 else study.resume_hours // 24,

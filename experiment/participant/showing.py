@@ -315,7 +315,7 @@ def start(request: HttpRequest, participant: Participant) -> HttpResponse:
     """The practice was right; how many trials come, and about how long they take."""
     hours = participant.study.resume_hours
     practised = practice_result(participant)
-    duration = study_duration(participant.study)
+    duration = study_duration(participant.study, participant.arm)
     # In hours where days would be few, or not whole
     days = 0 if hours % 24 or hours < 48 else hours // 24
 

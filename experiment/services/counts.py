@@ -10,8 +10,10 @@ from datetime import datetime
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.template.loader import render_to_string
 
+from experiment.domain.assignment import QUESTION
 from experiment.domain.forecast import MIN_FINISHERS, Duration, expected_duration
 from experiment.models import (
+    Arm,
     DataRevision,
     Item,
     ItemCount,
@@ -21,8 +23,10 @@ from experiment.models import (
     Study,
     Trial,
 )
+from experiment.models.arms import trial_counts
 from experiment.models.participants import ParticipantQuerySet
 from experiment.models.trials import JudgmentQuerySet
+from experiment.services.arms import groups_of
 
 Fate = PeopleCount.Fate
 
@@ -296,28 +300,66 @@ def histogram(counts: Sequence[int]) -> tuple[Bar, ...]:
 # Enough to know the middle half, and the newest: a study's length can change
 LATEST = 500
 KEPT_S = 60
-# (study, its abstracts, its questions) -> when it was found, by the process's clock in seconds, and what; as often asked as a study is opened
-_durations: dict[tuple[int, int, int], tuple[float, Duration]] = {}
+# (study, arm, its abstracts, its questions) -> when it was found, by the process's clock in seconds, and what; as often asked as a study is opened
+_durations: dict[tuple[int, int, int, int], tuple[float, Duration]] = {}
 
 
-def study_duration(study: Study) -> Duration:
-    """Minutes from consent to the end, of real valid finishers; of the number of trials where they are few.
+def study_duration(study: Study, arm: Arm | None = None) -> Duration:
+    """Minutes from consent to the end, of real valid finishers in this arm; of the number of trials where they are few.
 
     Each process finds it anew once a minute.
     """
-    key, now = (study.pk, study.n_abstracts, study.question_items), time.monotonic()
+    n_abstracts, n_questions = n_asked(study, arm)
+    key = (study.pk, 0 if arm is None else arm.pk, n_abstracts, n_questions)
+    now = time.monotonic()
     if key not in _durations or now - _durations[key][0] >= KEPT_S:
-        _durations[key] = (now, _duration(study))
+        _durations[key] = (now, _duration(study, arm, n_abstracts, n_questions))
     return _durations[key][1]
 
 
-def _duration(study: Study) -> Duration:
+@dataclass(frozen=True, slots=True)
+class Length:
+    """What a study takes before it is known in which arm: the fewest and the most."""
+
+    has_arms: bool
+    abstracts: tuple[int, int]
+    questions: tuple[int, int]
+    minutes: tuple[int, int]
+
+    @property
+    def varies(self) -> bool:
+        """Whether participants are given different numbers."""
+        return any(low < high for low, high in (self.abstracts, self.questions))
+
+
+def study_length(study: Study) -> Length:
+    groups = groups_of(study)
+    abstracts, questions = zip(*(n_asked(study, arm) for arm in groups), strict=True)
+    durations = [study_duration(study, arm) for arm in groups]
+    return Length(
+        groups != [None],
+        (min(abstracts), max(abstracts)),
+        (min(questions), max(questions)),
+        (min(one.low for one in durations), max(one.high for one in durations)),
+    )
+
+
+def n_asked(study: Study, arm: Arm | None) -> tuple[int, int]:
+    """How many abstracts a participant in this arm judges, catch trials too, and how many questions are asked."""
+    counts = trial_counts(study, arm)
+    n_questions = counts.get(QUESTION, 0)
+    return sum(counts.values()) - n_questions, n_questions
+
+
+def _duration(study: Study, arm: Arm | None, n_abstracts: int, n_questions: int) -> Duration:
     people = Participant.objects.of(study, Participant.Kind.REAL).valid()
+    if arm is not None:
+        people = people.filter(arm=arm)
     times = people.filter(consented_at__isnull=False, finished_at__gte=F("consented_at"))
     newest = times.order_by("-finished_at").values_list("consented_at", "finished_at")[:LATEST]
     minutes = [(end - start).total_seconds() / 60 for start, end in newest if start and end]
     known = minutes if len(minutes) >= MIN_FINISHERS else ()
-    return expected_duration(study.n_abstracts, known, study.question_items)
+    return expected_duration(n_abstracts, known, n_questions)
 
 
 def forget_durations() -> None:

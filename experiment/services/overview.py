@@ -3,7 +3,7 @@
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import pairwise
@@ -13,6 +13,7 @@ from django.db.models import Count, Q, Sum
 from experiment.domain.exclusion import PARTICIPANT_REASONS, WITHDRAWN
 from experiment.domain.forecast import wait_for
 from experiment.models import Arm, Judgment, Participant, PeopleCount, Study
+from experiment.models.arms import trial_counts
 from experiment.models.participants import ParticipantQuerySet
 from experiment.models.trials import server_ms
 from experiment.services.arms import arms_of
@@ -231,34 +232,41 @@ def page_by_page(study: Study, kind: str, now: datetime) -> PageByPage | None:
     """Every page from consent on; None where nobody came, or nothing is known of pages, as of imported people."""
     if kind == Participant.Kind.IMPORTED:
         return None
-    came, left, here = _by_furthest_page(study, kind, now)
-    if not came:
+    found = _by_furthest_page(study, kind, now)
+    if not found:
         return None
     times, n_timed = _times(study, kind)
-    names = _page_names(study, max(came))
+    arms = arms_of(study) if found.keys() - {0} else ()
+    n_trials = {arm.number: sum(trial_counts(study, arm).values()) for arm in arms}
+    came, left, here = Counter[Page](), Counter[Page](), Counter[Page]()
+    pages: list[Page] = []
+    for number, of_arm in found.items():
+        names = _page_names(study, n_trials.get(number, study.n_trials), max(of_arm.came))
+        pages = max(pages, [*names.values()], key=len)
+        for n, page in names.items():
+            came[page] += sum(k for furthest, k in of_arm.came.items() if furthest >= n)
+            left[page] += of_arm.left[n]
+            here[page] += of_arm.here[n]
     most = max(left.values(), default=0)
-    rows = []
-    for page, (name, position) in names.items():
-        reached = sum(n for furthest, n in came.items() if furthest >= page)
-        gone = left.get(page, 0)
-        rows.append(
-            PageRow(
-                page=name,
-                position=position,
-                reached=reached,
-                left=gone,
-                now=here.get(page, 0),
-                percent_left=100 * gone / reached if reached else 0.0,
-                bar=100 * gone / most if most else 0.0,
-                time=Quartiles.of(times.get((name, position), ())),
-            )
+    rows = [
+        PageRow(
+            page=page[0],
+            position=page[1],
+            reached=came[page],
+            left=left[page],
+            now=here[page],
+            percent_left=100 * left[page] / came[page] if came[page] else 0.0,
+            bar=100 * left[page] / most if most else 0.0,
+            time=Quartiles.of(times.get(page, ())),
         )
+        for page in pages
+    ]
     return PageByPage(tuple(rows), n_timed)
 
 
-def _page_names(study: Study, furthest: int) -> dict[int, Page]:
-    """Page number -> what it is; as many trials as the study has now, or somebody had before it was changed."""
-    n_trials = max(study.n_trials, furthest - FIRST_TRIAL_PAGE - 1)
+def _page_names(study: Study, n_trials: int, furthest: int) -> dict[int, Page]:
+    """Page number -> what it is; as many trials as there are now, or somebody had before it was changed."""
+    n_trials = max(n_trials, furthest - FIRST_TRIAL_PAGE - 1)
     before = [Stage.DEMOGRAPHICS, Stage.PRACTICE, Stage.START]
     names: dict[int, Page] = {n: (s.value, None) for n, s in enumerate(before)}
     if not study.demographic_fields:
@@ -269,31 +277,37 @@ def _page_names(study: Study, furthest: int) -> dict[int, Page]:
     return names
 
 
-def _by_furthest_page(
-    study: Study, kind: str, now: datetime
-) -> tuple[dict[int, int], dict[int, int], dict[int, int]]:
-    """By furthest page: all, those who left there, and those who are there.
+@dataclass(frozen=True, slots=True)
+class Furthest:
+    """People by the furthest page that they came to: all, those who left there, and those who are there."""
+
+    came: Counter[int] = field(default_factory=Counter)
+    left: Counter[int] = field(default_factory=Counter)
+    here: Counter[int] = field(default_factory=Counter)
+
+
+def _by_furthest_page(study: Study, kind: str, now: datetime) -> dict[int, Furthest]:
+    """By number of the arm, since arms can have different pages; 0 where there are none.
 
     Who is silent has left, whether or not that is noted yet.
     """
-    came: dict[int, int] = defaultdict(int)
-    left: dict[int, int] = defaultdict(int)
-    here: dict[int, int] = {}
+    found: dict[int, Furthest] = defaultdict(Furthest)
     settled = PeopleCount.objects.filter(study=study, kind=kind, n__gt=0)
-    for fate, page, n in settled.values_list("fate", "page", "n"):
-        came[page] += n
+    for arm, fate, page, n in settled.values_list("arm_number", "fate", "page", "n"):
+        found[arm].came[page] += n
         if fate in (Fate.LEFT, Fate.WITHDRAWN):
-            left[page] += n
+            found[arm].left[page] += n
     people = Participant.objects.of(study, kind).under_way().order_by()
     is_live = Q(last_seen_at__gte=study.live_since(now))
-    under_way = people.values_list("page_reached").annotate(
+    under_way = people.values_list("arm__number", "page_reached").annotate(
         n=Count("pk"), live=Count("pk", filter=is_live)
     )
-    for page, n, live in under_way:
-        came[page] += n
-        left[page] += n - live
-        here[page] = live
-    return came, left, here
+    for number, page, n, live in under_way:
+        of_arm = found[number or 0]
+        of_arm.came[page] += n
+        of_arm.left[page] += n - live
+        of_arm.here[page] += live
+    return found
 
 
 def _times(study: Study, kind: str) -> tuple[Mapping[Page, list[float]], int]:

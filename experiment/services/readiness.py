@@ -14,7 +14,7 @@ from experiment.models.arms import trial_counts
 from experiment.services.advisers import adviser_of, is_advised, items_without_advice
 from experiment.services.arms import arm_problems, arms_of, groups_of
 from experiment.services.channels import ADDRESSES, ID_PLACE, channels, host_problem
-from experiment.services.counts import study_duration
+from experiment.services.counts import n_asked, study_length
 from experiment.services.study_language import untranslated
 
 # Code of what keeps a study from being opened, and where it is mended
@@ -218,12 +218,14 @@ def _other_fields(study: Study) -> Iterator[StudyProblem]:
 
 def facts_of(study: Study) -> Facts:
     """What texts may say of the study."""
-    duration, counts = study_duration(study), study.trial_counts
-    in_all, abstracts = study.n_trials, study.n_abstracts
+    parts: set[int] = set()
+    for arm in groups_of(study):
+        counts, (abstracts, _) = trial_counts(study, arm), n_asked(study, arm)
+        parts |= {abstracts, abstracts - counts["catch"], abstracts + 1, *counts.values()}
     return Facts(
-        n_trials=in_all,
-        parts=frozenset({abstracts, abstracts - counts["catch"], abstracts + 1, *counts.values()}),
-        minutes=(duration.low, duration.high),
+        n_trials=study.n_trials,
+        parts=frozenset(parts),
+        minutes=study_length(study).minutes,
         field=study.field,
         id_days=study.external_id_days,
         retain_until=study.retain_until,

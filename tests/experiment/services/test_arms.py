@@ -11,10 +11,11 @@ from django.utils import timezone
 from experiment.domain.exclusion import Rules
 from experiment.models import Arm, Item, ItemCount, Participant, PeopleCount, Study, Trial
 from experiment.services import arms, counting, counts, drawing, overview, taking_part
+from experiment.services.readiness import facts_of
 from experiment.services.recounting import check, recount
 from experiment.services.study_versions import revise
 from experiment.services.withdrawal import withdraw
-from tests.experiment.people import answer, client_of, enroll, open_trial, start
+from tests.experiment.people import answer, client_of, come, enroll, open_trial, start
 from tests.factories import make_arms
 
 pytestmark = pytest.mark.django_db
@@ -160,3 +161,34 @@ def test_the_database_refuses_what_is_no_arm(study: Study, fields: dict[str, Any
     make_arms(study, {})
     with pytest.raises(IntegrityError), transaction.atomic():
         Arm.objects.create(study=study, **fields)
+
+
+def test_consent_says_the_fewest_and_the_most_and_that_the_group_is_stored(study: Study) -> None:
+    assert "group" not in come(study)
+    make_arms(study, {}, {})
+    shown = come(study)
+    assert "<strong>11 abstracts</strong>" in shown
+    assert "The group that you are assigned to" in shown
+    study.arms.filter(number=2).update(human_items=1)
+    assert "<strong>6 to 11 abstracts</strong>" in come(study)
+    # A text may say either
+    assert {6, 11} <= facts_of(study).parts
+    people = {person.arm_number: person for person in (enroll(study), enroll(study))}
+    assert (people[1].n_trials, people[2].n_trials) == (11, 6)
+    shown = client_of(people[2]).post(
+        f"{study.get_absolute_url()}withdraw/", {"code": people[2].withdrawal_code}
+    )
+    assert "assigned to group 2" in shown.content.decode()
+
+
+def test_pages_are_counted_by_what_they_are_where_arms_have_different_ones(study: Study) -> None:
+    make_arms(study, {"human_items": 1}, {})
+    people = {person.arm_number: person for person in (start(study), start(study))}
+    for person in people.values():
+        answer(person, until=person.n_trials)
+    found = overview.page_by_page(study, "real", timezone.now())
+    assert found is not None
+    rows = {(row.page, row.position): row for row in found.rows}
+    assert len(rows) == 3 + 11 + 1
+    assert (rows["trial", 6].reached, rows["trial", 7].reached) == (2, 1)
+    assert (rows["debrief", None].reached, rows["debrief", None].now) == (2, 2)
