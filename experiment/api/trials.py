@@ -14,7 +14,13 @@ from rest_framework.response import Response
 
 from experiment.api.access import StudyTable
 from experiment.domain import trial_query
-from experiment.domain.codebook import ARM_COLUMNS, QUESTION_COLUMNS, TRIAL_COLUMNS, Column
+from experiment.domain.codebook import (
+    ADVICE_COLUMNS,
+    ARM_COLUMNS,
+    QUESTION_COLUMNS,
+    TRIAL_COLUMNS,
+    Column,
+)
 from experiment.domain.release import Form
 from experiment.domain.roles import Right
 from experiment.domain.trial_query import ALLOWED, SEVERAL, QueryError
@@ -69,12 +75,12 @@ def _parameter(name: str) -> serializers.Field[Any, Any, Any, Any]:
 
 
 class TrialSerializer(serializers.Serializer[Any]):
-    """The columns of the codebook; those of questions and arms are there where the study has any."""
+    """The columns of the codebook; those of questions, arms and advice are there where the study has any."""
 
     def get_fields(self) -> dict[str, Any]:
         return {column.name: _row_field(column) for column in TRIAL_COLUMNS} | {
             column.name: _row_field(column, required=False)
-            for column in (*QUESTION_COLUMNS, *ARM_COLUMNS)
+            for column in (*QUESTION_COLUMNS, *ARM_COLUMNS, *ADVICE_COLUMNS)
         }
 
 

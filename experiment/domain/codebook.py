@@ -372,6 +372,79 @@ ARM_COLUMNS: tuple[Column, ...] = (
     ),
 )
 
+# After those above, in studies with advice
+NO_ADVICE = "no advice was given in this trial"
+NO_FIRST = "no answer was asked for before advice"
+ADVICE_COLUMNS: tuple[Column, ...] = (
+    Column(
+        "advice_procedure",
+        "When the participant saw advice: after an own answer, which could then be revised, or before any answer. "
+        "`side`, `correct`, `confidence` and all times of the trial are those of the final answer.",
+        levels=("after", "before"),
+        null=NO_ADVICE,
+    ),
+    Column("advice_side", "The side that the adviser chose.", levels=("A", "B"), null=NO_ADVICE),
+    Column("advice_correct", "Whether the adviser chose the original.", "boolean", null=NO_ADVICE),
+    Column(
+        "advice_confidence",
+        "The adviser's confidence that its choice is the original, as the page based it on; 0.5 to 1.",
+        "number",
+        "probability",
+        null=f"{NO_ADVICE}, or only its choice was shown",
+    ),
+    Column(
+        "advice_shown_at", "When the page with the advice was first sent.", "time", null=NO_ADVICE
+    ),
+    Column(
+        "advice_viewed_ms",
+        "From the first paint of the page with the advice to Continue.",
+        "integer",
+        "milliseconds",
+        null=f"{NO_ADVICE}, or {NO_JAVASCRIPT}",
+    ),
+    Column("first_side", "The side chosen before the advice.", levels=("A", "B"), null=NO_FIRST),
+    Column("first_correct", "Whether that side is the original.", "boolean", null=NO_FIRST),
+    Column(
+        "first_confidence",
+        "The participant's confidence before the advice, 1 to 100.",
+        "integer",
+        null=f"{NO_FIRST}, or it was not given",
+    ),
+    Column(
+        "first_rt_choice_ms",
+        "From the trial's first paint to the first choice of a side.",
+        "integer",
+        "milliseconds",
+        null=f"{NO_FIRST}, or {NO_JAVASCRIPT}",
+    ),
+    Column(
+        "first_rt_ms",
+        "From the trial's first paint to Continue before the advice.",
+        "integer",
+        "milliseconds",
+        null=f"{NO_FIRST}, or {NO_JAVASCRIPT}",
+    ),
+    Column(
+        "first_changes",
+        "How often the choice changed before the advice.",
+        "integer",
+        "count",
+        null=f"{NO_FIRST}, or {NO_JAVASCRIPT}",
+    ),
+    Column(
+        "first_received_at",
+        "When the answer before the advice was received.",
+        "time",
+        null=NO_FIRST,
+    ),
+    Column(
+        "revised",
+        "Whether side or confidence differ from those before the advice.",
+        "boolean",
+        null=NO_FIRST,
+    ),
+)
+
 # In an export of their own, which asks for a reason and stands in the audit trail
 IDENTITY_COLUMNS: tuple[Column, ...] = (
     Column("participant", "The participant's public ID, as in every other export."),
@@ -434,7 +507,9 @@ def version() -> str:
     >>> version() == version()
     True
     """
-    said = repr((TRIAL_COLUMNS, QUESTION_COLUMNS, ARM_COLUMNS, EXPORT_REASONS, FLAGS))
+    said = repr(
+        (TRIAL_COLUMNS, QUESTION_COLUMNS, ARM_COLUMNS, ADVICE_COLUMNS, EXPORT_REASONS, FLAGS)
+    )
     return hashlib.sha256(said.encode()).hexdigest()[:12]
 
 
@@ -452,6 +527,9 @@ def as_markdown() -> str:
         "\n## Columns of arms\n",
         "If the study has arms, these columns follow those above.\n",
         *_table(("column", "type", "meaning", "empty"), map(_column_cells, ARM_COLUMNS)),
+        "\n## Columns of advice\n",
+        "If participants of the study see advice, these columns follow those above.\n",
+        *_table(("column", "type", "meaning", "empty"), map(_column_cells, ADVICE_COLUMNS)),
         "\n## Columns of an export of identities\n",
         "Only this file contains recruitment IDs and free comments. It requires a reason, which the audit trail records.\n",
         *_table(("column", "type", "meaning", "empty"), map(_column_cells, IDENTITY_COLUMNS)),

@@ -97,6 +97,8 @@ DROPPED = (
     "shown_at",
     "received_at",
     "finished_at",
+    "advice_shown_at",
+    "first_received_at",
     "viewport_width",
     "viewport_height",
     "seed",

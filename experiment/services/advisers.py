@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from experiment.models import Adviser, Arm, Item, Study
+from experiment.models import AdvisedTrial, Adviser, Arm, Item, Study
 from experiment.models.items import ItemQuerySet
 from experiment.services import audit
 
@@ -23,6 +23,12 @@ def adviser_of(study: Study) -> Adviser | None:
 def is_advised(study: Study) -> bool:
     """Whether participants of any of its arms see advice."""
     return Arm.objects.filter(study=study).exclude(advice=Arm.Advice.NONE).exists()
+
+
+def gives_advice(study: Study) -> bool:
+    """Whether any arm has advice, or had when somebody was given some."""
+    given = AdvisedTrial.objects.filter(trial__participant__study=study)
+    return is_advised(study) or given.exists()
 
 
 def advisable_items(study: Study) -> ItemQuerySet:

@@ -17,6 +17,7 @@ from experiment.domain.trial_query import Problem, QueryError, TrialQuery
 from experiment.models import Item, ItemCount, Judgment, Participant, Study
 from experiment.models.trials import JudgmentQuerySet
 from experiment.services import counts
+from experiment.services.advisers import gives_advice
 from experiment.services.arms import arms_of
 from experiment.services.counts import default_kind
 from experiment.services.exclusions import verdicts_of
@@ -276,6 +277,8 @@ def data_state(study: Study, query: TrialQuery) -> str:
         state.append("questions")
     if arms := arms_of(study):
         state.append([arm.name for arm in arms])
+        if gives_advice(study):
+            state.append("advice")
     return hashlib.sha256(json.dumps(state, default=str).encode()).hexdigest()[:24]
 
 

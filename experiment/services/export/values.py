@@ -15,6 +15,7 @@ from django.db.models import QuerySet
 from experiment.domain import markup
 from experiment.domain.assignment import QUESTION
 from experiment.domain.codebook import (
+    ADVICE_COLUMNS,
     ARM_COLUMNS,
     CATCH_TRIAL,
     QUESTION_COLUMNS,
@@ -25,6 +26,7 @@ from experiment.domain.exclusion import NOT_FINISHED
 from experiment.models import Item, ItemCount, Judgment, Participant, Study
 from experiment.models.participants import ParticipantQuerySet
 from experiment.models.trials import JudgmentQuerySet, server_ms
+from experiment.services.advisers import gives_advice
 from experiment.services.arms import arms_of
 from experiment.services.exclusions import Marks, Verdicts
 from lib.table_files import Block, Values
@@ -70,9 +72,26 @@ WRITTEN = {
     "answer_last_ms": "written_answer__last_ms",
 }
 ARM = {"arm": "trial__participant__arm__name"}
+ADVISED = {
+    "advice_procedure": "trial__advised__procedure",
+    "advice_side": "trial__advised__advice_side",
+    "advice_confidence": "trial__advised__p_shown",
+    "advice_shown_at": "trial__advised__shown_at",
+    "advice_viewed_ms": "trial__advised__viewed_ms",
+} | {
+    name: f"trial__advised__{name}"
+    for name in (
+        "first_side",
+        "first_confidence",
+        "first_rt_choice_ms",
+        "first_rt_ms",
+        "first_changes",
+        "first_received_at",
+    )
+}
 KEYS = ("trial__participant_id", "trial__item_id", "pk", "excluded_by", "flags")
 INCLUSION = ("participant_excluded_by", "trial_excluded_by", "flags", "included", "excluded_by")
-EMPTY_TEXTS = ("side", "original_side", "translated", "answer_text")
+EMPTY_TEXTS = ("side", "original_side", "translated", "answer_text", "first_side")
 ITEMS_KEPT = 4_000  # long texts
 PERSON_COLUMNS, ITEM_COLUMNS = (*PERSON, *DEMOGRAPHICS), (*ITEM, "text")
 Read = tuple[Any, ...]  # the keys first
@@ -94,9 +113,9 @@ class TrialColumns:
     def __init__(self, study: Study, version: int | None) -> None:
         self._same = {name: getattr(study, source) or None for name, source in STUDY.items()}
         self._same["rules_version"] = version
-        more = (WRITTEN if asks_questions(study) else {}) | (ARM if arms_of(study) else {})
-        self._own = TRIAL | more
-        self.header = (*HEADER, *more)
+        self.header = names_of(study)
+        of_all = TRIAL | WRITTEN | ARM | ADVISED
+        self._own = {name: path for name, path in of_all.items() if name in self.header}
         self._items: dict[int, Row] = {}
 
     def in_order(self, judgments: JudgmentQuerySet) -> QuerySet[Judgment, Read]:
@@ -124,6 +143,7 @@ class TrialColumns:
             | _columns(ITEM_COLUMNS, self._of_items(item_pks))
             | values
             | {"server_ms": [*map(server_ms, values["shown_at"], values["received_at"])]}
+            | (_of_advice(values) if "advice_side" in values else {})
             | _columns(INCLUSION, inclusion)
         )
         return [columns[name] for name in self.header]
@@ -220,6 +240,27 @@ def _inclusion(
     )
 
 
+def _of_advice(values: Mapping[str, Values]) -> dict[str, Values]:
+    """What follows from the sides and confidences before and after advice."""
+    originals, advice, first = (
+        values[name] for name in ("original_side", "advice_side", "first_side")
+    )
+    after = zip(values["side"], values["confidence"], strict=True)
+    before = zip(first, values["first_confidence"], strict=True)
+    return {
+        "advice_correct": list(map(_is_equal, advice, originals)),
+        "first_correct": list(map(_is_equal, first, originals)),
+        "revised": [
+            None if one[0] is None else one != other
+            for one, other in zip(before, after, strict=True)
+        ],
+    }
+
+
+def _is_equal(side: str | None, original: str | None) -> bool | None:
+    return None if side is None else side == original
+
+
 def _unambiguous(text: str) -> str:
     return markup.render(markup.parse(text).segments)
 
@@ -233,7 +274,9 @@ def asks_questions(study: Study) -> bool:
 
 def columns_of(study: Study) -> tuple[Column, ...]:
     of_questions = QUESTION_COLUMNS if asks_questions(study) else ()
-    return (*TRIAL_COLUMNS, *of_questions, *(ARM_COLUMNS if arms_of(study) else ()))
+    of_arms = ARM_COLUMNS if arms_of(study) else ()
+    of_advice = ADVICE_COLUMNS if of_arms and gives_advice(study) else ()
+    return (*TRIAL_COLUMNS, *of_questions, *of_arms, *of_advice)
 
 
 def names_of(study: Study) -> tuple[str, ...]:

@@ -166,7 +166,7 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(
         for _ in range(3):
             make_participant(study)
         expected = 11 * study.participants.count()
-        with django_assert_num_queries(4):  # questions? trials, participants, items
+        with django_assert_num_queries(5):  # questions? arms? trials, participants, items
             assert len(cells_of(study, "text")) == expected
 
 
