@@ -14,6 +14,7 @@ from experiment.participant.guards import resume, shows_problems
 from experiment.participant.problems import problem
 from experiment.participant.showing import go_on, is_preview
 from experiment.services import consenting
+from experiment.services.advisers import is_advised
 from experiment.services.channels import (
     NO_EXTERNAL_IDS,
     SAMPLE_ID,
@@ -113,6 +114,7 @@ def render_consent(
         "ids_until": consenting.ids_until(study, timezone.now()),
         "site": sent_by(study, seen.external.channel or seen.external.source) if seen else "",
         "return_days": 0 if study.resume_hours % 24 else study.resume_hours // 24,
+        "is_advised": is_advised(study),
         "questions": DemographicsForm(fields=study.demographic_fields, field=study.field),
     }
     if not is_undecided:
