@@ -14,7 +14,7 @@ DEV := $(BIN)/python -m benchmarks
 STAMP := .venv/.installed
 CODE := config lib experiment scoring analysis benchmarks scripts manage.py
 # Quick tests of the rules, the estimators and what changes participants' data; real trainings and reports take longer
-CORE := lib experiment/domain scoring/domain analysis/stats analysis/teams/domain tests/lib tests/experiment/domain \
+CORE := lib experiment/domain scoring/domain analysis/stats analysis/teams/domain tests/experiment/domain \
 	tests/experiment/services tests/scoring/domain tests/analysis/stats
 FAULTS := $(addprefix --part ,requests processes surroundings fuzz backup growth)
 STATIC_SOURCES := $(shell find static experiment -path '*static/*' -type f 2>/dev/null)

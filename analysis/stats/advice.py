@@ -42,7 +42,7 @@ def calibrated(evidence: npt.ArrayLike, is_right: npt.ArrayLike, *, seed: int) -
         NotEnough: fewer than two items.
 
     >>> found = calibrated([0, 0, 0, 1, 1, 1] * 9, [0, 0, 1, 0, 1, 1] * 9, seed=1)
-    >>> len(found.p), 0.5 <= found.p.min() <= found.p.max() < 0.8
+    >>> len(found.p), bool(0.5 <= found.p.min() <= found.p.max() < 0.8)
     (54, True)
     """
     score, right = np.asarray(evidence, dtype=float), np.asarray(is_right, dtype=float)

@@ -224,9 +224,9 @@ def test_standard_deviations_are_recovered_where_laplace_pulls_them_to_0(sds, ca
     assert (np.abs(mean - np.square(sds)) < 3.5 * error).all()
 
 
-def test_made_people_and_items_are_fitted_by_quadrature_up_to_a_number_of_trials(monkeypatch):
+def test_made_people_and_items_are_fitted_by_quadrature_up_to_a_number_of_trials():
     trials = make_data(seed=2, n_participants=30).trials
     columns = [trials[name] for name in ("is_correct", "participant", "item")]
     assert fit(*columns, profiles=False).integral is Integral.QUADRATURE
-    monkeypatch.setattr("analysis.stats.mixed_model.model.MOST_FOR_QUADRATURE", len(trials) - 1)
-    assert fit(*columns, profiles=False).integral is Integral.LAPLACE
+    fitted = fit(*columns, profiles=False, most_for_quadrature=len(trials) - 1)
+    assert fitted.integral is Integral.LAPLACE
