@@ -1,6 +1,7 @@
 """What the documents say of a study, in numbers; templates/lab/documents/ words it."""
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,6 +13,8 @@ from analysis.lab.documents import Assumed
 from analysis.stats.power import Design, components, variance, width_of
 from experiment.domain.assignment import QUESTION
 from experiment.models import Item, Membership, Study
+from experiment.models.arms import trial_counts
+from experiment.services.arms import arms_of
 from experiment.services.channels import all_channels
 from experiment.services.export.values import columns_of
 from experiment.services.readiness import works_by_stratum
@@ -68,6 +71,7 @@ def context(study: Study, assumed: Assumed, now: datetime) -> dict[str, Any]:
         "rules": study.exclusion_rules,
         "rubric": rubric_of(plan_of(study)).name,
         "strata": strata,
+        "arms": list(_arms(study)),
         "items_sha256": items_hash(study),
         "n_test": n_test,
         "assumed": assumed,
@@ -77,6 +81,14 @@ def context(study: Study, assumed: Assumed, now: datetime) -> dict[str, Any]:
         "channels": all_channels(study),
         "made_at": now,
     }
+
+
+def _arms(study: Study) -> Iterator[dict[str, Any]]:
+    arms = arms_of(study)
+    shares = sum(arm.share for arm in arms)
+    for arm in arms:
+        counts = ", ".join(f"{n} {name}" for name, n in trial_counts(study, arm).items() if n)
+        yield {"arm": arm, "percent": 100 * arm.share / shares, "counts": counts}
 
 
 def items_hash(study: Study) -> str:

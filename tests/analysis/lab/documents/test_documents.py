@@ -7,7 +7,7 @@ from django.urls import reverse
 from analysis.lab.planned import Assumed, items_hash, precision
 from experiment.models import Item, Study
 from tests.experiment.asked import make_asking_study
-from tests.factories import make_study, make_user
+from tests.factories import make_arms, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -41,6 +41,16 @@ def test_the_preregistration_says_what_is_set_up(ruth: Client, study: Study) -> 
     Study.objects.update(exclude_untouched="off")
     text = fetch(ruth, "preregistration", "md").decode()
     assert "slider" not in text.split("## Exclusion")[1].split("##")[0]
+
+
+def test_both_documents_name_the_arms_of_a_study_that_has_any(ruth: Client, study: Study) -> None:
+    for name in ("preregistration", "data-management"):
+        assert "arm" not in fetch(ruth, name, "md").decode().replace("charm", "").split()
+    make_arms(study, {"name": "A | B", "share": 3}, {"advice": "after", "human_items": 2})
+    text = fetch(ruth, "preregistration", "md").decode()
+    assert r"| A \| B | 75% | no advice | 6 human, 3 machine, 2 catch |" in text
+    assert "2 human, 3 machine, 2 catch |" in text
+    assert "the arm that the participant" in fetch(ruth, "data-management", "md").decode()
 
 
 @pytest.fixture
