@@ -1,6 +1,6 @@
 """Name the sentences that break the style sheet of CONTRIBUTING.md: `check_words.py [FILE ...]`, part of `make lint`.
 
-proselint runs its checks and ours over templates, Markdown pages, commands' help and texts for translation. Markup, code
+proselint runs its checks and ours over templates, Markdown pages, commands' help, errors and texts for translation. Markup, code
 and placeholders are not read. A finding is a line `file:line: rule: "words": what to write instead`.
 """
 
@@ -192,15 +192,16 @@ def _lists(text: str) -> str:
     return re.sub(r"\n(?=\s*(?:[-*]|\d+\.) |\s*\n)", f"\n{_BREAK}", text)
 
 
-TRANSLATES = {"_", "gettext", "gettext_lazy", "lazy", "ngettext", "ngettext_lazy", "CommandError"}
+# Calls whose texts people read: translations, and exceptions, most of which a page or a command shows
+SAYS = re.compile(r"_|gettext|gettext_lazy|lazy|ngettext|ngettext_lazy|NotEnough|\w+Error")
 
 
 def _of_python(source: str) -> Pieces:
-    if not re.search(r"gettext|help|CommandError", source):
+    if not re.search(r"gettext|help|NotEnough|Error", source):
         return
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call):
-            named = isinstance(node.func, ast.Name) and node.func.id in TRANSLATES
+            named = isinstance(node.func, ast.Name) and bool(SAYS.fullmatch(node.func.id))
             told = (
                 isinstance(node.func, ast.Attribute)
                 and ast.unparse(node.func) == "self.stdout.write"

@@ -278,7 +278,7 @@ def _one(
     if value in known:
         return value
     problems.append(
-        _("%(filter)s: “%(value)s” is none of %(known)s; shown are %(shown)s.")
+        _("%(filter)s: “%(value)s” is not one of %(known)s; shown are %(shown)s.")
         % {
             "filter": NAMES[name],
             "value": shortened(value),

@@ -434,7 +434,7 @@ def _one(
 
 
 def _none_of(label: str | Promise, value: str, known: Iterable[str]) -> str:
-    return gettext("%(filter)s: “%(value)s” is none of %(known)s.") % {
+    return gettext("%(filter)s: “%(value)s” is not one of %(known)s.") % {
         "filter": label,
         "value": filter_form.shortened(value),
         "known": ", ".join(known),

@@ -99,7 +99,7 @@ class ChoosingForm(ModelForm):
         if kind != Kind.CHAT and cleaned.get("prompt") != prompts.REASONING:
             checked_model_args(ALIASES.get(kind, kind), without_thinking(asked.model_args))
         if cleaned.get("own_prompt") and cleaned.get("prompt") != prompts.CUSTOM:
-            raise ScoringError(gettext("Your own text goes with the prompt “your own text”."))
+            raise ScoringError(gettext("Your own text needs the prompt “your own text”."))
         return asked
 
     def check_asked(self) -> None:

@@ -41,5 +41,5 @@ def cases_of(study: Study, source: str | None) -> list[Item]:
 def task_name(name: str) -> str:
     """The name. Raises CommandError where it is none."""
     if not re.fullmatch(r"[\w-]+", name):
-        raise CommandError("A task's name is made of letters, digits, _ and -.")
+        raise CommandError("A task's name can contain only letters, digits, _ and -.")
     return name

@@ -83,8 +83,8 @@ def test_filters_in_the_address_become_options(ruth: Client, computed: list[Repo
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("source=alien", "Test cases: “alien” is none of human, machine, all"),
-        ("kind=pilot", "Participants: “pilot” is none of real, simulated, imported"),
+        ("source=alien", "Test cases: “alien” is not one of human, machine, all"),
+        ("kind=pilot", "Participants: “pilot” is not one of real, simulated, imported"),
         ("models=nobody/nothing", "this study has no “nobody/nothing”; it was left out"),
         ("sauce=human", "There is no filter “sauce”"),
     ],

@@ -93,7 +93,7 @@ def own_family_bias(
     if np.linalg.matrix_rank(design) < design.shape[1]:
         raise NotEnough(
             "A preference for the own family cannot be separated from general differences between judges and answers.",
-            "Let a judge grade answers of its own family and of others.",
+            "Let a judge grade answers of models from its family and from other families.",
         )
     return _last_coefficient(y[known], design, np.asarray(clusters)[known], OWN_FAMILY)
 

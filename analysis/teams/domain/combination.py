@@ -316,7 +316,7 @@ class Alone:
         Raises NotEnough for several members.
         """
         if len(evidence.members) != 1:
-            raise NotEnough("A single member is needed.", "One is by itself.")
+            raise NotEnough("A single member is needed.", "Choose one member.")
         p_original = calibrated(evidence, folds)[:, 0]
         return HeldOut(p_original, evidence.is_right[:, 0], _about(ALONE, folds))
 

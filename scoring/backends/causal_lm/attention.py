@@ -126,7 +126,7 @@ def attending(model: PreTrainedModel, name: str) -> Iterator[None]:
         NotImplementedError: the architecture has an attention of its own.
     """
     if not model._can_set_attn_implementation():
-        raise NotImplementedError("the model has an attention of its own")
+        raise NotImplementedError("the model uses its own attention function")
     before = model.config._attn_implementation
     model.set_attn_implementation(name)
     try:

@@ -48,7 +48,7 @@ def read_log(content: bytes) -> tuple[Mapping[str, Any], Iterator[tuple[str, Any
     samples = whole.get("samples")
     if not isinstance(samples, list):
         raise ValueError(
-            "samples is missing: this is not a log of Inspect, or one without its samples"
+            "samples is missing: this is not an Inspect log, or it was written without its samples"
         )
     return _about(whole), ((f"sample {n}", sample) for n, sample in enumerate(samples, start=1))
 
@@ -97,7 +97,7 @@ def _zstandard(content: bytes, info: zipfile.ZipInfo) -> bytes:
     except OSError as error:
         raise ValueError(f"{info.filename} cannot be unpacked ({error})") from error
     if zlib.crc32(data) != info.CRC and len(data) <= MOST_BYTES:
-        raise ValueError(f"{info.filename} cannot be unpacked (its checksum is another)")
+        raise ValueError(f"{info.filename} cannot be unpacked (its checksum differs)")
     return data
 
 

@@ -74,7 +74,7 @@ def _of_own(value: Mapping[str, Any]) -> ReadChoice:
     raw, finish = value.get("raw"), finish_of(value)
     side, confidence, odds = _side(value), _confidence(value), _odds(value)
     if side and finish != Finish.STOP:
-        raise ValueError(f"side is {side}, but finish says that the answer is not whole")
+        raise ValueError(f"side is {side}, but finish says that the answer is not complete")
     if not side and odds is None and raw is None and finish == Finish.STOP:
         raise ValueError("side is missing, and so are log_odds and raw, which may say it")
     is_text = isinstance(raw, str)
@@ -141,7 +141,7 @@ def place_of(value: Mapping[str, Any], before: str, sample: Any) -> dict[str, An
     if not item:
         raise ValueError(f"{before}item is missing")
     if not isinstance(order, str) or order not in ORDERS:
-        raise ValueError(f"{before}order is none of {', '.join(ORDERS)}")
+        raise ValueError(f"{before}order is not one of {', '.join(ORDERS)}")
     if version is not None and (type(version) is not int or version < 1):
         raise ValueError(f"{before}version is not a whole number from 1")
     if type(sample) is not int or not 0 <= sample <= MOST_SAMPLE:

@@ -80,7 +80,7 @@ def _settings(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
     own, other = (OF_CHOICE, OF_PERPLEXITY) if method == CHOICE else (OF_PERPLEXITY, OF_CHOICE)
     for name in other:
         if options[name] is not None:
-            raise CommandError(f"--{name} does not go with --method {method}.")
+            raise CommandError(f"--{name} cannot be used with --method {method}.")
     prompt = options["prompt"] or PROMPTS[method][0]
     if prompt not in PROMPTS[method]:
         raise CommandError(

@@ -122,7 +122,7 @@ class _Found:
         key = (item, read.original_side, read.sample)
         if key in self.places:
             raise ValueError(
-                f"its test case is answered in this order in {self.places[key]}; number several answers with sample"
+                f"its test case is already answered in this order in {self.places[key]}; number repeated answers with sample"
             )
         self.places[key] = place
         first = self.choices[0][1] if self.choices else read
@@ -133,7 +133,8 @@ class _Found:
             )
         if read.model != first.model and not read.asked:
             raise ValueError(
-                f"model is “{read.model[:80]}”, and “{first.model[:80]}” at the file's beginning: give a file for each"
+                f"model is “{read.model[:80]}”, but “{first.model[:80]}” in the first answer of the file; import the answers of each "
+                "model as a separate file"
             )
         self.choices.append((item, read))
 
@@ -145,7 +146,7 @@ class _Found:
             return versions[max(versions)]
         if read.version not in versions:
             raise ValueError(
-                f"the study does not hold version {read.version} of “{read.item[:80]}”"
+                f"the study does not have version {read.version} of “{read.item[:80]}”"
             )
         return versions[read.version]
 

@@ -114,7 +114,7 @@ def _check_scored(asked: Asked) -> None:
     check_model_args(ALIASES.get(asked.generator, asked.generator), args)
     if args.get("overlong", "refuse") != "refuse":
         raise ScoringError(
-            "A model that chooses reads both versions whole: overlong goes with --method perplexity.",
+            "A model that chooses reads both versions whole, so overlong needs --method perplexity.",
             option="--model_args",
         )
     costs = (asked.prompt_price, asked.completion_price, asked.budget_tokens, asked.budget_money)

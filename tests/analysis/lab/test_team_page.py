@@ -107,7 +107,7 @@ def test_the_address_holds_the_whole_choice(ruth: Client, tried: list[TeamOption
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("source=alien", "Test cases: “alien” is none of human, machine"),
+        ("source=alien", "Test cases: “alien” is not one of human, machine"),
         (
             "members=nobody/nothing",
             "“nobody/nothing” was left out because it has no finished run on these test cases",

@@ -78,9 +78,9 @@ def test_inspects_task_reads_answers_by_our_rules_without_this_project(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--method", "choice", "--condition", "swapped"), "--condition does not go with"),
-        (("--method", "choice", "--seed", 3), "--seed does not go with"),
-        (("--layout", "marked"), "--layout does not go with"),
+        (("--method", "choice", "--condition", "swapped"), "--condition cannot be used with"),
+        (("--method", "choice", "--seed", 3), "--seed cannot be used with"),
+        (("--layout", "marked"), "--layout cannot be used with"),
         (("--method", "choice", "--prompt", "clean"), "no prompt “clean” for --method choice"),
         (("--method", "choice", "--prompt", "reasoning"), "no prompt “reasoning”"),
         (("--prompt", "default"), "no prompt “default” for --method perplexity"),

@@ -114,7 +114,7 @@ def test_log_odds_come_from_inspects_likeliest_tokens() -> None:
     [
         (3, "metadata is not a JSON object"),
         (inspected(metadata={"item": "m1"}), "metadata.order is missing"),
-        (inspected(metadata={"item": "m1", "order": "C"}), "metadata.order is none of"),
+        (inspected(metadata={"item": "m1", "order": "C"}), "metadata.order is not one of"),
         (inspected(epoch=0), "sample is not a whole number"),
         (inspected(output=None), "output is not a JSON object"),
     ],
