@@ -32,9 +32,11 @@ def sheet(files: Sequence[Path], columns: int, ppi: int) -> Image.Image:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, help="of the figures")
+    parser.add_argument("folder", type=Path, help="folder of the figures")
     parser.add_argument("output", type=Path, help="PNG or WebP")
-    parser.add_argument("--prefix", default="", help="of the figures' names, such as human_")
+    parser.add_argument(
+        "--prefix", default="", help="beginning of the figures' names, such as human_"
+    )
     parser.add_argument("--columns", type=int, default=4)
     parser.add_argument("--ppi", type=int, default=110, help="dots per inch of print")
     options = parser.parse_args()

@@ -295,13 +295,13 @@ def _together(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
     if not found or not found.patterns:
         return None
     columns = (
-        c.text(_("Who is right"), lambda row: _who(row, team, answer.tried.members)),
+        c.text(_("Members that are right"), lambda row: _who(row, team, answer.tried.members)),
         c.count(_("Trials"), "n"),
         c.percent(_("Share"), "share"),
         c.count(_("Team right"), "n_team_right"),
         c.percent(_("Share of these"), "share_team_right"),
     )
-    tables = c.page_table(_("Whom the team follows"), columns, found.patterns)
+    tables = c.page_table(_("Member that the team follows"), columns, found.patterns)
     tables = _as(OpenTable, tables) if len(team) <= MOST_FOLLOWED else tables
     meaning = render_meaning("analysis/teams/_section_complementarity.html", {"answer": answer})
     question = _("Whom does the team follow where its members disagree?")
@@ -327,7 +327,7 @@ def _policies(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
             _("Model alone, except where it is less confident"),
             lambda row: short(row.team, answer.members),
         ),
-        c.text(_("Who decides"), lambda row: who[row.policy]),
+        c.text(_("Decided by"), lambda row: who[row.policy]),
         c.percent(_("Humans asked"), "share_asked", digits=0),
         c.percent(_("Accuracy"), "accuracy"),
         c.share_ci(_("95% CI"), "accuracy_ci95"),

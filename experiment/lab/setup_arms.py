@@ -61,7 +61,7 @@ class ArmForm(forms.ModelForm[Arm]):
             required=False,
             widget=forms.CheckboxSelectMultiple,
             label=_("Subfields"),
-            help_text=_("Of test cases. None chosen: all."),
+            help_text=_("If none is chosen, the test cases come from all subfields."),
         )
         if len(subfields) < 2:
             del self.fields["subfields"]

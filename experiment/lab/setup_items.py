@@ -53,7 +53,7 @@ class ItemsForm(forms.Form):
         required=False,
         widget=forms.CheckboxSelectMultiple,
         label=_("Subfields"),
-        help_text=_("None chosen: all."),
+        help_text=_("If none is chosen, the test cases come from all subfields."),
     )
     keys = _keys(rows=4)
 

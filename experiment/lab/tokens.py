@@ -41,9 +41,7 @@ class TokenForm(forms.Form):
         validators=[is_name],
         help_text=_("Purpose of the token, such as the machine that uses it."),
     )
-    scopes = forms.MultipleChoiceField(
-        label=_("what it may do"), widget=forms.CheckboxSelectMultiple
-    )
+    scopes = forms.MultipleChoiceField(label=_("permissions"), widget=forms.CheckboxSelectMultiple)
     days = forms.TypedChoiceField(
         label=_("works for"), choices=DAYS, coerce=int, initial=DEFAULT_DAYS
     )

@@ -72,7 +72,7 @@ REASONS = (
 
 
 class PeopleForm(forms.Form):
-    status = forms.ChoiceField(label=_("Who"), choices=STATUSES, required=False)
+    status = forms.ChoiceField(label=_("State"), choices=STATUSES, required=False)
     reason = forms.ChoiceField(label=_("Excluded because"), choices=REASONS, required=False)
     pseudonym = forms.RegexField(
         label=_("Pseudonym begins with"),

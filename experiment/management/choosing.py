@@ -31,7 +31,7 @@ def add_choice(parser: CommandParser, default_collection: str = "") -> None:
         required=not default_collection,
         help=f"{collection} (default: {default_collection})" if default_collection else collection,
     )
-    group.add_argument("--source", choices=Item.Source.values, help="who altered them")
+    group.add_argument("--source", choices=Item.Source.values, help="who altered the test cases")
     group.add_argument(
         "--field",
         default="",

@@ -14,7 +14,7 @@ from experiment.services.fields import create_field
 
 def add_file_arguments(parser: CommandParser) -> None:
     field = parser.add_mutually_exclusive_group(required=True)
-    field.add_argument("--field", metavar="SLUG", help="of research")
+    field.add_argument("--field", metavar="SLUG", help="field of research")
     field.add_argument(
         "--new-field", metavar="NAME", help="create the field of research with the file's subfields"
     )

@@ -88,7 +88,7 @@ class ShownForm(forms.Form):
         choices=[("", _("in any way")), *((f.value, label) for f, label in ENDS.items())],
     )
     words = forms.CharField(
-        label=_("With the words"),
+        label=_("Words in the text"),
         required=False,
         max_length=200,
         widget=forms.TextInput(attrs={"type": "search"}),

@@ -79,7 +79,7 @@ class JudgeForm(ModelForm):
 
     prefix = "judge"
     runs = forms.TypedMultipleChoiceField(
-        label=_("Whose answers"), coerce=str, widget=forms.CheckboxSelectMultiple
+        label=_("Answers of"), coerce=str, widget=forms.CheckboxSelectMultiple
     )
     prompt = instructions_field(
         default_prompt, 14, _("Filled in: {rubric}. Leave this empty for the built-in text.")

@@ -45,7 +45,7 @@ class TrainingForm(FoldedForm):
         ),
     )
     mode = forms.ChoiceField(
-        label=_("What learns"), choices=Training.Mode.choices, initial=Training.Mode.LORA
+        label=_("Weights to train"), choices=Training.Mode.choices, initial=Training.Mode.LORA
     )
     tokenizer = forms.CharField(
         label=_("Tokenizer"),

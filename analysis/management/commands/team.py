@@ -46,7 +46,7 @@ class Command(ReportingCommand):
             type=int,
             default=default.up_to,
             metavar="K",
-            help="with --all-subsets: of at most K members (default: any number)",
+            help="with --all-subsets: only teams of at most K members (default: any number)",
         )
         parser.add_argument(
             "--out-of",

@@ -18,7 +18,7 @@ class Command(ReportingCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="SLUG")
-        parser.add_argument("--field", required=True, metavar="SLUG", help="of research")
+        parser.add_argument("--field", required=True, metavar="SLUG", help="field of research")
         parser.add_argument(
             "--each", type=int, required=True, metavar="N", help="questions per participant"
         )

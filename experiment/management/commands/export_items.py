@@ -26,7 +26,7 @@ class Command(ReportingCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--field", required=True, metavar="SLUG", help="of research")
+        parser.add_argument("--field", required=True, metavar="SLUG", help="field of research")
         parser.add_argument("--format", choices=FORMATS, default=FORMATS[0])
         parser.add_argument(
             "--status",

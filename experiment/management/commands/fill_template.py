@@ -36,7 +36,7 @@ class Command(ReportingCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("table", type=Path, metavar="TABLE")
-        parser.add_argument("--field", required=True, metavar="SLUG", help="of research")
+        parser.add_argument("--field", required=True, metavar="SLUG", help="field of research")
         parser.add_argument(
             "--template",
             required=True,

@@ -68,7 +68,7 @@ class Command(ScoringCommand, ChoosingCommand):
         )
         parser.add_argument("--queue", action="store_true", help="score the queued runs")
         parser.add_argument(
-            "--runs", type=numbers_of, metavar="N,…", help="with --queue: only these runs"
+            "--runs", type=numbers_of, metavar="N,…", help="with --queue: score only these runs"
         )
         parser.add_argument(
             "--workers",

@@ -68,7 +68,7 @@ def test_the_page_forecasts_what_the_simulated_rows_say_and_gives_the_sample_out
     assert Participant.objects.filter(pk=real.pk).exists()
     assert not Participant.objects.filter(pk=earlier.pk).exists()
     shown = text(ruth, asked)
-    assert "Have to start" in shown
+    assert "Participants who must start" in shown
     assert "data-live-url" not in shown
     response = ruth.get(reverse("lab:dry_run_sample", args=[study.slug, asked.pk]))
     rows = list(csv.DictReader(io.StringIO(response.getvalue().decode())))

@@ -171,9 +171,9 @@ GOOD = {"item": "memory-human-1", "order": "A", "side": "A"}
         ({**GOOD, "order": "B", "confidence": 30}, "confidence is not a number"),
         ({**GOOD, "order": "B", "item": "elsewhere"}, "a test case “elsewhere”"),
         ({**GOOD, "order": "B", "item": "memory-practice"}, "not have a test case"),
-        ({**GOOD, "order": "B", "version": 7}, "not hold version 7"),
+        ({**GOOD, "order": "B", "version": 7}, "not have version 7"),
         (GOOD, "answered in this order in line 1"),
-        ({**GOOD, "order": "B", "model": "another"}, "give a file for each"),
+        ({**GOOD, "order": "B", "model": "another"}, "as a separate file"),
     ],
 )
 def test_a_line_that_cannot_be_meant_is_named_and_nothing_is_stored(

@@ -74,7 +74,7 @@ def _rows(models: Sequence[ModelFlips]) -> list[tuple[str, str, Flips]]:
 
 
 def _first_columns() -> tuple[c.Column, ...]:
-    return c.text(_("Model"), "0"), c.text(_("By"), "1")
+    return c.text(_("Model"), "0"), c.text(_("Compared by"), "1")
 
 
 def _categories(models: Sequence[ModelFlips]) -> list[Table]:
@@ -98,10 +98,10 @@ def _shares(models: Sequence[ModelFlips]) -> list[Table]:
     columns = (
         *_first_columns(),
         c.count(_("n wrong at first"), "2.wrong_ends_right.n"),
-        c.percent(_("Of these right at the end"), "2.wrong_ends_right.accuracy"),
+        c.percent(_("Right at the end, share of these"), "2.wrong_ends_right.accuracy"),
         c.share_ci(_("95% CI"), "2.wrong_ends_right.ci95"),
         c.count(_("n right at first"), "2.right_ends_right.n"),
-        c.percent(_("Of these right at the end"), "2.right_ends_right.accuracy"),
+        c.percent(_("Right at the end, share of these"), "2.right_ends_right.accuracy"),
         c.share_ci(_("95% CI"), "2.right_ends_right.ci95"),
     )
     return c.page_table(_("From the first sign to the last"), columns, _rows(models))
@@ -126,7 +126,7 @@ def _sign_flips(models: Sequence[ModelFlips]) -> list[Table]:
 def _examples(typical: Examples) -> list[Table]:
     columns = (
         c.text(_("Pattern"), lambda example: PATTERN[example.pattern]),
-        c.text(_("By"), lambda example: BY[example.level]),
+        c.text(_("Compared by"), lambda example: BY[example.level]),
         c.count(_("Test cases"), "n_items"),
         c.text(_("Typical"), "item"),
     )

@@ -139,7 +139,7 @@ def _methods(own: Reliability) -> list[str]:
 
 def _corrected(own: CorrectedModels) -> list[Table]:
     columns = (
-        c.text(_("Who answered"), "0.label"),
+        c.text(_("Respondent"), "0.label"),
         c.text(_("Rate"), lambda row: RATES[row[1]]),
         c.count(_("Graded by people"), "0.found.rqr.n_sample"),
         c.percent(_("By the judge"), "2.judge.value"),
@@ -153,7 +153,7 @@ def _corrected(own: CorrectedModels) -> list[Table]:
 
 def _thresholds(own: Thresholds) -> list[Table]:
     """Quality and safety under each threshold of the points, the rubric's own marked; safety and abstention by each reading."""
-    who = c.text(_("Who answered"), "0.label")
+    who = c.text(_("Respondent"), "0.label")
     good, safe, abstained = (rate_columns(str(RATES[rate]), f"1.{rate}") for rate in RATES)
     by_points = [
         (model, one)

@@ -66,7 +66,7 @@ def _pairs(own: Compared) -> list[Table]:
 
 def _selective(own: Kept) -> list[Table]:
     columns = (
-        c.text(_("Who answered"), "label"),
+        c.text(_("Respondent"), "label"),
         c.count(_("Answers"), "n"),
         c.percent(_("Texts that do not abstain"), lambda row: row.n_kept / row.n),
         c.percent(_("Good of these"), lambda row: row.accuracy[-1]),

@@ -78,7 +78,7 @@ def graded_rates_page(source: SourceResults, about: About) -> Page:
         "judge": own.judges[0] if own.judges else None,
     }
     columns = (
-        c.text(_("Who answered"), "label"),
+        c.text(_("Respondent"), "label"),
         c.count(_("Answers"), "found.rates.n"),
         c.count(_("Not readable"), "found.rates.n_unparsed"),
         *rate_columns(_("Response quality"), "found.rqr"),
@@ -215,7 +215,7 @@ def graded_answers_page(source: SourceResults, about: About) -> Page:
 def _states(own: Described) -> list[Table]:
     shown = [state for state in STATES if any(state in model.states for model in own.models)]
     columns = (
-        c.text(_("Who answered"), "label"),
+        c.text(_("Respondent"), "label"),
         c.count(_("Answers"), "n"),
         *_state_columns(shown),
     )

@@ -557,7 +557,7 @@ def _graded_answers_categories(data: GradedData, states: pd.DataFrame) -> Iterat
 
 COST = (
     *c.data("name", "display_name", "n", "n_good"),
-    c.text(_("Who answered"), "label"),
+    c.text(_("Respondent"), "label"),
     c.count(_("Tokens read"), "prompt_tokens", "prompt_tokens"),
     c.count(_("Tokens written"), "completion_tokens", "completion_tokens"),
     c.number(_("Cost"), "cost", "cost", digits=4),
