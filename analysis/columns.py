@@ -16,6 +16,7 @@ import pandas as pd
 from django.utils.functional import Promise
 
 from analysis import presentation
+from analysis.data.dataset import MODEL_NAME
 from analysis.presentation import Table
 from analysis.stats import MissingResult
 from lib import formatting as f
@@ -82,6 +83,11 @@ def data(*names: str) -> tuple[Column, ...]:
         csv = (f"{name}_low", f"{name}_high") if path.endswith("ci95") else (name,)
         columns.append(Column(None, path or name, str, csv=csv))
     return tuple(columns)
+
+
+def model(path: str = "") -> tuple[Column, ...]:
+    """Columns of the file alone that name the model that a row is about: the row is a ModelName, or has it at `path`."""
+    return data(*(f"{name}={path}.{name}" if path else name for name in MODEL_NAME))
 
 
 def text(title: Title, value: Value, csv: str = "") -> Column:

@@ -11,8 +11,7 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext
 
 from analysis.data import machines
-from analysis.data.dataset import method_of
-from analysis.data.filters import ASKED, CHOICE, METHODS, PARTICIPANTS, SOURCES, ReportOptions
+from analysis.data.filters import CHOICE, METHODS, PARTICIPANTS, SOURCES, ReportOptions
 from analysis.data.items import read_items
 from analysis.services.compute import Asked
 from analysis.teams.options import TeamOptions
@@ -86,10 +85,11 @@ TRIAL = tuple(
 class Pairs:
     """What models made of one item: row of `models` -> (difficulty, whether it was right), on full texts.
 
-    Of models that were asked, margins in the place of difficulties; None for a tie.
+    models: of each the language model's name, and its method. Of models that were asked, margins in the place of difficulties;
+    None for a tie.
     """
 
-    models: Sequence[str]
+    models: Sequence[tuple[str, str]]
     by_item: Mapping[tuple[str, int], Mapping[int, tuple[float | None, bool | None]]]
 
 
@@ -109,7 +109,7 @@ def _tables(
     scores, pairs = _scores(study, query, held)
     joined = (
         *TRIAL,
-        *(column for name in pairs.models for column in _beside(name)),
+        *(column for name, method in pairs.models for column in _beside(name, method)),
     )
     tables = [
         Table("itemscores", gettext("language models on these test cases"), SCORES, in_blocks(scores)),
@@ -122,17 +122,12 @@ def _tables(
     return tables
 
 
-def _size(name: str) -> str:
-    return "margin_nats" if method_of(name) == CHOICE else "difficulty"
-
-
-def _beside(name: str) -> tuple[Column, Column]:
-    """The columns of a model beside trials; of one that was asked by the model's name, without what stands behind it."""
-    if method_of(name) == CHOICE:
-        own = name.removesuffix(ASKED)
+def _beside(name: str, method: str) -> tuple[Column, Column]:
+    """The columns of a model beside trials."""
+    if method == CHOICE:
         return (
-            Column(f"margin_nats__{own}", f"margin_nats of {own} when it was asked.", "number", null="not asked"),
-            Column(f"choice_correct__{own}", f"Whether {own} chose the original.", "boolean", null="not asked, or a tie"),
+            Column(f"margin_nats__{name}", f"margin_nats of {name} when it was asked.", "number", null="not asked"),
+            Column(f"choice_correct__{name}", f"Whether {name} chose the original.", "boolean", null="not asked, or a tie"),
         )  # fmt: skip
     return (
         Column(f"difficulty__{name}", f"difficulty under {name}.", "number", null="not scored"),
@@ -149,8 +144,7 @@ def _scores(study: Study, query: TrialQuery, held: Held) -> tuple[list[Sequence[
         items[["pk", "key", "version"]], left_on="item", right_on="pk", how="inner"
     ).sort_values(["model", "condition", "seed", "key", "version", "unit"])
     table = table.rename(columns={"p_original": "model_p_original", "stated": "model_stated"})
-    known = scored.models
-    names = [str(name) for name in known["name"]]
+    known = list(zip(scored.models["language_model"], scored.models["method"], strict=True))
     rows: list[Sequence[Any]] = []
     pairs: dict[tuple[str, int], dict[int, tuple[float | None, bool | None]]] = {}
     for row in table.to_dict("records"):
@@ -165,12 +159,12 @@ def _scores(study: Study, query: TrialQuery, held: Held) -> tuple[list[Sequence[
         row["difficulty"] = row["ppl_altered"] - row["ppl_original"]
         numbers = [None if np.isnan(row[name]) else float(row[name]) for name in NUMBERS]
         where = (abs(int(row["run"])), str(row["condition"]), int(row["seed"]), int(row["unit"]))
-        who = (known["language_model"].iloc[model], key, version, known["method"].iloc[model])
-        rows.append((*who, *where, *numbers, is_right))
+        name, method = known[model]
+        rows.append((name, key, version, method, *where, *numbers, is_right))
         if row["condition"] == "full":
-            size = float(row[_size(names[model])])
+            size = float(row["margin_nats" if method == CHOICE else "difficulty"])
             pairs.setdefault((key, version), {})[model] = (size, is_right)
-    return rows, Pairs(names, pairs)
+    return rows, Pairs(known, pairs)
 
 
 def _joined(study: Study, query: TrialQuery, pairs: Pairs) -> Iterator[Block]:

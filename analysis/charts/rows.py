@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.charts.marks import Drawn, dots, intervals, text_width
 from analysis.charts.style import HUMANS, INK, ROW, family_colour
 from analysis.charts.texts import quoted
+from analysis.data.dataset import MODEL_NAME
 from analysis.stats.arrays import Interval
 from analysis.stats.estimates import Proportion
 
@@ -138,12 +139,12 @@ def model_frame(
     ci95: Callable[[AnyModel], Interval | None],
     chat: Collection[str],
 ) -> pd.DataFrame:
-    """A table of the models' names, these `columns`, `row`, `colour` and the interval's ends `low` and `high`.
+    """A table of the models' names and methods, these `columns`, `row`, `colour` and the interval's ends `low` and `high`.
 
     `chat` holds the names of chat models, which are drawn hollow.
     """
     ends = [ci95(m) or (None, None) for m in models]
-    names = ("name", "display_name", "family")
+    names = (*MODEL_NAME, "family")
     frame = pd.DataFrame([{n: getattr(m, n) for n in names} | columns(m) for m in models])
     return frame.assign(
         row=[rows.label[m.name] for m in models],

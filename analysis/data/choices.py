@@ -14,7 +14,7 @@ from experiment.models import Study
 from scoring.domain.choosing.outcomes import Reply, outcome
 from scoring.domain.generating import Finish
 from scoring.models import ChoiceRun, ModelChoice
-from scoring.models.choices import UNPARSED
+from scoring.models.choices import IS_READ, UNPARSED
 
 COLUMNS = ["run", "model", "of_source", "item", "original_side", "sample", "side", "is_read", "state", "confidence", "log_odds", "seconds", "form"]  # fmt: skip
 SCORES = ["run", "of_source", "item", "unit", "margin_nats", "p_original", "stated", "credit", "is_correct", "is_tie", "is_near_tie", "original_side", "model", "condition", "seed"]  # fmt: skip
@@ -45,6 +45,7 @@ def choose(study: Study, items: pd.DataFrame) -> Chosen:
 def read_answers(chosen: Chosen, numbers: Mapping[int, int]) -> pd.DataFrame:
     """COLUMNS, with `item` a primary key; `numbers`: language model -> number. The run is negative: scoring runs have their own."""
     rows = ModelChoice.objects.filter(run__in={run.pk for run, _ in chosen}).order_by()
+    rows = rows.annotate(can_be_read=IS_READ)
     answers = read_columns(
         rows,
         {
@@ -54,6 +55,7 @@ def read_answers(chosen: Chosen, numbers: Mapping[int, int]) -> pd.DataFrame:
             "original_side": ("original_side", object),
             "sample": ("sample", np.int64),
             "side": ("side", object),
+            "is_read": ("can_be_read", bool),
             "confidence": ("confidence", float),
             "log_odds": ("log_odds", float),
             "finish": ("finish", object),
@@ -65,7 +67,6 @@ def read_answers(chosen: Chosen, numbers: Mapping[int, int]) -> pd.DataFrame:
         columns=["run", "of_source", "model", "form"],
     ).astype({"run": np.int64, "model": np.int64})
     answers = answers.merge(about, on=["run", "of_source"], how="inner")
-    answers["is_read"] = (answers["side"] != "") | answers["log_odds"].notna()
     whole = answers["finish"] == Finish.STOP.value
     answers["state"] = answers["finish"].where(~whole | answers["is_read"], UNPARSED)
     answers["run"] = -answers["run"]

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.data.filters import ASKED, CHOICE, PERPLEXITY
 from analysis.data.graded.tables import NO_QUESTIONS, GradedData
 from analysis.stats import NotEnough
 from analysis.stats.flips import Ends
@@ -30,27 +29,27 @@ NONE_OF_THE_SET = (
 )
 
 
+MODEL_NAME = ("name", "display_name", "method")  # what a row about one model begins with in files
+
+
 @dataclass(frozen=True)
 class ModelName:
-    """What a result about one language model begins with."""
+    """What a result about one language model begins with. method: perplexity or choice, "" of people."""
 
     name: str
     display_name: str
     family: str
+    method: str
 
     @property
     def label(self) -> str:
         """What readers see."""
         return self.display_name or self.name
 
-
-def method_of(name: str) -> str:
-    """How the model with this name in tables took the test.
-
-    >>> method_of("org/a"), method_of("org/a, asked")
-    ('perplexity', 'choice')
-    """
-    return CHOICE if name.endswith(ASKED) else PERPLEXITY
+    @property
+    def named(self) -> dict[str, str]:
+        """The cells under MODEL_NAME."""
+        return {name: getattr(self, name) for name in MODEL_NAME}
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from analysis.data.filters import (
     TRIALS,
     ReportOptions,
 )
-from analysis.data.version import choice_runs, usual_kind
+from analysis.data.version import choice_runs, has_choices, usual_kind
 from analysis.services.compute import Asked, Computer, Waiting
 from analysis.store import StoredResult
 from experiment.lab.export import ALL_JUDGED, OF_ANALYSIS
@@ -242,7 +242,7 @@ def read(study: Study, query: QueryDict) -> Chosen:
         "kind": [k for k in PARTICIPANTS if k in kinds],
         "trials": TRIALS,
         "texts": TEXTS if any(texts == Item.Texts.REPAIRED for *_, texts in items) else (),
-        "method": KNOWN["method"] if any(name.endswith(ASKED) for name in known["models"]) else (),
+        "method": KNOWN["method"] if has_choices(study) else (),
     }
     return Chosen(
         study=study,

@@ -25,12 +25,16 @@ class MemberKind(StrEnum):
 
 @dataclass(frozen=True)
 class Member:
-    """`name`: human, human-2, ... for people (any participants, not chosen ones), else a language model's name."""
+    """`name`: human, human-2, ... for people (any participants, not chosen ones), else a language model's name.
+
+    method: how the model took the test, perplexity or choice; "" of people.
+    """
 
     name: str
     kind: MemberKind
     display_name: str
     family: str = ""
+    method: str = ""
 
     @property
     def is_human(self) -> bool:
@@ -85,13 +89,14 @@ class MemberResult:
     kind: MemberKind
     display_name: str
     family: str
+    method: str
     n_correct: int | None
     accuracy: float | None
     n_missing: int
 
     @property
     def member(self) -> Member:
-        return Member(self.name, self.kind, self.display_name, self.family)
+        return Member(self.name, self.kind, self.display_name, self.family, self.method)
 
 
 class Method(StrEnum):

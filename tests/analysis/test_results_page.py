@@ -15,6 +15,7 @@ from analysis.report.report import StoredReport
 from analysis.services.compute import Asked
 from experiment.models import Item, Study
 from tests.analysis import results_stub as stub
+from tests.analysis.data.choosing import choose
 from tests.analysis.results_stub import shown, url
 from tests.factories import make_participant, make_study, make_user
 from tests.scoring.lab.rows import ask, finish
@@ -78,6 +79,18 @@ def test_filters_in_the_address_become_options(ruth: Client, computed: list[Repo
         "machine", "simulated", "repaired", "all",
     )  # fmt: skip
     assert (options.models, options.subfields) == (("lab/b",), ("Other",))
+
+
+def test_models_are_filtered_by_method_where_one_was_asked(
+    ruth: Client, study: Study, computed: list[ReportOptions]
+) -> None:
+    finish(ask(study, "lab/a, asked"), right=5)  # of a model whose own name ends so
+    assert 'name="method"' not in shown(ruth)
+    choose(study, "lab/b")
+    page = shown(ruth, "?method=choice&now=1")
+    assert computed[-1].method == "choice"
+    assert 'name="method" value="choice" checked' in page
+    assert 'value="lab/b, asked"' in page
 
 
 @pytest.mark.parametrize(

@@ -270,6 +270,7 @@ def _members(data: SourceData, models: Sequence[int], n_humans: int) -> tuple[Me
             MemberKind.MODEL,
             str(r["display_name"] or r["name"]),
             str(r["family"] or ""),
+            str(r["method"]),
         )
         for r in rows.to_dict("records")
     ]

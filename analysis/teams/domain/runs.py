@@ -198,6 +198,7 @@ def member_results(
             kind=m.kind,
             display_name=m.display_name,
             family=m.family,
+            method=m.method,
             n_correct=int(right[:, k].sum()),
             accuracy=float(right[:, k].mean()),
             n_missing=missing.get(m.name, 0),

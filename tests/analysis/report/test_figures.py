@@ -77,6 +77,17 @@ def test_every_figure_draws_its_results_and_says_what_it_shows_and_of_whom(repor
     assert not re.search(r"<script|@font-face|<image|<foreignObject|\son\w+=", picture)
 
 
+@pytest.mark.parametrize("name", ["", *DRAWN])
+def test_a_row_about_a_model_says_how_it_took_the_test(report, name):
+    own = report[0].of(Accuracy)
+    methods = {m.name: m.method for m in (*own.models, *own.extra_models)}
+    assert set(methods.values()) == {"perplexity", "choice"}
+    for table in [draw(name, *report).table] if name else report[1].values():
+        rows = table[table["name"].isin(methods)] if "name" in table else []
+        if len(rows):
+            assert list(rows["method"]) == [methods[model] for model in rows["name"]]
+
+
 WORDS = {"Title": "Positions", "Description": "n = 3, “simulated”"}
 
 

@@ -24,6 +24,7 @@ from analysis.charts.marks import (
 from analysis.charts.rows import Rows, dots_with_intervals, model_frame, people_row, rows_of, short
 from analysis.charts.style import FULL, HUMANS, SOFT
 from analysis.codec import present
+from analysis.data.dataset import MODEL_NAME
 from analysis.presentation import make_figure, plain
 from analysis.report.chapter import SourceResults, Tables
 from analysis.report.chapters.accuracy.results import (
@@ -39,7 +40,7 @@ from analysis.stats import NotEnough
 from lib import formatting as f
 
 EVERYONE, EXPERTS = "All judgments", "Top fifth by expertise"
-TABLE = ("row", "name", "family", "is_chat", "n", "n_items", "n_correct", "accuracy", "low", "high")
+TABLE = ("row", *MODEL_NAME, "family", "is_chat", "n", "n_items", "n_correct", "accuracy", "low", "high")  # fmt: skip
 
 
 def accuracy(source: SourceResults, tables: Tables) -> Figure:
@@ -140,7 +141,7 @@ def _table(shown: pd.DataFrame) -> pd.DataFrame:
 # --- Accuracy by subfield (the paper's figure 3b, as dots with intervals instead of a radar).
 
 MOST_COLUMNS = 5
-SHOWN = ["subfield", "row", "name", "family", "n", "accuracy", "low", "high", "colour", "is_chat"]
+SHOWN = ["subfield", "row", *MODEL_NAME, "family", "n", "accuracy", "low", "high", "colour", "is_chat"]  # fmt: skip
 
 
 def subfields(source: SourceResults, tables: Tables) -> Figure:

@@ -29,12 +29,11 @@ from analysis.stats.estimates import (
 
 TOP_SHARE = 0.2
 MODELS = (
-    *c.data("name", "display_name"),
+    *c.model(),
     c.text(_("Model"), "label"),
     c.text(_("Family"), "family", "family"),
     c.text(_("Kind"), lambda model: _("chat") if model.is_chat else _("base")),
     c.text(_("Method"), lambda model: _("asked") if model.method == CHOICE else _("perplexity")),
-    *c.data("method"),
     *c.data("is_chat", "n_parameters", "in_set=is_chat"),
     c.count(_("Test cases"), "items.n", "n_items"),
     *c.data("n_correct=items.n_correct"),
@@ -74,9 +73,8 @@ class HumanAccuracy:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelAccuracy(ModelName):
-    """method: perplexity or choice; run: the number of its scoring run, or of its run of choices."""
+    """run: the number of its scoring run, or of its run of choices."""
 
-    method: str
     is_chat: bool
     n_parameters: float
     items: Proportion
@@ -196,7 +194,6 @@ def _model(data: SourceData, model: int) -> ModelAccuracy:
     run = None if pd.isna(own["run"].iloc[0]) else int(own["run"].iloc[0])
     return ModelAccuracy(
         **data.model_name(model),
-        method=str(known["method"]),
         is_chat=bool(known["is_chat"]),
         n_parameters=float(known["n_parameters"]),
         items=proportion(data.model_correct[model]),
@@ -267,17 +264,11 @@ def _items_table(data: SourceData) -> pd.DataFrame:
 # --- How often people and language models are right on the items of each subfield.
 
 # Of rows: subfield, who, what carries the name, share
-SUBFIELDS = c.data(
-    "subfield=0",
-    "who=1",
-    "name=2.name",
-    "display_name=2.display_name",
-    "family=2.family",
-    "n=3.n",
-    "n_correct=3.n_correct",
-    "accuracy=3.accuracy",
-    "sem=3.sem",
-    "ci=3.ci95",
+SUBFIELDS = (
+    *c.data("subfield=0", "who=1"),
+    *c.model("2"),
+    *c.data("family=2.family", "n=3.n", "n_correct=3.n_correct", "accuracy=3.accuracy"),
+    *c.data("sem=3.sem", "ci=3.ci95"),
 )
 
 
@@ -353,10 +344,10 @@ def _models(data: SourceData, items: Bools) -> tuple[ModelItems, ...]:
 def _lines(found: SubfieldAccuracy) -> Iterator[tuple[str, str, ModelName, Proportion]]:
     """People, the people who know it best, every model."""
     if found.humans:
-        yield found.subfield, "humans", ModelName("humans", "humans", ""), found.humans
+        yield found.subfield, "humans", ModelName("humans", "humans", "", ""), found.humans
     if top := found.top_expertise:
         name = "top expertise"
-        yield found.subfield, name, ModelName(name, name, ""), top.trials
+        yield found.subfield, name, ModelName(name, name, "", ""), top.trials
     for model in found.models:
         yield found.subfield, "model", model, model.share
 

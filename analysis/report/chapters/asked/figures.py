@@ -30,8 +30,10 @@ from analysis.charts.marks import (
 )
 from analysis.charts.rows import Rows, by_family, labels, rows_of
 from analysis.charts.style import FULL, LINE, SOFT, family_colour
+from analysis.charts.texts import by_value
 from analysis.codec import need, present
 from analysis.data.dataset import ModelName
+from analysis.data.filters import CHOICE, PERPLEXITY
 from analysis.presentation import make_figure, plain
 from analysis.report.chapter import SourceResults, Tables
 from analysis.report.chapters.accuracy.results import Accuracy
@@ -40,8 +42,8 @@ from analysis.stats import NotEnough
 from analysis.stats.choices import AskedOrScored, Stated
 from lib import formatting as f
 
-SCORED_BY, ASKED_BY = "by perplexity", "asked"
-SHAPES = alt.Scale(domain=[SCORED_BY, ASKED_BY], range=["circle", "diamond"])
+SHAPES = alt.Scale(domain=[PERPLEXITY, CHOICE], range=["circle", "diamond"])
+WORDS = {PERPLEXITY: "by perplexity", CHOICE: "asked"}
 BESIDE = 4  # px from a row's middle to its two intervals
 
 
@@ -51,14 +53,13 @@ def asked(source: SourceResults, tables: Tables) -> Figure:
     frame = pd.DataFrame([mark for model in models for mark in _marks(model)])
     if frame.empty:
         raise NotEnough("No model gave answers in both orders.", "Ask a model.")
-    shown = set(frame["name"])
-    named = [ModelName(m.name, m.language_label, m.family) for m in models if m.name in shown]
-    rows = rows_of(named)
-    frame["row"] = frame["name"].map(rows.label)
+    shown = set(frame["language_model"])
+    rows = rows_of([_language_model(m) for m in models if m.language_model in shown])
+    frame["row"] = frame["language_model"].map(rows.label)
     humans = present(source.of(Accuracy).humans)
     drawn = _dumbbells(frame, rows, humans.trials.accuracy if humans else None)
     context = {
-        "n_models": frame["name"].nunique(),
+        "n_models": frame["language_model"].nunique(),
         "n_pairs": len(paired_of(models)),
         "most_items": int(frame["n"].max()),
         "humans": humans,
@@ -67,12 +68,17 @@ def asked(source: SourceResults, tables: Tables) -> Figure:
     return make_figure("asked", drawn, context, plain(frame, row="who"))
 
 
+def _language_model(model: AskedModel) -> ModelName:
+    """Not as the one that was asked: a row or a dot is about both."""
+    return ModelName(model.language_model, model.language_label, model.family, "")
+
+
 def _marks(model: AskedModel) -> list[dict[str, Any]]:
-    about = {"name": model.name, "colour": family_colour(model.family)}
+    about = {"language_model": model.language_model, "colour": family_colour(model.family)}
     if found := present(model.paired):
         both = (
-            (SCORED_BY, found.scored, found.scored_ci95),
-            (ASKED_BY, found.asked, found.asked_ci95),
+            (PERPLEXITY, found.scored, found.scored_ci95),
+            (CHOICE, found.asked, found.asked_ci95),
         )
         return [
             {**about, "method": method, "n": found.n, "accuracy": share, "low": low, "high": high}
@@ -83,7 +89,7 @@ def _marks(model: AskedModel) -> list[dict[str, Any]]:
         return []
     low, high = share.ci95
     own = {"n": share.n, "accuracy": share.accuracy, "low": low, "high": high}
-    return [{**about, "method": ASKED_BY, **own}]
+    return [{**about, "method": CHOICE, **own}]
 
 
 def _dumbbells(frame: pd.DataFrame, rows: Rows, people: float | None) -> Drawn:
@@ -93,11 +99,13 @@ def _dumbbells(frame: pd.DataFrame, rows: Rows, people: float | None) -> Drawn:
     bar = chart(ends).mark_rule(color=LINE, strokeWidth=3, opacity=0.6)
     bar = bar.encode(x=alt.X("min:Q"), x2="max:Q", y=y)
     layers: list[Any] = [*chance_and_people(people, domain), bar]
-    for method, offset in ((SCORED_BY, -BESIDE), (ASKED_BY, BESIDE)):
+    for method, offset in ((PERPLEXITY, -BESIDE), (CHOICE, BESIDE)):
         own = data.transform_filter(alt.datum.method == method)
         rule = own.mark_rule(strokeWidth=1.1, yOffset=offset)
         layers.append(rule.encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=own_colour()))
-    legend = alt.Legend(title=None, symbolFillColor=SOFT, symbolStrokeColor=SOFT)
+    legend = alt.Legend(
+        title=None, labelExpr=by_value(WORDS), symbolFillColor=SOFT, symbolStrokeColor=SOFT
+    )
     shape = alt.Shape("method:N", scale=SHAPES, legend=legend)
     points = data.mark_point(size=52).encode(
         x=x, y=y, shape=shape, fill=own_fill(), stroke=own_stroke()
@@ -122,8 +130,10 @@ def asked_sizes(source: SourceResults, tables: Tables) -> Figure:
             "Fewer than two models of different known size were asked and scored.",
             "State the number of parameters of the models.",
         )
-    names = labels([ModelName(m.name, m.language_label, m.family) for m, _found in both])
-    frame = pd.DataFrame([_sized(model, found, names[model.name]) for model, found in both])
+    names = labels([_language_model(m) for m, _found in both])
+    frame = pd.DataFrame(
+        [_sized(model, found, names[model.language_model]) for model, found in both]
+    )
     largest = max(both, key=lambda pair: pair[0].n_parameters)
     smallest = min(both, key=lambda pair: pair[0].n_parameters)
     context = {
@@ -137,7 +147,7 @@ def asked_sizes(source: SourceResults, tables: Tables) -> Figure:
 def _sized(model: AskedModel, found: AskedOrScored, label: str) -> dict[str, Any]:
     low, high = found.ci95 or (np.nan, np.nan)
     return {
-        "name": model.name,
+        "language_model": model.language_model,
         "label": label,
         "n_parameters": model.n_parameters,
         "n": found.n,

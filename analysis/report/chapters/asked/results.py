@@ -37,7 +37,8 @@ STATED, P_ORIGINAL = "stated", "p_original"
 KINDS = {STATED: _("stated"), P_ORIGINAL: _("P(original)")}
 READ = "read"
 MODELS = (
-    *c.data("name", "display_name", "language_model"),
+    *c.model(),
+    *c.data("language_model"),
     c.text(_("Model"), "label"),
     c.text(_("Family"), "family", "family"),
     *c.data("n_parameters", "form", "prompt", "samples"),
@@ -58,7 +59,8 @@ MODELS = (
     *c.data("seconds_median"),
 )
 PAIRS = (
-    *c.data("name", "display_name", "language_model"),
+    *c.model(),
+    *c.data("language_model"),
     c.text(_("Model"), "language_label"),
     *c.data("n_parameters"),
     c.count(_("Test cases"), "paired.n", "n_items"),
@@ -77,7 +79,7 @@ PAIRS = (
 )
 # Of rows: model, what the confidence is, Stated
 CONFIDENCES = (
-    *c.data("name=0.name"),
+    *c.model("0"),
     c.text(_("Model"), "0.label"),
     c.text(_("Confidence"), lambda row: KINDS[row[1]]),
     *c.data("kind=1"),
@@ -92,18 +94,13 @@ CONFIDENCES = (
     c.ci(_("95% CI"), "2.brier_ci95", "brier_low brier_high", digits=3),
 )
 # Of rows: model, what the confidence is, Reliability
-BINS = c.data(
-    "name=0.name",
-    "display_name=0.display_name",
-    "family=0.family",
-    "kind=1",
-    "low=2.low",
-    "high=2.high",
-    "n=2.n",
-    "mean_confidence=2.mean_confidence",
-    "accuracy=2.accuracy",
-    "ci=2.ci95",
+BINS = (
+    *c.model("0"),
+    *c.data("family=0.family", "kind=1", "low=2.low", "high=2.high", "n=2.n"),
+    *c.data("mean_confidence=2.mean_confidence", "accuracy=2.accuracy", "ci=2.ci95"),
 )
+# Of rows: model, State
+STATES = (*c.model("0"), *c.data("state=1.state", "n=1.n"))
 
 
 @dataclass(frozen=True)
@@ -192,7 +189,7 @@ def build_asked(data: SourceData) -> Built:
             "asked_pairs": c.tidy(PAIRS, paired_of(models)),
             "asked_confidence": c.tidy(CONFIDENCES, confidences),
             "asked_reliability": c.tidy(BINS, bins),
-            "asked_states": c.tidy(c.data("name=0.name", "state=1.state", "n=1.n"), states),
+            "asked_states": c.tidy(STATES, states),
         },
     )
 

@@ -1,6 +1,6 @@
 """A panel of binned accuracy over the ranks of confidence or expertise, with the regression line."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -29,6 +29,7 @@ from analysis.charts.marks import (
 from analysis.charts.rows import PEOPLE, Rows, by_family, labels, rows_of
 from analysis.charts.style import FULL, HALF, HUMANS, NOTE, SOFT, family_colour
 from analysis.codec import need, present
+from analysis.data.dataset import ModelName
 from analysis.presentation import make_figure, plain
 from analysis.report.chapter import SourceResults, Tables
 from analysis.report.chapters.accuracy.results import Accuracy
@@ -150,7 +151,7 @@ def calibration_models(source: SourceResults, tables: Tables) -> Figure:
         "lowest": min(known, default=None),
         "highest": max(known, default=None),
     }
-    named = [frame.assign(name=m.name) for frame, (m, _) in zip(frames, binned, strict=True)]
+    named = [frame.assign(**m.named) for frame, (m, _) in zip(frames, binned, strict=True)]
     table = bins_table(pd.concat(named, ignore_index=True))
     return make_figure("calibration_models", drawn, context, table)
 
@@ -191,14 +192,11 @@ def _blocks(
         shown = [
             mark
             for m, fit in models
-            for mark in _marks(
-                m.name, rows.label[m.name], family_colour(m.family), fit, paper.get(m.name)
-            )
+            for mark in _marks(m, rows.label[m.name], family_colour(m.family), fit, paper)
         ]
         frames.append(pd.DataFrame(shown).assign(is_chat=lambda f: f["name"].isin(list(chat))))
         blocks.append(_block(frames[0], rows, "Log-odds per unit of |ΔPPL|", True))
-    name = HUMAN_ROW.name
-    if shown := _marks(name, PEOPLE, HUMANS, people, paper.get(name)):
+    if shown := _marks(HUMAN_ROW, PEOPLE, HUMANS, people, paper):
         frames.append(pd.DataFrame(shown))
         wide = rows.width if models else 0
         title = "Log-odds per unit of confidence (1 to 100)"
@@ -211,16 +209,16 @@ def _blocks(
 
 
 def _marks(
-    name: str, row: str, colour: str, fit: Logistic | None, paper: float | None
+    who: ModelName, row: str, colour: str, fit: Logistic | None, paper: Mapping[str, float]
 ) -> list[dict[str, Any]]:
-    """The rows of the chart's data for one model, or for people."""
-    shared = {"name": name, "row": row, "colour": colour}
+    """The rows of the chart's data for one model, or for people; `paper`: its coefficients by name."""
+    shared = {**who.named, "row": row, "colour": colour}
     marks: list[dict[str, Any]] = []
     if fit:
         low, high = fit.slope_ci95
         marks.append({**shared, "fit": FITTED, "slope": fit.slope, "low": low, "high": high})
-    if paper is not None:
-        marks.append({**shared, "fit": PAPER, "slope": paper, "low": None, "high": None})
+    if who.name in paper:
+        marks.append({**shared, "fit": PAPER, "slope": paper[who.name], "low": None, "high": None})
     return marks
 
 

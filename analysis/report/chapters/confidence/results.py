@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -29,24 +29,16 @@ from analysis.stats.logistic import Logistic, fit_slope, held_out_probability, l
 from analysis.stats.table_s3 import NOTE, TableRow, table_s3
 from analysis.stats.trial_slope import Direction, TrialSlope, trial_slope
 
-HUMAN_ROW = ModelName("human", "Humans", "")  # people as a row among the models
+HUMAN_ROW = ModelName("human", "Humans", "", "")  # people as a row among the models
 # Of rows: who, what carries the name, bin
-BINS = c.data(
-    "who=0",
-    "name=1.name",
-    "display_name=1.display_name",
-    "family=1.family",
-    "bin=2.bin",
-    "midpoint=2.midpoint",
-    "n=2.n",
-    "accuracy=2.accuracy",
-    "sem=2.sem",
-    "ci=2.ci95",
-    "score_low=2.score_low",
-    "score_high=2.score_high",
+BINS = (
+    *c.data("who=0"),
+    *c.model("1"),
+    *c.data("family=1.family", "bin=2.bin", "midpoint=2.midpoint", "n=2.n", "accuracy=2.accuracy"),
+    *c.data("sem=2.sem", "ci=2.ci95", "score_low=2.score_low", "score_high=2.score_high"),
 )
 S3 = (
-    *c.data("name", "display_name"),
+    *c.model(),
     c.text(_("Who"), lambda row: _("Humans") if row.name == HUMAN_ROW.name else row.label),
     *c.data("n=fit.n"),
     c.number(_("Coefficient"), "fit.coef_mean", "coef_mean", digits=3),
@@ -102,16 +94,10 @@ class ModelCalibration(ConfidenceFits, ModelName):
 
 
 @dataclass(frozen=True)
-class TableS3Row:
+class TableS3Row(ModelName):
     """A row of the paper's Table S3: a model, or people under the name `human`."""
 
-    name: str
-    display_name: str
     fit: TableRow | MissingResult
-
-    @property
-    def label(self) -> str:
-        return self.display_name or self.name
 
 
 @dataclass(frozen=True)
@@ -226,15 +212,15 @@ def _model_error(score: Floats, right: Floats, seed: int) -> CalibrationError:
 
 
 def _table_s3(data: SourceData) -> tuple[TableS3Row, ...]:
-    names = [ModelName(**data.model_name(int(model))) for model in data.set_models]
+    names = [data.model_name(int(model)) for model in data.set_models]
     groups: list[tuple[npt.ArrayLike, npt.ArrayLike]] = [
         (confidence_of(data, int(m)), data.model_decided[m]) for m in data.set_models
     ]
     if len(data.trials):
-        names.append(HUMAN_ROW)
+        names.append(asdict(HUMAN_ROW))
         groups.append((data.trials["confidence"], data.trials["is_correct"]))
     return tuple(
-        TableS3Row(who.name, who.display_name, row or MissingResult(ONE_KIND))
+        TableS3Row(**who, fit=row or MissingResult(ONE_KIND))
         for who, row in zip(names, table_s3(groups, S3_SEED), strict=True)
     )
 

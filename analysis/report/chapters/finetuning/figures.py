@@ -39,10 +39,12 @@ BEFORE, AFTER = "before", "after"
 WHEN = alt.Scale(domain=[BEFORE, AFTER], range=["#9aa5b1", "#0072b2"])
 TICKS = [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200, 500, 1000]
 TABLE = (
-    *c.data("name=0.name", "display_name=0.display_name", "base=0.base"),
-    *c.data("base_display_name=0.base_display_name", "n_items=0.n_items"),
+    *c.model("0"),
+    *c.data("base=0.base", "base_display_name=0.base_display_name", "n_items=0.n_items"),
     *c.data("accuracy_before=1.before.accuracy", "sem_before=1.before.sem"),
-    *c.data("accuracy_after=1.after.accuracy", "sem_after=1.after.sem", "method=1.after.method"),
+    *c.data(
+        "accuracy_after=1.after.accuracy", "sem_after=1.after.sem", "accuracy_method=1.after.method"
+    ),
     *c.data("family=0.family", "mcnemar_gained=1.mcnemar.gained"),
     *c.data("mcnemar_lost=1.mcnemar.lost", "mcnemar_p=1.mcnemar.p"),
 )
@@ -205,7 +207,7 @@ def _rows(pair: Compared, names: Mapping[str, str]) -> Sequence[Mapping[str, Any
     ]
     return [
         {
-            "name": model.name,
+            **model.named,
             "base": model.base,
             "row": names[model.name],
             "what": what,

@@ -396,7 +396,7 @@ def _interaction(pair: Pair) -> Floats:
 def _table(data: SourceData, pair: Pair) -> pd.DataFrame:
     return pd.DataFrame(
         {
-            "name": data.models["name"].iloc[pair.tuned],
+            **ModelName(**data.model_name(pair.tuned)).named,
             "item": data.items["key"].to_numpy()[pair.items],
             "ppl_before": pair.before[:, 0],
             "ppl_after": pair.after[:, 0],

@@ -44,7 +44,7 @@ def flips_page(source: SourceResults, about: About) -> Page:
         *_sign_flips(own.models),
         *_examples(own.typical),
     ]
-    return Page(context, tables, [own.method, own.method_log_likelihood_ratio, own.typical.method])
+    return Page(context, tables, [own.method, own.method_log_likelihood_ratio, own.typical.rule])
 
 
 def _means(found: Sequence[Flips]) -> dict[str, float | None]:

@@ -183,7 +183,7 @@ def flips(source: SourceResults, tables: Tables) -> Figure:
 def _frame(model: ModelFlips, level: str, rows: Rows) -> pd.DataFrame:
     frame = pd.DataFrame(_measures(model.levels[level]), columns=MEASURES)
     return frame.assign(
-        name=model.name, level=level, row=rows.label[model.name], colour=family_colour(model.family)
+        **model.named, level=level, row=rows.label[model.name], colour=family_colour(model.family)
     )
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from django.utils.translation import gettext_lazy as _
 
 from analysis.codec import MissingResult
-from analysis.data.dataset import Floats, ModelName, SourceData, Tokens
+from analysis.data.dataset import MODEL_NAME, Floats, ModelName, SourceData, Tokens
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
 from analysis.stats.flips import (
@@ -130,7 +130,7 @@ class Examples(ModelName):
     """Of one model."""
 
     examples: tuple[Example, ...]
-    method: str = TYPICAL
+    rule: str = TYPICAL
 
 
 @dataclass(frozen=True)
@@ -240,5 +240,4 @@ def _examples(
 
 
 def _named(data: SourceData, model: int, n: int) -> pd.DataFrame:
-    names = data.model_name(model)
-    return pd.DataFrame({key: [names[key]] * n for key in ("name", "display_name")})
+    return pd.DataFrame([ModelName(**data.model_name(model)).named] * n, columns=[*MODEL_NAME])

@@ -104,7 +104,7 @@ def _frame(model: ModelRatios, name: str, rest: str) -> pd.DataFrame:
         {TextKind.ORIGINAL: own, TextKind.ALTERED: own, TextKind.ANCHOR: NOTE}
     )
     shown = [short(text) for text in frame["label"]]
-    frame = frame.assign(name=model.name, source=shown, colour=colour.fillna(MODELS))
+    frame = frame.assign(**model.named, source=shown, colour=colour.fillna(MODELS))
     if not rest:
         # Sources have the same names under every model: a row needs the model's as well
         rows = [f"{text}\t{name}" for text in shown]
@@ -158,7 +158,8 @@ RHO = "\N{GREEK SMALL LETTER RHO}"
 PUBLICATION_DATE_MOST = 12_000  # points in all; more say no more and make the file slow
 MOST_EACH = 4_000
 TABLE = (
-    *c.data("name", "display_name", "family", "n=correlation.n", "rho=correlation.rho"),
+    *c.model(),
+    *c.data("family", "n=correlation.n", "rho=correlation.rho"),
     *c.data("p=correlation.p", "n_unique_dates=correlation.n_unique_dates", "ci=correlation.ci95"),
 )
 

@@ -249,13 +249,13 @@ def _memorisation_ratios(data: SourceData, tables: list[pd.DataFrame]) -> Ratios
     corpora = data.corpora.dropna(subset=["ppl", "zlib_bytes"])
     found = []
     for model in np.union1d(full["model"], corpora["model"]).astype(int).tolist():
-        names = data.model_name(model)
+        name = ModelName(**data.model_name(model))
         sources = [
             *_memorisation_items(full[full["model"] == model]),
             *_corpora(corpora[corpora["model"] == model]),
         ]
-        found.append(ModelRatios(**names, sources=_described(sources)))
-        tables += [_table(names["name"], names["display_name"], texts) for texts in sources]
+        found.append(ModelRatios(**data.model_name(model), sources=_described(sources)))
+        tables += [_table(name, texts) for texts in sources]
     if not found:
         raise NotEnough(*NOTHING)
     anchors = data.corpora.loc[data.corpora["is_anchor"].astype(bool), "corpus"]
@@ -318,11 +318,10 @@ def _row(texts: _Texts, height: float | None, original: Floats | None) -> TextRa
     )
 
 
-def _table(name: str, display_name: str, texts: _Texts) -> pd.DataFrame:
+def _table(model: ModelName, texts: _Texts) -> pd.DataFrame:
     return pd.DataFrame(
         {
-            "name": name,
-            "display_name": display_name,
+            **model.named,
             "corpus": texts.corpus,
             "label": texts.label,
             "kind": texts.kind.value,
@@ -438,13 +437,12 @@ def _publication_date_items(data: SourceData, dates: Dates) -> list[pd.DataFrame
     for model in data.need_models().tolist():
         if data.models["method"].iloc[model] == CHOICE:
             continue
-        names, difficulty = data.model_name(model), data.difficulty[model]
+        name, difficulty = ModelName(**data.model_name(model)), data.difficulty[model]
         use = ~np.isnat(dates) & ~np.isnan(difficulty)
         tables.append(
             pd.DataFrame(
                 {
-                    "name": names["name"],
-                    "display_name": names["display_name"],
+                    **name.named,
                     "item": data.items["key"].to_numpy()[use],
                     "date": dates[use],
                     "difficulty_ppl": difficulty[use],

@@ -27,6 +27,7 @@ from analysis.charts.marks import (
 from analysis.charts.rows import Rows, by_family, dots_with_intervals, labels, model_frame, rows_of
 from analysis.charts.style import FULL, HUMANS, INK, SOFT, family_colour
 from analysis.codec import need, present
+from analysis.data.dataset import MODEL_NAME
 from analysis.presentation import make_figure, plain
 from analysis.report.chapter import SourceResults, Tables
 from analysis.report.chapters.accuracy.results import Accuracy
@@ -44,7 +45,7 @@ from lib.formatting import known, number
 RHO = "\N{GREEK SMALL LETTER RHO}"
 PEOPLE = "People"
 LEGIBLE = 24  # px: cells at least this wide hold their number
-TABLE = ("name", "display_name", "family", "n", "rho", "p", "low", "high")
+TABLE = (*MODEL_NAME, "family", "n", "rho", "p", "low", "high")
 
 
 def agreement(source: SourceResults, tables: Tables) -> Figure:
@@ -233,7 +234,7 @@ def _frame(model: ModelIntegration, rows: Rows, chat: Collection[str]) -> pd.Dat
     frame = pd.DataFrame(seen, columns=["condition", "accuracy", "n", "seed"])
     low, high = wilson((frame["accuracy"] * frame["n"]).round(), frame["n"])
     return frame.assign(
-        name=model.name,
+        **model.named,
         row=rows.label[model.name],
         colour=family_colour(model.family),
         is_chat=model.name in chat,

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.codec import MissingResult, present, try_estimate
-from analysis.data.dataset import Floats, ModelName, SourceData
+from analysis.data.dataset import MODEL_NAME, Floats, ModelName, SourceData
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
 from analysis.stats.agreement import (
@@ -91,16 +91,16 @@ class Agreement:
 
 
 def build_agreement(data: SourceData) -> Built:
-    """The results, and the table agreement_matrix (name, other, rho)."""
+    """The results, and the table agreement_matrix (a row for each two models)."""
     members = data.need_models()
-    names = data.models["name"].iloc[members].tolist()
     difficulty = data.difficulty[members]
     matrix = rank_correlations(difficulty)
-    table = pd.DataFrame(matrix, index=names, columns=names).rename_axis(index="name")
-    long = table.melt(ignore_index=False, var_name="other", value_name="rho").reset_index()
+    own = data.models[["name", "method"]].iloc[members]
+    others = own.rename(columns={"name": "other", "method": "other_method"})
+    table = own.merge(others, how="cross").assign(rho=matrix.ravel())
     return Built(
         Agreement(_agreement(data, members.tolist(), difficulty, matrix)),
-        {"agreement_matrix": long},
+        {"agreement_matrix": table},
     )
 
 
@@ -155,7 +155,7 @@ NOTHING = (
     "No language model has scored single sentences or abstracts with swapped results.",
     "Score a model under these conditions on the Models page of study {study}.",
 )
-SWAPPED = ["name", "display_name", "seed", "n", "n_correct", "accuracy"]
+SWAPPED = [*MODEL_NAME, "seed", "n", "n_correct", "accuracy"]
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ def build_integration(data: SourceData) -> Built:
         ),
         method=INTEGRATION_METHOD,
     )
-    names = data.models[["name", "display_name"]].iloc[foreign["model"]].reset_index(drop=True)
+    names = data.models[[*MODEL_NAME]].iloc[foreign["model"]].reset_index(drop=True)
     tables = {
         "integration": table.reset_index(drop=True),
         "integration_swapped": pd.concat([names, foreign], axis=1)[SWAPPED],
@@ -264,7 +264,7 @@ def _models_table(
     """One row per model that was scored under any condition, indexed by its number."""
     scored = pd.unique(pd.concat([data.full, data.isolated, data.swapped])["model"])
     members = members[np.isin(members, np.asarray(scored))]
-    table = data.models.iloc[members][["name", "display_name", "family"]].copy()
+    table = data.models.iloc[members][[*MODEL_NAME, "family"]].copy()
     full = data.full.groupby("model")["credit"]
     found = isolated_accuracies(isolated)
     table["full"] = full.mean().reindex(members)

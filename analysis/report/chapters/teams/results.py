@@ -126,6 +126,7 @@ def _left_out(data: SourceData, models: Sequence[int]) -> list[MemberResult]:
             kind=MemberKind.MODEL,
             display_name=str(data.models["display_name"].iloc[m]),
             family=str(data.models["family"].iloc[m] or ""),
+            method=str(data.models["method"].iloc[m]),
             n_correct=None,
             accuracy=None,
             n_missing=int((judged & ~np.isfinite(data.difficulty[m])).sum()),

@@ -25,6 +25,7 @@ from analysis.charts.marks import (
 from analysis.charts.rows import Rows, dots_with_intervals, rows_of, short
 from analysis.charts.style import FULL, HUMANS, LINE, LOST, MODELS, SOFT, family_colour
 from analysis.codec import need
+from analysis.data.dataset import MODEL_NAME
 from analysis.presentation import make_figure, plain
 from analysis.report.chapter import SourceResults, Tables, need_table
 from analysis.report.chapters.accuracy.figures import EVERYONE
@@ -69,7 +70,7 @@ def _frame(own: CrossedErrors, rows: Rows, chat: Collection[str]) -> pd.DataFram
         entries.append(
             {
                 "row": rows.label[model.name],
-                "name": model.name,
+                **model.named,
                 "family": model.family,
                 "colour": family_colour(model.family),
                 "is_chat": model.name in chat,
@@ -80,7 +81,9 @@ def _frame(own: CrossedErrors, rows: Rows, chat: Collection[str]) -> pd.DataFram
         rows.headings[ALL_MODELS] = MODELS
         rows.domain.extend([ALL_MODELS, MEAN])
         entries.append({"row": MEAN, "colour": MODELS, **_numbers(own.mean_row)})
-    frame = pd.DataFrame(entries, columns=["row", "name", "family", *NUMBERS, "colour", "is_chat"])
+    frame = pd.DataFrame(
+        entries, columns=["row", *MODEL_NAME, "family", *NUMBERS, "colour", "is_chat"]
+    )
     return frame.astype(dict.fromkeys(NUMBERS, float))
 
 

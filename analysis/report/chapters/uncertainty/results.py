@@ -31,18 +31,19 @@ from analysis.stats.item_differences import item_differences
 from analysis.stats.two_way_clustered import Deviations, TwoWay, over_items
 from lib.formatting import known
 
-# Of rows: who, display_name, row
+# Of rows: who, display_name, method, row
 COLUMNS = c.data(
     "who=0",
     "display_name=1",
-    "accuracy=2.accuracy",
-    "se=2.errors.se",
-    "ci=2.errors.ci95",
-    "difference=2.difference",
-    "difference=2.difference_errors.ci95",
-    "two_way_se=2.errors.two_way_se",
-    "two_way=2.errors.two_way_ci95",
-    "difference_two_way=2.difference_errors.two_way_ci95",
+    "method=2",
+    "accuracy=3.accuracy",
+    "se=3.errors.se",
+    "ci=3.errors.ci95",
+    "difference=3.difference",
+    "difference=3.difference_errors.ci95",
+    "two_way_se=3.errors.two_way_se",
+    "two_way=3.errors.two_way_ci95",
+    "difference_two_way=3.difference_errors.two_way_ci95",
 )
 
 
@@ -287,11 +288,11 @@ def _difference(
 
 def _table(found: CrossedErrors) -> pd.DataFrame:
     rows = [
-        ("humans", None, found.human_row),
-        ("models_mean", None, found.mean_row),
-        *((model.name, model.display_name, row) for model, row in found.model_rows),
+        ("humans", None, None, found.human_row),
+        ("models_mean", None, None, found.mean_row),
+        *((*model.named.values(), row) for model, row in found.model_rows),
     ]
-    return c.tidy(COLUMNS, [row for row in rows if row[2]])
+    return c.tidy(COLUMNS, [row for row in rows if row[-1]])
 
 
 # --- The items on which people and the models of the set differ.
