@@ -6,6 +6,7 @@ from django.utils.translation import gettext as _
 
 from analysis import columns as c
 from analysis.codec import need, present
+from analysis.data.filters import CHOICE
 from analysis.presentation import Table
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.models.results import Agreement, Integration, RankAgreement
@@ -21,6 +22,7 @@ def agreement_page(source: SourceResults, about: About) -> Page:
         "people": people if math.isfinite(reliability) else None,
         "is_reliable": reliability > 0,
         "n_models": len(own.models_human),
+        "n_asked": sum(model.method == CHOICE for model in own.models_human),
     }
     methods = [own.method, *([people.halves.method] if people else [])]
     return Page(context, _table(own), methods)

@@ -20,7 +20,7 @@ from tests.analysis.report.chapters.chapter_results import (
     results_of,
 )
 
-ASKED = chapter_named("asked")
+AGREEMENT, ASKED = chapter_named("agreement"), chapter_named("asked")
 N_MODELS = 4
 
 
@@ -124,3 +124,10 @@ def test_the_tables_have_the_method_and_a_row_per_answer_state(data):
     models = built_of(data, ACCURACY).tables["models"]
     assert models["method"].value_counts().to_dict() == {"perplexity": N_MODELS, "choice": 3}
     assert pd.api.types.is_numeric_dtype(models["n_correct"])
+
+
+def test_the_chapter_on_agreement_says_what_is_hard_for_a_model_that_was_asked(data):
+    in_set = data.models.assign(in_set=data.models["method"] == "choice")
+    words = page_of(AGREEMENT, results_of(replace(data, models=in_set), AGREEMENT))[1]
+    assert "For the 3 models that were asked, the difficulty is the log-odds" in words
+    assert "asked" not in page_of(AGREEMENT, results_of(data, AGREEMENT))[1]
