@@ -13,6 +13,7 @@ from scoring.domain.choosing.showing import shown
 from scoring.domain.generating import Message
 from scoring.models.choices import ChoiceRun
 from scoring.services.asking.settings import ANY_FIELD
+from scoring.services.asking.turns import repeated
 
 VERSIONS = "{versions}"
 FIELD = "{field}"
@@ -21,8 +22,6 @@ REASONING = "reasoning"
 # Names of prompts, and the template of each
 PROMPTS: Mapping[str, str] = {"default": "default", REASONING: "default", "plain": "plain"}
 EXAMPLE_CONFIDENCE = 90  # percent; of an answer that is shown
-MOST_REPEATED = 2000  # characters of an answer that is no choice
-NO_ANSWER = "(no answer)"
 Form = ChoiceRun.Form
 
 
@@ -85,10 +84,7 @@ def conversation(
 
 def again(said: str) -> list[Message]:
     """The turns that ask once more, after what was no choice."""
-    return [
-        Message("assistant", said.strip()[:MOST_REPEATED] or NO_ANSWER),
-        Message("user", words("again")),
-    ]
+    return [repeated(said), Message("user", words("again"))]
 
 
 def plain_text(turns: Sequence[Message]) -> str:

@@ -23,6 +23,7 @@ from scoring.domain.generating import Finish, Generated, Message
 from scoring.models import DraftAttempt, DraftingRun, GeneratedDraft
 from scoring.services.asking.engine import Asking, Question, stored
 from scoring.services.asking.settings import Asked, newest_same
+from scoring.services.asking.turns import repeated
 from scoring.services.drafting import texts
 from scoring.services.drafting.sources import SourceAbstract
 from scoring.services.drafting.texts import default_instructions
@@ -76,7 +77,6 @@ def start(draft: DraftingRun, abstracts: Sequence[SourceAbstract], by: User) -> 
 
 
 State = GeneratedDraft.State
-NO_ANSWER = "(no answer)"
 
 
 class _Drafting(Asking[DraftingRun]):
@@ -179,7 +179,7 @@ run, spent = _Drafting.run, _Drafting.spent
 
 def _turns(attempt: DraftAttempt) -> list[Message]:
     asked = [Message(turn["role"], turn["content"]) for turn in attempt.messages]
-    return [*asked, Message("assistant", attempt.text.strip() or NO_ANSWER)]
+    return [*asked, repeated(attempt.text, None)]
 
 
 UNDECIDED = (State.UNREPAIRED, State.DECLINED)

@@ -28,14 +28,13 @@ from scoring.models.answers import Kind
 from scoring.services.asking.engine import Asking, Question, added_up, stored
 from scoring.services.asking.identity import LATER
 from scoring.services.asking.settings import Asked, Unread
+from scoring.services.asking.turns import repeated
 from scoring.services.grading import targets
 from scoring.services.grading.plans import plan_of, rubric_of
 from scoring.services.grading.targets import Target
 from scoring.services.open_model import default_name, language_model
 
 PLACE = "{rubric}"
-NO_ANSWER = "(no answer)"
-MOST_REPEATED = 2000  # characters of an answer that is no grade
 
 
 def default_prompt() -> str:
@@ -65,10 +64,7 @@ def opening(told: str, target: Target) -> list[Message]:
 def again(said: str, rubric: Rubric) -> list[Message]:
     """The turns that ask once more, after what was no grade."""
     asked = render_to_string("scoring/grading/again.txt", {"rubric": rubric}).strip()
-    return [
-        Message("assistant", said.strip()[:MOST_REPEATED] or NO_ANSWER),
-        Message("user", asked),
-    ]
+    return [repeated(said), Message("user", asked)]
 
 
 def prompt_sha256(told: str) -> str:
