@@ -212,6 +212,7 @@ class ChatGenerator:
         self._address = allowed_address(options.base_url)
         self.concurrency = options.concurrency
         self.max_tokens = options.writing.max_tokens
+        self.resent = 0
         self._marks = Marks(options.writing.think_end_token or "")
         self._form = Form()
         self._client = Client(self._address)
@@ -241,7 +242,7 @@ class ChatGenerator:
         if self._portal is None:
             raise CancelledError
         parameters = partial(self._parameters, schema, sample, wants_tokens)
-        answer: Generated = self._portal.call(self._ask, messages, parameters)
+        answer: Generated = self._portal.call(self._counted, messages, parameters)
         return answer
 
     def close(self) -> None:
@@ -251,8 +252,28 @@ class ChatGenerator:
         portal.call(portal.stop, True)  # cancels what is under way
         self._stack.pop_all()
 
-    async def _ask(
+    async def _counted(
         self, messages: Sequence[Message], parameters_in: Callable[[Form], dict[str, Any]]
+    ) -> Generated:
+        sent = 0
+
+        def count() -> None:
+            nonlocal sent
+            sent += 1
+            self.resent += sent > 1
+
+        try:
+            answer = await self._ask(messages, parameters_in, count)
+        except NoAnswerError as error:
+            error.resent = max(sent - 1, 0)
+            raise
+        return replace(answer, resent=max(sent - 1, 0))
+
+    async def _ask(
+        self,
+        messages: Sequence[Message],
+        parameters_in: Callable[[Form], dict[str, Any]],
+        on_sent: Callable[[], None],
     ) -> Generated:
         began = time.monotonic()
         while True:
@@ -261,9 +282,9 @@ class ChatGenerator:
             turns = [{"role": m.role, "content": m.content} for m in messages]
             path = f"{self._address.path}/chat/completions"
             try:
-                reply = await self._client.ask(
-                    path, self._options.policy, MAX_BYTES, {**parameters, "messages": turns}
-                )
+                payload = {**parameters, "messages": turns}
+                policy = self._options.policy
+                reply = await self._client.ask(path, policy, MAX_BYTES, payload, on_sent=on_sent)
                 seconds = time.monotonic() - began
                 return read_answer(reply.value, seconds, parameters, self._marks)
             except RefusedError as error:

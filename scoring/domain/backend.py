@@ -29,6 +29,8 @@ class ScoringError(Exception):
 class NoAnswerError(ScoringError):
     """These messages alone have no answer, however often they were asked; others may have one."""
 
+    resent = 0  # requests that were sent after the first, in vain
+
 
 class TextError(Exception):
     """One text cannot be scored; the message says why, in words that go on after its name. The rest goes on."""

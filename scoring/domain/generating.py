@@ -113,7 +113,7 @@ class Generated:
 
     thought: what the model thought aloud before it, which is no part of it. usage: None where the server does not say. seconds: from asking to the end, pauses included. model: as the server calls
     it. detail: why there is no whole answer, in the server's words. request: the parameters as they were sent. raw: what
-    the server sent, as JSON. tokens: where they were asked for, and the server gives them.
+    the server sent, as JSON. tokens: where they were asked for, and the server gives them. resent: requests after the first.
     """
 
     text: str
@@ -126,6 +126,7 @@ class Generated:
     raw: Any = field(default_factory=dict)
     thought: str = ""
     tokens: Sequence[Token] = ()
+    resent: int = 0
 
 
 class Generator(Protocol):
@@ -164,6 +165,14 @@ class Generator(Protocol):
     def close(self) -> None:
         """Let go of memory and connections, requests under way included; may be called twice."""
         ...
+
+
+@runtime_checkable
+class RemoteGenerator(Generator, Protocol):
+    """One that sends a request again where a server fails, is busy or refuses a parameter."""
+
+    # How many requests were sent after the first for the same messages, so far
+    resent: int
 
 
 @runtime_checkable

@@ -1,6 +1,6 @@
 """A study's pages of models that take the test by choosing: which do, what they chose, and what they said."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from django import forms
@@ -160,10 +160,9 @@ def start(request: HttpRequest, study: Study) -> HttpResponse:
     if form.is_valid():
         user = user_of(request)
         with refused(form, ScoringError):
-            draft = form.draft(study, by=user)
             if "forecast" in request.POST:
-                return _page(request, study, form, forecast=forecast(draft))
-            return redirect(runs.start(draft, user))
+                return _page(request, study, form, forecast=forecast(partial(form.draft, study)))
+            return redirect(runs.start(form.draft(study, by=user), user))
     return _page(request, study, form)
 
 

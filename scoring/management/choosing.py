@@ -75,12 +75,14 @@ class ChoosingCommand(ModelCommand):
         if not options["study"]:
             raise CommandError("Name the study with --study SLUG.")
         study = find_study(options["study"])
-        drafts = [self._draft(study, word, text, options) for word, text in _models(options)]
+        drafts = [
+            partial(self._draft, study, word, text, options) for word, text in _models(options)
+        ]
         if options["dry_run"]:
             found = [forecast(draft) for draft in drafts]
             self.report(options, {"runs": [f.to_json() for f in found]}, _forecast_lines(found))
             return
-        done = [self._chosen(draft, options) for draft in drafts]
+        done = [self._chosen(run, options) for run in [draft() for draft in drafts]]
         self.report(options, {"runs": [_data(run) for run in done]}, _lines(done))
         for run in done:
             check_over(run)
@@ -162,6 +164,7 @@ def _data(run: ChoiceRun) -> dict[str, Any]:
     found = summarise(run)
     return {
         **run_data(run, runs.spent(run)),
+        "requests": run.requests,
         "model": run.language_model.name,
         "form": run.form,
         "layout": run.layout,

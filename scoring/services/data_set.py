@@ -94,7 +94,7 @@ CHOICES = (
     Column("side", "The side that the model chose.", null="no choice could be read, or both sides were as likely"),
     Column("stated_confidence", "That the choice is right, 50 to 100, as the model states.", "number", "percent", null="it states none"),
     Column("log_odds", "Of side A against side B, by the probabilities of tokens.", "number", "nats", null="they are not known"),
-    Column("tries", "How often the model was asked.", "integer"),
+    Column("tries", "Number of requests to the model, repeated ones included.", "integer"),
     FINISH,
     Column("model_text", "What the model wrote last.", null="it wrote nothing"),
     Column("model_thought", "The model's thought, which is not part of the answer.", null="nothing"),

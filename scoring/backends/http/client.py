@@ -116,6 +116,7 @@ class Client:
         *,
         answers_others: Callable[[], Awaitable[bool]] | None = None,
         read: Callable[[bytes], Any] = json.loads,
+        on_sent: Callable[[], None] = lambda: None,
     ) -> Reply:
         """POST the payload as JSON, or GET where there is none; attempts with growing pauses, within the policy's time.
 
@@ -125,6 +126,7 @@ class Client:
             answers_others: whether the server answers an easier request. Asked when it fails twice with the same words,
                 numbers aside (500): if it does, it will fail on this one for ever, and is not asked again.
             read: makes a value of a good answer's bytes; a ValueError says that they cannot be read.
+            on_sent: called for each attempt that reaches the server.
         Raises:
             RefusedError: the server will not.
             GaveUpError: it cannot be reached in time.
@@ -143,7 +145,7 @@ class Client:
             left_s = policy.total_s - (time.monotonic() - started)
             timeout_s = max(SHORTEST_ATTEMPT_S, min(policy.attempt_s, left_s))
             try:
-                raw = await self._exchange(path, body, timeout_s, max_bytes)
+                raw = await self._exchange(path, body, timeout_s, max_bytes, on_sent)
                 return self._read(raw, max_bytes, read)
             except RetryableError as error:
                 # Times and numbers of requests differ though the failure is the same
@@ -213,13 +215,20 @@ class Client:
             raise errors.of_content(self._without_key(raw), self.origin) from error
 
     async def _exchange(
-        self, path: str, body: bytes | None, timeout_s: float, max_bytes: int
+        self,
+        path: str,
+        body: bytes | None,
+        timeout_s: float,
+        max_bytes: int,
+        on_sent: Callable[[], None] = lambda: None,
     ) -> RawReply:
         is_reached = False
 
         async def trace(event: str, _: Any) -> None:
             nonlocal is_reached
-            is_reached = is_reached or event.endswith("send_request_headers.started")
+            if event.endswith("send_request_headers.started"):
+                is_reached = True
+                on_sent()
 
         method, kind = ("POST", {"Content-Type": "application/json"}) if body else ("GET", {})
         # The deadline below holds for all of it: a timeout of httpx2 begins anew with every byte

@@ -25,6 +25,7 @@ from scoring.domain.generating import (
     Generated,
     Generator,
     Message,
+    RemoteGenerator,
     Usage,
 )
 from scoring.models.answers import GeneratingJob, Kind, ModelAnswer
@@ -104,13 +105,22 @@ def ask_all(
         questions: an iterator is read by this thread, as far as questions are asked.
         check: called about once a second; after what it raises, answers that are under way are waited for, but not long.
         keep_failures: a question that alone cannot be answered has an answer, `Finish.FAILED`; else it is an error.
-        sending: told how many questions are sent, before they are.
+        sending: told how many requests are sent, before they are; of those that a generator sends again, within a second.
     Raises:
         BudgetSpentError: what is left may exceed the budget.
         ScoringError: the generator cannot go on.
     """
     waiting, under_way = _Waiting(questions), dict[Future[list[Generated]], Group]()
     failed: Exception | None = None
+    told = 0
+
+    def tell_resent() -> None:
+        nonlocal told
+        resent = generator.resent if isinstance(generator, RemoteGenerator) else 0
+        if resent > told:
+            sending(resent - told)
+            told = resent
+
     with ThreadPoolExecutor(generator.concurrency) as threads:
         try:
             while under_way or (failed is None and waiting):
@@ -125,10 +135,12 @@ def ask_all(
                     with held_back():
                         wrong = _keep(under_way.pop(future), future, on_answer, waiting)
                     failed = failed or wrong
+                tell_resent()
                 check()
         except BaseException as error:
             if not isinstance(error, LeaseLostError):  # else another worker stores answers
                 _store_what_comes(under_way, on_answer, waiting)
+                tell_resent()
             generator.close()  # else the threads would be waited for
             raise
     if failed is not None:
@@ -178,7 +190,8 @@ def _answers(generator: Generator, group: Group, keep_failures: bool) -> list[Ge
         if not keep_failures:
             raise
         seconds = time.monotonic() - began
-        return [Generated("", Finish.FAILED, None, seconds, detail=str(error))]
+        failed = Generated("", Finish.FAILED, None, seconds, detail=str(error), resent=error.resent)
+        return [failed]
 
 
 def _group(
@@ -317,7 +330,7 @@ class Asking(Generic[J]):
         self.lease.advance(identity=identity)
 
     def sending(self, n: int) -> None:
-        """So many questions are about to be sent."""
+        """So many requests are about to be sent, or were sent again."""
 
     def ask(self, questions: Iterable[Question]) -> None:
         generator = open_generator(self.job.generator, self.job.model_args)

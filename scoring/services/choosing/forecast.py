@@ -1,9 +1,11 @@
 """What a run of choices will take, before anything is asked."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Avg
 
 from scoring.domain.choosing.reading import SIDES
@@ -52,8 +54,19 @@ class Forecast:
         }
 
 
-def forecast(draft: ChoiceRun) -> Forecast:
-    """The most that a run will read and write, which is not stored yet."""
+def forecast(make: Callable[[], ChoiceRun]) -> Forecast:
+    """The most that a run will read and write. Nothing stays of the draft, such as the row of a model with a new name.
+
+    Raises:
+        ScoringError: of `make`.
+    """
+    with transaction.atomic():
+        found = _forecast(make())
+        transaction.set_rollback(True)
+    return found
+
+
+def _forecast(draft: ChoiceRun) -> Forecast:
     is_written = draft.form != ChoiceRun.Form.LIKELIHOOD
     args = draft.model_args
     of_kind = DEFAULTS.get(draft.generator, {}).get("max_tokens", "1")

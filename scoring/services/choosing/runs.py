@@ -77,7 +77,7 @@ def choice_run(
     if layout not in LAYOUTS:
         raise ScoringError(f"There is no layout “{layout}”. Choose from {', '.join(LAYOUTS)}.")
     told = prompts.told(prompt, own_prompt, study.field)
-    items, examples = _items(study, source, limit), _examples(study, n_examples)
+    items, examples = _items(study, source, limit), examples_of(study, n_examples)
     n = _samples(samples, form, asked)
     name = name or default_name(asked.generator, asked.model_args)
     words = prompts.all_words(told, form, layout)
@@ -136,7 +136,8 @@ def _items(study: Study, source: str, limit: int | None) -> list[int]:
     return [pk for _, pk in items[:limit]]
 
 
-def _examples(study: Study, n: int) -> list[int]:
+def examples_of(study: Study, n: int) -> list[int]:
+    """The first n practice items, by key. Raises ScoringError where there are fewer."""
     held = study.items.filter(kind=Item.Kind.PRACTICE).values_list("key", "pk")
     chosen = [pk for _, pk in sorted(held)][: max(n, 0)]
     if n < 0 or len(chosen) < n:
@@ -175,7 +176,7 @@ def unread(job: ChoiceRun) -> Unread:
 
 
 def lost(job: ChoiceRun) -> int:
-    """Requests that were sent and whose answers never came: the process was killed. Known once the run is over."""
+    """Requests for which nothing is stored: the process was killed, or they ended the run. Known once the run is over."""
     if job.is_open or not job.requests:
         return 0
     return max(job.requests - (job.choices.aggregate(n=Sum("tries"))["n"] or 0), 0)
@@ -214,7 +215,7 @@ class _Choosing(Asking[ChoiceRun]):
         check_as_before(self.job, self.lease, identity, has_answers=self.kept.exists())
 
     def sending(self, n: int) -> None:
-        """Counted before they are sent: what a kill loses on the way is known."""
+        """First ones are counted before they are sent: what a kill loses on the way is known."""
         self.lease.write(requests=F("requests") + n)
 
     def _questions(self) -> Iterator[Question]:
@@ -274,11 +275,12 @@ class _Choosing(Asking[ChoiceRun]):
             "confidence": chosen.confidence if chosen else None,
             "log_odds": log_odds(answer.tokens) if chosen and not answer.thought else None,
             "raw": answer.raw,
+            "tries": 1 + answer.resent,
         }
         earlier = self.job.choices.filter(**key).first()
         if earlier is not None:
             values["first_text"] = earlier.text if question.new else ""
-            values["tries"] = earlier.tries + 1
+            values["tries"] += earlier.tries
             values = added_up(earlier, values)
         choice = earlier or ModelChoice(run=self.job, **key)
         for name, value in values.items():

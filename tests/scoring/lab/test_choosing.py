@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from experiment.models import Study
-from scoring.models import ChoiceRun
+from scoring.models import ChoiceRun, LanguageModel
 from scoring.services.choosing import runs
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 
@@ -63,6 +63,7 @@ def test_a_forecast_asks_nothing(
     page = content(ruth.post(f"{PAGE}start/", form | prices | {"forecast": "1"}))
     assert "This takes 4 requests" in page
     assert not ChoiceRun.objects.exists()
+    assert not LanguageModel.objects.exists()
     assert stub.requests == []
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from experiment.models import Study
-from scoring.models import ChoiceRun
+from scoring.models import ChoiceRun, LanguageModel
 from tests.factories import make_study
 from tests.scoring.backends.chat.stub import ChatStub
 from tests.scoring.commands import called, json_of, refusal
@@ -71,6 +71,7 @@ def test_a_dry_run_asks_nothing(stub: ChatStub, study: Study, tmp_path: Path) ->
     assert told["runs"][0]["cost"] > 0
     assert stub.requests == []
     assert not ChoiceRun.objects.exists()
+    assert not LanguageModel.objects.exists()
 
 
 @pytest.mark.parametrize(

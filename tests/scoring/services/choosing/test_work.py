@@ -136,6 +136,24 @@ class TestARun:
         run = runs.run(stored_run(stub, study, limit=2))
         assert runs.served(run) == [f"{MODEL}-2026-01", f"{MODEL}-2026-06"]
 
+    def test_counts_each_request_that_reaches_the_server(
+        self, stub: ChatStub, study: Study
+    ) -> None:
+        stub.script = ["429", "500", "", "500", "500", "knows no logprobs"]
+        run = stored_run(stub, study, args={"tries": "2", "retry_seconds": "20"})
+        run = runs.run(run)
+        assert list(run.choices.order_by("pk").values_list("tries", flat=True)[:4]) == [3, 2, 2, 1]
+        assert (run.status, run.done) == ("finished", 7)
+        assert len(stub.requests) == run.requests == 12
+        assert runs.lost(run) == 0
+
+    @pytest.mark.parametrize("end", ["401", "429"])
+    def test_counts_the_requests_that_end_it(self, stub: ChatStub, study: Study, end: str) -> None:
+        stub.script, stub.fault = [""], end
+        run = runs.run(stored_run(stub, study, args={"tries": "100"}))
+        assert run.status == "failed"
+        assert len(stub.requests) == run.requests
+
 
 class TestAnAnswer:
     def test_that_cannot_be_read_is_asked_for_once_more_and_its_first_text_stays(
@@ -248,7 +266,7 @@ class TestWhatItCosts:
     def test_is_foretold_and_bounds_what_is_spent(self, stub: ChatStub, study: Study) -> None:
         costs = {"prompt_price": 1, "completion_price": 2}
         run = stored_run(stub, study, args={"max_tokens": "50"}, costs=costs)
-        told = forecast(run)
+        told = forecast(lambda: run)
         assert (told.requests, told.usage.completion_tokens, told.seconds) == (8, 400, None)
         assert stub.requests == []
         run = runs.run(run)
@@ -257,7 +275,7 @@ class TestWhatItCosts:
         assert told.cost is not None
         assert spent.cost is not None
         assert spent.cost <= told.cost
-        assert forecast(run).seconds is not None
+        assert forecast(lambda: run).seconds is not None
 
     def test_ends_the_run_before_a_budget_is_passed(self, stub: ChatStub, study: Study) -> None:
         run = stored_run(stub, study, args={"max_tokens": "50"}, costs={"budget_tokens": 600})
