@@ -33,14 +33,15 @@ def study() -> Study:
     return make_study(human=2, machine=1)
 
 
-def stored_run(study: Study, folder: Path, **settings: Any) -> ChoiceRun:
-    run = runs.choice_run(study, Asked("hf", {"pretrained": str(folder)}), **settings)
+def stored_run(study: Study, folder: Path, *, dtype: str = "float32", **settings: Any) -> ChoiceRun:
+    asked = Asked("hf", {"pretrained": str(folder), "dtype": dtype})
+    run = runs.choice_run(study, asked, **settings)
     run.save()
     return run
 
 
 def computed(folder: Path, words: str, space: str) -> float:
-    """Log-odds of A against B by a plain pass over each text, one after the other."""
+    """Log-odds of A against B by a plain pass in float64 over each text, one after the other."""
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForCausalLM.from_pretrained(folder).double()
     n = len(tokenizer(words)["input_ids"])
@@ -62,7 +63,7 @@ def test_the_odds_are_those_of_an_independent_computation(
         tokenizer = AutoTokenizer.from_pretrained(folder)
         tokenizer.chat_template = TEMPLATE
         tokenizer.save_pretrained(folder)
-    run = runs.run(stored_run(study, folder, n_examples=1))
+    run = runs.run(stored_run(study, folder, dtype="float64", n_examples=1))
     assert (run.status, run.error, run.done) == ("finished", "", 6)
     example = parse(study.items.get(kind="practice").markup)
     for choice in run.choices.select_related("item"):
@@ -74,7 +75,7 @@ def test_the_odds_are_those_of_an_independent_computation(
             words = "".join(f"<{t.role}>{t.content}\n" for t in turns) + "<assistant>"
             space = ""
         expected = computed(folder, words, space)
-        assert choice.log_odds == pytest.approx(expected, abs=1e-5)
+        assert choice.log_odds == pytest.approx(expected, abs=1e-6)
         assert choice.side == ("A" if expected > 0 else "B")
     assert summarise(run).states == {"read": 6}
 
