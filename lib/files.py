@@ -72,12 +72,17 @@ def not_utf8(path: Path) -> str:
             try:
                 decoder.decode(block, final=not block)
             except UnicodeDecodeError as error:
-                line += error.object.count(b"\n", 0, error.start)
-                byte = error.object[error.start]
-                return f"it is not UTF-8 text: byte 0x{byte:02x} in line {line}; save it as UTF-8"
+                return wrong_byte(error, line)
             if not block:
                 return ""
             line += block.count(b"\n")
+
+
+def wrong_byte(error: UnicodeDecodeError, line: int = 1) -> str:
+    """What to say of it; `line`: that in which the decoded bytes begin."""
+    line += error.object.count(b"\n", 0, error.start)
+    byte = error.object[error.start]
+    return f"it is not UTF-8 text: byte 0x{byte:02x} in line {line}; save it as UTF-8"
 
 
 def not_json(error: Exception) -> str:

@@ -7,6 +7,8 @@ from django.core.management.base import CommandError, CommandParser
 from experiment.management.finding import find_study
 from experiment.models import Item, Study
 from lib.commands import add_json_argument
+from scoring.domain.backend import ScoringError
+from scoring.services.choosing.runs import examples_of
 
 
 def add_study_arguments(parser: CommandParser) -> None:
@@ -36,6 +38,16 @@ def cases_of(study: Study, source: str | None) -> list[Item]:
     if not found:
         raise CommandError(f"Study {study.slug} does not have any of these test cases.")
     return found
+
+
+def examples_among(study: Study, n: int) -> list[Item]:
+    """Raises CommandError where there are fewer."""
+    try:
+        pks = examples_of(study, n)
+    except ScoringError as error:
+        raise CommandError(str(error)) from error
+    found = Item.objects.in_bulk(pks)
+    return [found[pk] for pk in pks]
 
 
 def task_name(name: str) -> str:

@@ -17,8 +17,8 @@ from scoring.domain.thinking import Said, apart
 
 # Where the original was shown, in the words of a file
 ORDERS: Mapping[str, str] = {"A": "A", "B": "B", "original_first": "A", "altered_first": "B"}
-# How the model was asked, where a file says it: columns of a run
-ASKED = ("prompt", "form", "layout", "instructions")
+# How the model was asked, where a file says it: columns of a run; of examples their keys, one a line
+ASKED = ("prompt", "form", "layout", "instructions", "examples")
 MOST_SAMPLE = 32_767
 MOST_ODDS = 1e6  # nats; no two answers are further apart
 

@@ -20,10 +20,14 @@ AS_IT_IS = (
 )
 
 
-def dataset(documents, **_):
-    """The items, from the task's file beside this one, wherever the folder is."""
-    lines = (FOLDER / documents).read_text(encoding="utf-8").split("\n")
-    return {"test": datasets.Dataset.from_list([json.loads(line) for line in lines if line])}
+def dataset(documents, examples=None, **_):
+    """The items, from the task's files beside this one, wherever the folder is."""
+    files = {"test": documents} | ({"examples": examples} if examples else {})
+    texts = {split: (FOLDER / file).read_text(encoding="utf-8") for split, file in files.items()}
+    return {
+        split: datasets.Dataset.from_list([json.loads(line) for line in text.split("\n") if line])
+        for split, text in texts.items()
+    }
 
 
 def context(doc):

@@ -5,8 +5,14 @@ from django.core.management.base import CommandError, CommandParser
 
 from lib.commands import ReportingCommand
 from scoring.domain.choosing.showing import LAYOUTS
-from scoring.lm_eval.choice_tasks import write_inspect_task
-from scoring.management.exporting import add_study_arguments, cases_of, study_named, task_name
+from scoring.lm_eval.choice_tasks import Told, write_inspect_task
+from scoring.management.exporting import (
+    add_study_arguments,
+    cases_of,
+    examples_among,
+    study_named,
+    task_name,
+)
 from scoring.services.choosing.prompts import PROMPTS
 
 
@@ -19,6 +25,13 @@ class Command(ReportingCommand):
         parser.add_argument("--prompt", choices=list(PROMPTS), default="default")
         parser.add_argument("--layout", choices=LAYOUTS, default=LAYOUTS[0])
         parser.add_argument(
+            "--examples",
+            type=int,
+            default=0,
+            metavar="N",
+            help="first show N practice items with their answers",
+        )
+        parser.add_argument(
             "--task", default="brainbench_choice", help="its name (default: brainbench_choice)"
         )
 
@@ -26,9 +39,10 @@ class Command(ReportingCommand):
         folder, name = options["folder"], task_name(options["task"])
         study = study_named(options["study"])
         items = cases_of(study, options["source"])
-        how = {option: options[option] for option in ("prompt", "layout")}
+        examples = examples_among(study, options["examples"])
+        told = Told(study.field, options["prompt"], options["layout"], examples)
         try:
-            written = write_inspect_task(items, folder, name, field=study.field, **how)
+            written = write_inspect_task(items, folder, name, told)
         except OSError as error:
             raise CommandError(f"{folder} was not written: {error.strerror or error}.") from error
         lines = (

@@ -8,7 +8,13 @@ from lib.commands import ReportingCommand
 from scoring.domain.choosing.showing import LAYOUTS
 from scoring.domain.conditions import CONDITIONS
 from scoring.lm_eval import choice_tasks, task
-from scoring.management.exporting import add_study_arguments, cases_of, study_named, task_name
+from scoring.management.exporting import (
+    add_study_arguments,
+    cases_of,
+    examples_among,
+    study_named,
+    task_name,
+)
 from scoring.services.runs import DEFAULT_SEED
 from scoring.services.texts import item_texts
 
@@ -20,7 +26,7 @@ PROMPTS: Mapping[str, tuple[str, ...]] = {
 }
 # Options of the other method, and their defaults
 OF_PERPLEXITY = {"condition": "full", "seed": DEFAULT_SEED}
-OF_CHOICE = {"layout": LAYOUTS[0]}
+OF_CHOICE = {"layout": LAYOUTS[0], "examples": 0}
 
 
 class Command(ReportingCommand):
@@ -43,6 +49,12 @@ class Command(ReportingCommand):
             "--layout", choices=LAYOUTS, help=f"layout of choices (default: {LAYOUTS[0]})"
         )
         parser.add_argument(
+            "--examples",
+            type=int,
+            metavar="N",
+            help="of choices: first show N practice items with their answers",
+        )
+        parser.add_argument(
             "--prompt",
             help="; ".join(f"{method}: {', '.join(names)}" for method, names in PROMPTS.items())
             + "; the first is the default",
@@ -63,8 +75,10 @@ class Command(ReportingCommand):
         left_out: list[str] = []
         try:
             if method == CHOICE:
+                examples = examples_among(study, settings["examples"])
+                how = (study.field, settings["prompt"], settings["layout"], examples)
                 written = choice_tasks.write_harness_task(
-                    items, folder, name, field=study.field, **settings
+                    items, folder, name, choice_tasks.Told(*how)
                 )
             else:
                 found = item_texts(items, condition, settings["seed"])

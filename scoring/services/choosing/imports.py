@@ -9,11 +9,12 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
 from experiment.models import Item, Study
-from lib.files import not_utf8, read_regular
+from lib.files import read_regular, wrong_byte
 from scoring.domain.backend import ScoringError
 from scoring.domain.choosing.inspect_logs import read_inspect, read_log
 from scoring.domain.choosing.lines import ReadChoice, read_line
@@ -33,31 +34,48 @@ Entry = tuple[str, Callable[[], ReadChoice]]
 def import_choices(
     study: Study, path: Path, name: str, *, instructions: str = ""
 ) -> tuple[ChoiceRun, bool]:
-    """The run, over, and whether it is new: a file that was imported before under this name is the run that it was.
+    """As `store_choices`, of a file on this machine.
 
-    Args:
-        path: an Inspect log (.eval or .json), or a line for each answer, as `read_line` reads it.
-        name: of the model that chose.
-        instructions: what it was told, where that is known and the file does not say it.
     Raises:
-        AnswersError: something in the file is wrong; nothing is stored.
-        ScoringError: the file cannot be read, or is empty; or no model can have the name; or the instructions lack {versions}.
+        ScoringError: also where the file cannot be read.
     """
     try:
         content = read_regular(path)
     except OSError as error:
         raise ScoringError(f"{path} cannot be read: {error.strerror or error}.") from error
+    return store_choices(study, path.name, content, name, instructions=instructions)
+
+
+def store_choices(
+    study: Study,
+    file: str,
+    content: bytes,
+    name: str,
+    *,
+    instructions: str = "",
+    by: User | None = None,
+) -> tuple[ChoiceRun, bool]:
+    """The run, over, and whether it is new: a file that was imported before under this name is the run that it was.
+
+    Args:
+        file: its name; .eval and .json are logs of Inspect, any other holds a line for each answer, as `read_line` reads it.
+        name: of the model that chose.
+        instructions: what it was told, where that is known and the file does not say it.
+    Raises:
+        AnswersError: something in the file is wrong; nothing is stored.
+        ScoringError: the file is empty; or no model can have the name; or the instructions lack {versions}.
+    """
     sha256 = hashlib.sha256(content).hexdigest()
     own = told(CUSTOM, instructions, study.field) if instructions.strip() else ""
-    found = _Found(path.name, _known(study))
+    found = _Found(file, _known(study, Item.Kind.TEST))
     try:
-        about, entries = _entries(path, content)
+        about, entries = _entries(file, content)
         found.read(entries)
     except ValueError as error:
-        raise ScoringError(f"{path.name}: {error}.") from error
+        raise ScoringError(f"{file}: {error}.") from error
     found.check()
-    identity = {"file": path.name, "sha256": sha256} | ({"log": about} if about else {})
-    fields = _asked(found, own) | {"identity": storable_json(identity)}
+    identity = {"file": file, "sha256": sha256} | ({"log": about} if about else {})
+    fields = _asked(study, found, own) | {"identity": storable_json(identity), "created_by": by}
     print_ = hashlib.sha256(f"{study.pk}\n{name}\n{sha256}\n{own}".encode()).hexdigest()
     with transaction.atomic():
         Study.objects.select_for_update().get(pk=study.pk)
@@ -87,15 +105,15 @@ def _store(
     return run
 
 
-def _entries(path: Path, content: bytes) -> tuple[Mapping[str, Any], Iterator[Entry]]:
+def _entries(file: str, content: bytes) -> tuple[Mapping[str, Any], Iterator[Entry]]:
     """Raises ValueError where the file as a whole cannot be read, also later."""
-    if path.suffix.lower() in LOGS:
+    if file.lower().endswith(LOGS):
         about, samples = read_log(content)
         return about, ((place, partial(read_inspect, sample)) for place, sample in samples)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(not_utf8(path)) from error
+        raise ValueError(wrong_byte(error)) from error
     lines = enumerate(StringIO(text, newline="\n"), start=1)
     return {}, ((f"line {n}", partial(read_line, line)) for n, line in lines if line.strip())
 
@@ -164,16 +182,16 @@ class _Found:
         return [item for _, item in sorted(named)]
 
 
-def _known(study: Study) -> Mapping[str, Mapping[int, int]]:
-    """A study's test cases: key -> version -> primary key."""
-    rows = study.items.filter(kind=Item.Kind.TEST).values_list("key", "version", "pk")
+def _known(study: Study, kind: Item.Kind) -> Mapping[str, Mapping[int, int]]:
+    """A study's items of a kind: key -> version -> primary key."""
+    rows = study.items.filter(kind=kind).values_list("key", "version", "pk")
     known: defaultdict[str, dict[int, int]] = defaultdict(dict)
     for key, version, pk in rows:
         known[key][version] = pk
     return dict(known)
 
 
-def _asked(found: _Found, instructions: str) -> dict[str, Any]:
+def _asked(study: Study, found: _Found, instructions: str) -> dict[str, Any]:
     """Columns on how the model was asked: by the file, where it says it."""
     reads = [read for _, read in found.choices]
     said = dict(reads[0].asked)
@@ -185,7 +203,16 @@ def _asked(found: _Found, instructions: str) -> dict[str, Any]:
         raise ScoringError(f"{found.file}: there is no layout “{layout[:80]}”.")
     prompt = said.get("prompt", "") or (CUSTOM if instructions else "")
     words = said.get("instructions", "") or instructions
-    return {"form": form, "layout": layout, "prompt": prompt[:10], "instructions": words}
+    about = {"form": form, "layout": layout, "prompt": prompt[:10], "instructions": words}
+    return {**about, "examples": _examples(study, found.file, said.get("examples", ""))}
+
+
+def _examples(study: Study, file: str, keys: str) -> list[int]:
+    known = _known(study, Item.Kind.PRACTICE)
+    for key in keys.splitlines():
+        if key not in known:
+            raise ScoringError(f"{file}: the study does not have a practice item “{key[:80]}”.")
+    return [known[key][max(known[key])] for key in keys.splitlines()]
 
 
 def _form(reads: Sequence[ReadChoice]) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,8 @@ import pytest
 from django.core.management import call_command
 
 from experiment.domain.markup import parse
-from experiment.models import Study
+from experiment.models import Item, Study
+from experiment.services.study_setup import pin_items
 from scoring.domain.choosing.reading import read_choice
 from scoring.models import ChoiceRun
 from scoring.services.asking.settings import Asked
@@ -20,6 +22,7 @@ from scoring.services.choosing.imports import import_choices
 from scoring.services.choosing.prompts import request, told
 from scoring.services.choosing.summary import outcomes
 from tests.conftest import ROOT
+from tests.factories import make_item
 from tests.scoring import tokenizers_made
 from tests.scoring.commands import refusal
 from tests.scoring.lm_eval import run_choice
@@ -63,6 +66,33 @@ def test_both_tools_ask_what_a_run_asks_in_both_orders(
     assert len({sample["id"] for sample in samples}) == len(samples)
 
 
+def practise(study: Study) -> list[Item]:
+    markups = ("It [[rained, snowed]] in May.", "The [[cats, dogs]] won.")
+    items = [
+        make_item(f"practice-{n}", kind="practice", markup=markup, doi=f"10.1/practice-{n}")
+        for n, markup in enumerate(markups)
+    ]
+    pin_items(study, items)
+    return items
+
+
+def test_practice_items_come_first_with_their_answers(study: Study, tmp_path: Path) -> None:
+    items, words = practise(study), told("default", field=study.field)
+    call_command("export_lm_eval_task", tmp_path, method="choice", examples=2)
+    call_command("export_inspect_task", tmp_path, examples=2, task="words")
+    assert [
+        (row["order"], row["text"]) for row in rows(tmp_path, "brainbench_choice_examples")
+    ] == [
+        (side, request(words, "likelihood", "pair", parse(item.markup), side))
+        for item, side in zip(items, "BA", strict=True)
+    ]
+    document, sample = rows(tmp_path)[0], rows(tmp_path, "words")[0]
+    assert document["examples"] == sample["metadata"]["examples"] == "practice-0\npractice-1"
+    assert [turn["role"] for turn in sample["input"]] == ["user", "assistant"] * 2 + ["user"]
+    assert json.loads(sample["input"][1]["content"])["side"] == "B"
+    assert "3 examples were requested" in refusal("export_inspect_task", tmp_path, "--examples", 3)
+
+
 def test_inspects_task_reads_answers_by_our_rules_without_this_project(
     study: Study, tmp_path: Path
 ) -> None:
@@ -81,6 +111,7 @@ def test_inspects_task_reads_answers_by_our_rules_without_this_project(
         (("--method", "choice", "--condition", "swapped"), "--condition cannot be used with"),
         (("--method", "choice", "--seed", 3), "--seed cannot be used with"),
         (("--layout", "marked"), "--layout cannot be used with"),
+        (("--examples", 1), "--examples cannot be used with"),
         (("--method", "choice", "--prompt", "clean"), "no prompt “clean” for --method choice"),
         (("--method", "choice", "--prompt", "reasoning"), "no prompt “reasoning”"),
         (("--prompt", "default"), "no prompt “default” for --method perplexity"),
@@ -107,8 +138,13 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.sweep
-def test_the_harness_chooses_as_a_run_of_ours_does(study: Study, models: Path) -> None:
-    call_command("export_lm_eval_task", models / "task", method="choice")
+@pytest.mark.parametrize("n_examples", [0, 2])
+def test_the_harness_chooses_as_a_run_of_ours_does(
+    study: Study, models: Path, n_examples: int
+) -> None:
+    practise(study)
+    shutil.rmtree(models / "out", ignore_errors=True)
+    call_command("export_lm_eval_task", models / "task", method="choice", examples=n_examples)
     environment = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(models / "cache")}
     command = [sys.executable, run_choice.__file__, str(models)]
     done = subprocess.run(command, env=environment, cwd=models, capture_output=True, text=True)
@@ -116,12 +152,15 @@ def test_the_harness_chooses_as_a_run_of_ours_does(study: Study, models: Path) -
     for name in ("plain", "chat"):
         (samples,) = (models / "out" / name).rglob("samples_brainbench_choice_*.jsonl")
         theirs, _ = import_choices(study, samples, f"harness/{name}")
-        draft = runs.choice_run(study, Asked("hf", {"pretrained": str(models / name)}), name=name)
+        asked = Asked("hf", {"pretrained": str(models / name)})
+        draft = runs.choice_run(study, asked, name=name, n_examples=n_examples)
         draft.save()
         ours = runs.run(draft)
         assert (ours.status, ours.error) == ("finished", "")
         assert (theirs.form, theirs.layout) == (ours.form, ours.layout)
         assert (theirs.prompt, theirs.prompt_sha256) == (ours.prompt, ours.prompt_sha256)
+        assert theirs.examples == ours.examples
+        assert len(ours.examples) == n_examples
         expected = sums(ours)
         assert len(expected) == 2 * len(MARKUPS)
         for place, (a, b, side) in sums(theirs).items():
@@ -165,7 +204,8 @@ def inspect_python() -> Path:
 def test_inspect_runs_the_task_and_its_logs_are_read_back(
     study: Study, inspect_python: Path, tmp_path: Path
 ) -> None:
-    call_command("export_inspect_task", tmp_path)
+    practise(study)
+    call_command("export_inspect_task", tmp_path, examples=1)
     n = 2 * 2 * len(MARKUPS)  # orders, epochs
     given = [ANSWERS[i % len(ANSWERS)] for i in range(n)]
     (tmp_path / "answers.json").write_text(json.dumps(given), encoding="utf-8")
@@ -178,6 +218,7 @@ def test_inspect_runs_the_task_and_its_logs_are_read_back(
         run, _ = import_choices(study, log, f"mock/{log.suffix}")
         choices = list(run.choices.select_related("item"))
         assert (run.samples, run.form, run.prompt, len(choices)) == (2, "written", "default", n)
+        assert len(run.examples) == 1
         theirs = json.loads(line)
         assert theirs["read"] == pytest.approx(sum(c.is_read for c in choices) / n)
         assert theirs["side_a"] == pytest.approx(sum(c.side == "A" for c in choices) / n)
