@@ -17,7 +17,7 @@ from experiment.lab.access import for_study, user_of
 from experiment.models import Item, Study
 from experiment.services import work as background
 from lib.name_fields import is_name
-from lib.pages import UnixTextField, refused, sent_as_csv, show
+from lib.pages import LimitedFileField, UnixTextField, refused, sent_as_csv, show
 from scoring.backends import ALIASES, parse_model_args
 from scoring.domain.backend import ScoringError
 from scoring.lab.answering import ENDS
@@ -29,10 +29,12 @@ from scoring.services import data_set
 from scoring.services.asking.settings import Asked
 from scoring.services.choosing import prompts, runs
 from scoring.services.choosing.forecast import forecast
+from scoring.services.choosing.imports import store_choices
 from scoring.services.choosing.likelihood import without_thinking
 from scoring.services.choosing.summary import READ, Choices, summarise
 from scoring.services.data_set import CHOICES
 
+MOST_BYTES = 10 * 1024 * 1024  # a page reads it
 KINDS = (Kind.CHAT, Kind.HF, Kind.COMPLETIONS, Kind.EMBEDDED)
 STATES: dict[str, Any] = {READ: _("answered"), UNPARSED: _("not readable")}
 STATES |= {finish.value: end for finish, end in ENDS.items()}
@@ -120,6 +122,29 @@ class ChoosingForm(ModelForm):
         return runs.choice_run(study, self.asked, **values, **about)
 
 
+class ChoicesFileForm(forms.Form):
+    """Choices that a model made elsewhere."""
+
+    prefix = "import"
+    file = LimitedFileField(
+        MOST_BYTES,
+        _("The file is larger than 10 MB: have it imported by the command import_choices."),
+        label=_("File"),
+        help_text=_("JSON Lines, samples of lm-evaluation-harness, or a log of Inspect."),
+        widget=forms.FileInput(attrs={"accept": ".jsonl,.json,.eval"}),
+    )
+    name = forms.CharField(label=_("Name in tables"), max_length=200, validators=[is_name])
+    prompt = UnixTextField(
+        label=_("Prompt"),
+        required=False,
+        max_length=50_000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text=_(
+            "With {versions} where the versions stood. Exported tasks contain their prompt."
+        ),
+    )
+
+
 class ShownForm(forms.Form):
     """Which choices of a run are listed."""
 
@@ -164,6 +189,19 @@ def start(request: HttpRequest, study: Study) -> HttpResponse:
                 return _page(request, study, form, forecast=forecast(partial(form.draft, study)))
             return redirect(runs.start(form.draft(study, by=user), user))
     return _page(request, study, form)
+
+
+@require_POST
+@for_study(Right.WORK)
+def upload(request: HttpRequest, study: Study) -> HttpResponse:
+    """Store choices that a model made elsewhere."""
+    form = ChoicesFileForm(request.POST, request.FILES)
+    if form.is_valid():
+        file, name, prompt = (form.cleaned_data[key] for key in ("file", "name", "prompt"))
+        about = {"instructions": prompt, "by": user_of(request)}
+        with refused(form, ScoringError, field="file"):
+            return redirect(store_choices(study, file.name, file.read(), name, **about)[0])
+    return _page(request, study, ChoosingForm(), file_form=form)
 
 
 @require_safe
@@ -236,6 +274,7 @@ def _page(request: HttpRequest, study: Study, form: ChoosingForm, **more: Any) -
         request,
         "scoring/choosing/choosing.html",
         form=form,
+        file_form=more.pop("file_form", None) or ChoicesFileForm(),
         n_cases=study.items.filter(kind=Item.Kind.TEST).count(),
         folders=model_folders(),
         **_context(study),

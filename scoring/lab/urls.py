@@ -46,6 +46,7 @@ STUDY = [
     path("choices/", choosing.choosing, name="choosing"),
     path("choices/live/", choosing.choosing_live, name="choosing_live"),
     path("choices/start/", choosing.start, name="choosing_start"),
+    path("choices/upload/", choosing.upload, name="choosing_upload"),
     path("choices/<int:pk>/", choosing.run, name="choice_run"),
     path("choices/<int:pk>/live/", choosing.run_live, name="choice_run_live"),
     path("choices/<int:pk>/choices.csv", choosing.run_csv, name="choice_csv"),

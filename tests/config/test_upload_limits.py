@@ -15,6 +15,7 @@ from experiment.lab.question_files import QuestionUploadForm
 from experiment.lab.question_templates import TableForm
 from experiment.lab.wording import LoadForm
 from experiment.models import ResearchField
+from scoring.lab.choosing import ChoicesFileForm
 from scoring.lab.drafting import DraftingForm
 from scoring.lab.imports import ZipForm
 from scoring.models.answers import Kind
@@ -29,6 +30,7 @@ FORMS: dict[type[forms.Form], Callable[[Files], forms.Form]] = {
     UploadForm: lambda files: UploadForm({}, files, is_lead=True),
     LoadForm: lambda files: LoadForm({}, files),
     NewStudyForm: lambda files: NewStudyForm({"start": "file"}, files, user=make_user("ada")),
+    ChoicesFileForm: lambda files: ChoicesFileForm({}, {"import-file": next(iter(files.values()))}),
     ZipForm: lambda files: ZipForm({}, {"zip-file": next(iter(files.values()))}),
     DraftingForm: lambda files: DraftingForm(
         ResearchField.objects.create(slug="x", name="x"), ASKED, files

@@ -1,11 +1,14 @@
 """A study's pages of models that choose: a model is asked there, watched, stopped, and its choices are read and exported."""
 
 import csv
+import json
 from collections.abc import Iterator
 from io import StringIO
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import HttpResponse
 from django.test import Client
 
 from experiment.models import Study
@@ -65,6 +68,26 @@ def test_a_forecast_asks_nothing(
     assert not ChoiceRun.objects.exists()
     assert not LanguageModel.objects.exists()
     assert stub.requests == []
+
+
+def test_choices_made_elsewhere_are_uploaded_whole_or_not_at_all(
+    ruth: Client, study: Study
+) -> None:
+    def send(*lines: str) -> HttpResponse:
+        file = SimpleUploadedFile("choices.jsonl", "\n".join(lines).encode())
+        return ruth.post(f"{PAGE}upload/", {"import-file": file, "import-name": "lab/elsewhere"})
+
+    lines = [json.dumps({"item": "memory-human-1", "order": order, "side": "A"}) for order in "AB"]
+    refused = send(*lines, '{"item": "memory-human-1", "order": "A", "side": "C"}')
+    assert refused.status_code == 422
+    assert "choices.jsonl, line 3" in content(refused)
+    assert not ChoiceRun.objects.exists()
+    sent = send(*lines)
+    run = ChoiceRun.objects.get()
+    assert sent.headers["Location"] == run.get_absolute_url()
+    assert (run.generator, run.created_by.username, run.done) == ("imported", "ruth", 2)
+    assert "lab/elsewhere" in str(run.language_model.name)
+    assert content(ruth.get(run.get_absolute_url()))
 
 
 @pytest.mark.parametrize(
