@@ -116,7 +116,7 @@ class ModelsQuery(TableQuery):
 
 
 class Models(StudyTable):
-    """The language models that scored test cases of the study, and those of its set."""
+    """The language models that scored test cases of the study or were asked about them, and those of its set."""
 
     access = Right.SEE_DATA
     table = "models"
@@ -127,7 +127,9 @@ class Models(StudyTable):
         runs = ScoringRun.objects.seen_in([self.study]).order_by()
         of_set = LanguageModel.objects.filter(model_sets__study=self.study)
         models = LanguageModel.objects.filter(
-            Q(pk__in=runs.values("language_model")) | Q(pk__in=of_set.values("pk"))
+            Q(pk__in=runs.values("language_model"))
+            | Q(pk__in=of_set.values("pk"))
+            | Q(pk__in=self.study.choice_runs.order_by().values("language_model"))
         )
         return models.filter(**self.wanted()).select_related("base_partner", "tuned_from")
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from scoring.api import answers, machines, work
+from scoring.api import answers, choices, machines, work
 
 _STUDY = "studies/<slug:slug>/"
 
@@ -14,5 +14,7 @@ urlpatterns = [
     path(f"{_STUDY}runs/<int:pk>/stop/", work.StopRun.as_view(), name="run_stop"),
     path(f"{_STUDY}answering-runs/", answers.AnsweringRuns.as_view(), name="answering_runs"),
     path(f"{_STUDY}answers/", answers.Answers.as_view(), name="answers"),
+    path(f"{_STUDY}choice-runs/", choices.ChoiceRuns.as_view(), name="choice_runs"),
+    path(f"{_STUDY}choices/", choices.Choices.as_view(), name="choices"),
     path(f"{_STUDY}scores/", machines.Scores.as_view(), name="scores"),
 ]

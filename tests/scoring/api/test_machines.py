@@ -7,6 +7,7 @@ import pytest
 from experiment.models import AuditEvent, Study
 from scoring.models import AnsweringRun, ItemScore, ModelSet, ScoringRun
 from scoring.services import answering
+from tests.analysis.data.choosing import choose, refuses_a
 from tests.api_client import Program, named, problem
 from tests.factories import make_study, make_user
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
@@ -76,16 +77,18 @@ def test_scores_are_of_what_the_study_shows(ruth: Program, study: Study) -> None
     assert ruth.get(ROOT + "scores/", format="csv").getvalue().count(b"\n") == 13
 
 
-@pytest.mark.parametrize("name", ["models/", "runs/", "scores/"])
+@pytest.mark.parametrize("name", ["models/", "runs/", "scores/", "choice-runs/", "choices/"])
 def test_many_rows_cost_no_more_queries_than_one(
     ruth: Program, study: Study, name: str, django_assert_max_num_queries: Any
 ) -> None:
     finish(ask(study, "lab/0"), right=3)
+    choose(study, "lab/0")
     ruth.get(ROOT + name)
     with django_assert_max_num_queries(8) as one:
         ruth.get(ROOT + name, limit=1)
     for n in range(1, 8):
         finish(ask(study, f"lab/{n}"), right=3)
+        choose(study, f"lab/{n}")
     with django_assert_max_num_queries(8) as many:
         ruth.get(ROOT + name)
     assert len(one) == len(many)
@@ -164,3 +167,27 @@ class TestAnswers:
         assert (row["run"], row["done"], row["total"]) == (run.pk, 3, 3)
         assert row["instructions"] == run.instructions
         assert ruth.all_pages(ROOT + "answering-runs/", status="waiting") == []
+
+
+class TestChoices:
+    def test_choices_come_with_the_order_that_was_shown(self, ruth: Program, study: Study) -> None:
+        run = choose(study, "lab/a", refuses_a)
+        choose(make_study("other"), "lab/a")
+        rows = ruth.all_pages(ROOT + "choices/", limit=5)
+        assert {row["run"] for row in rows} == {run.pk}
+        assert len(rows) == run.choices.count()
+        assert {(row["original_side"], row["side"], row["finish"]) for row in rows} == {
+            ("A", "", "refused"),
+            ("B", "B", "stop"),
+        }
+        named = {"finish": "refused", "source": "human", "run": run.pk, "model": "lab/a"}
+        assert len(ruth.all_pages(ROOT + "choices/", **named)) == 8
+
+    def test_runs_say_how_the_model_was_asked(self, ruth: Program, study: Study) -> None:
+        run = choose(study, "lab/a", samples=2)
+        choose(make_study("other"), "lab/b")
+        (row,) = ruth.all_pages(ROOT + "choice-runs/")
+        assert (row["run"], row["model"], row["samples"]) == (run.pk, "lab/a", 2)
+        assert row["prompt_sha256"] == run.prompt_sha256
+        assert ruth.all_pages(ROOT + "choice-runs/", form="likelihood") == []
+        assert [row["model"] for row in ruth.all_pages(ROOT + "models/")] == ["lab/a"]
