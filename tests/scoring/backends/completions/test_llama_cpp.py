@@ -19,11 +19,19 @@ import numpy as np
 import pytest
 
 from benchmarks.completions.models import make_tokenizer
+from experiment.domain.markup import parse
+from experiment.models import Study
+from experiment.services.study_setup import pin_items
 from scoring.backends.completions.backend import CompletionsBackend
 from scoring.backends.completions.probe import SENTENCES
 from scoring.backends.tokenizers import load_tokenizer
 from scoring.domain.backend import ScoringError, TokenText
+from scoring.models import ChoiceRun
+from scoring.services.asking.settings import Asked
+from scoring.services.choosing import prompts, runs
+from scoring.services.choosing.summary import summarise
 from tests.conftest import ROOT
+from tests.factories import make_item, make_study
 from tests.scoring.backends.completions import write_gguf
 from tests.scoring.backends.completions.test_backend import in_float64
 
@@ -174,3 +182,53 @@ def test_without_a_start_token_it_is_refused(
         if start == "add_none":
             with pytest.raises(ScoringError, match="its numbers are shifted by one token"):
                 CompletionsBackend(args | {"tokenizer": str(starting)}).prepare([])
+
+
+@pytest.fixture
+def study() -> Study:
+    """Of test cases and a prompt that fit into the window."""
+    study = make_study(human=1, machine=1)
+    markups = ("Cells [[rose, fell]].", "It [[rained | was dry]] in May.", "Rats [[slept, ate]].")
+    items = [make_item(f"m{n}", markup=m, doi=f"10.1/m{n}") for n, m in enumerate(markups)]
+    study.study_items.filter(item__kind="test").delete()
+    pin_items(study, items)
+    return study
+
+
+def chosen(study: Study, kind: str, args: dict[str, str]) -> ChoiceRun:
+    words = "Which is true?\n{versions}"
+    run = runs.choice_run(study, Asked(kind, args), prompt="custom", own_prompt=words)
+    run.save()
+    return runs.run(run)
+
+
+@pytest.mark.django_db
+def test_it_chooses_by_the_likelihoods_of_the_model_in_float64(
+    python: Path, model: Any, starting: Path, tmp_path: Path, study: Study
+) -> None:
+    with serving(python, model, starting, tmp_path, "add_bos") as url:
+        args = {"base_url": url, "model": MODEL, "tokenizer": str(starting)}
+        run = chosen(study, "completions", args)
+    assert (run.status, run.error, run.done) == ("finished", "", 6)
+    tokenizer = load_tokenizer(str(starting))
+    for choice in run.choices.select_related("item"):
+        turns = prompts.conversation(run, [], parse(choice.item.markup), choice.original_side)
+        words = prompts.plain_text(turns)
+        n = len(tokenizer(words)["input_ids"])
+        ids = [np.array(tokenizer(f"{words} {side}")["input_ids"]) for side in "AB"]
+        a, b = (float(in_float64(model, own)[n:].sum()) for own in ids)
+        assert choice.log_odds == pytest.approx(a - b, abs=1e-4)
+        assert choice.side == ("A" if a > b else "B")
+
+
+@pytest.mark.django_db
+def test_each_of_its_answers_in_words_is_a_choice_or_has_a_state(
+    python: Path, model: Any, starting: Path, tmp_path: Path, study: Study
+) -> None:
+    """Its weights are random: only a server that holds it to the form of an answer has it choose."""
+    with serving(python, model, starting, tmp_path, "add_bos") as url:
+        run = chosen(study, "chat", {"base_url": url, "model": MODEL, "max_tokens": "40"})
+    assert (run.status, run.error, run.done) == ("finished", "", 6)
+    assert summarise(run).n_answers == run.choices.count() == 6
+    assert run.choices.filter(finish="failed").count() == 0
+    assert (run.requests >= 6, runs.lost(run)) == (True, 0)
