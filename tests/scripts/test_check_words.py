@@ -50,6 +50,8 @@ def test_a_sentence_that_breaks_a_rule_is_found_where_it_is_written(rule: str, t
         ("templates/a.md", "{% comment %}ids{% endcomment %}\n| `ids` | {{ ids }} of ids |"),
         ("a/b.py", 'ids = "ids"\nhelp = _("Your ids")'),
         ("a/b.py", '\nparser.add_argument("ids", help=f"{ids} of ids")'),
+        ("a/b.py", '\nraise NotEnough(ids, "Their ids are needed.")'),
+        ("a/b.py", '\nraise CommandError(f"{ids}: two ids differ.") from error'),
     ],
 )
 def test_text_is_read_alike_wherever_a_person_meets_it(path: str, source: str) -> None:

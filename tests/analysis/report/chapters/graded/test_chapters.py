@@ -76,7 +76,7 @@ def test_states_are_counted_by_category_and_prices_make_costs(small: SourceData)
     assert (cost.cost, cost.cost_of_1000) == pytest.approx((0.2, 10.0))
     page, text = page_of(ANSWERS, results_of(data, ANSWERS))
     assert page.tables[0].rows[0][1:] == ("20", "10", "10")
-    assert "in Look up: to 57.1% of 7 answers" in text  # not in a category of three
+    assert "in Look up (57.1% of 7 answers)" in text  # not in a category of three
 
 
 def test_words_stand_beside_the_tokens_that_servers_counted(
