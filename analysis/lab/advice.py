@@ -17,6 +17,7 @@ from experiment.lab.setup import LABELS, framing, setup_context
 from experiment.models import Adviser, Participant, Study
 from experiment.services.advisers import (
     adviser_of,
+    is_advised,
     items_without_advice,
     set_adviser,
     unfreeze,
@@ -145,6 +146,7 @@ def _show(
         title=LABELS["advice"],
         form=form,
         adviser=adviser,
+        is_advised=is_advised(study),
         n_missing=items_without_advice(study).count(),
         previews=PREVIEWS.items() if adviser else (),
         preview=asked if asked in PREVIEWS else "advice_after",

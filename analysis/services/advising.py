@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -78,14 +78,16 @@ def freeze(adviser: Adviser, now: datetime, *, by: User | None = None, seed: int
     is_first = adviser.frozen_at is None
     if is_first:
         adviser.advice.all().delete()
-    items = list(advisable_items(study).order_by("key", "version"))
-    rows, said = _advise(adviser, items, seed)
     missing = set(items_without_advice(study).values_list("pk", flat=True))
+    if not is_first and not missing:
+        return adviser
+    items = list(advisable_items(study).order_by("key", "version"))
+    rows, said = _advise(adviser, items, missing, seed)
     Advice.objects.bulk_create(row for row in rows if row.item_id in missing)
     if is_first:
         adviser.version = said
         adviser.frozen_at = now
-    elif missing:
+    else:
         more = {"at": now.isoformat(), "items": len(missing), **said}
         adviser.version = {**adviser.version, "more": [*adviser.version.get("more", []), more]}
     adviser.version = {**adviser.version, "sha256": digest(adviser)}
@@ -111,9 +113,9 @@ def digest(adviser: Adviser) -> str:
 
 
 def _advise(
-    adviser: Adviser, items: Sequence[Item], seed: int
+    adviser: Adviser, items: Sequence[Item], missing: Collection[int], seed: int
 ) -> tuple[list[Advice], dict[str, Any]]:
-    """Rows, not stored, and what is said of how they came about."""
+    """Rows, not stored, and what is said of how they came about; `missing` are the keys of items that must have one."""
     if adviser.is_planted:
         assert adviser.planted_accuracy is not None
         right = planted([item.stratum for item in items], adviser.planted_accuracy, seed=seed)
@@ -124,8 +126,10 @@ def _advise(
         ]
         return rows, {"method": PLANTED, "seed": seed, **_numbers(rows)}
     evidence = _evidence(adviser, items)
-    strength = evidence.towards_original
-    if n_unknown := int(np.isnan(strength).sum()):
+    known = ~np.isnan(evidence.towards_original)
+    if n_unknown := sum(
+        item.pk in missing and not is_known for item, is_known in zip(items, known, strict=True)
+    ):
         raise ValidationError(
             ngettext(
                 "The adviser has no choice on %(n)d test case. Complete its run first, or choose another adviser.",
@@ -134,8 +138,9 @@ def _advise(
             )
             % {"n": n_unknown}
         )
+    strength = evidence.towards_original[known]
     # A tie is decided by a toss, as whoever must advise would
-    toss = np.random.default_rng([seed, 1]).random(len(items)) < 0.5
+    toss = np.random.default_rng([seed, 1]).random(len(strength)) < 0.5
     right = (strength > 0) | ((strength == 0) & toss)
     try:
         found = calibrated(np.abs(strength), right, seed=seed)
@@ -147,9 +152,10 @@ def _advise(
             item=item,
             picks_original=bool(right[n]),
             p_chosen=float(found.p[n]),
-            passages=_shares(evidence.passages.get(n), bool(right[n])),
+            passages=_shares(evidence.passages.get(place), bool(right[n])),
         )
-        for n, item in enumerate(items)
+        for n, place in enumerate(np.flatnonzero(known).tolist())
+        for item in [items[place]]
     ]
     return rows, {"method": METHOD, "seed": seed, **_numbers(rows), **_fits(found, evidence)}
 
@@ -217,8 +223,9 @@ def _passages(runs: Sequence[int], items: Sequence[Item]) -> dict[int, Floats]:
         if read is None:
             continue
         table = read.table[read.table["in_text"] & (read.table["unit"] == 0)]
-        for n, own in table.groupby("item"):
-            found[int(n)] = _nats(items[int(n)], own)
+        places = table["item"].to_numpy(dtype=np.int64)
+        for n in np.unique(places).tolist():
+            found[n] = _nats(items[n], table[places == n])
     return found
 
 

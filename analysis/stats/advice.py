@@ -12,9 +12,9 @@ from analysis.stats.logistic import fit_slope
 
 N_FOLDS = 10
 METHOD = (
-    "Probability that the choice on an item is right: logistic regression of right or wrong on the absolute evidence, by "
-    "maximum likelihood, fitted to the items of the other folds; where such a fit does not exist, (k + 1) / (n + 2) of k "
-    "right choices on the n items of the other folds. Values below 0.5 are raised to 0.5."
+    "Confidence is the probability that the choice is correct: logistic regression of correct or wrong on the absolute "
+    "evidence, by maximum likelihood, fitted to the test cases of other folds. Where such a fit does not exist, it is "
+    "(k + 1) / (n + 2) with k of n choices correct in the other folds. Values below 0.5 are raised to 0.5."
 )
 
 

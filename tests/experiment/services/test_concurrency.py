@@ -2,16 +2,17 @@
 
 import uuid
 from collections import Counter
+from functools import partial
 
 import pytest
 from django.utils import timezone
 
-from experiment.models import Judgment, Participant, Study, Trial
+from experiment.models import AdvisedTrial, Judgment, Participant, Study, Trial
 from experiment.services import arms, channels, drawing, taking_part
 from experiment.services.flow import AlreadyAnsweredError, KnownIdError
 from tests.experiment.http_client import at_once
 from tests.experiment.people import answer, enroll, start
-from tests.factories import make_arms
+from tests.factories import make_adviser, make_arms
 
 pytestmark = pytest.mark.both
 
@@ -125,3 +126,29 @@ def test_of_32_different_answers_at_once_one_is_stored_and_the_others_are_told(
 
     keys = [key for key in at_once([judge] * N_AT_ONCE) if key is not None]
     assert keys == [Judgment.objects.get().idempotency_key]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_answers_before_advice_that_come_at_once_one_is_stored(open_study: Study) -> None:
+    make_arms(open_study, {"advice": "after"})
+    make_adviser(open_study)
+    person = start(open_study)
+    while person.plan[person.position - 1][0] == "catch":
+        person = answer(person, until=person.position)
+    trial = drawing.show_trial(person, person.position, timezone.now())
+
+    def send(side: str, key: uuid.UUID) -> str:
+        given = taking_part.Answer(side, 60, recognised=False)
+        sent = taking_part.Sent(person.position, trial.token, key, given, timezone.now())
+        try:
+            taking_part.judge_and_show(person, sent)
+        except AlreadyAnsweredError:
+            return "told"
+        return side
+
+    keys = [uuid.uuid4() for _ in range(4)]
+    said = at_once([partial(send, "AB"[n % 2], keys[n % 4]) for n in range(16)])
+    row = AdvisedTrial.objects.get()
+    assert Counter(said) == {row.first_side: 4, "told": 12}
+    assert row.first_key in keys
+    assert not Judgment.objects.filter(trial=trial).exists()
