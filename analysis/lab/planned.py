@@ -14,6 +14,7 @@ from analysis.stats.power import Design, components, variance, width_of
 from experiment.domain.assignment import QUESTION
 from experiment.models import Item, Membership, Study
 from experiment.models.arms import trial_counts
+from experiment.services.advisers import adviser_of, is_advised
 from experiment.services.arms import arms_of
 from experiment.services.channels import all_channels
 from experiment.services.export.values import columns_of
@@ -67,6 +68,8 @@ def context(study: Study, assumed: Assumed, now: datetime) -> dict[str, Any]:
     n_test = sum(stratum.n_items for stratum in strata if stratum.name not in ("catch", QUESTION))
     return {
         "study": study,
+        "is_advised": is_advised(study),
+        "adviser": adviser_of(study),
         "consent": study.consent,
         "rules": study.exclusion_rules,
         "rubric": rubric_of(plan_of(study)).name,

@@ -30,9 +30,7 @@ from scoring.domain.choosing.outcomes import JEFFREYS
 from scoring.models import ScoringRun
 
 SEED = 42
-PLANTED = (
-    "Advice is correct on the stated share of the test cases of each kind, drawn with the seed."
-)
+PLANTED = "Advice is correct on the stated share of the test cases, in total and of each kind."
 
 
 @dataclass(frozen=True)

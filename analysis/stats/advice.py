@@ -11,6 +11,7 @@ from analysis.stats.arrays import Bools, Floats, Ints
 from analysis.stats.logistic import fit_slope
 
 N_FOLDS = 10
+TINY = 1e-9  # 0.7 times 10 is a little less than 7
 METHOD = (
     "Confidence is the probability that the choice is correct: logistic regression of correct or wrong on the absolute "
     "evidence, by maximum likelihood, fitted to the test cases of other folds. Where such a fit does not exist, it is "
@@ -75,17 +76,23 @@ def _fit(score: Floats, right: Floats) -> tuple[float, float] | None:
 
 
 def planted(strata: npt.ArrayLike, accuracy: float, *, seed: int) -> Bools:
-    """On which items advice is right, (n,): in each stratum as many as `accuracy` says, rounded, drawn at random.
+    """On which items advice is right, (n,): as many as `accuracy` says, rounded, in total and in each stratum, drawn at random.
+
+    What the strata lack of the total goes to those with the largest fractions.
 
     >>> planted(["human"] * 8 + ["machine"] * 4, 0.75, seed=1).sum()
     np.int64(9)
     """
-    names = np.asarray(strata)
-    right = np.zeros(len(names), dtype=bool)
+    names, place = np.unique(np.asarray(strata), return_inverse=True)
+    wanted = accuracy * np.bincount(place)
+    counts = np.floor(wanted + TINY).astype(np.int64)
+    lacking = round(accuracy * len(place)) - int(counts.sum())
+    counts[np.argsort(counts - wanted, kind="stable")[:lacking]] += 1
+    right = np.zeros(len(place), dtype=bool)
     rng = np.random.default_rng(seed)
-    for name in np.unique(names):
-        rows = rng.permutation(np.flatnonzero(names == name))
-        right[rows[: round(accuracy * len(rows))]] = True
+    for stratum in range(len(names)):
+        rows = rng.permutation(np.flatnonzero(place == stratum))
+        right[rows[: counts[stratum]]] = True
     return right
 
 

@@ -58,6 +58,9 @@ def test_planted_advice_is_right_as_often_as_stated_in_each_stratum() -> None:
     strata = ["human"] * 10 + ["machine"] * 8
     found = planted(strata, 0.7, seed=1)
     assert (found[:10].sum(), found[10:].sum()) == (7, 6)
+    # 8.4 and 4.2 make 12.6: the larger fraction gets one more
+    found = planted(["human"] * 12 + ["machine"] * 6, 0.7, seed=1)
+    assert (found[:12].sum(), found[12:].sum()) == (9, 4)
     assert not np.array_equal(found, planted(strata, 0.7, seed=2))
     often = np.mean([planted(strata, 0.7, seed=seed) for seed in range(500)], axis=0)
     assert abs(often[:10] - 0.7).max() < 0.1

@@ -5,9 +5,10 @@ from django.test import Client
 from django.urls import reverse
 
 from analysis.lab.planned import Assumed, items_hash, precision
+from analysis.services.advising import freeze
 from experiment.models import Item, Study
 from tests.experiment.asked import make_asking_study
-from tests.factories import make_arms, make_study, make_user
+from tests.factories import NOW, make_adviser, make_arms, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -118,3 +119,21 @@ def test_assumptions_that_cannot_be_are_refused(ruth: Client) -> None:
     url = reverse("lab:document", args=["memory", "preregistration", "md"])
     assert ruth.get(url + "?sd_items=x").status_code == 404
     assert ruth.get(url.replace(".md", ".doc")).status_code == 404
+
+
+def test_both_documents_describe_advice_where_an_arm_has_any(ruth: Client, study: Study) -> None:
+    make_arms(study, {"advice": "none"})
+    for name in ("preregistration", "data-management"):
+        assert "## Advice" not in fetch(ruth, name, "md").decode()
+    study.arms.update(advice="after")
+    assert "[adviser]" in fetch(ruth, "preregistration", "md").decode()
+    adviser = make_adviser(study, kind="planted", source="", planted_accuracy=0.7, is_frozen=False)
+    text = fetch(ruth, "preregistration", "md").decode()
+    assert "made up, correct on 70% of the test cases" in text
+    assert "not frozen yet" in text
+    frozen = freeze(adviser, NOW)
+    text = fetch(ruth, "preregistration", "md").decode()
+    assert frozen.version["sha256"] in text
+    assert "correct on 72.2% of the test cases" in text
+    assert "advice that was shown" in fetch(ruth, "data-management", "md").decode()
+    assert fetch(ruth, "preregistration", "pdf").startswith(b"%PDF")
