@@ -91,6 +91,8 @@ def _nothing_kept() -> None:
         duration.forget_durations()
     if channels := sys.modules.get("experiment.services.channels"):
         channels.forget()
+    if survey := sys.modules.get("experiment.services.survey"):
+        survey.forget()
     if drawing := sys.modules.get("experiment.services.drawing"):
         drawing.known_item.cache_clear()
     if study_language := sys.modules.get("experiment.services.study_language"):

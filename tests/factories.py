@@ -22,10 +22,12 @@ from experiment.models import (
     RecruitmentRecord,
     ResearchField,
     Study,
+    SurveyQuestion,
     Trial,
 )
 from experiment.services.recounting import recount
 from experiment.services.study_setup import create_study, pin_items
+from experiment.services.survey import save_question
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 FILLER = (
@@ -130,6 +132,29 @@ def make_arms(study: Study, *arms: dict[str, Any]) -> list[Arm]:
         for n, fields in enumerate(given, start=1)
     ]
     return Arm.objects.bulk_create(rows)
+
+
+PARTS: dict[str, dict[str, Any]] = {
+    "choice": {"labels": ["yes", "no"]},
+    "scale": {"points": 7, "low": "not at all", "high": "completely"},
+    "number": {"lowest": 0, "highest": 40},
+    "text": {},
+    "attention": {"labels": ["red", "blue"], "correct": "blue"},
+}
+
+
+def make_survey(study: Study, *kinds: str, **fields: Any) -> list[SurveyQuestion]:
+    """One question of each of these kinds, or of all, which goes by the kind's name."""
+    return [
+        save_question(
+            SurveyQuestion(
+                study=study,
+                **{"kind": kind, "name": kind, "text": f"Your {kind}?", "parts": PARTS[kind]}
+                | fields,
+            )
+        )
+        for kind in kinds or PARTS
+    ]
 
 
 def make_channel(study: Study, code: str = "plain", **fields: Any) -> Channel:

@@ -63,7 +63,16 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
     Column(
         "stage",
         "Stage that the participant had reached at the time of the export.",
-        levels=("demographics", "practice", "start", "trial", "debrief", "finished"),
+        levels=(
+            "demographics",
+            "asked_before",
+            "practice",
+            "start",
+            "trial",
+            "asked_after",
+            "debrief",
+            "finished",
+        ),
     ),
     Column(
         "position",

@@ -23,6 +23,7 @@ from experiment.models.research_fields import (
     WrittenAnswer,
 )
 from experiment.models.studies import ConsentVersion, Study, StudyItem, StudyText
+from experiment.models.survey import SurveyAnswer, SurveyQuestion
 from experiment.models.trials import Judgment, Trial
 from experiment.models.versions import StudyVersion
 from experiment.models.work import DryRun, ItemImport, Purge, RuleApplication, TrialExport
@@ -64,6 +65,8 @@ __all__ = [
     "StudyText",
     "StudyVersion",
     "Subfield",
+    "SurveyAnswer",
+    "SurveyQuestion",
     "Trial",
     "TrialExport",
     "WrittenAnswer",

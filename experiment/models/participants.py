@@ -55,9 +55,11 @@ class Participant(models.Model):
 
     class Stage(models.TextChoices):
         DEMOGRAPHICS = "demographics", _("about you")
+        SURVEY_BEFORE = "asked_before", _("survey questions before the trials")
         PRACTICE = "practice", _("practice")
         START = "start", _("before the trials")
         TRIAL = "trial", _("trials")
+        SURVEY_AFTER = "asked_after", _("survey questions after the trials")
         DEBRIEF = "debrief", _("debrief")
         FINISHED = "finished", _("finished")
         WITHDRAWN = "withdrawn", _("withdrawn")
@@ -68,7 +70,15 @@ class Participant(models.Model):
     UNDER_WAY = Q(
         left_at__isnull=True,
         finished_at__isnull=True,
-        stage__in=(Stage.DEMOGRAPHICS, Stage.PRACTICE, Stage.START, Stage.TRIAL, Stage.DEBRIEF),
+        stage__in=(
+            Stage.DEMOGRAPHICS,
+            Stage.SURVEY_BEFORE,
+            Stage.PRACTICE,
+            Stage.START,
+            Stage.TRIAL,
+            Stage.SURVEY_AFTER,
+            Stage.DEBRIEF,
+        ),
     )
 
     public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -150,9 +160,11 @@ class Participant(models.Model):
                 "participant_stage_known",
                 "stage",
                 "demographics",
+                "asked_before",
                 "practice",
                 "start",
                 "trial",
+                "asked_after",
                 "debrief",
                 "finished",
                 "withdrawn",

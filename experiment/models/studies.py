@@ -206,6 +206,11 @@ class Study(models.Model):
     channels_version = models.PositiveIntegerField(
         default=0, editable=False, help_text=_("Raised by every change of a channel.")
     )
+    survey_version = models.PositiveIntegerField(
+        default=0,
+        editable=False,
+        help_text=_("Raised by every change of a survey question; 0 without any."),
+    )
     unfilled_links = models.PositiveIntegerField(
         default=0, editable=False, help_text=_("Visits through links without the expected ID.")
     )

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from django.db import connections
 
+from experiment.models import survey
 from experiment.models.arms import FIXED
 from experiment.models.studies import RULE_COLUMNS
 
@@ -63,6 +64,10 @@ _WRITTEN_STANDS = (
     "EXISTS (SELECT 1 FROM experiment_judgment j JOIN experiment_trial t ON t.id = j.trial_id "
     "JOIN experiment_participant p ON p.id = t.participant_id "
     "WHERE j.id = OLD.judgment_id AND p.stage <> 'withdrawn' AND p.kind <> 'simulated')"
+)
+_SURVEYED_STANDS = (
+    "EXISTS (SELECT 1 FROM experiment_participant p WHERE p.id = OLD.participant_id "
+    "AND p.stage <> 'withdrawn' AND p.kind <> 'simulated')"
 )
 _OF_FROZEN_STUDY = (
     "EXISTS (SELECT 1 FROM experiment_study s WHERE s.id = OLD.study_id AND s.version > 0)"
@@ -192,6 +197,25 @@ TRIGGERS = (
         "experiment_arm",
         f"{changes('study_id', 'number', *FIXED)} AND {_OF_FROZEN_STUDY}",
         "the arms of a study with real participants only change their names",
+    ),
+    Trigger(
+        "survey_question_is_fixed",
+        "experiment_surveyquestion",
+        f"{changes('study_id', *survey.FIXED)} AND {_OF_FROZEN_STUDY}",
+        "the survey questions of a study with real participants never change",
+    ),
+    Trigger(
+        "survey_answer_is_frozen",
+        "experiment_surveyanswer",
+        f"{changes('participant_id', 'question_id', 'value', 'received_at')} AND {_SURVEYED_STANDS}",
+        "an answer never changes",
+    ),
+    Trigger(
+        "survey_answer_stays",
+        "experiment_surveyanswer",
+        _SURVEYED_STANDS,
+        "an answer is deleted only when its participant withdraws",
+        event="DELETE",
     ),
     Trigger(
         "judgment_is_frozen",

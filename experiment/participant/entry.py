@@ -26,6 +26,7 @@ from experiment.services.channels import (
 from experiment.services.counts import study_duration, study_length
 from experiment.services.flow import KnownIdError, NotOpenError
 from experiment.services.sign_in import keep_or_end
+from experiment.services.survey import survey_questions
 from lib.http import UNPROCESSABLE
 from lib.unguessable import unguessable_id
 
@@ -115,6 +116,7 @@ def render_consent(
         "site": sent_by(study, seen.external.channel or seen.external.source) if seen else "",
         "return_days": 0 if study.resume_hours % 24 else study.resume_hours // 24,
         "is_advised": is_advised(study),
+        "has_survey": bool(survey_questions(study)),
         "questions": DemographicsForm(fields=study.demographic_fields, field=study.field),
     }
     if not is_undecided:

@@ -1,6 +1,6 @@
 """What participants may send."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from django import forms
@@ -103,29 +103,46 @@ class NumberOrDeclined(forms.MultiValueField):
         return f"{number.normalize():f}" if hasattr(number, "normalize") else str(number)
 
 
-def _required(message: StrOrPromise) -> dict[str, StrOrPromise]:
+def required(message: StrOrPromise) -> dict[str, StrOrPromise]:
     return {"required": message}
 
 
-class DemographicsForm(forms.Form):
+class QuestionsForm(forms.Form):
+    """Questions one below the other, of which the first with an error takes the focus."""
+
+    optional: Collection[str] = ()  # names of those that are marked so
+
+    def full_clean(self) -> None:
+        super().full_clean()
+        if self.focus_on and not self[self.focus_on].use_fieldset:
+            focus = {"autofocus": True, "data-focus": True}
+            self.fields[self.focus_on].widget.attrs.update(focus)
+
+    @property
+    def focus_on(self) -> str:
+        """The first question with an error; its message stands beside it."""
+        return next((name for name in self.fields if name in self.errors), "")
+
+
+class DemographicsForm(QuestionsForm):
     """The questions that the study asks; each can be declined."""
 
     gender = forms.ChoiceField(
         choices=GENDERS,
         widget=forms.RadioSelect,
         label=_("Gender identity"),
-        error_messages=_required(_("Please choose one, or “prefer not to say”.")),
+        error_messages=required(_("Please choose one, or “prefer not to say”.")),
     )
     age = NumberOrDeclined(18, 110, whole=True, label=_("Age in years"))
     country = forms.ChoiceField(
         choices=lambda: [CHOOSE, DECLINE, *countries],
         label=_("Country where you live"),
-        error_messages=_required(_("Please choose a country, or “prefer not to say”.")),
+        error_messages=required(_("Please choose a country, or “prefer not to say”.")),
     )
     position = forms.ChoiceField(
         choices=(CHOOSE, *POSITIONS),
         label=_("Current position"),
-        error_messages=_required(_("Please choose a position, or “prefer not to say”.")),
+        error_messages=required(_("Please choose a position, or “prefer not to say”.")),
     )
     experience_years = NumberOrDeclined(
         0,
@@ -142,12 +159,6 @@ class DemographicsForm(forms.Form):
         for name in set(self.fields) - set(fields):
             del self.fields[name]
 
-    def full_clean(self) -> None:
-        super().full_clean()
-        if self.focus_on and not self[self.focus_on].use_fieldset:
-            focus = {"autofocus": True, "data-focus": True}
-            self.fields[self.focus_on].widget.attrs.update(focus)
-
     @classmethod
     def answered(cls, answers: Mapping[str, str], field: str) -> list[tuple[str, str]]:
         """Each question that was answered, with the answer in words."""
@@ -156,11 +167,6 @@ class DemographicsForm(forms.Form):
             (str(question.label), _in_words(question, answers[name]))
             for name, question in form.fields.items()
         ]
-
-    @property
-    def focus_on(self) -> str:
-        """The first question with an error; its message stands beside it."""
-        return next((name for name in self.fields if name in self.errors), "")
 
 
 def _in_words(question: forms.Field, answer: str) -> str:
@@ -190,7 +196,7 @@ class TrialForm(forms.Form):
     idempotency_key = forms.UUIDField()
     side = forms.ChoiceField(
         choices=(("A", "A"), ("B", "B")),
-        error_messages=_required(
+        error_messages=required(
             _("Please choose side A or side B by selecting any of its passages.")
         ),
     )
@@ -198,7 +204,7 @@ class TrialForm(forms.Form):
     expertise = forms.IntegerField(min_value=1, max_value=100, required=False)
     recognised = forms.ChoiceField(
         choices=(("yes", "yes"), ("no", "no")),
-        error_messages=_required(
+        error_messages=required(
             _("Please say whether you already knew this article or its result.")
         ),
     )

@@ -17,11 +17,20 @@ from django.utils import timezone
 from experiment.domain import markup
 from experiment.domain.assignment import QUESTION, Side
 from experiment.domain.markup import Alternation, Segment, by_side
-from experiment.models import AdvisedTrial, Item, Judgment, Participant, Study, Trial
+from experiment.models import (
+    AdvisedTrial,
+    Item,
+    Judgment,
+    Participant,
+    Study,
+    SurveyQuestion,
+    Trial,
+)
 from experiment.models.arms import ratings_required
 from experiment.participant.forms import DemographicsForm, TrialForm
 from experiment.participant.identity import external_ids
 from experiment.participant.problems import wants_json
+from experiment.participant.survey_form import SurveyForm
 from experiment.participant.writing import MAX_ANSWER, QuestionForm
 from experiment.services import advised, counting, drawing
 from experiment.services.advised import ShownAdvice, shown_advice
@@ -30,6 +39,7 @@ from experiment.services.counts import study_duration
 from experiment.services.drawing import known_item
 from experiment.services.flow import current_page, n_pages, page_number
 from experiment.services.study_language import version_of
+from experiment.services.survey import asked
 from experiment.services.taking_part import practice_item, practice_side
 from lib.fast.kept import fill
 from lib.fast.prepared import Prepared
@@ -38,9 +48,11 @@ Stage = Participant.Stage
 
 PAGE_NAMES = {
     Stage.DEMOGRAPHICS: "demographics",
+    Stage.SURVEY_BEFORE: "survey_before",
     Stage.PRACTICE: "practice",
     Stage.START: "start",
     Stage.TRIAL: "trial",
+    Stage.SURVEY_AFTER: "survey_after",
     Stage.DEBRIEF: "debrief",
     Stage.FINISHED: "done",
     Stage.WITHDRAWN: "withdraw",
@@ -304,6 +316,23 @@ def demographics(request: HttpRequest, participant: Participant) -> HttpResponse
     return render_kept(request, participant, "demographics", (), context)
 
 
+SURVEY_PLACES = {
+    Stage.SURVEY_BEFORE: SurveyQuestion.Place.BEFORE,
+    Stage.SURVEY_AFTER: SurveyQuestion.Place.AFTER,
+}
+
+
+def survey(request: HttpRequest, participant: Participant) -> HttpResponse:
+    """Those of the survey questions before or after the trials that this participant is asked."""
+    place = SURVEY_PLACES[Stage(participant.stage)]
+
+    def context() -> dict[str, Any]:
+        return {"form": SurveyForm(questions=asked(participant, place))}
+
+    key = (place.value, participant.arm_number)
+    return render_kept(request, participant, "survey", key, context)
+
+
 def practice(request: HttpRequest, participant: Participant) -> HttpResponse:
     """Again, with a word, after a wrong choice."""
     is_wrong = participant.practice_attempts > 0
@@ -354,9 +383,11 @@ def done(request: HttpRequest, participant: Participant) -> HttpResponse:
 
 VIEWS: dict[Stage, Callable[[HttpRequest, Participant], HttpResponse]] = {
     Stage.DEMOGRAPHICS: demographics,
+    Stage.SURVEY_BEFORE: survey,
     Stage.PRACTICE: practice,
     Stage.START: start,
     Stage.TRIAL: trial,
+    Stage.SURVEY_AFTER: survey,
     Stage.DEBRIEF: debrief,
     Stage.FINISHED: done,
 }

@@ -26,10 +26,12 @@ from experiment.participant.guards import (
 from experiment.participant.identity import external_ids
 from experiment.participant.problems import problem, wants_json
 from experiment.participant.showing import go_on, render_page, render_trial, show
+from experiment.participant.survey_form import SurveyForm
 from experiment.participant.writing import QuestionForm
 from experiment.services import consenting, counting, drawing, taking_part, withdrawal
 from experiment.services.channels import ending, sent_by
 from experiment.services.flow import FlowError, WrongPageError, current_page
+from experiment.services.survey import asked
 from experiment.services.withdrawal import held_about
 from lib.http import UNPROCESSABLE
 from lib.locks import waiting_briefly
@@ -51,6 +53,29 @@ def demographics(request: HttpRequest, study: Study, participant: Participant) -
     if participant.stage != Stage.DEMOGRAPHICS:
         raise WrongPageError
     return render_page(request, participant, "demographics", {"form": form}, UNPROCESSABLE)
+
+
+@on_stage(Stage.SURVEY_BEFORE)
+def survey_before(request: HttpRequest, study: Study, participant: Participant) -> HttpResponse:
+    return _survey(request, participant, Stage.SURVEY_BEFORE)
+
+
+@on_stage(Stage.SURVEY_AFTER)
+def survey_after(request: HttpRequest, study: Study, participant: Participant) -> HttpResponse:
+    return _survey(request, participant, Stage.SURVEY_AFTER)
+
+
+def _survey(request: HttpRequest, participant: Participant, stage: Stage) -> HttpResponse:
+    if request.method != "POST":
+        return show(request, participant)
+    place = showing.SURVEY_PLACES[stage]
+    form = SurveyForm(request.POST, questions=asked(participant, place))
+    if form.is_valid():
+        now = timezone.now()
+        return go_on(request, taking_part.save_survey(participant, place, form.answers, now))
+    if participant.stage != stage:
+        raise WrongPageError
+    return render_page(request, participant, "survey", {"form": form}, UNPROCESSABLE)
 
 
 @on_stage(Stage.PRACTICE)

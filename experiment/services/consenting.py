@@ -24,7 +24,7 @@ from experiment.services.flow import (
     KnownIdError,
     NotOpenError,
     Refusal,
-    first_tried,
+    after_demographics,
     page_number,
 )
 from experiment.services.study_versions import freeze
@@ -164,7 +164,7 @@ def _newcomer(study: Study, consent: ConsentVersion, now: datetime) -> Participa
 def _begin(participant: Participant) -> None:
     """On their first page."""
     asked = participant.study.demographic_fields
-    participant.stage = Stage.DEMOGRAPHICS if asked else first_tried(participant)
+    participant.stage = Stage.DEMOGRAPHICS if asked else after_demographics(participant)
     participant.page_reached = page_number(participant)
 
 

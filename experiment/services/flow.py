@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from experiment.models import Participant
+from experiment.models import Participant, SurveyQuestion
 from experiment.services.counting import come_back
+from experiment.services.survey import asked
 from lib.fast.prepared import Prepared
 
 FIRST_TRIAL_PAGE = 3
@@ -99,13 +100,18 @@ def current_page(participant: Participant) -> Page:
 
 
 def page_number(participant: Participant) -> int:
-    """Pages in order, from 0: demographics, practice, start, the trials, debrief, the end."""
+    """Pages in order, from 0: demographics, practice, start, the trials, debrief, the end.
+
+    A page of survey questions counts with the one beside it: drop-out and balance read numbers that studies share.
+    """
     stage = Participant.Stage
     return {
         stage.DEMOGRAPHICS: 0,
+        stage.SURVEY_BEFORE: 0,
         stage.PRACTICE: 1,
         stage.START: 2,
         stage.TRIAL: FIRST_TRIAL_PAGE + participant.position - 1,
+        stage.SURVEY_AFTER: FIRST_TRIAL_PAGE + participant.n_trials,
         stage.DEBRIEF: FIRST_TRIAL_PAGE + participant.n_trials,
         stage.FINISHED: FIRST_TRIAL_PAGE + participant.n_trials + 1,
     }[stage(participant.stage)]
@@ -154,3 +160,14 @@ def first_tried(participant: Participant) -> str:
     """The page after those about oneself: questions need no practice."""
     stage = Participant.Stage
     return stage.PRACTICE if participant.judges_abstracts else stage.START
+
+
+def after_demographics(participant: Participant) -> str:
+    """The page with survey questions, where this participant is asked any."""
+    is_asked = asked(participant, SurveyQuestion.Place.BEFORE)
+    return Participant.Stage.SURVEY_BEFORE if is_asked else first_tried(participant)
+
+
+def after_trials(participant: Participant) -> str:
+    is_asked = asked(participant, SurveyQuestion.Place.AFTER)
+    return Participant.Stage.SURVEY_AFTER if is_asked else Participant.Stage.DEBRIEF

@@ -18,6 +18,7 @@ from experiment.models.participants import ParticipantQuerySet
 from experiment.models.trials import server_ms
 from experiment.services.arms import arms_of
 from experiment.services.flow import FIRST_TRIAL_PAGE
+from experiment.services.survey import survey_questions
 
 Kind = Participant.Kind
 Fate = PeopleCount.Fate
@@ -271,6 +272,8 @@ def _page_names(study: Study, n_trials: int, furthest: int) -> dict[int, Page]:
     names: dict[int, Page] = {n: (s.value, None) for n, s in enumerate(before)}
     if not study.demographic_fields:
         del names[0]
+        if any(question.place == "before" for question in survey_questions(study)):
+            names = {0: (Stage.SURVEY_BEFORE.value, None)} | names
     for position in range(1, n_trials + 1):
         names[FIRST_TRIAL_PAGE + position - 1] = (Stage.TRIAL.value, position)
     names[FIRST_TRIAL_PAGE + n_trials] = (Stage.DEBRIEF.value, None)

@@ -16,6 +16,8 @@ from experiment.models import (
     Judgment,
     Participant,
     Study,
+    SurveyAnswer,
+    SurveyQuestion,
     Trial,
     WrittenAnswer,
 )
@@ -29,11 +31,16 @@ from experiment.services.flow import (
     ForeignTrialError,
     WrongPageError,
     advance,
+    after_demographics,
+    after_trials,
     first_tried,
     lock,
     require,
 )
+from experiment.services.survey import answers_given, asked
 from lib.fast.prepared import Prepared, insert, update
+
+Stage, Place = Participant.Stage, SurveyQuestion.Place
 
 
 def may_resume(participant: Participant, now: datetime) -> bool:
@@ -54,9 +61,52 @@ def save_demographics(
     require(participant, Stage.DEMOGRAPHICS)
     participant.demographics = dict(answers)
     participant.demographics_at = now
-    advance(participant, first_tried(participant), now)
+    advance(participant, after_demographics(participant), now)
     update(participant, *FLOW_FIELDS, "demographics", "demographics_at")
     return participant
+
+
+# Pages of survey questions: their stage, and the stages of who has sent them
+SURVEYS = {
+    Place.BEFORE: (
+        Stage.SURVEY_BEFORE,
+        {*Stage} - {Stage.DEMOGRAPHICS, Stage.SURVEY_BEFORE, Stage.WITHDRAWN},
+    ),
+    Place.AFTER: (Stage.SURVEY_AFTER, {Stage.DEBRIEF, Stage.FINISHED}),
+}
+
+
+@transaction.atomic
+def save_survey(
+    participant: Participant, place: SurveyQuestion.Place, answers: Mapping[str, str], now: datetime
+) -> Participant:
+    """Store a page of survey questions, by their names; an empty text is no answer."""
+    participant = lock(participant)
+    stage, later = SURVEYS[place]
+    given = {name: value for name, value in answers.items() if value}
+    if participant.stage in later:
+        if answers_given(participant, place) != given:
+            raise AlreadySentError
+        return participant  # a copy of the same form
+    require(participant, stage)
+    for question in asked(participant, place):
+        if value := given.get(question.name):
+            insert(
+                SurveyAnswer(
+                    participant=participant, question=question, value=value, received_at=now
+                )
+            )
+    if place == Place.BEFORE:
+        advance(participant, first_tried(participant), now)
+    else:
+        _go_to_debrief(participant, now)
+    update(participant, *FLOW_FIELDS, "debriefed_at")
+    return participant
+
+
+def _go_to_debrief(participant: Participant, now: datetime) -> None:
+    advance(participant, Stage.DEBRIEF, now, participant.position)
+    participant.debriefed_at = now
 
 
 def practice_item(study: Study) -> Item:
@@ -129,9 +179,6 @@ def is_shown(participant: Participant, position: int) -> bool:
     """Whether the participant is on this trial's page and it was drawn."""
     on_page = participant.stage == Stage.TRIAL and participant.position == position
     return on_page and participant.trials.filter(position=position).exists()
-
-
-Stage = Participant.Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,9 +339,10 @@ def _store(
         insert(WrittenAnswer(judgment=judgment, **asdict(sent.written)))
     if sent.position < participant.n_trials:
         advance(participant, Stage.TRIAL, now, sent.position + 1)
+    elif (then := after_trials(participant)) == Stage.DEBRIEF:
+        _go_to_debrief(participant, now)
     else:
-        advance(participant, Stage.DEBRIEF, now, sent.position)
-        participant.debriefed_at = now
+        advance(participant, then, now, sent.position)
     update(participant, *FLOW_FIELDS, "debriefed_at")
     return judgment
 

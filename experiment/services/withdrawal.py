@@ -21,6 +21,7 @@ from experiment.models import (
     Participant,
     RecruitmentRecord,
     Study,
+    SurveyAnswer,
     WrittenAnswer,
 )
 from experiment.models.participants import ParticipantQuerySet, new_seed
@@ -150,6 +151,7 @@ def erase(person: Participant, study: Study, now: datetime) -> None:
         _open_to_change(person)
         Judgment.objects.filter(trial__participant=person).delete()
         person.trials.all().delete()
+        person.survey_answers.all().delete()
         RecruitmentRecord.objects.filter(participant=person).delete()
         _empty(person, KEPT_OF_ERASED)
         person.consented_at, person.finished_at = (
@@ -174,6 +176,7 @@ def anonymise(person: Participant, study: Study) -> None:
         answers = WrittenAnswer.objects.filter(judgment__trial__participant=person)
         answers.filter(abstained=False).update(text="", erased=True)
         answers.update(first_ms=None, last_ms=None)
+        person.survey_answers.all().delete()  # as all that they said of themselves
         RecruitmentRecord.objects.filter(participant=person).delete()
         _empty(person, KEPT_OF_ANONYMOUS)
         person.stage, person.is_anonymous, person.seed = stage, True, new_seed()
@@ -256,6 +259,7 @@ class Held:
     person: Participant
     recruitment: RecruitmentRecord | None
     judgments: Sequence[Judgment]
+    survey: Sequence[SurveyAnswer] = ()
     unrevised: Sequence[AdvisedTrial] = ()  # answers before advice that no answer after it followed
 
     @property
@@ -269,7 +273,9 @@ def held_about(person: Participant) -> Held:
     unrevised = AdvisedTrial.objects.filter(trial__participant=person, trial__judgment=None)
     unrevised = unrevised.exclude(first_side="").select_related("trial")
     record: RecruitmentRecord | None = getattr(person, "recruitment", None)
-    return Held(person, record, list(judgments.order_by("trial__position")), list(unrevised))
+    survey = person.survey_answers.select_related("question").order_by("question__number", "pk")
+    by_position = list(judgments.order_by("trial__position"))
+    return Held(person, record, by_position, list(survey), list(unrevised))
 
 
 FOLDER = "tombstones"

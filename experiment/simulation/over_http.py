@@ -15,11 +15,13 @@ import httpx2
 
 from experiment.domain.assignment import QUESTION
 from experiment.domain.simulation import Script, TrialScript, after_advice
-from experiment.models import AdvisedTrial, Participant, Study, Trial
+from experiment.domain.survey import COLUMN
+from experiment.models import AdvisedTrial, Participant, Study, SurveyQuestion, Trial
 from experiment.participant.forms import PREFER_NOT
 from experiment.participant.identity import SIMULATED_PARAMETER, simulated_token
 from experiment.participant.writing import MAX_ANSWER
 from experiment.simulation.run import REVISING_MS
+from experiment.simulation.survey import survey_answers
 
 TIMEOUT_S = 60
 JSON = "application/json"
@@ -60,12 +62,16 @@ class HttpDriver:
         self._open(self.entry_url, {SIMULATED_PARAMETER: simulated_token()})
         self._post({"agree": "yes"})
         # Nobody else is simulated in this study meanwhile
-        entered = Participant.objects.of(self.study, Participant.Kind.SIMULATED).latest("pk")
-        return script.of_length(entered.n_trials)
+        entered = Participant.objects.of(self.study, Participant.Kind.SIMULATED)
+        self.participant = entered.select_related("study", "arm").latest("pk")
+        return script.of_length(self.participant.n_trials)
 
     def demographics(self, answers: dict[str, str], now: datetime) -> None:
-        if not self.url.endswith("/about-you/"):
-            return
+        if self.url.endswith("/about-you/"):
+            self._tell_about_themselves(answers)
+        self._answer_survey(SurveyQuestion.Place.BEFORE)
+
+    def _tell_about_themselves(self, answers: dict[str, str]) -> None:
         form: dict[str, str] = {}
         for name, value in answers.items():
             if name not in ("age", "experience_years"):
@@ -75,6 +81,11 @@ class HttpDriver:
             else:
                 form[f"{name}_number"] = value
         self._post(form)
+
+    def _answer_survey(self, place: SurveyQuestion.Place) -> None:
+        if self.url.endswith(f"/questions-{place.value}/"):
+            answers = survey_answers(self.participant, place)
+            self._post({f"{COLUMN}{name}": value for name, value in answers.items()})
 
     def practise(self, now: datetime) -> None:
         for side in "AB":
@@ -130,6 +141,7 @@ class HttpDriver:
         )
 
     def finish(self, *, cheated: bool, now: datetime) -> None:
+        self._answer_survey(SurveyQuestion.Place.AFTER)
         self._post({"comments": "", **({"cheated": "1"} if cheated else {})})
 
     def stay_until(self, now: datetime) -> None:

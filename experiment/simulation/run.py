@@ -21,12 +21,13 @@ from experiment.domain.simulation import (
     draw_arrivals,
     draw_scripts,
 )
-from experiment.models import AdvisedTrial, Participant, Study
+from experiment.models import AdvisedTrial, Participant, Study, SurveyQuestion
 from experiment.models.arms import trial_counts
 from experiment.participant.writing import MAX_ANSWER
 from experiment.services import advised, consenting, counting, drawing, taking_part
 from experiment.services.arms import groups_of
 from experiment.services.counts import Exposures, exposures, item_exposures
+from experiment.simulation.survey import survey_answers
 
 # A commit per so many pages: SQLite waits for the disk at each.
 PAGES_PER_COMMIT = 100
@@ -83,6 +84,11 @@ class ServiceDriver:
     def demographics(self, answers: dict[str, str], now: datetime) -> None:
         if self.participant.stage == Participant.Stage.DEMOGRAPHICS:
             self.participant = taking_part.save_demographics(self.participant, answers, now)
+        self._answer_survey(SurveyQuestion.Place.BEFORE, now)
+
+    def _answer_survey(self, place: SurveyQuestion.Place, now: datetime) -> None:
+        if answers := survey_answers(self.participant, place):
+            self.participant = taking_part.save_survey(self.participant, place, answers, now)
 
     def practise(self, now: datetime) -> None:
         if self.participant.judges_abstracts:
@@ -151,6 +157,7 @@ class ServiceDriver:
         taking_part.judge(self.participant, sent)
 
     def finish(self, *, cheated: bool, now: datetime) -> None:
+        self._answer_survey(SurveyQuestion.Place.AFTER, now)
         taking_part.finish(self.participant, cheated=cheated, comments="", now=now)
 
     def stay_until(self, now: datetime) -> None:

@@ -1,0 +1,148 @@
+"""Survey questions: what a study team asks its participants before or after the trials, and what they answered."""
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from experiment.domain import survey
+from experiment.domain.survey import COLUMN, LONGEST_TEXT, Fault
+from experiment.models.arms import Arm
+from experiment.models.items import known
+from experiment.models.participants import Participant
+from experiment.models.studies import Study
+
+FAULTS = {
+    Fault.PARTS: _("These are not the parts of a question of this kind."),
+    Fault.LABELS: _("Give 2 to 30 different answers, one per line, of at most 200 characters."),
+    Fault.CORRECT: _("The right answer must be one of the answers."),
+    Fault.POINTS: _("A scale has 2 to 11 points."),
+    Fault.ENDS: _("Label both ends of the scale, with at most 80 characters each."),
+    Fault.RANGE: _("Give two whole numbers, of which the second is larger."),
+}
+# What nobody changes once somebody has answered it, or a real participant has entered
+FIXED = (
+    "place",
+    "arm_id",
+    "advised_only",
+    "kind",
+    "name",
+    "text",
+    "parts",
+    "required",
+)
+
+
+class SurveyQuestion(models.Model):
+    """One question of a survey page; `parts` are those of its kind (`domain/survey.py`)."""
+
+    class Place(models.TextChoices):
+        BEFORE = "before", _("before the trials")
+        AFTER = "after", _("after the trials")
+
+    class Kind(models.TextChoices):
+        CHOICE = "choice", _("choice")
+        SCALE = "scale", _("scale")
+        NUMBER = "number", _("number")
+        TEXT = "text", _("short text")
+        ATTENTION = "attention", _("attention check")
+
+    study = models.ForeignKey(
+        Study, models.CASCADE, related_name="survey_questions", db_index=False
+    )
+    number = models.PositiveSmallIntegerField(help_text=_("Its place among the study's."))
+    place = models.CharField(max_length=6, choices=Place, default=Place.BEFORE)
+    arm = models.ForeignKey(
+        Arm,
+        models.CASCADE,
+        related_name="survey_questions",
+        null=True,
+        blank=True,
+        help_text=_("If empty, participants in all arms are asked."),
+    )
+    advised_only = models.BooleanField(
+        default=False, help_text=_("Whether only participants in arms with advice are asked.")
+    )
+    kind = models.CharField(max_length=9, choices=Kind)
+    name = models.CharField(
+        max_length=40,
+        validators=[
+            RegexValidator(
+                rf"^{survey.NAME.pattern}\Z",
+                _("Use lower-case letters, digits and underscores; begin with a letter."),
+            )
+        ],
+        help_text=_("Exports call its column survey_ and this name."),
+    )
+    text = models.TextField(_("question"), max_length=LONGEST_TEXT)
+    parts: models.JSONField[Any, Any] = models.JSONField(default=dict, blank=True)
+    required = models.BooleanField(_("an answer is required"), default=True)
+
+    class Meta:
+        ordering = ("study", "number", "pk")
+        constraints = (
+            models.UniqueConstraint(
+                fields=("study", "name"),
+                name="survey_question_name_unique",
+                violation_error_message=_("The study already has a question with this name."),
+            ),
+            known("survey_question_place_known", "place", "before", "after"),
+            known(
+                "survey_question_kind_known",
+                "kind",
+                *("choice", "scale", "number", "text", "attention"),
+            ),
+            models.CheckConstraint(
+                condition=Q(arm=None) | Q(advised_only=False), name="survey_question_one_scope"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.study}: {self.name}"
+
+    def clean(self) -> None:
+        super().clean()
+        if self.kind not in self.Kind.values or not isinstance(self.parts, dict):
+            return
+        if fault := survey.fault_of(self.kind, self.parts):
+            raise ValidationError({"parts": FAULTS[fault]})
+
+    @property
+    def column(self) -> str:
+        return f"{COLUMN}{self.name}"
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        return survey.levels(self.kind, self.parts)
+
+    def is_for(self, arm: Arm | None) -> bool:
+        """Whether participants in this arm are asked."""
+        if self.advised_only:
+            return arm is not None and arm.is_advised
+        return self.arm_id is None or (arm is not None and arm.pk == self.arm_id)
+
+
+class SurveyAnswer(models.Model):
+    """What a participant answered: a label, the point of a scale, a number or words, as text. Nothing without an answer."""
+
+    participant = models.ForeignKey(
+        Participant, models.CASCADE, related_name="survey_answers", db_index=False
+    )
+    question = models.ForeignKey(SurveyQuestion, models.CASCADE, related_name="answers")
+    value = models.TextField()
+    received_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("participant", "question")
+        constraints = (
+            models.UniqueConstraint(
+                fields=("participant", "question"), name="survey_answered_once"
+            ),
+            models.CheckConstraint(condition=~Q(value=""), name="survey_answer_not_empty"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.participant}: {self.question}"
