@@ -5,8 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from experiment.domain.cells import cells
 from experiment.domain.exclusion import Rules
 from experiment.models import Study
 from experiment.models.studies import DEMOGRAPHIC_FIELDS, RULE_COLUMNS
@@ -279,13 +282,48 @@ class RulesForm(SettingsForm):
         return {"rules": self.rules}
 
 
+class CountsField(forms.CharField):
+    """A number for each name, one per line on the page; a dict in the study."""
+
+    widget = forms.Textarea
+
+    def prepare_value(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return "\n".join(f"{name}: {n}" for name, n in value.items())
+        return value
+
+    def clean(self, value: Any) -> Any:
+        found: dict[str, int] = {}
+        for line in super().clean(value).splitlines():
+            name, _colon, n = (part.strip() for part in line.partition(":"))
+            if not line.strip():
+                continue
+            if not n.isdecimal() or len(n) > 7:
+                raise ValidationError(
+                    _("“%(line)s” is not a name, a colon and a number.") % {"line": line}
+                )
+            if name in found:
+                raise ValidationError(_("“%(name)s” is there twice.") % {"name": name})
+            found[name] = int(n)
+        return found
+
+
 class TargetForm(SettingsForm):
+    cell_targets = CountsField(
+        required=False,
+        max_length=5_000,
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
+        label=_("Targets of groups"),
+    )
+
     class Meta:
         model = Study
         fields = (
             "opens_at",
             "closes_at",
             "target_valid",
+            "cell_field",
+            "cell_targets",
             "resume_hours",
             "live_minutes",
             "external_id_days",
@@ -310,8 +348,25 @@ class TargetForm(SettingsForm):
             for name in ("opens_at", "closes_at")
         }
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field, targets = self.instance.cell_field, self.fields["cell_targets"]
+        targets.help_text = _(
+            "One group per line, such as “%(example)s”. When as many valid participants of a group have finished, the page after that answer closes the study to the group."
+        ) % {"example": f"{cells(field or 'gender')[0]}: 50"}
+        if field:
+            names = ", ".join(cells(field))
+            targets.help_text += " " + gettext("Groups: %(names)s.") % {"names": names}
+        if self.instance.version:
+            self.fields["cell_field"].disabled = True
+
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean() or {}
+        field = given.get("cell_field")
+        if field and field not in self.instance.demographic_fields:
+            self.add_error(
+                "cell_field", _("Participants are not asked this. Add the question under “Texts”.")
+            )
         for name in ("opens_at", "closes_at"):
             if (day := given.get(name)) is not None and not 2000 <= day.year < 2100:
                 self.add_error(name, _("Give a year from 2000 to 2099."))

@@ -145,6 +145,7 @@ def live_context(
         "tabs": tabs(study, kind),
         "flow": flow,
         "arms": overview.by_arm(study, kind, now),
+        "n_screened_out": overview.n_screened_out(study, kind),
         "readings": overview.readings(study, kind),
         "rules_version": version_shown(study, kind),
         "target": target,

@@ -112,6 +112,14 @@ class Participant(models.Model):
         null=True,
         help_text=_("Reproduces the assignment to the arm, with the seed."),
     )
+    cell = models.CharField(
+        max_length=40,
+        blank=True,
+        help_text=_("The group of their answer, in a study that forms groups."),
+    )
+    screened_out_at = models.DateTimeField(
+        null=True, help_text=_("When they were not admitted because their group was complete.")
+    )
     demographics = models.JSONField(default=dict)
     external_source = models.CharField(
         max_length=20,

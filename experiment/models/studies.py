@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.assignment import Stratum
+from experiment.domain.cells import is_cell
 from experiment.domain.exclusion import Rules
 from experiment.models.items import Item, ItemQuerySet, known, text_hash
 from lib.name_fields import NameField
@@ -24,6 +25,14 @@ Tasks = Literal["abstracts", "questions", "both"]
 DEMO_SLUGS = ("demo", "demo-questions")  # which loading the demo again looks for
 MOST_WANTED = 1_000_000  # valid finishers of a study
 DEMOGRAPHIC_FIELDS = ("gender", "age", "country", "position", "experience_years")
+
+CELL_FIELDS = (
+    ("gender", _("gender identity")),
+    ("age", _("age")),
+    ("country", _("country")),
+    ("position", _("current position")),
+    ("experience_years", _("years of experience")),
+)
 
 # Rule -> column of the study
 RULE_COLUMNS = {
@@ -160,6 +169,18 @@ class Study(models.Model):
         blank=True,
         validators=[MinValueValidator(1), MaxValueValidator(MOST_WANTED)],
         help_text=_("No new participants are admitted after that."),
+    )
+    cell_field = models.CharField(
+        _("groups of participants, by their answer on"),
+        max_length=20,
+        choices=CELL_FIELDS,
+        blank=True,
+        help_text=_(
+            "Arms are balanced within each group, and each group can have its own target. Ages and years form bands."
+        ),
+    )
+    cell_targets = models.JSONField(
+        _("target numbers of valid finishers of groups"), default=dict, blank=True
     )
     exclude_missed_catch = models.BooleanField(default=True)
     exclude_untouched = models.CharField(
@@ -298,6 +319,15 @@ class Study(models.Model):
 
     def clean(self) -> None:
         super().clean()
+        if self.cell_targets and not self.cell_field:
+            raise ValidationError({"cell_field": _("Choose the answer that forms the groups.")})
+        for name, n in self.cell_targets.items():
+            if not is_cell(self.cell_field, name):
+                unknown = _("“%(name)s” is not a group of this answer.")
+                raise ValidationError({"cell_targets": unknown % {"name": name}})
+            if not 1 <= n <= MOST_WANTED:
+                said = _("The target of “%(name)s” must be from 1 to %(most)s.")
+                raise ValidationError({"cell_targets": said % {"name": name, "most": MOST_WANTED}})
         is_taken = not self.is_demo and self.slug in DEMO_SLUGS
         if is_taken and not Study.objects.filter(pk=self.pk, slug=self.slug).exists():
             raise ValidationError(
@@ -334,6 +364,11 @@ class Study(models.Model):
         }
         # Left out where there are none, so that plans of studies without questions stay what they were
         return counts | {"question": self.question_items} if self.question_items else counts
+
+    @property
+    def forms_cells(self) -> bool:
+        """Whether participants are asked what forms the groups."""
+        return bool(self.cell_field) and self.cell_field in self.demographic_fields
 
     @property
     def n_abstracts(self) -> int:

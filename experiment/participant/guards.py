@@ -17,6 +17,7 @@ from experiment.services import taking_part
 from experiment.services.channels import NO_EXTERNAL_IDS, count_unfilled_link, ending
 from experiment.services.flow import (
     FlowError,
+    GroupFullError,
     KnownIdError,
     NotOpenError,
     Refusal,
@@ -55,9 +56,13 @@ def refused(request: HttpRequest, study: Study, error: FlowError) -> HttpRespons
             count_unfilled_link(study, timezone.now())
         return problem(request, error.refusal, study=study, parameter=error.parameter)
     is_newcomer = isinstance(error, NotOpenError | KnownIdError)
-    if is_newcomer:
-        entry = identity.read_entry(request, study)
-        external = entry.external if entry else NO_EXTERNAL_IDS
+    is_of_full_group = isinstance(error, GroupFullError)
+    if is_newcomer or is_of_full_group:
+        if isinstance(error, GroupFullError):
+            external = identity.external_ids(error.participant)
+        else:
+            entry = identity.read_entry(request, study)
+            external = entry.external if entry else NO_EXTERNAL_IDS
         ends, is_full = ending(study, external), error.refusal == Refusal.STUDY_FULL
         url = ends.full_url if is_full else ends.screen_out_url
         code = ends.full_code if is_full else ends.screen_out_code
@@ -85,6 +90,8 @@ def on_stage(*stages: str) -> Callable[[View], View]:
             looks = request.method != "POST"
             if participant is None:
                 return unknown(request, study)
+            if participant.screened_out_at is not None and not participant.has_ended:
+                raise GroupFullError(participant)
             # An answer to a page that stayed open is taken, however late; only a return can be too late.
             if looks and not may_go_on(participant):
                 return resume(request, study, participant)

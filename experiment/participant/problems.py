@@ -36,6 +36,7 @@ STATUSES = {
     Refusal.FOREIGN_TRIAL: 403,
     Refusal.UNFILLED_LINK: 400,
     Refusal.STUDY_FULL: 403,
+    Refusal.GROUP_FULL: 403,
     Refusal.STUDY_ENDED: 403,
     Refusal.STUDY_NOT_STARTED: 403,
     "not_found": 404,

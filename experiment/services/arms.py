@@ -11,6 +11,7 @@ from django.db.models import Count, Max, QuerySet, Sum, Value
 from django.utils.translation import gettext as _
 
 from experiment.domain.arms import MOST_ARMS, ArmDraw, ArmLoad
+from experiment.domain.assignment import participant_rng, plan_trials
 from experiment.models import Arm, Participant, PeopleCount, Study
 from experiment.models.arms import COUNTS_OF_ARM, FIXED, trial_counts
 from experiment.services import audit
@@ -103,18 +104,32 @@ def arm_problems(study: Study, arm: Arm) -> dict[str, str]:
 
 
 def assign(participant: Participant, now: datetime) -> None:
-    """Give a newcomer, who is not stored yet, an arm of the study, if it has any.
+    """Plan the trials of a participant who has seen none, in an arm of the study, if it has any. The caller saves.
 
-    One newcomer after the other is assigned, until the end of the transaction: each sees those before.
+    One after the other is assigned, until the end of the transaction: each sees those before. Who is in a cell is
+    balanced with those in the same one.
     """
-    arms = arms_of(participant.study)
-    if not arms:
-        return
-    hold("arms", participant.study.pk)
-    draw = read(participant.study, participant.kind, now)
-    chosen = draw.number(participant.seed)
-    participant.arm_draw = draw.as_json()
-    participant.arm = next(arm for arm in arms_of(participant.study) if arm.number == chosen)
+    study = participant.study
+    if arms_of(study):
+        hold("arms", study.pk)
+        draw = read(study, participant.kind, now, participant.cell)
+        chosen = draw.number(participant.seed)
+        participant.arm_draw = draw.as_json()
+        participant.arm = next(arm for arm in arms_of(study) if arm.number == chosen)
+    rng = participant_rng(participant.seed, "plan")
+    plan = plan_trials(trial_counts(study, participant.arm), rng)
+    participant.plan = [[trial.stratum, trial.original_side] for trial in plan]
+
+
+# What `assign` changes
+ASSIGNED = ("arm", "arm_draw", "plan")
+
+
+def is_cell_full(study: Study, cell: str) -> bool:
+    """Whether as many valid real participants of this group finished as the study wants."""
+    wanted = study.cell_targets.get(cell)
+    people = Participant.objects.of(study, Participant.Kind.REAL).valid()
+    return wanted is not None and people.filter(cell=cell).count() >= wanted
 
 
 def arms_of(study: Study) -> list[Arm]:
@@ -137,23 +152,25 @@ def replay(participant: Participant) -> int:
     return ArmDraw.from_json(participant.arm_draw).number(participant.seed)
 
 
-def read(study: Study, kind: str, now: datetime) -> ArmDraw:
-    """What an assignment would go by now."""
+def read(study: Study, kind: str, now: datetime, cell: str = "") -> ArmDraw:
+    """What an assignment would go by now; in a cell, of those in it."""
     live: dict[int, Counter[int]] = defaultdict(Counter)
     valid: Counter[int] = Counter()
     left_at: Counter[int] = Counter()
     shares: dict[int, int] = {}
     finished = 0
-    for what, arm, page, n, reason in _read(study.pk, kind, study.live_since(now)):
+    given = (study.pk, kind, study.live_since(now))
+    for what, arm, page, n in _read_in_cell(*given, cell) if cell else _read(*given):
         if what == "arm":
             shares[arm] = n
         elif what == "live":
             live[arm][page] += n
+        elif what == "valid":
+            valid[arm] += n
         elif what == Fate.LEFT:
             left_at[page] += n
         else:
             finished += n
-            valid[arm] += 0 if reason else n
     return ArmDraw(
         tuple(
             ArmLoad(arm, share, valid[arm], tuple(sorted(live[arm].items())))
@@ -164,29 +181,39 @@ def read(study: Study, kind: str, now: datetime) -> ArmDraw:
     )
 
 
-def _query(study: int, kind: str, since: datetime) -> QuerySet[Any, Any]:
+def _query(study: int, kind: str, since: datetime, cell: str = "") -> QuerySet[Any, Any]:
     """In one query, so that nobody is seen to have finished and still to be under way, or neither."""
-    zero, none = Value(0), Value("")
+    zero = Value(0)
     arms = Arm.objects.filter(study=study).order_by()
-    live = Participant.objects.filter(study=study, kind=kind, arm__isnull=False).under_way()
-    present = live.filter(last_seen_at__gte=since).order_by()
+    people = Participant.objects.filter(study=study, kind=kind, arm__isnull=False)
+    if cell:
+        people = people.filter(cell=cell)
+    present = people.under_way().filter(last_seen_at__gte=since).order_by()
     settled = PeopleCount.objects.filter(
         study=study, kind=kind, fate__in=(Fate.LEFT, Fate.FINISHED)
     )
-    of_page = present.values("arm__number", "page_reached").annotate(n=Count("pk"))
-    of_way = settled.order_by().values("fate", "arm_number", "page", "excluded_by")
-    return arms.values_list(Value("arm"), "number", zero, "share", none).union(
-        of_page.values_list(Value("live"), "arm__number", "page_reached", "n", none),
-        of_way.annotate(total=Sum("n")).values_list(
-            "fate", "arm_number", "page", "total", "excluded_by"
-        ),
+    of_page = present.values("arm__number", "page_reached").annotate(total=Count("pk"))
+    of_way = settled.order_by().values("fate", "page").annotate(total=Sum("n"))
+    valid: QuerySet[Any, Any]
+    if cell:
+        finished = people.valid().order_by().values("arm__number").annotate(total=Count("pk"))
+        valid = finished.values_list(Value("valid"), "arm__number", zero, "total")
+    else:
+        counted = settled.filter(fate=Fate.FINISHED, excluded_by="", arm_number__gt=0)
+        by_arm = counted.order_by().values("arm_number").annotate(total=Sum("n"))
+        valid = by_arm.values_list(Value("valid"), "arm_number", zero, "total")
+    return arms.values_list(Value("arm"), "number", zero, "share").union(
+        of_page.values_list(Value("live"), "arm__number", "page_reached", "total"),
+        of_way.values_list("fate", zero, "page", "total"),
+        valid,
         all=True,
     )
 
 
-_read = Prepared(
-    _query,
+_EXAMPLES = (
     (1, 2),
     ("real", "pilot"),
     (datetime(2001, 1, 1, tzinfo=UTC), datetime(2002, 1, 1, tzinfo=UTC)),
 )
+_read = Prepared(_query, *_EXAMPLES)
+_read_in_cell = Prepared(_query, *_EXAMPLES, ("female", "male"))

@@ -6,7 +6,6 @@ from datetime import date, datetime, timedelta
 
 from django.db import IntegrityError, transaction
 
-from experiment.domain import assignment
 from experiment.domain.withdrawal_code import new_code
 from experiment.models import (
     Channel,
@@ -15,7 +14,6 @@ from experiment.models import (
     RecruitmentRecord,
     Study,
 )
-from experiment.models.arms import trial_counts
 from experiment.services.arms import assign
 from experiment.services.channels import NO_EXTERNAL_IDS, ExternalIds, channel_of
 from experiment.services.counts import n_valid
@@ -116,7 +114,6 @@ def enroll(
             participant.give_code(code or new_code())
             _freeze_for(participant, now)
             assign(participant, now)
-            participant.plan = _plan(participant)
             _begin(participant)
             participant.external_source = external.channel or external.source
             insert(participant)
@@ -166,13 +163,6 @@ def _begin(participant: Participant) -> None:
     asked = participant.study.demographic_fields
     participant.stage = Stage.DEMOGRAPHICS if asked else after_demographics(participant)
     participant.page_reached = page_number(participant)
-
-
-def _plan(participant: Participant) -> list[list[str]]:
-    rng = assignment.participant_rng(participant.seed, "plan")
-    counts = trial_counts(participant.study, participant.arm)
-    plan = assignment.plan_trials(counts, rng)
-    return [[trial.stratum, trial.original_side] for trial in plan]
 
 
 def _freeze_for(participant: Participant, now: datetime) -> None:

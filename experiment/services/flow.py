@@ -23,6 +23,7 @@ class Refusal(StrEnum):
     KNOWN_ID = "known_id"
     UNFILLED_LINK = "unfilled_link"
     STUDY_FULL = "study_full"
+    GROUP_FULL = "group_full"
     STUDY_ENDED = "study_ended"
     STUDY_NOT_STARTED = "study_not_started"
 
@@ -75,6 +76,16 @@ class UnfilledLinkError(FlowError):
     def __init__(self, parameter: str) -> None:
         self.parameter = parameter
         super().__init__(parameter)
+
+
+class GroupFullError(FlowError):
+    """Enough people with the participant's answer took part."""
+
+    refusal = Refusal.GROUP_FULL
+
+    def __init__(self, participant: Participant) -> None:
+        self.participant = participant
+        super().__init__(participant)
 
 
 class NotOpenError(FlowError):

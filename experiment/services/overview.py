@@ -146,6 +146,13 @@ def by_arm(study: Study, kind: str, now: datetime) -> list[ArmRow]:
     ]
 
 
+def n_screened_out(study: Study, kind: str) -> int:
+    """Participants who were not admitted because their group was complete."""
+    if not study.cell_targets:
+        return 0
+    return Participant.objects.of(study, kind).filter(screened_out_at__isnull=False).count()
+
+
 def readings(study: Study, kind: str) -> dict[str, int]:
     """How many finishers, and test trials of theirs, each reading of two rules (domain/exclusion.py) would leave out, whichever holds.
 

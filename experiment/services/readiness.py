@@ -30,6 +30,7 @@ BLOCKING = {
     "no_screen_out": "recruitment",
     "host_not_allowed": "recruitment",
     "recruitment_over": "recruitment",
+    "cells_unasked": "target",
     "no_adviser": "advice",
     "advice_not_frozen": "advice",
     "planted_unrevealed": "texts",
@@ -77,6 +78,8 @@ def readiness_problems(study: Study) -> list[StudyProblem]:
     problems = completion_problems(study)
     if not study.contact.strip():
         problems.append(StudyProblem("no_contact"))
+    if study.cell_field and not study.forms_cells:
+        problems.append(StudyProblem("cells_unasked"))
     if study.closes_at is not None and study.closes_at <= timezone.now():
         problems.append(StudyProblem("recruitment_over"))
     problems += _advice_problems(study)

@@ -22,7 +22,7 @@ from experiment.domain.questions.made_from import checked as checked_source
 from experiment.models import Arm, Channel, Item, QuestionTemplate, ResearchField, Study
 from experiment.models.arms import FIXED
 from experiment.models.items import item_hash
-from experiment.models.studies import DEMOGRAPHIC_FIELDS, RULE_COLUMNS
+from experiment.models.studies import DEMOGRAPHIC_FIELDS, MOST_WANTED, RULE_COLUMNS
 from experiment.services import audit
 from experiment.services.arms import save_arm
 from experiment.services.channels import ENDS, save_channel
@@ -235,12 +235,22 @@ def _setting(field: "models.Field[Any, Any]", at: Place) -> Any:
             return at.moment()
         case models.DateField():
             return at.day()
+        case models.JSONField() if field.name == "cell_targets":
+            return _counts(at)
         case models.JSONField():
             return [name.one_of(DEMOGRAPHIC_FIELDS) for name in at.elements(20)]
     if field.choices:
         empty = [""] if field.blank else []
         return at.one_of([*empty, *(str(value) for value, _label in field.flatchoices if value)])
     return at.text(field.max_length or 100_000)
+
+
+def _counts(at: Place) -> dict[str, int]:
+    if not isinstance(at.value, dict):
+        at.refuse(_("An object is expected."))
+        return {}
+    places = {name: Place(n, f"{at.path}.{name}", at.problems) for name, n in at.value.items()}
+    return {name: place.whole(MOST_WANTED) for name, place in places.items()}
 
 
 def _column(model: type[models.Model], name: str) -> "models.Field[Any, Any]":

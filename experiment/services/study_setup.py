@@ -176,6 +176,8 @@ def change_study(
     locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     if problem := withdrawal_problem(locked, values.get("withdrawal_policy", "")):
         raise ValidationError({"withdrawal_policy": problem})
+    if locked.version and values.get("cell_field", locked.cell_field) != locked.cell_field:
+        raise ValidationError({"cell_field": _("Real participants have entered in these groups.")})
     if problem := reader_problem(locked, values.get("answers_read_by", "")):
         raise ValidationError({"answers_read_by": problem})
     changed = [name for name, value in values.items() if getattr(locked, name) != value]

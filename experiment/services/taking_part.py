@@ -10,6 +10,7 @@ from django.db import transaction
 
 from experiment.domain import assignment
 from experiment.domain.assignment import QUESTION, NoItemLeftError
+from experiment.domain.cells import cell_of
 from experiment.models import (
     AdvisedTrial,
     Item,
@@ -21,7 +22,7 @@ from experiment.models import (
     Trial,
     WrittenAnswer,
 )
-from experiment.services import advised, drawing
+from experiment.services import advised, arms, drawing
 from experiment.services.drawing import show, trials_met, until_drawn
 from experiment.services.exclusions import apply_exclusions
 from experiment.services.flow import (
@@ -29,6 +30,7 @@ from experiment.services.flow import (
     AlreadyAnsweredError,
     AlreadySentError,
     ForeignTrialError,
+    GroupFullError,
     WrongPageError,
     advance,
     after_demographics,
@@ -49,20 +51,46 @@ def may_resume(participant: Participant, now: datetime) -> bool:
     return seen is not None and now - seen <= timedelta(hours=participant.study.resume_hours)
 
 
-@transaction.atomic
 def save_demographics(
     participant: Participant, answers: Mapping[str, str], now: datetime
 ) -> Participant:
+    """Store what somebody says about themselves, and go on.
+
+    Raises:
+        GroupFullError: enough people with their answer took part; what they said is not stored.
+    """
+    participant = _save_demographics(participant, answers, now)
+    if participant.screened_out_at is not None:
+        raise GroupFullError(participant)
+    return participant
+
+
+@transaction.atomic
+def _save_demographics(
+    participant: Participant, answers: Mapping[str, str], now: datetime
+) -> Participant:
     participant = lock(participant)
+    if participant.screened_out_at is not None:
+        return participant  # whatever they say now
     if participant.stage not in (Stage.DEMOGRAPHICS, Stage.WITHDRAWN):
         if participant.demographics != answers:
             raise AlreadySentError
         return participant  # a copy of the same form
     require(participant, Stage.DEMOGRAPHICS)
+    in_cell: tuple[str, ...] = ()
+    if participant.study.forms_cells:
+        participant.cell = cell_of(participant.study.cell_field, answers)
+        is_real = participant.kind == Participant.Kind.REAL
+        if is_real and arms.is_cell_full(participant.study, participant.cell):
+            participant.screened_out_at = now
+            update(participant, "screened_out_at")
+            return participant
+        arms.assign(participant, now)
+        in_cell = ("cell", *arms.ASSIGNED)
     participant.demographics = dict(answers)
     participant.demographics_at = now
     advance(participant, after_demographics(participant), now)
-    update(participant, *FLOW_FIELDS, "demographics", "demographics_at")
+    update(participant, *FLOW_FIELDS, *in_cell, "demographics", "demographics_at")
     return participant
 
 

@@ -66,6 +66,17 @@ def test_what_is_given_is_saved_and_the_trail_says_which(ruth: Client, study: St
     assert (opens_at.isoformat(), study.target_valid) == ("2026-03-01T08:00:00+00:00", 40)
 
 
+def test_groups_and_their_targets_are_saved_and_fixed_with_the_first_participant(
+    ruth: Client, study: Study
+) -> None:
+    given = {"cell_field": "age", "cell_targets": "18-24: 30\n\n65+: 5\n"}
+    assert send(ruth, "target", **given).status_code == 302
+    assert fresh(study).cell_targets == {"18-24": 30, "65+": 5}
+    people.enroll(study)
+    send(ruth, "target", cell_field="gender", cell_targets="18-24: 40")
+    assert (fresh(study).cell_field, study.cell_targets) == ("age", {"18-24": 40})
+
+
 @pytest.mark.parametrize(
     ("section", "changes", "field"),
     [
@@ -78,6 +89,11 @@ def test_what_is_given_is_saved_and_the_trail_says_which(ruth: Client, study: St
         ("trials", {"human_items": "0", "machine_items": "0"}, "__all__"),
         ("trials", {"policy": "whim"}, "policy"),
         ("rules", {"min_rt_ms": "soon"}, "min_rt_ms"),
+        ("target", {"cell_targets": "female: 5"}, "cell_field"),
+        ("target", {"cell_field": "gender", "cell_targets": "women: 5"}, "cell_targets"),
+        ("target", {"cell_field": "gender", "cell_targets": "female: 0"}, "cell_targets"),
+        ("target", {"cell_field": "gender", "cell_targets": "female five"}, "cell_targets"),
+        ("target", {"cell_field": "shoe size"}, "cell_field"),
         ("rules", {"exclude_untouched": "some"}, "exclude_untouched"),
         ("target", {"resume_hours": "0"}, "resume_hours"),
         ("target", {"target_valid": "99999999999999999999"}, "target_valid"),

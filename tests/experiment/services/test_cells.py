@@ -1,0 +1,117 @@
+"""Groups by one answer: arms are balanced within them, and a group that is complete is closed with a way out."""
+
+from collections import Counter, defaultdict
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from experiment.models import Participant, Study
+from experiment.services import arms, overview, taking_part
+from experiment.services.flow import GroupFullError
+from experiment.services.readiness import readiness_problems
+from experiment.services.recounting import check
+from experiment.services.study_file import copy_study, document
+from experiment.services.withdrawal import withdraw
+from tests.experiment.people import agree, answer, enroll
+from tests.factories import make_arms, make_channel
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study(study: Study) -> Study:
+    Study.objects.filter(pk=study.pk).update(cell_field="gender", cell_targets={"male": 1})
+    study.refresh_from_db()
+    return study
+
+
+def describe(study: Study, gender: str, **fields: Any) -> Participant:
+    """Somebody who has just said this of themselves."""
+    person = enroll(study, **fields)
+    return taking_part.save_demographics(person, {"gender": gender}, timezone.now())
+
+
+def finish(study: Study, gender: str, **fields: Any) -> Participant:
+    person = describe(study, gender, **fields)
+    taking_part.attempt_practice(person, taking_part.practice_side(person), timezone.now())
+    person = taking_part.start_trials(person, timezone.now())
+    person = answer(person, until=person.n_trials)
+    return taking_part.finish(person, cheated=False, comments="", now=timezone.now())
+
+
+def test_arms_are_balanced_within_each_group_and_not_only_over_all(study: Study) -> None:
+    make_arms(study)
+    genders = ["female"] * 3 + ["other"] + ["female"] * 2 + ["other"] * 3 + ["female"]
+    found: dict[str, Counter[int]] = defaultdict(Counter)
+    for n, gender in enumerate(genders):
+        person = finish(study, gender) if n % 2 else describe(study, gender)
+        found[gender][person.arm_number] += 1
+        person.refresh_from_db()
+        assert arms.replay(person) == person.arm_number
+        assert person.cell == gender
+    assert set(found["other"].values()) == {2}
+    # Three of each, or one more where half a finisher is expected of those under way
+    assert abs(found["female"][1] - found["female"][2]) <= 1
+    assert check([study]) == []
+
+
+def test_the_plan_is_that_of_the_arm_of_the_group(study: Study) -> None:
+    make_arms(study, {"human_items": 1}, {})
+    for _ in range(4):
+        person = describe(study, "female")
+        person.refresh_from_db()
+        assert len(person.plan) == {1: 6, 2: 11}[person.arm_number]
+
+
+def test_a_group_is_closed_once_its_target_is_reached_and_stays_so(study: Study) -> None:
+    describe(study, "male")
+    finish(study, "male")
+    person = enroll(study)
+    for gender in ("male", "female"):  # another answer opens no door
+        with pytest.raises(GroupFullError):
+            taking_part.save_demographics(person, {"gender": gender}, timezone.now())
+    person.refresh_from_db()
+    assert (person.stage, person.demographics, person.cell) == ("demographics", {}, "")
+    assert overview.n_screened_out(study, "real") == 1
+    assert describe(study, "female").stage == "practice"
+    # Pilots try the study whatever its targets are
+    assert describe(study, "male", kind=lambda: "pilot").stage == "practice"
+    assert withdraw(study, person.withdrawal_code, timezone.now()) is not None
+
+
+def test_a_participant_of_a_complete_group_is_shown_the_way_back(
+    study: Study, client: Client
+) -> None:
+    make_channel(study, "prolific", screen_out_code="OUT77", completion_code="DONE")
+    finish(study, "male")
+    agree(study, "?PROLIFIC_PID=5f3a&STUDY_ID=s1&SESSION_ID=e1", client)
+    home = study.get_absolute_url()
+    form = {"gender": "male", "age_declined": "on", "country": "GB", "position": "faculty"}
+    sent = client.post(f"{home}about-you/", form | {"experience_years_declined": "on"})
+    assert sent.status_code == 403
+    assert "Your group is complete" in sent.text
+    assert "cc=OUT77" in sent.text
+    for path in ("about-you/", "practice/"):
+        again = client.get(home + path)
+        assert (again.status_code, "Your group is complete" in again.text) == (403, True)
+
+
+def test_without_groups_nothing_is_noted(study: Study) -> None:
+    Study.objects.filter(pk=study.pk).update(cell_field="", cell_targets={})
+    study.refresh_from_db()
+    make_arms(study)
+    person = enroll(study)
+    person.refresh_from_db()
+    before = person.arm_draw
+    person = taking_part.save_demographics(person, {"gender": "male"}, timezone.now())
+    person.refresh_from_db()
+    assert (person.cell, person.arm_draw) == ("", before)
+
+
+def test_groups_go_along_with_a_copy_and_need_their_question(study: Study) -> None:
+    copied = document(copy_study(study, slug="again", title="Again"))["study"]
+    assert (copied["cell_field"], copied["cell_targets"]) == ("gender", {"male": 1})
+    study.demographic_fields = ["age"]
+    assert "groups are formed by an answer" in str(readiness_problems(study)[0])
