@@ -75,7 +75,10 @@ def _parameter(name: str) -> serializers.Field[Any, Any, Any, Any]:
 
 
 class TrialSerializer(serializers.Serializer[Any]):
-    """The columns of the codebook; those of questions, arms and advice are there where the study has any."""
+    """The columns of the codebook; those of questions, arms and advice are there where the study has any.
+
+    So are those of survey questions, `survey_NAME`, whose names are the study's own.
+    """
 
     def get_fields(self) -> dict[str, Any]:
         return {column.name: _row_field(column) for column in TRIAL_COLUMNS} | {

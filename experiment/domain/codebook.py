@@ -6,10 +6,11 @@ order of an export would stand nowhere.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+from experiment.domain import survey
 from experiment.domain.exclusion import FLAGS, PARTICIPANT_REASONS, TRIAL_REASONS, WITHDRAWN, Reason
 
 ColumnType = Literal["text", "integer", "number", "boolean", "date", "time"]
@@ -454,6 +455,44 @@ ADVICE_COLUMNS: tuple[Column, ...] = (
     ),
 )
 
+# After those above, in studies with survey questions: `survey_NAME`, one for each
+NOT_SURVEYED = "the participant's arm was not asked, or no answer was given"
+
+
+SURVEY_NOTE = f"""\
+If the study has survey questions, one column for each follows those above, in the order of the questions: `survey_` and the question's
+name. Scales are integers, numbers are numbers, and all others are texts. An empty cell means that {NOT_SURVEYED}.
+The dictionary of a data set states each question and its answers. A public release has no such columns unless `--words` requests them.
+"""
+
+
+def survey_column(
+    name: str, question: str, place: str, kind: str, parts: Mapping[str, Any]
+) -> Column:
+    """The column of one survey question.
+
+    >>> parts = {"points": 7, "low": "not at all", "high": "completely"}
+    >>> column = survey_column("trust", "Did you trust it?", "after", "scale", parts)
+    >>> column.name, column.type, column.meaning
+    ('survey_trust', 'integer', 'Answer to “Did you trust it?”, asked after the trials: from 1, “not at all”, to 7, “completely”.')
+    """
+    types: dict[str, ColumnType] = {"scale": "integer", "number": "number"}
+    ending, unit = ".", ""
+    if kind == "scale":
+        unit = f"1-{parts['points']}"
+        ending = f": from 1, “{parts['low']}”, to {parts['points']}, “{parts['high']}”."
+    elif kind == "attention":
+        ending = f": an attention check, to which “{parts['correct']}” is the right answer."
+    return Column(
+        f"{survey.COLUMN}{name}",
+        f"Answer to “{question}”, asked {place} the trials{ending}",
+        types.get(kind, "text"),
+        unit,
+        () if kind == "scale" else survey.levels(kind, parts),
+        NOT_SURVEYED,
+    )
+
+
 # In an export of their own, which asks for a reason and stands in the audit trail
 IDENTITY_COLUMNS: tuple[Column, ...] = (
     Column("participant", "The participant's public ID, as in every other export."),
@@ -539,7 +578,9 @@ def as_markdown() -> str:
         "\n## Columns of advice\n",
         "If participants of the study see advice, these columns follow those above.\n",
         *_table(("column", "type", "meaning", "empty"), map(_column_cells, ADVICE_COLUMNS)),
-        "\n## Columns of an export of identities\n",
+        "\n## Columns of survey questions\n",
+        SURVEY_NOTE,
+        "## Columns of an export of identities\n",
         "Only this file contains recruitment IDs and free comments. It requires a reason, which the audit trail records.\n",
         *_table(("column", "type", "meaning", "empty"), map(_column_cells, IDENTITY_COLUMNS)),
         "\n## Reasons to exclude\n",

@@ -1,10 +1,11 @@
 """The form of an export, and what a public one may say about participants: no combination that fits fewer than k of them. Pure."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
+from experiment.domain.survey import COLUMN
 from experiment.domain.trial_query import Problem, QueryError
 
 FORMATS = ("csv", "jsonl", "parquet")
@@ -19,7 +20,7 @@ class Form:
     """bom: a CSV file begins with what some spreadsheet programs know UTF-8 by. zip: with manifest and codebook.
 
     k: fewest people who share what a released row says about its participant; 0 where nothing is coarsened.
-    words: whether a release has what participants wrote in answer to questions.
+    words: whether a release has what participants wrote in answer to questions, and what they answered to survey questions.
     """
 
     format: str = "csv"
@@ -147,13 +148,18 @@ def release(people: Mapping[str, Answers], k: int) -> Released:
     return Released(answers, n_suppressed)
 
 
-def left_out(words: bool) -> tuple[str, ...]:
-    """The columns that a release does not have; with participants' own words, or without.
+def left_out(columns: Iterable[str], *, words: bool) -> tuple[str, ...]:
+    """Those of an export's columns that a release does not have; with participants' own words, or without.
 
-    >>> len(left_out(words=False)) - len(left_out(words=True))
-    1
+    Answers to survey questions count as their words: nobody but the study team knows what they tell of a person.
+
+    >>> names = ["seed", "answer_text", "survey_trust", "correct"]
+    >>> left_out(names, words=False), left_out(names, words=True)
+    (('seed', 'answer_text', 'survey_trust'), ('seed',))
     """
-    return DROPPED if words else (*DROPPED, *WORDS)
+    names = list(columns)
+    own = () if words else (*WORDS, *(name for name in names if name.startswith(COLUMN)))
+    return tuple(name for name in (*DROPPED, *own) if name in names)
 
 
 def _few(answers: Mapping[str, Answers], k: int) -> list[str]:

@@ -17,6 +17,7 @@ from django.utils.module_loading import import_string
 from experiment.domain import codebook
 from experiment.domain.codebook import Column
 from experiment.domain.release import Form
+from experiment.domain.survey import COLUMN
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study
 from experiment.services.export.values import ITEM_COLUMNS, Row, rows_of
@@ -110,7 +111,8 @@ class Held:
 
 
 def participants_table(of: Sequence[Column]) -> Projection:
-    return Projection(_named(of, OF_PARTICIPANTS), of, 1)
+    answers = [column.name for column in of if column.name.startswith(COLUMN)]
+    return Projection(_named(of, [*OF_PARTICIPANTS, *answers]), of, 1)
 
 
 def items_table(of: Sequence[Column]) -> Projection:

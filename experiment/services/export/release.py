@@ -36,7 +36,7 @@ WHO = NAMES.index("participant")
 
 def released_columns(columns: Sequence[Column], form: Form) -> tuple[Column, ...]:
     """Of a study's columns, those of its public file."""
-    without = left_out(form.words)
+    without = dropped(columns, form)
     return tuple(
         replace(
             column,
@@ -51,8 +51,7 @@ def released_columns(columns: Sequence[Column], form: Form) -> tuple[Column, ...
 
 
 def dropped(columns: Sequence[Column], form: Form) -> list[str]:
-    names = {column.name for column in columns}
-    return [name for name in left_out(form.words) if name in names]
+    return [*left_out((column.name for column in columns), words=form.words)]
 
 
 def release_of(study: Study, query: TrialQuery, k: int) -> Released:
@@ -84,7 +83,7 @@ def released(
     blocks: Iterator[Block], answers: Released, of: Sequence[Column], form: Form
 ) -> Iterator[Block]:
     """Trials, which have the columns `of`, with those of a release, in which participants say no more than they may."""
-    without = left_out(form.words)
+    without = dropped(of, form)
     left = [place for place, column in enumerate(of) if column.name not in without]
     said: Mapping[str, Answers] = answers.answers
     for block in blocks:

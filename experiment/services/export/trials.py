@@ -15,6 +15,7 @@ from experiment.domain.codebook import CATCH_TRIAL
 from experiment.domain.exclusion import NOT_FINISHED, PARTICIPANT_REASONS, Rules
 from experiment.domain.trial_query import Problem, QueryError, TrialQuery
 from experiment.models import Item, ItemCount, Judgment, Participant, Study
+from experiment.models.survey import FIXED
 from experiment.models.trials import JudgmentQuerySet
 from experiment.services import counts
 from experiment.services.advisers import gives_advice
@@ -32,6 +33,7 @@ from experiment.services.export.values import (
     rows_of,
 )
 from experiment.services.study_versions import UnknownVersionError, rules_of, version_shown
+from experiment.services.survey import survey_questions
 from lib.code import code_digest
 from lib.table_files import Block
 
@@ -279,6 +281,8 @@ def data_state(study: Study, query: TrialQuery) -> str:
         state.append([arm.name for arm in arms])
         if gives_advice(study):
             state.append("advice")
+    if asked := survey_questions(study):
+        state.append([[getattr(question, name) for name in FIXED] for question in asked])
     return hashlib.sha256(json.dumps(state, default=str).encode()).hexdigest()[:24]
 
 

@@ -3,7 +3,7 @@
 The columns are those of codebook.py, in its order. An empty text is None, as every missing value.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import compress
@@ -21,14 +21,16 @@ from experiment.domain.codebook import (
     QUESTION_COLUMNS,
     TRIAL_COLUMNS,
     Column,
+    survey_column,
 )
 from experiment.domain.exclusion import NOT_FINISHED
-from experiment.models import Item, ItemCount, Judgment, Participant, Study
+from experiment.models import Item, ItemCount, Judgment, Participant, Study, SurveyAnswer
 from experiment.models.participants import ParticipantQuerySet
 from experiment.models.trials import JudgmentQuerySet, server_ms
 from experiment.services.advisers import gives_advice
 from experiment.services.arms import arms_of
 from experiment.services.exclusions import Marks, Verdicts
+from experiment.services.survey import survey_questions
 from lib.table_files import Block, Values
 
 HEADER = tuple(column.name for column in TRIAL_COLUMNS)
@@ -89,6 +91,7 @@ ADVISED = {
         "first_received_at",
     )
 }
+READ_AS: dict[str, Callable[[str], Any]] = {"scale": int, "number": float}  # by kind
 KEYS = ("trial__participant_id", "trial__item_id", "pk", "excluded_by", "flags")
 INCLUSION = ("participant_excluded_by", "trial_excluded_by", "flags", "included", "excluded_by")
 EMPTY_TEXTS = ("side", "original_side", "translated", "answer_text", "first_side")
@@ -114,6 +117,7 @@ class TrialColumns:
         self._same = {name: getattr(study, source) or None for name, source in STUDY.items()}
         self._same["rules_version"] = version
         self.header = names_of(study)
+        self._survey = {q.pk: (q.column, READ_AS.get(q.kind, str)) for q in survey_questions(study)}
         of_all = TRIAL | WRITTEN | ARM | ADVISED
         self._own = {name: path for name, path in of_all.items() if name in self.header}
         self._items: dict[int, Row] = {}
@@ -144,9 +148,21 @@ class TrialColumns:
             | values
             | {"server_ms": [*map(server_ms, values["shown_at"], values["received_at"])]}
             | (_of_advice(values) if "advice_side" in values else {})
+            | self._of_survey(person_pks)
             | _columns(INCLUSION, inclusion)
         )
         return [columns[name] for name in self.header]
+
+    def _of_survey(self, pks: Sequence[int]) -> dict[str, Values]:
+        """What these participants answered to survey questions, by column."""
+        if not self._survey:
+            return {}
+        told: dict[str, dict[int, Any]] = {column: {} for column, _ in self._survey.values()}
+        answers = SurveyAnswer.objects.filter(participant__in={*pks}, question__in=self._survey)
+        for person, question, value in answers.values_list("participant", "question", "value"):
+            column, read_as = self._survey[question]
+            told[column][person] = read_as(value)
+        return {column: [given.get(pk) for pk in pks] for column, given in told.items()}
 
     def _of_items(self, pks: Sequence[int]) -> Iterator[Row]:
         if len(self._items) > ITEMS_KEPT:
@@ -276,7 +292,9 @@ def columns_of(study: Study) -> tuple[Column, ...]:
     of_questions = QUESTION_COLUMNS if asks_questions(study) else ()
     of_arms = ARM_COLUMNS if arms_of(study) else ()
     of_advice = ADVICE_COLUMNS if of_arms and gives_advice(study) else ()
-    return (*TRIAL_COLUMNS, *of_questions, *of_arms, *of_advice)
+    asked = survey_questions(study)
+    of_survey = [survey_column(q.name, q.text, q.place, q.kind, q.parts) for q in asked]
+    return (*TRIAL_COLUMNS, *of_questions, *of_arms, *of_advice, *of_survey)
 
 
 def names_of(study: Study) -> tuple[str, ...]:
