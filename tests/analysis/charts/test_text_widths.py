@@ -56,5 +56,7 @@ def test_escaped_letters_count_as_what_they_stand_for():
 
 
 def test_models_with_the_same_name_keep_rows_of_their_own():
-    rows = rows_of([ModelName(name, "Model", "Model") for name in "abc"], ["All judgments"])
+    rows = rows_of(
+        [ModelName(name, "Model", "Model", "perplexity") for name in "abc"], ["All judgments"]
+    )
     assert len(set(rows.domain)) == len(rows.domain) == 3 + 1 + 2
