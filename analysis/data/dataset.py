@@ -155,6 +155,9 @@ class SourceData:
     choices: one row per answer of a model that was asked: model, item, original_side, sample, side ("" none, or a tie),
         is_read (bool), state (stop, unparsed, or why there is no whole answer), confidence (50 to 100 percent, NaN not
         stated), log_odds (of side A, nats, NaN not known), seconds, form (of the answer).
+    advised: in a study with arms that have advice, one row per analysed trial of who is in an arm: the columns of
+        analysis.stats.reliance.trials.AdvisedTrials, arm_number and original_side. `trials` then hold people's own answers
+        alone: the first answer of a trial with advice, and no trial with advice from the start. adviser_name: as participants see it.
     corpora: model, corpus, prompt, in_training (known, likely, unknown, absent), is_anchor (bool), row, ppl, zlib_bytes
         (float).
     flow, taking_part: participants of the whole study, by step, and who they are; the same for both sources.
@@ -171,6 +174,8 @@ class SourceData:
     swapped: pd.DataFrame
     corpora: pd.DataFrame
     choices: pd.DataFrame = field(default_factory=pd.DataFrame)
+    advised: pd.DataFrame = field(default_factory=pd.DataFrame)
+    adviser_name: str = ""
     # Career levels in the order of the questionnaire
     position_order: tuple[str, ...] = ()
     flow: FlowCounts | None = None

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.data import machines, people, tokens
+from analysis.data import advised, machines, people, tokens
 from analysis.data.dataset import SourceData
 from analysis.data.filters import OF_STUDY, SOURCES, ReportOptions, UnknownChoiceError
 from analysis.data.graded import read as graded
@@ -49,6 +49,8 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
         answered = graded.read(study, kind, options, decided)
         analysed = people.analysed_of(judged)
         trials = (analysed if options.trials == "analysed" else judged)[people.TRIAL_COLUMNS]
+        with_advice = advised.read_advised(study, kind, trials)
+        trials = advised.own_answers(trials, with_advice)
         del judged
         here = analysed[analysed["item"].isin(items["pk"])]  # joined people judged others too
         took_part = people.read_taking_part(study, kind, persons, here)
@@ -60,7 +62,10 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
     if options.subfields:
         items = items[items["subfield"].isin(options.subfields)]
     numbers = {pk: n for n, pk in enumerate(persons["pk"])}
-    trials = trials.assign(participant=renumber(trials["participant"], numbers))
+    trials, with_advice = (
+        table.assign(participant=renumber(table["participant"], numbers))
+        for table in (trials, with_advice)
+    )
     shared: dict[str, Any] = {
         "participants": persons.drop(columns="pk"),
         "models": scored.models,
@@ -76,12 +81,13 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
         "seed": options.seed,
         "resamples": options.resamples,
         "study_slug": study.slug,
+        "adviser_name": advised.adviser_name(study) if len(with_advice) else "",
     }
     return {
         source: SourceData(
             **shared,
             graded=answered if source == OF_STUDY else None,
-            **_of_source(source, items, trials, scored),
+            **_of_source(source, items, trials, with_advice, scored),
         )
         for source in (OF_STUDY, *sources)
     }
@@ -98,7 +104,11 @@ def _decided(study: Study, kind: str, rules: int | None) -> Verdicts | None:
 
 
 def _of_source(
-    source: str, items: pd.DataFrame, trials: pd.DataFrame, scored: machines.Scored
+    source: str,
+    items: pd.DataFrame,
+    trials: pd.DataFrame,
+    with_advice: pd.DataFrame,
+    scored: machines.Scored,
 ) -> dict[str, Any]:
     """What SourceData holds of one source alone."""
     scores = machines.by_condition(scored.scores, source)
@@ -112,6 +122,7 @@ def _of_source(
         "source": source,
         "items": own[["key", "subfield", "published", "is_damaged"]],
         "trials": _about(trials, numbers),
+        "advised": _about(with_advice, numbers),
         "choices": _about(scored.choices, numbers).drop(columns=["of_source", "run"]),
         "read_tokens": partial(tokens.read, runs, dict(own["pk"])),
     }

@@ -8,7 +8,7 @@ from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Sum, Tex
 from django.db.models.functions import Cast
 
 from analysis.data.filters import PARTICIPANTS, ReportOptions
-from experiment.models import DataRevision, Item, ItemCount, Participant, Study
+from experiment.models import Adviser, Arm, DataRevision, Item, ItemCount, Participant, Study
 from experiment.services import counts
 from experiment.services.counts import default_kind
 from scoring.models import (
@@ -53,6 +53,11 @@ def has_choices(study: Study) -> bool:
     return choice_runs(study).filter(status=ChoiceRun.Status.FINISHED).exists()
 
 
+def has_advice(study: Study) -> bool:
+    """Whether participants of an arm see advice."""
+    return study.arms.exclude(advice=Arm.Advice.NONE).exists()
+
+
 def data_version(study: Study) -> str:
     """A short name for all that a report depends on: data and estimators. Equal ones give equal reports.
 
@@ -94,11 +99,22 @@ def data_version(study: Study) -> str:
         sorted(study.study_items.values_list("item", flat=True)),
         _graded(study, shown.filter(kind=Item.Kind.QUESTION)),
     ]
+    if has_advice(study):
+        state.append(_advice(study))
     return hashlib.sha256(json.dumps(state, default=str).encode()).hexdigest()[:16]
 
 
 def _members(study: Study) -> QuerySet[ModelSetMember]:
     return ModelSetMember.objects.filter(model_set__study=study)
+
+
+def _advice(study: Study) -> list[Any]:
+    """The arms, and the adviser, whose version names its frozen advice."""
+    advisers = Adviser.objects.filter(study=study)
+    return [
+        list(study.arms.order_by("number").values_list("number", "name", "advice")),
+        list(advisers.values_list("shown_name", "shows", "version")),
+    ]
 
 
 def _graded(study: Study, questions: QuerySet[Item]) -> list[Any]:

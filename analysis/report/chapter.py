@@ -20,10 +20,12 @@ R = TypeVar("R")
 
 
 class Part(Enum):
-    """What a chapter is about: pairs of abstracts (of one source), models that chose in these, questions, or who took part."""
+    """What a chapter is about: pairs of abstracts (of one source), models that chose in these, advice on them, questions, or
+    who took part."""
 
     PAIRS = "pairs"
     CHOICES = "choices"
+    ADVICE = "advice"
     QUESTIONS = "questions"
     PEOPLE = "people"
 
@@ -116,7 +118,7 @@ class Chapter:
     @property
     def is_of_study(self) -> bool:
         """Whether it is the same whoever altered the pairs, so that there is one of it."""
-        return self.part not in (Part.PAIRS, Part.CHOICES)
+        return self.part not in (Part.PAIRS, Part.CHOICES, Part.ADVICE)
 
     def build(self, data: SourceData) -> Built:
         """Computes the results; raises NotEnough where the data support none of them."""

@@ -4,6 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from analysis.report.chapter import Chapter, Group, Part
 from analysis.report.chapters.accuracy.results import Accuracy, Positions, Subfields
+from analysis.report.chapters.advised.results import Advised
 from analysis.report.chapters.asked.results import Asked
 from analysis.report.chapters.confidence.results import Calibration, Expertise
 from analysis.report.chapters.finetuning.results import FineTuning
@@ -100,6 +101,14 @@ GROUPS: tuple[Group, ...] = (
                     "teams_policy",
                     "teams_sizes",
                 ),
+            ),
+            Chapter(
+                "advised",
+                Advised,
+                _("Advised"),
+                _("Do people decide better with advice, and do they tell right advice from wrong?"),
+                ("advised", "advised_flow", "advised_reliance", "advised_teams"),
+                part=Part.ADVICE,
             ),
             Chapter(
                 "agreement",

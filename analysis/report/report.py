@@ -89,7 +89,12 @@ def json_schema() -> dict[str, Any]:
         """Keys that are only there where the study has this part."""
         return [(name, kind, field(default_factory=dict)) for name, kind in keys(part)]
 
-    pairs: list[Any] = [("headline", Headline), *keys(Part.PAIRS), *if_there(Part.CHOICES)]
+    pairs: list[Any] = [
+        ("headline", Headline),
+        *keys(Part.PAIRS),
+        *if_there(Part.CHOICES),
+        *if_there(Part.ADVICE),
+    ]
     source: Any = make_dataclass("Source", pairs, frozen=True)
     people: list[Any] = [*keys(Part.PEOPLE), *if_there(Part.QUESTIONS)]
     whole: Any = make_dataclass("OfStudy", people, frozen=True)

@@ -14,7 +14,13 @@ from analysis.data import read
 from analysis.data.about import Participants, StudyName
 from analysis.data.dataset import SourceData
 from analysis.data.filters import OF_STUDY, ReportOptions
-from analysis.data.version import SCHEMA_VERSION, data_version, has_choices, participants_kind
+from analysis.data.version import (
+    SCHEMA_VERSION,
+    data_version,
+    has_advice,
+    has_choices,
+    participants_kind,
+)
 from analysis.report.chapter import Built, Chapter, Part, SourceResults, Tables, of_source
 from analysis.report.contents import chapters_about
 from analysis.report.report import SCHEMA, Header, Published, Report
@@ -39,7 +45,8 @@ def n_steps(study: Study, options: ReportOptions) -> int:
 
 def _chapters_of_pairs(study: Study) -> list[Chapter]:
     chosen = (Part.CHOICES,) if has_choices(study) else ()
-    return chapters_about(Part.PAIRS, *chosen)
+    advised = (Part.ADVICE,) if has_advice(study) else ()
+    return chapters_about(Part.PAIRS, *chosen, *advised)
 
 
 def _chapters_of_study(study: Study) -> list[Chapter]:

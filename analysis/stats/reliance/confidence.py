@@ -22,7 +22,7 @@ TIME = (
 
 
 @dataclass(frozen=True)
-class Stated:
+class Rated:
     """Of answers with a confidence, read as probabilities from 0.5 to 1."""
 
     mean_probability: float
@@ -36,20 +36,20 @@ class Stated:
 class BeforeAndAfter:
     """On the same trials; changes are after minus before, below 0 an improvement of the Brier score."""
 
-    before: Stated
-    after: Stated
+    before: Rated
+    after: Rated
     change_overconfidence: Estimate
     change_brier: Estimate
     method: str = CALIBRATION
 
 
-def stated(trials: AdvisedTrials, confidence: Floats, right: Floats, seed: int = 42) -> Stated:
+def rated(trials: AdvisedTrials, confidence: Floats, right: Floats, seed: int = 42) -> Rated:
     """Calibration of confidences (n,) of 1 to 100 in answers that are right or not (n,). Brier 1950 (Mon. Weather Rev. 78).
 
     Raises NotEnough where no trial has a confidence.
     """
     own, p, y = _known(trials, confidence, right)
-    return Stated(
+    return Rated(
         mean_probability=float(p.mean()),
         accuracy=float(y.mean()),
         overconfidence=mean(own, p - y, (-1.0, 1.0)),
@@ -75,8 +75,8 @@ def before_and_after(trials: AdvisedTrials, seed: int = 42) -> BeforeAndAfter:
     own, p, y = _known(both, both.confidence_before, both.right_before)
     _, q, z = _known(both, both.confidence_after, both.right_after)
     return BeforeAndAfter(
-        before=stated(both, both.confidence_before, both.right_before, seed),
-        after=stated(both, both.confidence_after, both.right_after, seed),
+        before=rated(both, both.confidence_before, both.right_before, seed),
+        after=rated(both, both.confidence_after, both.right_after, seed),
         change_overconfidence=mean(own, (q - z) - (p - y), (-2.0, 2.0)),
         change_brier=mean(own, (q - z) ** 2 - (p - y) ** 2, (-1.0, 1.0)),
     )

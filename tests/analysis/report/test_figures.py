@@ -16,6 +16,7 @@ from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.contents import CHAPTERS
 from tests.analysis import made
 from tests.analysis import results_stub as stub
+from tests.analysis.advised_made import with_advice
 from tests.analysis.asked_made import answers_of, with_asked
 from tests.analysis.graded_made import make_graded
 
@@ -55,7 +56,9 @@ def report(small):
     graded.answers.loc[:9, "state"] = "length"  # else there is nothing to draw of how answers ended
     margins, n = 40 * small.difficulty_nats, range(2)
     asked = [(m, answers_of(margins[m], confidence=lambda p: 100 * p.clip(0.5))) for m in n]
-    return stub.built(with_asked(replace(small, resamples=100, graded=graded), *asked))
+    advice = {"advised": with_advice().advised, "adviser_name": "a language model"}
+    data = replace(small, resamples=100, graded=graded, **advice)
+    return stub.built(with_asked(data, *asked))
 
 
 @pytest.mark.parametrize("name", DRAWN)

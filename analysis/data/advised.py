@@ -1,0 +1,106 @@
+"""Trials of participants in the arms of a study with advice: the answers before it, the advice, and the answers after it."""
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.items import read_columns
+from analysis.data.version import has_advice
+from analysis.stats.reliance.trials import BEFORE, NONE
+from experiment.models import Advice, AdvisedTrial, Adviser, Study
+from experiment.services.counts import people_of
+
+COLUMNS = ["participant", "item", "arm", "arm_number", "procedure", "right_before", "right_after", "advice_right", "p_advice", "p_shown", "confidence_before", "confidence_after", "rt_before_ms", "rt_ms", "expertise", "position", "original_side"]  # fmt: skip
+
+
+def read_advised(study: Study, kind: str, trials: pd.DataFrame) -> pd.DataFrame:
+    """COLUMNS of those of `trials` (as people.TRIAL_COLUMNS, primary keys) whose participant is in an arm, in their order.
+
+    Empty in a study whose arms have no advice.
+    """
+    if not has_advice(study):
+        return pd.DataFrame(columns=COLUMNS)
+    given = _given(study, kind)
+    table = trials.rename(columns={"trial_position": "position"}).merge(
+        _arms(study, kind), on="participant"
+    )
+    table = table.merge(given, how="left", on=["participant", "position"])
+    table = table.merge(_advice(study), how="left", on="item")
+    is_first = table["first_side"].isin(["A", "B"])
+    first_right = (table["first_side"] == table["original_side"]).astype(float)
+    table["procedure"] = table["procedure"].fillna(NONE)
+    shown = Adviser.objects.filter(study=study, shows=Adviser.Shows.PERCENT).exists()
+    return table.assign(
+        right_before=first_right.where(is_first),
+        right_after=table["is_correct"].astype(float),
+        confidence_after=table["confidence"],
+        p_shown=table["p_shown"] if shown else np.nan,
+        position=table["position"].astype(float),
+    )[COLUMNS]
+
+
+def _arms(study: Study, kind: str) -> pd.DataFrame:
+    return read_columns(
+        people_of(study, kind).exclude(arm=None).order_by(),
+        {
+            "participant": ("pk", np.int64),
+            "arm": ("arm__name", object),
+            "arm_number": ("arm__number", np.int64),
+        },
+    )
+
+
+def _given(study: Study, kind: str) -> pd.DataFrame:
+    """What was shown, by participant and position."""
+    rows = AdvisedTrial.objects.filter(trial__participant__in=people_of(study, kind)).order_by()
+    return read_columns(
+        rows,
+        {
+            "participant": ("trial__participant_id", np.int64),
+            "position": ("trial__position", np.int64),
+            "procedure": ("procedure", object),
+            "p_shown": ("p_shown", float),
+            "first_side": ("first_side", object),
+            "confidence_before": ("first_confidence", float),
+            "rt_before_ms": ("first_rt_ms", float),
+        },
+    )
+
+
+def _advice(study: Study) -> pd.DataFrame:
+    """What the adviser says of each test case, shown or not."""
+    return read_columns(
+        Advice.objects.filter(adviser__study=study, adviser__frozen_at__isnull=False).order_by(),
+        {
+            "item": ("item_id", np.int64),
+            "advice_right": ("picks_original", float),
+            "p_advice": ("p_chosen", float),
+        },
+    )
+
+
+def adviser_name(study: Study) -> str:
+    """As participants see it; "" where the study has none."""
+    return Adviser.objects.filter(study=study).values_list("shown_name", flat=True).first() or ""
+
+
+def own_answers(trials: pd.DataFrame, advised: pd.DataFrame) -> pd.DataFrame:
+    """The trials as people answered them by themselves: first answers, and without trials whose advice came first.
+
+    `trials` and `advised` with the same numbers of participants; what chapters on people and models compare.
+    """
+    if advised.empty:
+        return trials
+    keys = ["participant", "trial_position"]
+    about = advised.rename(columns={"position": "trial_position"}).set_index(keys)
+    about = about[["procedure", "right_before", "confidence_before", "rt_before_ms"]]
+    own = trials.join(about.astype({"procedure": object}), on=keys)
+    own = own[own["procedure"] != BEFORE]
+    first = own["right_before"].notna()
+    right = own["right_before"].where(first, own["is_correct"]).astype(bool)
+    other = own["original_side"].map({"A": "B", "B": "A"}).fillna("")
+    return own.assign(
+        is_correct=right,
+        confidence=own["confidence_before"].where(first, own["confidence"]),
+        rt_ms=own["rt_before_ms"].where(first, own["rt_ms"]),
+        side=own["original_side"].where(right, other).where(first, own["side"]),
+    )[trials.columns].reset_index(drop=True)

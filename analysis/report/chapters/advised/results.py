@@ -1,0 +1,563 @@
+"""Decisions with advice: accuracy by arm, reliance, and real decisions beside those that a rule makes of the same answers."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+import pandas as pd
+from django.utils.translation import gettext_lazy as _
+
+from analysis import columns as c
+from analysis.codec import MissingResult, present, try_estimate
+from analysis.data.dataset import SourceData
+from analysis.report.chapter import Built
+from analysis.stats import NotEnough, families
+from analysis.stats.arrays import Bools, Floats, Interval
+from analysis.stats.estimates import Proportion, proportion
+from analysis.stats.reliance import measures
+from analysis.stats.reliance.confidence import (
+    BeforeAndAfter,
+    Rated,
+    Seconds,
+    TimeRatio,
+    before_and_after,
+    time_ratio,
+    typical_seconds,
+)
+from analysis.stats.reliance.measures import (
+    SHARES,
+    Detection,
+    FlowCell,
+    WeightOfAdvice,
+    detection,
+    flow,
+    weight_of_advice,
+)
+from analysis.stats.reliance.moderators import (
+    Effect,
+    Moderators,
+    accuracy_model,
+    switching_model,
+)
+from analysis.stats.reliance.realised import Realised, realised
+from analysis.stats.reliance.trials import (
+    AFTER,
+    BEFORE,
+    NONE,
+    PROCEDURES,
+    AdvisedTrials,
+    Estimate,
+    difference,
+    mean,
+    share,
+)
+from analysis.teams.domain.advised import ADVISER, evidence_of
+from analysis.teams.domain.evidence import HUMAN
+from analysis.teams.domain.runs import Runs, method_named
+from analysis.teams.results import Method
+from lib import formatting as f
+
+NOBODY = (
+    "No participant has seen advice on these test cases.",
+    "Let participants of an arm with advice finish the study.",
+)
+PROCEDURE_NAMES = {
+    NONE: _("none"),
+    AFTER: _("after a first answer"),
+    BEFORE: _("before any answer"),
+}
+SHARES_OF_ARMS = (
+    "Shares of trials with a score interval, differences with Student's t; errors clustered by participants and test cases. The "
+    "difference between two arms is paired by the test cases that both judged. p_holm is Holm's correction over all arms."
+)
+# Who decides, on the same trials
+FIRST, FINAL = "first", "final"
+DECIDERS = {
+    FIRST: _("People before advice"),
+    ADVISER: _("Adviser alone"),
+    FINAL: _("People after advice"),
+    Method.LOGISTIC.value: _("Computed team, logistic"),
+    Method.BAYESIAN.value: _("Computed team, Bayesian"),
+}
+WHEN = {FIRST: _("before advice"), FINAL: _("after advice")}
+COMPUTED = (Method.LOGISTIC, Method.BAYESIAN)
+# Code of a measure of reliance: what readers call it
+MEASURES = {
+    "agreement": _("Agreement with the advice"),
+    "switching": _("Switching to advice that differs"),
+    "rair": _("Relative AI reliance (RAIR)"),
+    "rsr": _("Relative self-reliance (RSR)"),
+    "overreliance": _("Overreliance"),
+    "underreliance": _("Underreliance"),
+    "weight": _("Weight of advice on confidence"),
+    "slope": _("Slope of confidence on advice"),
+    "d_prime": _("Sensitivity, d'"),
+    "criterion": _("Criterion, c"),
+    "d_prime_differ": _("Sensitivity where answers differ, d'"),
+    "criterion_differ": _("Criterion where answers differ, c"),
+}
+NO_SHARES = ("weight", "slope", "d_prime", "criterion", "d_prime_differ", "criterion_differ")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Trials of an arm under one procedure. before, change, seconds_before: where there are first answers."""
+
+    name: str
+    arm: str
+    procedure: str
+    n_participants: int
+    n_trials: int
+    before: Estimate | MissingResult
+    after: Estimate
+    change: Estimate | MissingResult
+    seconds_before: Seconds | MissingResult
+    seconds: Seconds | MissingResult
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Final answers of a condition against those of the reference: difference of accuracies, ratio of times."""
+
+    name: str
+    reference: str
+    accuracy: Estimate
+    p_holm: float | None
+    time: TimeRatio | MissingResult
+
+
+@dataclass(frozen=True)
+class AccuracyWithAdvice:
+    """adviser: share of right advice, of the test cases that have any and were judged."""
+
+    adviser_name: str
+    adviser: Proportion
+    conditions: tuple[Condition, ...]
+    comparisons: tuple[Comparison, ...]
+    model: Moderators | MissingResult
+    method: str = SHARES_OF_ARMS
+
+
+@dataclass(frozen=True)
+class ConditionReliance:
+    """Without advice, how people's answers agree with what the adviser would have said."""
+
+    name: str
+    procedure: str
+    agreement: Estimate | MissingResult
+    switching: Estimate | MissingResult
+    rair: Estimate | MissingResult
+    rsr: Estimate | MissingResult
+    overreliance: Estimate | MissingResult
+    underreliance: Estimate | MissingResult
+    weight: WeightOfAdvice | MissingResult
+    detection: Detection | MissingResult
+    detection_differ: Detection | MissingResult
+    flow: tuple[FlowCell, ...] | MissingResult
+    calibration: BeforeAndAfter | MissingResult
+
+    @property
+    def is_advised(self) -> bool:
+        return self.procedure != NONE
+
+
+@dataclass(frozen=True)
+class Reliance:
+    conditions: tuple[ConditionReliance, ...]
+    switching: Moderators | MissingResult
+    method: str = SHARES
+
+
+@dataclass(frozen=True)
+class Decider:
+    """code: a key of DECIDERS. versus_final: accuracy of people after advice minus its own, None of these themselves."""
+
+    code: str
+    accuracy: Estimate
+    versus_final: Estimate | None
+
+
+@dataclass(frozen=True)
+class ComputedTeam:
+    """`realised`: real decisions against this team's; rule: how it was fitted."""
+
+    method: Method
+    realised: Realised
+    rule: str
+
+
+@dataclass(frozen=True)
+class RealAndComputed:
+    """On the trials with a first answer, advice and a final answer. not_possible: reasons of teams that could not be fitted."""
+
+    n_trials: int
+    n_participants: int
+    n_items: int
+    deciders: tuple[Decider, ...]
+    teams: tuple[ComputedTeam, ...]
+    not_possible: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Advised:
+    advised_accuracy: AccuracyWithAdvice | MissingResult
+    advised_reliance: Reliance | MissingResult
+    advised_teams: RealAndComputed | MissingResult
+
+
+def build_advised(data: SourceData) -> Built:
+    """Raises NotEnough where no trial has advice."""
+    trials = trials_of(data)
+    if not trials.is_advised.any():
+        raise NotEnough(*NOBODY)
+    groups = conditions_of(data)
+    found = Advised(
+        try_estimate(_accuracy, data, trials, groups),
+        try_estimate(_reliance, data, trials, groups),
+        try_estimate(_computed, data, trials),
+    )
+    return Built(found, _tables(found))
+
+
+def trials_of(data: SourceData) -> AdvisedTrials:
+    names = [field.name for field in fields(AdvisedTrials)]
+    if data.advised.empty:
+        raise NotEnough(*NOBODY)
+    return AdvisedTrials(**{name: data.advised[name].to_numpy() for name in names})
+
+
+def conditions_of(data: SourceData) -> dict[str, Bools]:
+    """Name of a condition -> its trials (n,): arms in their order, one with and without advice as two."""
+    table = data.advised
+    order = table["procedure"].map({name: n for n, name in enumerate(PROCEDURES)})
+    kinds = sorted({*zip(table["arm_number"], order, table["arm"], strict=True)})
+    arms = [arm for *_, arm in kinds]
+    found = {}
+    for _number, place, arm in kinds:
+        procedure = PROCEDURES[place]
+        name = arm if arms.count(arm) == 1 else f"{arm}, {PROCEDURE_WORDS[procedure]}"
+        found[name] = ((table["arm"] == arm) & (table["procedure"] == procedure)).to_numpy()
+    return found
+
+
+# Within names of conditions, which files have too, and so in one language
+PROCEDURE_WORDS = {NONE: "without advice", AFTER: "advice after an answer", BEFORE: "advice first"}
+
+
+# --- Accuracy before and after advice, and between arms.
+
+
+def _accuracy(
+    data: SourceData, trials: AdvisedTrials, groups: dict[str, Bools]
+) -> AccuracyWithAdvice:
+    conditions = tuple(_condition(name, trials.of(of)) for name, of in groups.items())
+    reference = next((one for one in conditions if one.procedure == NONE), conditions[0])
+    others = [one for one in conditions if one is not reference]
+    names = np.empty(len(trials), dtype=object)
+    for name, of in groups.items():
+        names[of] = name
+    return AccuracyWithAdvice(
+        adviser_name=data.adviser_name,
+        adviser=proportion(_by_item(trials)),
+        conditions=conditions,
+        comparisons=_comparisons(trials, groups, reference.name, [one.name for one in others]),
+        model=try_estimate(accuracy_model, trials, names.tolist(), reference.name),
+    )
+
+
+def _by_item(trials: AdvisedTrials) -> Floats:
+    """(items,) whether the advice is right, of those that have any."""
+    known = np.isfinite(trials.advice_right)
+    first = np.unique(trials.item[known], return_index=True)[1]
+    right: Floats = trials.advice_right[known][first]
+    return right
+
+
+def _condition(name: str, own: AdvisedTrials) -> Condition:
+    both = own.of(own.has_both)
+    return Condition(
+        name=name,
+        arm=str(own.arm[0]),
+        procedure=str(own.procedure[0]),
+        n_participants=len(np.unique(own.participant)),
+        n_trials=len(own),
+        before=try_estimate(share, both, both.right_before),
+        after=share(own, own.right_after),
+        change=try_estimate(mean, both, both.right_after - both.right_before, (-1.0, 1.0)),
+        seconds_before=try_estimate(typical_seconds, both, both.rt_before_ms),
+        seconds=try_estimate(typical_seconds, own, own.rt_ms),
+    )
+
+
+def _comparisons(
+    trials: AdvisedTrials, groups: dict[str, Bools], reference: str, others: Sequence[str]
+) -> tuple[Comparison, ...]:
+    found = []
+    for name in others:
+        pair = groups[reference] | groups[name]
+        own, second = trials.of(pair), groups[name][pair]
+        accuracy = difference(own, own.right_after, second)
+        time = try_estimate(time_ratio, own, own.rt_ms, second)
+        found.append(Comparison(name, reference, accuracy, None, time))
+    known = [one.accuracy.p for one in found if one.accuracy.p is not None]
+    adjusted = iter(families.holm(np.array(known)).tolist() if known else [])
+    return tuple(
+        Comparison(
+            one.name,
+            one.reference,
+            one.accuracy,
+            None if one.accuracy.p is None else next(adjusted),
+            one.time,
+        )
+        for one in found
+    )
+
+
+# --- Reliance by condition.
+
+
+def _reliance(data: SourceData, trials: AdvisedTrials, groups: dict[str, Bools]) -> Reliance:
+    return Reliance(
+        tuple(_relied(name, trials.of(of), data.seed) for name, of in groups.items()),
+        try_estimate(switching_model, trials),
+    )
+
+
+def _relied(name: str, own: AdvisedTrials, seed: int) -> ConditionReliance:
+    return ConditionReliance(
+        name=name,
+        procedure=str(own.procedure[0]),
+        agreement=try_estimate(measures.agreement, own),
+        switching=try_estimate(measures.switching, own),
+        rair=try_estimate(measures.relative_ai_reliance, own),
+        rsr=try_estimate(measures.relative_self_reliance, own),
+        overreliance=try_estimate(measures.overreliance, own),
+        underreliance=try_estimate(measures.underreliance, own),
+        weight=try_estimate(weight_of_advice, own),
+        detection=try_estimate(detection, own),
+        detection_differ=try_estimate(detection, own.of(own.disagrees)),
+        flow=try_estimate(flow, own),
+        calibration=try_estimate(before_and_after, own, seed),
+    )
+
+
+# --- Real decisions beside computed teams of the same answers.
+
+
+def _computed(data: SourceData, trials: AdvisedTrials) -> RealAndComputed:
+    chosen = trials.has_both
+    own = trials.of(chosen)
+    if not len(own):
+        raise NotEnough(
+            "No participant answered before and after advice.",
+            "Choose advice after the first answer in an arm.",
+        )
+    truth = np.where(data.advised["original_side"].to_numpy()[chosen] == "B", 1.0, -1.0)
+    runs = Runs.of(evidence_of(own, truth, data.adviser_name), data)
+    for method in COMPUTED:
+        runs.add([(HUMAN, ADVISER)], method_named(method, data.seed))
+    right: dict[str, Floats] = {
+        FIRST: own.right_before,
+        ADVISER: own.advice_right,
+        FINAL: own.right_after,
+    }
+    teams = []
+    for method in COMPUTED:
+        held = runs.get((HUMAN, ADVISER), method)
+        if held is None:
+            continue
+        right[method.value] = held.is_right.astype(float)
+        real = realised(own, own.right_before, own.right_after, right[method.value])
+        teams.append(ComputedTeam(method, real, held.about.rule))
+    return RealAndComputed(
+        n_trials=len(own),
+        n_participants=len(np.unique(own.participant)),
+        n_items=len(np.unique(own.item)),
+        deciders=tuple(_decider(code, own, values) for code, values in right.items()),
+        teams=tuple(teams),
+        not_possible=tuple(f"{one.method}: {one.reason}" for one in runs.not_possible),
+    )
+
+
+def _decider(code: str, own: AdvisedTrials, right: Floats) -> Decider:
+    versus = None if code == FINAL else mean(own, own.right_after - right, (-1.0, 1.0))
+    return Decider(code, share(own, right), versus)
+
+
+# --- The tables of the page and of the files.
+
+CONDITIONS = (
+    c.text(_("Arm"), "name", "condition"),
+    *c.data("arm"),
+    c.text(_("Advice"), lambda row: PROCEDURE_NAMES[row.procedure]),
+    *c.data("procedure"),
+    c.count(_("People"), "n_participants", "n_participants"),
+    c.count(_("Trials"), "n_trials", "n_trials"),
+    c.percent(_("Right before"), "before.value", "before"),
+    c.share_ci(_("95% CI"), "before.ci95", "before_low before_high"),
+    c.percent(_("Right after"), "after.value", "after"),
+    c.share_ci(_("95% CI"), "after.ci95", "after_low after_high"),
+    c.points(_("Change, points"), "change.value", "change"),
+    c.points_ci(_("95% CI"), "change.ci95", "change_low change_high"),
+    *c.data("change_p=change.p", "seconds_before=seconds_before.seconds"),
+    c.number(_("Seconds per trial"), "seconds.seconds", "seconds", digits=1),
+)
+COMPARISONS = (
+    c.text(_("Arm"), "name", "condition"),
+    c.text(_("Against"), "reference", "reference"),
+    c.points(_("Difference, points"), "accuracy.value", "difference"),
+    c.points_ci(_("95% CI"), "accuracy.ci95", "difference_low difference_high"),
+    c.p_value("p", "accuracy.p", "p"),
+    c.p_value(_("p (Holm)"), "p_holm", "p_holm"),
+    c.number(_("Ratio of times"), "time.ratio", "time_ratio"),
+    c.ci(_("95% CI"), "time.ci95", "time_ratio_low time_ratio_high"),
+)
+# Of rows: condition, Measure
+RELIANCE = (
+    c.text(_("Arm"), "0", "condition"),
+    c.text(_("Measure"), lambda row: MEASURES[row[1].code]),
+    *c.data("measure=1.code"),
+    c.count(_("Trials"), "1.n", "n"),
+    c.shown(_("Value"), lambda row: row[1].shown),
+    c.shown(_("95% CI"), lambda row: row[1].shown_interval),
+    *c.data("value=1.value", "ci=1.ci95"),
+)
+# Of rows: condition, FlowCell
+FLOW = c.data(
+    "condition=0",
+    "is_first_right=1.is_first_right",
+    "is_advice_right=1.is_advice_right",
+    "is_kept=1.is_kept",
+    "is_final_right=1.is_final_right",
+    "n=1.n",
+    "share=1.share",
+)
+# Of rows: condition, before or after, Rated
+CALIBRATIONS = (
+    c.text(_("Arm"), "0", "condition"),
+    c.text(_("Answers"), lambda row: WHEN[row[1]]),
+    *c.data("answers=1"),
+    c.count(_("n"), "2.error.n", "n"),
+    c.percent(_("Confidence as probability"), "2.mean_probability", "mean_probability"),
+    c.percent(_("Right"), "2.accuracy", "accuracy"),
+    c.points(_("Overconfidence, points"), "2.overconfidence.value", "overconfidence"),
+    c.points_ci(_("95% CI"), "2.overconfidence.ci95", "overconfidence_low overconfidence_high"),
+    c.number(_("Brier score"), "2.brier.value", "brier", digits=3),
+    c.ci(_("95% CI"), "2.brier.ci95", "brier_low brier_high", digits=3),
+    c.number(_("Calibration error"), "2.error.value", "ece", digits=3),
+    c.ci(_("95% CI"), "2.error.ci95", "ece_low ece_high", digits=3),
+)
+DECISIONS = (
+    c.text(_("Who decides"), lambda row: DECIDERS[row.code]),
+    *c.data("decider=code"),
+    c.count(_("Trials"), "accuracy.n", "n"),
+    c.percent(_("Right"), "accuracy.value", "accuracy"),
+    c.share_ci(_("95% CI"), "accuracy.ci95", "accuracy_low accuracy_high"),
+    c.points(_("People after advice minus these, points"), "versus_final.value", "final_minus"),
+    c.points_ci(_("95% CI"), "versus_final.ci95", "final_minus_low final_minus_high"),
+    c.p_value("p", "versus_final.p", "p"),
+)
+REALISED = (
+    c.text(_("Computed team"), lambda row: DECIDERS[row.method.value]),
+    *c.data("method"),
+    c.points(_("Real gain, points"), "realised.real.value", "real_gain"),
+    c.points_ci(_("95% CI"), "realised.real.ci95", "real_gain_low real_gain_high"),
+    c.points(_("Computed gain, points"), "realised.computed.value", "computed_gain"),
+    c.points_ci(_("95% CI"), "realised.computed.ci95", "computed_gain_low computed_gain_high"),
+    c.percent(_("Share realised"), "realised.share", "share"),
+    c.share_ci(_("95% CI"), "realised.share_ci95", "share_low share_high"),
+)
+# Of rows: model, Effect
+EFFECTS = c.data(
+    "model=0",
+    "effect=1.name",
+    "estimate=1.coefficient.estimate",
+    "se=1.coefficient.se",
+    "ci=1.coefficient.ci95",
+    "p=1.coefficient.p",
+)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One measure of reliance in one condition."""
+
+    code: str
+    n: int
+    value: float
+    ci95: Interval | None
+
+    @property
+    def shown(self) -> str:
+        return f.number(self.value) if self.code in NO_SHARES else f.percent(self.value)
+
+    @property
+    def shown_interval(self) -> str:
+        write = f.interval if self.code in NO_SHARES else f.share_interval
+        return write(self.ci95)
+
+
+def measures_of(own: Reliance) -> Iterator[tuple[str, Measure]]:
+    """(condition, measure), those that there are."""
+    for one in own.conditions:
+        for code in MEASURES:
+            found = _measure(one, code)
+            if found is not None:
+                yield one.name, found
+
+
+def _measure(own: ConditionReliance, code: str) -> Measure | None:
+    if code in ("weight", "slope"):
+        weight = present(own.weight)
+        part = weight and (weight.weight if code == "weight" else weight.slope)
+        return Measure(code, part.n, part.value, part.ci95) if part else None
+    if code in NO_SHARES:
+        of_differ = code.endswith("differ")
+        found = present(own.detection_differ if of_differ else own.detection)
+        if found is None:
+            return None
+        n = found.n_right + found.n_wrong
+        if code.startswith("d_prime"):
+            return Measure(code, n, found.d_prime, found.d_prime_ci95)
+        return Measure(code, n, found.criterion, found.criterion_ci95)
+    value: Estimate | None = present(getattr(own, code))
+    return Measure(code, value.n, value.value, value.ci95) if value else None
+
+
+def calibrations_of(own: Reliance) -> Iterator[tuple[str, str, Rated]]:
+    for one in own.conditions:
+        if found := present(one.calibration):
+            yield one.name, FIRST, found.before
+            yield one.name, FINAL, found.after
+
+
+def effects_of(
+    accuracy: AccuracyWithAdvice | None, reliance: Reliance | None
+) -> Iterator[tuple[str, Effect]]:
+    models = (
+        ("accuracy", accuracy and present(accuracy.model)),
+        ("switching", reliance and present(reliance.switching)),
+    )
+    for name, model in models:
+        for one in model.effects if model else ():
+            yield name, one
+
+
+def _tables(found: Advised) -> dict[str, pd.DataFrame]:
+    accuracy, reliance = present(found.advised_accuracy), present(found.advised_reliance)
+    teams = present(found.advised_teams)
+    cells = [
+        (one.name, cell)
+        for one in (reliance.conditions if reliance else ())
+        for cell in present(one.flow) or ()
+    ]
+    return {
+        "advised": c.tidy(CONDITIONS, accuracy.conditions if accuracy else ()),
+        "advised_arms": c.tidy(COMPARISONS, accuracy.comparisons if accuracy else ()),
+        "advised_reliance": c.tidy(RELIANCE, measures_of(reliance) if reliance else ()),
+        "advised_flow": c.tidy(FLOW, cells),
+        "advised_calibration": c.tidy(CALIBRATIONS, calibrations_of(reliance) if reliance else ()),
+        "advised_effects": c.tidy(EFFECTS, effects_of(accuracy, reliance)),
+        "advised_deciders": c.tidy(DECISIONS, teams.deciders if teams else ()),
+        "advised_realised": c.tidy(REALISED, teams.teams if teams else ()),
+    }

@@ -1,0 +1,122 @@
+"""Trials with advice are read with their first answers; other chapters see what people answered by themselves."""
+
+import numpy as np
+import pytest
+from django.utils import timezone
+
+from analysis.data.filters import ReportOptions
+from analysis.data.version import data_version
+from analysis.report.services.make import make_report
+from experiment.models import AdvisedTrial, Adviser, Participant, Study
+from tests.analysis.data.scored import read
+from tests.factories import make_adviser, make_arms, make_participant
+
+pytestmark = pytest.mark.django_db
+N_EACH = 6  # human-created test cases of a participant
+
+
+def advise(person: Participant, procedure: str, **first: object) -> None:
+    """Advice in each trial of a test case, right but on every third test case."""
+    for trial in person.trials.filter(stratum__in=("human", "machine")):
+        own = {"first_side": "", "first_received_at": None}
+        if procedure == "after":
+            own = {
+                "first_side": "AB"[trial.original_side == "A"],
+                "first_confidence": 30,
+                "first_rt_ms": 40_000,
+                "first_received_at": trial.shown_at,
+            }
+        right = trial.item.advice.get().picks_original
+        other = "AB"[trial.original_side == "A"]
+        AdvisedTrial.objects.create(
+            trial=trial,
+            procedure=procedure,
+            advice_side=trial.original_side if right else other,
+            p_shown=0.78,
+            shown_at=timezone.now(),
+            **(own | first),
+        )
+
+
+@pytest.fixture
+def arms(study: Study) -> Study:
+    """One person in each of three arms; all final answers are right, all first ones wrong."""
+    rows = make_arms(
+        study,
+        {"name": "alone"},
+        {"name": "after", "advice": "after"},
+        {"name": "before", "advice": "before"},
+    )
+    make_adviser(study)
+    for arm in rows:
+        person = make_participant(study, arm=arm)
+        if arm.is_advised:
+            advise(person, arm.advice)
+    return study
+
+
+def test_each_trial_has_its_arm_its_first_answer_and_its_advice(arms):
+    data = read(arms)
+    table = data.advised
+    assert data.adviser_name == "a language model"
+    assert list(table["arm"]) == ["alone"] * N_EACH + ["after"] * N_EACH + ["before"] * N_EACH
+    assert list(table["procedure"].unique()) == ["none", "after", "before"]
+    after = table[table["procedure"] == "after"]
+    assert (after["right_before"] == 0).all()
+    assert (table["right_after"] == 1).all()
+    assert (after["confidence_before"] == 30).all()
+    assert (table["confidence_after"] == 70).all()
+    assert (after["rt_before_ms"] == 40_000).all()
+    assert (table["rt_ms"] == 75_250).all()
+    others = table[table["procedure"] != "after"]
+    assert others[["right_before", "confidence_before", "rt_before_ms"]].isna().all(axis=None)
+    assert (table["p_advice"] == 0.78).all()
+    assert set(table["advice_right"]) <= {0.0, 1.0}
+    assert table["p_shown"].notna().tolist() == [False] * N_EACH + [True] * 2 * N_EACH
+
+
+def test_a_confidence_that_was_shown_in_words_is_no_number(arms):
+    Adviser.objects.update(shows="words")
+    assert read(arms).advised["p_shown"].isna().all()
+    assert read(arms).advised["p_advice"].notna().all()
+
+
+def test_other_chapters_see_first_answers_and_no_advice_from_the_start(arms):
+    trials = read(arms).trials
+    assert len(trials) == 2 * N_EACH
+    alone, first = trials.iloc[:N_EACH], trials.iloc[N_EACH:]
+    assert alone["is_correct"].all()
+    assert (alone["confidence"] == 70).all()
+    assert trials["is_correct"].dtype == bool
+    assert not first["is_correct"].any()
+    assert (first["side"] != first["original_side"]).all()
+    assert (first["confidence"] == 30).all()
+    assert (first["rt_ms"] == 40_000).all()
+
+
+def test_a_study_whose_arms_have_no_advice_is_read_as_one_without_arms(study):
+    make_participant(study)
+    version, trials = data_version(study), read(study).trials
+    arms = make_arms(study)
+    assert data_version(study) == version
+    make_participant(study, arm=arms[0])
+    found = read(study)
+    assert found.advised.empty
+    assert found.adviser_name == ""
+    assert len(found.trials) == 2 * len(trials)
+    report = make_report(study, ReportOptions(resamples=20))
+    assert "advised_accuracy" not in report.to_json()["sources"]["human"]
+
+
+def test_a_report_of_a_study_with_advice_has_the_chapter(arms):
+    found = make_report(arms, ReportOptions(resamples=20)).to_json()["sources"]["human"]
+    conditions = found["advised_accuracy"]["conditions"]
+    assert [one["name"] for one in conditions] == ["alone", "after", "before"]
+    assert conditions[1]["change"]["value"] == 1.0
+    assert np.isclose(found["humans"]["trials"]["accuracy"], 0.5)
+
+
+def test_advice_that_is_frozen_anew_changes_the_version_of_the_data(arms):
+    before = data_version(arms)
+    Adviser.objects.update(version={"sha256": "other"})
+    assert data_version(arms) != before

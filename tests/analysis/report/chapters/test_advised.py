@@ -1,0 +1,144 @@
+"""The chapter on decisions with advice: what it computes, says and draws."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from analysis.codec import MissingResult
+from analysis.data.dataset import SourceData
+from analysis.report.chapter import Built
+from analysis.report.chapters.advised.results import (
+    DECIDERS,
+    FINAL,
+    AccuracyWithAdvice,
+    Advised,
+    RealAndComputed,
+    Reliance,
+)
+from analysis.report.contents import chapter_named
+from analysis.stats.reliance.trials import AFTER, BEFORE, NONE
+from tests.analysis.advised_made import ALONE, BESIDE, FIRST, with_advice
+from tests.analysis.report.chapters.chapter_results import (
+    built_of,
+    figure_of,
+    page_of,
+    results_of,
+)
+
+ADVISED = chapter_named("advised")
+
+
+@pytest.fixture(scope="module")
+def data() -> SourceData:
+    return with_advice()
+
+
+@pytest.fixture(scope="module")
+def built(data: SourceData) -> Built:
+    return built_of(data, ADVISED)
+
+
+def parts(built: Built) -> tuple[AccuracyWithAdvice, Reliance, RealAndComputed]:
+    own: Advised = built.results
+    return own.advised_accuracy, own.advised_reliance, own.advised_teams
+
+
+def test_arms_are_compared_with_the_one_without_advice(data, built):
+    accuracy = parts(built)[0]
+    assert [one.name for one in accuracy.conditions] == [ALONE, FIRST, BESIDE]
+    assert [(one.name, one.reference) for one in accuracy.comparisons] == [
+        (FIRST, ALONE),
+        (BESIDE, ALONE),
+    ]
+    table = data.advised
+    means = table.groupby("arm")["right_after"].mean()
+    for one in accuracy.comparisons:
+        assert one.accuracy.value == pytest.approx(means[one.name] - means[ALONE])
+        assert one.p_holm >= one.accuracy.p
+    first = accuracy.conditions[1]
+    assert first.change.value == pytest.approx(first.after.value - first.before.value)
+    assert isinstance(accuracy.conditions[0].change, MissingResult)
+    assert isinstance(accuracy.conditions[2].change, MissingResult)
+
+
+def test_each_arm_has_the_measures_that_its_procedure_allows(built):
+    reliance = parts(built)[1]
+    alone, first, beside = reliance.conditions
+    for name in ("rair", "rsr", "switching", "weight", "flow", "calibration"):
+        assert not isinstance(getattr(first, name), MissingResult), name
+        assert isinstance(getattr(alone, name), MissingResult), name
+        assert isinstance(getattr(beside, name), MissingResult), name
+    for one in (alone, first, beside):
+        assert 0 < one.overreliance.value < 1
+        assert one.detection.d_prime > 0 or one is alone
+    assert alone.agreement.value < first.agreement.value
+
+
+def test_real_decisions_are_beside_computed_ones_of_the_same_trials(data, built):
+    teams = parts(built)[2]
+    assert [one.code for one in teams.deciders] == list(DECIDERS)
+    rows = data.advised[data.advised["procedure"] == AFTER]
+    assert teams.n_trials == len(rows)
+    by_code = {one.code: one for one in teams.deciders}
+    assert by_code["adviser"].accuracy.value == pytest.approx(rows["advice_right"].mean())
+    for team in teams.teams:
+        own, final = team.realised, by_code[FINAL].accuracy.value
+        computed = by_code[team.method.value].accuracy.value
+        assert own.unused.value == pytest.approx(computed - final)
+        if own.computed.value > 0:
+            assert own.share == pytest.approx(own.real.value / own.computed.value)
+
+
+def test_an_arm_with_some_advised_trials_is_two_conditions_of_the_same_people(data):
+    table = data.advised.copy()
+    own = (table["procedure"] == AFTER) & (table["position"] % 2 == 0)
+    table.loc[own, "procedure"] = NONE
+    table.loc[own, ["right_before", "confidence_before", "rt_before_ms", "p_shown"]] = np.nan
+    table = table[table["arm"] == FIRST].reset_index(drop=True)
+    accuracy = parts(built_of(replace(data, advised=table), ADVISED))[0]
+    names = [one.name for one in accuracy.conditions]
+    assert names == [f"{FIRST}, without advice", f"{FIRST}, advice after an answer"]
+    assert [one.procedure for one in accuracy.conditions] == [NONE, AFTER]
+    assert len({one.n_participants for one in accuracy.conditions}) == 1
+    assert accuracy.comparisons[0].reference == names[0]
+
+
+def test_without_advice_that_anybody_saw_there_is_no_chapter(data):
+    table = data.advised[data.advised["procedure"] == NONE].reset_index(drop=True)
+    for advised in (table, table.iloc[:0]):
+        found = built_of(replace(data, advised=advised), ADVISED).results
+        assert all(isinstance(part, MissingResult) for part in vars(found).values())
+
+
+def test_advice_beside_alone_has_no_computed_teams(data):
+    table = data.advised[data.advised["procedure"] != AFTER].reset_index(drop=True)
+    accuracy, reliance, teams = parts(built_of(replace(data, advised=table), ADVISED))
+    assert [one.procedure for one in accuracy.conditions] == [NONE, BEFORE]
+    assert isinstance(teams, MissingResult)
+    assert isinstance(reliance.switching, MissingResult)
+
+
+def test_the_page_says_what_was_found(data, built):
+    page, words = page_of(ADVISED, results_of(data, ADVISED))
+    for part in (
+        "In the arm “Own answer first”, people were right in",
+        "corrected",
+        "shown to participants as “a language model”",
+        "In all other chapters",
+    ):
+        assert part in words, part
+    captions = [table.caption for table in page.tables]
+    assert len(captions) == len(set(captions))
+    assert {table.csv for table in page.tables} <= set(built.tables)
+    assert page.methods
+
+
+@pytest.mark.parametrize("name", ADVISED.figures)
+def test_each_figure_draws_its_numbers(built, name):
+    figure = figure_of(ADVISED, built, name)
+    assert figure.title
+    assert figure.caption
+    assert figure.alt
+    assert len(figure.table)
+    assert figure.chart.to_dict()
