@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 from typing import Any, Literal, Self
 
+from experiment.domain.arm_power import ArmContrast
+
 # Nineteen of twenty forecasts hold, where events come as they came
 Z = statistics.NormalDist().inv_cdf(0.975)
 # So many events, evened out, must have been seen: from fewer the interval says nothing
@@ -75,7 +77,8 @@ class Simulated:
     """What the simulated participants did.
 
     `minutes` are the quartiles of finishers, from consent to the end; `excluded` how many finishers each reason left out;
-    `exposures` the valid judgments of each test case, by stratum; `trials` the rows of the sample export.
+    `exposures` the valid judgments of each test case, by stratum; `trials` the rows of the sample export; `contrasts` the
+    differences between arms.
     """
 
     started: int
@@ -85,12 +88,14 @@ class Simulated:
     excluded: Mapping[str, int]
     exposures: Mapping[str, Sequence[int]]
     trials: int
+    contrasts: tuple[ArmContrast, ...] = ()
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> Self:
         """From what `asdict` made of it, by way of JSON."""
         low, median, high = stored["minutes"]
-        return cls(**{**stored, "minutes": (low, median, high)})
+        contrasts = tuple(ArmContrast(**one) for one in stored.get("contrasts", ()))
+        return cls(**{**stored, "minutes": (low, median, high), "contrasts": contrasts})
 
     @property
     def never_shown(self) -> dict[str, int]:

@@ -8,18 +8,20 @@ from dataclasses import asdict
 from django.core.files import File
 from django.utils import timezone
 
+from experiment.domain.advice import ADVISED_STRATA
+from experiment.domain.arm_power import ArmContrast, contrasts
 from experiment.domain.forecast import Simulated
 from experiment.domain.simulation import Arrival
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import DryRun, Participant, Study
-from experiment.services.counts import STRATA, item_exposures
+from experiment.services.counts import STRATA, item_exposures, judgments_of
 from experiment.services.export.files import export_trials
 from experiment.services.work import remove_simulated, sample_storage
 from experiment.simulation.run import Plan, ServiceDriver, count_flow, count_steps, simulate
 from lib.jobs.leases import Lease, run_job
 
 SIMULATED = Participant.Kind.SIMULATED
-# Of a test trial that is right; nothing that a dry run forecasts depends on it
+# Of a test trial that is right without advice; of what a dry run forecasts, power for a difference between arms depends on it
 ACCURACY = 0.63
 ARRIVALS: dict[str, Arrival] = {
     "trickle": "trickle",
@@ -78,4 +80,23 @@ def _found(study: Study, n_trials: int) -> Simulated:
         excluded=dict(Counter(reason for *_, reasons in times for reason in reasons.split())),
         exposures={stratum: exposures[stratum] for stratum in STRATA if stratum in exposures},
         trials=n_trials,
+        contrasts=_contrasts(study),
     )
+
+
+def _contrasts(study: Study) -> tuple[ArmContrast, ...]:
+    """Each arm against the first one without advice, or the first."""
+    arms = list(study.arms.order_by("number"))
+    if len(arms) < 2:
+        return ()
+    reference = next((arm for arm in arms if not arm.is_advised), arms[0])
+    judged = judgments_of(study, SIMULATED).filter(
+        trial__stratum__in=ADVISED_STRATA,
+        trial__participant__in=Participant.objects.of(study, SIMULATED).valid(),
+        excluded_by="",
+    )
+    found = judged.order_by().values_list(
+        "trial__participant__arm__name", "trial__participant", "trial__item", "correct"
+    )
+    rows = ((arm, person, item, bool(is_right)) for arm, person, item, is_right in found)
+    return contrasts(rows, [arm.name for arm in arms], reference.name)

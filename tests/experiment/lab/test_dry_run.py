@@ -13,7 +13,7 @@ from experiment.models import AuditEvent, DryRun, Participant, Study
 from experiment.services import work as services
 from experiment.simulation import dry_run as work
 from experiment.simulation.run import count_flow
-from tests.factories import make_participant, make_study, make_user
+from tests.factories import make_adviser, make_arms, make_participant, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 ASKED = {
@@ -74,6 +74,22 @@ def test_the_page_forecasts_what_the_simulated_rows_say_and_gives_the_sample_out
     rows = list(csv.DictReader(io.StringIO(response.getvalue().decode())))
     assert len(rows) == found.trials
     assert {row["kind"] for row in rows} == {"simulated"}
+
+
+def test_a_study_with_advice_gets_the_power_for_the_difference_between_arms(
+    ruth: Client, study: Study
+) -> None:
+    make_arms(study, {"name": "alone"}, {"name": "advised", "advice": "after"})
+    make_adviser(study)
+    ruth.post(reverse("lab:dry_run_ask", args=[study.slug]), ASKED | {"finishers": "16"})
+    job = work.run(DryRun.objects.get())
+    assert job.error == ""
+    ((one, power, detectable),) = job.contrasts
+    assert (one.first, one.second) == ("alone", "advised")
+    assert one.n_people == job.found.valid
+    assert 0.05 <= power <= 1
+    assert detectable > 0
+    assert "Differences between arms" in text(ruth, job)
 
 
 def test_stopping_at_work_removes_whom_it_simulated(
