@@ -156,8 +156,9 @@ def test_simulated_participants_get_into_arms_of_different_lengths(study):
 @pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(1, 5))
 @pytest.mark.parametrize(("arrival", "high"), [("waves", 0.55), ("steady", 0.40)])
-def test_200_finishers_in_two_arms_judge_300_items_as_evenly_in_each(arrival, high, seed):
-    study = make_study("large", human=200, machine=100, catch=6)
+def test_200_finishers_in_two_arms_judge_150_items_as_evenly_in_each(arrival, high, seed):
+    # As often as 300 are judged by all of them: counts are whole, so that an sd depends on the mean
+    study = make_study("large", human=100, machine=50, catch=6)
     make_arms(study)
     options = ("--dropout", "0.8", "--arrival", arrival, "--seed", str(seed))
     simulate(study.slug, "--finish", "200", *options)
