@@ -215,8 +215,9 @@ def _change(both: pd.DataFrame) -> TextsChange:
 # --- Fine-tuning: each tuned model against the model it was tuned from, on the items that both were scored on.
 
 FINETUNING_METHOD = (
-    "Each tuned model is compared with its base on the test cases that both scored, before minus after: exact "
-    "McNemar test of the decisions, and paired t tests of perplexities and of their logarithms. The logarithm is a "
+    "Each tuned model is compared with its base on the test cases that both scored. Exact McNemar tests compare the "
+    "decisions; these differences of accuracy are after minus before. Paired t tests compare perplexities and their "
+    "logarithms; these differences are before minus after, so that a decrease is positive. The logarithm is a "
     "text's mean loss in nats per token. It is used because perplexities are skewed, and because a model that "
     "halves all perplexities also halves the difference of two versions. If the original's log perplexity fell "
     "more than the altered version's, the model learned the answers and not only the field's language. Models with "

@@ -231,20 +231,14 @@ class Decider:
     rows: Sequence[ChosenPolicy]
 
     @property
-    def changes(self) -> list[float]:
-        return [row.accuracy - (self.model.accuracy or 0.0) for row in self.rows]
-
-    @property
     def choices(self) -> list[dict[str, Any]]:
-        return [{"row": r, "change": x} for r, x in zip(self.rows, self.changes, strict=True)]
+        alone = self.model.accuracy or 0.0
+        return [{"row": row, "change": row.accuracy - alone} for row in self.rows]
 
     @property
     def costs(self) -> bool:
-        return max(self.changes) < 0
-
-    @property
-    def brings_nothing(self) -> bool:
-        return max(self.changes) == 0
+        """Whether every policy's interval lies below no change."""
+        return all(lies(row.gain_ci95) == "below" for row in self.rows)
 
 
 def _deciders(found: TeamingResult) -> list[Decider]:

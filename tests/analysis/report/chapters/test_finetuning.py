@@ -11,7 +11,11 @@ from statsmodels.stats.multitest import multipletests
 
 from analysis.codec import MissingResult, need
 from analysis.data.dataset import SourceData, TrainingSummary
-from analysis.report.chapters.finetuning.results import FineTuning, TunedModel
+from analysis.report.chapters.finetuning.results import (
+    FINETUNING_METHOD,
+    FineTuning,
+    TunedModel,
+)
 from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
 from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
@@ -40,6 +44,19 @@ def test_p_values_of_the_published_pairs_are_corrected_as_two_families(
         expected = multipletests(p, method="holm")[1]
         assert corrected == pytest.approx(expected)
         assert (family.n_tests, family.n_clear) == (7, int((expected < 0.05).sum()))
+
+
+def test_accuracies_are_after_minus_before_and_perplexities_before_minus_after(
+    published: SourceData,
+) -> None:
+    for model in models_of(published):
+        own = need(model.comparison)
+        after, before = own.after.accuracy, own.before.accuracy
+        assert own.mcnemar.difference == pytest.approx(after - before)
+        fall = own.ppl_correct.before_mean - own.ppl_correct.after_mean
+        assert own.ppl_correct.test.mean_difference == pytest.approx(fall)
+    assert "differences of accuracy are after minus before" in FINETUNING_METHOD
+    assert "before minus after, so that a decrease is positive" in FINETUNING_METHOD
 
 
 def test_models_are_compared_on_the_items_that_both_have_in_any_order(small: SourceData) -> None:

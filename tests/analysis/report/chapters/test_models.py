@@ -3,9 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from analysis.codec import MissingResult, need
 from analysis.data.dataset import SourceData
+from analysis.report.chapter import SourceResults
 from analysis.report.chapters.models.results import (
     Agreement,
     ContextAccuracy,
@@ -13,7 +15,8 @@ from analysis.report.chapters.models.results import (
     RankAgreement,
 )
 from analysis.report.contents import chapter_named
-from tests.analysis.report.chapters.chapter_results import results_of
+from lib.formatting import coefficient, coefficient_interval
+from tests.analysis.report.chapters.chapter_results import page_of, results_of
 
 AGREEMENT = chapter_named("agreement")
 INTEGRATION = chapter_named("integration")
@@ -29,6 +32,25 @@ def test_without_people_models_are_still_compared(small: SourceData) -> None:
     assert (found.model_human_mean, found.model_human_ci95) == (None, None)
     assert isinstance(found.noise_ceiling, MissingResult)
     assert not isinstance(found.model_model, MissingResult)
+
+
+@pytest.mark.parametrize("reliability", [0.05, 0.95])
+def test_agreement_of_people_is_said_by_its_value_and_interval(
+    small: SourceData, reliability: float
+) -> None:
+    found = agreement(small)
+    ceiling = need(found.noise_ceiling)
+    halves = replace(ceiling.halves, spearman_brown=reliability, ci95=(0.01, 0.97))
+    own = replace(found, noise_ceiling=replace(ceiling, halves=halves))
+    source = SourceResults("human", {Agreement: Agreement(own)})
+    text = " ".join(page_of(AGREEMENT, source)[1].split())
+    assert (
+        f"measured as the split-half reliability of their accuracies, is {coefficient(reliability)}"
+        in text
+    )
+    assert coefficient_interval((0.01, 0.97)) in text
+    assert "limited" not in text
+    assert "difficulties (large values are easy) and the human accuracy" in text
 
 
 def integration(data: SourceData) -> ContextAccuracy:

@@ -1,5 +1,9 @@
 """The chapter on teams: which teams it is about, what it says of people and models, its tables."""
 
+from dataclasses import replace
+
+import pytest
+
 from analysis.codec import MissingResult
 from analysis.presentation import Table, render_meaning
 from analysis.report.chapter import About, Page, SourceResults
@@ -45,3 +49,16 @@ def test_tables_have_all_teams_and_a_model_with_an_adapter_as_one_member():
     names = {row[0] for row in captioned(own, "Gain from one human").rows}
     assert adapter.display_name in names
     assert any("without intercept" in method for method in own.methods)
+
+
+@pytest.mark.parametrize(
+    ("gain_ci95", "is_said"), [((-0.2, -0.1), True), ((-0.2, 0.01), False), (None, False)]
+)
+def test_asking_lowers_accuracy_only_where_its_interval_says_so(
+    gain_ci95: tuple[float, float] | None, is_said: bool
+) -> None:
+    """All three are below the model alone by the estimate."""
+    found = teaming()
+    rows = tuple(replace(r, accuracy=0.1, gain_ci95=gain_ci95) for r in found.policies_chosen)
+    _, text = page(replace(found, policies_chosen=rows))
+    assert ("asking lowers the accuracy here" in text) == is_said
