@@ -46,7 +46,7 @@ GROUPS: tuple[Group, ...] = (
             Chapter(
                 "positions",
                 Positions,
-                _("Positions"),
+                _("Career positions"),
                 _("Does accuracy depend on people's career position?"),
             ),
             Chapter(

@@ -41,7 +41,8 @@ POSITION = (
     "A, in the same way."
 )
 CONFIDENCE = (
-    "Brier score: mean squared difference of confidence and correct (0 or 1), 0.25 for an answer of 50% always. Overconfidence: "
+    "Brier score: mean squared difference between confidence and correctness (0 or 1); it is 0.25 if every confidence is 50%. "
+    "Overconfidence: "
     "mean confidence minus accuracy. Both with Student's t and errors clustered by test cases."
 )
 PAIRED = (

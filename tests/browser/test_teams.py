@@ -48,7 +48,7 @@ def test_members_are_ticked_combined_and_unticked_without_any_script(
     page.get_by_role("button", name="Combine").click()
     expect(page.get_by_role("heading", name="Human + lab/1 + lab/2")).to_be_visible()
     expect(
-        page.get_by_text(re.compile("Adding one expert to .* changes accuracy by"))
+        page.get_by_text(re.compile("Adding one human to .* changes accuracy by"))
     ).to_be_visible()
     assert "members=human&members=lab%2F1&members=lab%2F2&method=majority" in page.url
     expect(page.get_by_label("lab/0")).not_to_be_checked()

@@ -12,8 +12,8 @@ from analysis.stats.reliance.trials import AdvisedTrials, Estimate, difference, 
 N_BINS = 10
 CALIBRATION = (
     "A confidence of 1 to 100 is read as a probability of .5 + .5 confidence / 100 of being right, as in the chapter on "
-    "calibration. Overconfidence: mean probability minus accuracy. Brier score: mean squared difference of probability and being "
-    "right, .25 for an answer of 50% always. Both with Student's t and errors clustered by participants and test cases."
+    "calibration. Overconfidence: mean probability minus accuracy. Brier score: mean squared difference between probability and "
+    "correctness (0 or 1); it is .25 if every probability is 50%. Both with Student's t and errors clustered by participants and test cases."
 )
 TIME = (
     "Geometric mean of the trials' times, and the ratio of two of them, from the mean of their logarithms; errors clustered by "

@@ -130,7 +130,7 @@ def test_the_answer_is_a_sentence_a_figure_and_a_table_of_all_teams(
 ) -> None:
     page = shown(ruth, ASKED)
     assert re.search(
-        r"Adding one expert to 0 \+ 1 changes accuracy by \+?[^ ]+ points( \[[^]]+\])? on these items",
+        r"Adding one human to 0 \+ 1 changes accuracy by \+?[^ ]+ points( \[[^]]+\])? on these test cases",
         page,
     )
     assert 'alt="Alt of teams"' in page

@@ -30,6 +30,7 @@ from analysis.charts.rows import PEOPLE, Rows, by_family, labels, rows_of
 from analysis.charts.style import FULL, HALF, HUMANS, NOTE, SOFT, family_colour
 from analysis.codec import need, present
 from analysis.data.dataset import ModelName
+from analysis.data.filters import CHOICE
 from analysis.presentation import make_figure, plain
 from analysis.report.chapter import SourceResults, Tables
 from analysis.report.chapters.accuracy.results import Accuracy
@@ -146,6 +147,7 @@ def calibration_models(source: SourceResults, tables: Tables) -> Figure:
     context = {
         "n_models": len(binned),
         "has_chat": any(m.name in chat for m, _ in binned),
+        "has_asked": any(m.method == CHOICE for m, _ in binned),
         "most_items": max(fits.n for _, fits in binned),
         "n_rising": sum(r > 0 for r in known),
         "lowest": min(known, default=None),
@@ -203,7 +205,8 @@ def _blocks(
         blocks.append(_block(frames[-1], Rows({}, [PEOPLE]), title, not models, wide))
     if not blocks:
         raise NotEnough(
-            "No confidence predicts correct answers yet.", "Collect judgments or score models."
+            "Correct answers have not been fitted on confidence yet.",
+            "Collect judgments or score models.",
         )
     return blocks, pd.concat(frames, ignore_index=True)
 

@@ -28,6 +28,7 @@ from analysis.charts.rows import Rows, by_family, dots_with_intervals, labels, m
 from analysis.charts.style import FULL, HUMANS, INK, SOFT, family_colour
 from analysis.codec import need, present
 from analysis.data.dataset import MODEL_NAME
+from analysis.data.filters import CHOICE
 from analysis.presentation import make_figure, plain
 from analysis.report.chapter import SourceResults, Tables
 from analysis.report.chapters.accuracy.results import Accuracy
@@ -58,7 +59,12 @@ def agreement(source: SourceResults, tables: Tables) -> Figure:
     names = labels(models)
     cells = _cells(own, models)
     drawn, among = _agreement_chart(cells, names, models, has_people), present(own.model_model)
-    context = {"own": own, "among": among.mean if among else None, "n_models": len(models)}
+    context = {
+        "own": own,
+        "among": among.mean if among else None,
+        "n_models": len(models),
+        "has_asked": any(model.method == CHOICE for model in models),
+    }
     return make_figure("agreement", drawn, context, cells.drop(columns="text"))
 
 
@@ -192,9 +198,9 @@ def _names(names: Mapping[str, str], models: Sequence[HumanAgreement], has_peopl
     )
 
 
-# --- Accuracy on whole abstracts, on single sentences, and on abstracts with foreign contexts (the paper's integration).
+# --- Accuracy on whole abstracts, on single sentences, and on abstracts with swapped results (the paper's integration).
 
-WHOLE, SENTENCES, FOREIGN = "whole abstract", "single sentences", "foreign context"
+WHOLE, SENTENCES, FOREIGN = "whole abstract", "single sentences", "swapped results"
 DASHES = {WHOLE: [1, 0], SENTENCES: [5, 2], FOREIGN: [2, 2]}
 FORMS = {WHOLE: "circle", SENTENCES: "square", FOREIGN: "triangle-up"}
 
