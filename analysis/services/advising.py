@@ -14,6 +14,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Count, Q
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from analysis.data import machines, tokens
@@ -30,6 +31,8 @@ from scoring.domain.choosing.outcomes import JEFFREYS
 from scoring.models import ScoringRun
 
 SEED = 42
+# What the rows depend on, and whether others are there by now
+GOES_BY = ("kind", "source", "planted_accuracy", "frozen_at", "version")
 PLANTED = "Advice is correct on the stated share of the test cases, in total and of each kind."
 
 
@@ -64,30 +67,39 @@ def sources_of(study: Study) -> dict[str, list[str]]:
     return {Adviser.Kind.MODEL: models, Adviser.Kind.PEOPLE: people}
 
 
-@transaction.atomic
 def freeze(adviser: Adviser, now: datetime, *, by: User | None = None, seed: int = SEED) -> Adviser:
     """Store what the adviser says of every test case that can be drawn; of one that is frozen, what is still missing.
 
+    It is worked out before anything is locked: participants finish meanwhile.
+
     Raises:
-        ValidationError: it cannot say anything of some of them, or not how sure it is.
+        ValidationError: it cannot say anything of some of them, or not how sure it is; or somebody changed it meanwhile.
     """
-    study = Study.objects.select_for_update(no_key=True).get(pk=adviser.study_id)
-    adviser = Adviser.objects.select_for_update().get(pk=adviser.pk)
-    is_first = adviser.frozen_at is None
-    if is_first:
-        adviser.advice.all().delete()
-    missing = set(items_without_advice(study).values_list("pk", flat=True))
-    if not is_first and not missing:
+    adviser = Adviser.objects.select_related("study").get(pk=adviser.pk)
+    missing = set(items_without_advice(adviser.study).values_list("pk", flat=True))
+    if adviser.frozen_at is not None and not missing:
         return adviser
-    items = list(advisable_items(study).order_by("key", "version"))
+    items = list(advisable_items(adviser.study).order_by("key", "version"))
     rows, said = _advise(adviser, items, missing, seed)
-    Advice.objects.bulk_create(row for row in rows if row.item_id in missing)
-    if is_first:
-        adviser.version = said
-        adviser.frozen_at = now
+    with transaction.atomic():
+        _store(adviser, [row for row in rows if row.item_id in missing], said, now, by)
+    return adviser
+
+
+def _store(
+    adviser: Adviser, rows: Sequence[Advice], said: dict[str, Any], now: datetime, by: User | None
+) -> None:
+    study = Study.objects.select_for_update(no_key=True).get(pk=adviser.study_id)
+    stored = Adviser.objects.select_for_update().get(pk=adviser.pk)
+    if any(getattr(stored, name) != getattr(adviser, name) for name in GOES_BY):
+        raise ValidationError(_("The adviser was changed meanwhile. Freeze its advice again."))
+    if adviser.frozen_at is None:
+        adviser.advice.all().delete()
+        adviser.frozen_at, adviser.version = now, said
     else:
-        more = {"at": now.isoformat(), "items": len(missing), **said}
+        more = {"at": now.isoformat(), "items": len(rows), **said}
         adviser.version = {**adviser.version, "more": [*adviser.version.get("more", []), more]}
+    Advice.objects.bulk_create(rows)
     adviser.version = {**adviser.version, "sha256": digest(adviser)}
     adviser.save(update_fields=["version", "frozen_at"])
     audit.record(
@@ -95,10 +107,9 @@ def freeze(adviser: Adviser, now: datetime, *, by: User | None = None, seed: int
         by=by,
         study=study,
         changed=["advice frozen"],
-        test_cases=len(missing),
+        test_cases=len(rows),
         sha256=adviser.version["sha256"],
     )
-    return adviser
 
 
 def digest(adviser: Adviser) -> str:

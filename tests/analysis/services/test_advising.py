@@ -7,6 +7,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.test import Client
 
+from analysis.services import advising
 from analysis.services.advising import digest, freeze, sources_of
 from experiment.models import Advice, Adviser, Study
 from experiment.services.readiness import StudyProblem, readiness_problems
@@ -118,6 +119,24 @@ def test_what_the_adviser_does_not_know_keeps_it_from_being_frozen(study: Study)
     ruth = adviser(study)
     with pytest.raises(ValidationError, match="no choice on 30 test cases"):
         freeze(ruth, NOW)
+    assert not Advice.objects.exists()
+    assert Adviser.objects.get().frozen_at is None
+
+
+def test_an_adviser_that_is_changed_meanwhile_is_not_frozen_with_anothers_advice(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choose(study, "org/a")
+    chosen = adviser(study, source="org/a, asked")
+    of_model = advising._of_model
+
+    def changed_meanwhile(*given: Any) -> Any:
+        Adviser.objects.update(source="org/b, asked")
+        return of_model(*given)
+
+    monkeypatch.setattr(advising, "_of_model", changed_meanwhile)
+    with pytest.raises(ValidationError, match="changed meanwhile"):
+        freeze(chosen, NOW)
     assert not Advice.objects.exists()
     assert Adviser.objects.get().frozen_at is None
 
