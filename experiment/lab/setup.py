@@ -17,12 +17,13 @@ from django_stubs_ext import StrPromise
 from experiment.domain.roles import Right
 from experiment.lab import setup_forms as forms
 from experiment.lab.access import View, for_study, user_of
-from experiment.models import Participant, Study
+from experiment.models import Participant, Study, SurveyQuestion
 from experiment.services.counts import default_kind
 from experiment.services.readiness import StudyProblem, preflight
 from experiment.services.study_file import as_bytes
 from experiment.services.study_setup import change_study
 from experiment.services.study_versions import ReasonRequiredError, Revision, compare_rules
+from experiment.services.survey import survey_questions
 from lib.http import either
 from lib.pages import attached, refused, show
 
@@ -34,6 +35,7 @@ LABELS: dict[str, StrPromise] = {
     "trials": _("Trials and ratings"),
     "arms": _("Arms"),
     "advice": _("Advice"),
+    "survey": _("Survey questions"),
     "rules": _("Exclusion rules"),
     "target": _("Dates and target"),
 }
@@ -82,9 +84,11 @@ FIRST_PREVIEW = {"general": "consent", "texts": "consent", "trials": "trial"}
 PREVIEWS = {
     "consent": _("Consent"),
     "demographics": _("About you"),
+    "survey_before": _("Questions before"),
     "practice": _("Practice"),
     "trial": _("Trial"),
     "question": _("Question"),
+    "survey_after": _("Questions after"),
     "debrief": _("Debrief"),
     "done": _("End"),
 }
@@ -177,6 +181,10 @@ def preview_context(request: HttpRequest, study: Study, first: str) -> dict[str,
     offered = dict(PREVIEWS)
     if not study.question_items:
         del offered["question"]
+    places = {question.place for question in survey_questions(study)}
+    for place in SurveyQuestion.Place:
+        if place not in places:
+            del offered[f"survey_{place.value}"]
     asked = request.GET.get("preview", "")
     return {"previews": offered.items(), "preview": asked if asked in offered else first}
 

@@ -161,6 +161,7 @@ def _page_of(message: po.Message) -> str:
     name = message.note.removeprefix("participant/").removesuffix(".html")
     of_consent = ("_stored", "_length", "_ethics", "_until_when", "_contact")
     pages = {"_result": "debrief", "_why": "debrief", "start": "practice", "_field": "demographics"}
+    pages |= {"survey": "survey_before", "scale": "survey_before"}
     pages |= dict.fromkeys(of_consent, "consent") | {"_question_texts": "question"}
     return name if name in PREVIEWS else pages.get(name, "trial")
 

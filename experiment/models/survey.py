@@ -105,9 +105,10 @@ class SurveyQuestion(models.Model):
 
     def clean(self) -> None:
         super().clean()
-        if self.kind not in self.Kind.values or not isinstance(self.parts, dict):
+        if self.kind not in self.Kind.values:
             return
-        if fault := survey.fault_of(self.kind, self.parts):
+        parts = self.parts if isinstance(self.parts, dict) else {"": self.parts}
+        if fault := survey.fault_of(self.kind, parts):
             raise ValidationError({"parts": FAULTS[fault]})
 
     @property

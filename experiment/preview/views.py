@@ -25,6 +25,7 @@ from experiment.participant import showing
 from experiment.participant.entry import render_consent
 from experiment.participant.identity import Entry
 from experiment.participant.showing import Result, Results, TrialPage, original_segments
+from experiment.participant.survey_form import SurveyForm
 from experiment.services.advised import example_of
 from experiment.services.advisers import adviser_of
 from experiment.services.channels import SAMPLE_CODE
@@ -36,6 +37,7 @@ from experiment.services.study_language import (
     speaking_language,
     text_problem,
 )
+from experiment.services.survey import survey_questions
 
 MOST_RESULTS = 20
 SIDES = "AB"
@@ -151,6 +153,14 @@ def demographics(request: HttpRequest, study: Study) -> HttpResponse:
     return showing.demographics(request, participant(study, "demographics"))
 
 
+def survey(request: HttpRequest, study: Study, *, place: str) -> HttpResponse:
+    """All questions there, whoever is asked them."""
+    questions = [each for each in survey_questions(study) if each.place == place]
+    context = {"form": SurveyForm(questions=questions)}
+    person = participant(study, f"asked_{place}")
+    return showing.render_page(request, person, "survey", context)
+
+
 def practice(request: HttpRequest, study: Study) -> HttpResponse:
     page = trial_page(study, is_practice=True)
     return showing.render_trial(request, participant(study, "practice"), page)
@@ -186,11 +196,13 @@ def done(request: HttpRequest, study: Study) -> HttpResponse:
 PAGES: dict[str, Callable[[HttpRequest, Study], HttpResponse]] = {
     "consent": lambda request, study: consent(request, study, None),
     "demographics": demographics,
+    "survey_before": partial(survey, place="before"),
     "practice": practice,
     "trial": trial,
     "advice_after": partial(advised, follows=True),
     "advice_before": partial(advised, follows=False),
     "question": question,
+    "survey_after": partial(survey, place="after"),
     "debrief": debrief,
     "done": done,
 }

@@ -19,7 +19,16 @@ from experiment.domain.arms import MOST_ARMS
 from experiment.domain.questions import columns
 from experiment.domain.questions.made_from import SourceError, source_of
 from experiment.domain.questions.made_from import checked as checked_source
-from experiment.models import Arm, Channel, Item, QuestionTemplate, ResearchField, Study
+from experiment.domain.survey import MOST_QUESTIONS
+from experiment.models import (
+    Arm,
+    Channel,
+    Item,
+    QuestionTemplate,
+    ResearchField,
+    Study,
+    SurveyQuestion,
+)
 from experiment.models.arms import FIXED
 from experiment.models.items import item_hash
 from experiment.models.studies import DEMOGRAPHIC_FIELDS, MOST_WANTED, RULE_COLUMNS
@@ -30,9 +39,10 @@ from experiment.services.file_places import Place, StudyFileError, parse
 from experiment.services.study_language import load_texts
 from experiment.services.study_setup import default_briefing, default_consent
 from experiment.services.study_versions import revise
+from experiment.services.survey import save_question
 from lib import po
 
-Row = TypeVar("Row", Arm, Channel)
+Row = TypeVar("Row", Arm, Channel, SurveyQuestion)
 FORMAT = "brainbench-live-study"
 VERSION = 1
 # Of a study's columns that can be edited, all others are settings of the file
@@ -57,6 +67,7 @@ ITEM_FIELDS = (
 )
 QUESTION_FIELDS = ("expert_answer", "categories", "template", "made_from")
 ARM_FIELDS = ("name", *FIXED)
+SURVEY_FIELDS = ("name", "place", "advised_only", "kind", "text", "required")
 CHANNEL_FIELDS = (
     "code",
     "label",
@@ -84,6 +95,7 @@ def document(study: Study) -> dict[str, Any]:
     items = study.accepted_items.select_related("template").order_by("key", "version")
     own = study.texts.order_by("source").values("source", "forms")
     arms = list(study.arms.order_by("number").values(*ARM_FIELDS))
+    asked = list(map(_survey_question, study.survey_questions.order_by("number", "pk")))
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -91,10 +103,17 @@ def document(study: Study) -> dict[str, Any]:
         "rules": asdict(study.exclusion_rules),
         "consent": "" if consent is None else consent.text,
         **({"arms": arms} if arms else {}),
+        **({"survey": asked} if asked else {}),
         "channels": list(study.channels.order_by("pk").values(*CHANNEL_FIELDS)),
         "texts": list(own),
         "items": [_item(item) for item in items],
     }
+
+
+def _survey_question(question: SurveyQuestion) -> dict[str, Any]:
+    """Its arm goes by name."""
+    found = {name: getattr(question, name) for name in (*SURVEY_FIELDS, "parts")}
+    return found | ({"arm": question.arm.name} if question.arm else {})
 
 
 def _item(item: Item) -> dict[str, Any]:
@@ -120,7 +139,18 @@ MOST_ITEMS = 20_000
 MOST_TEXTS = 2_000
 MOST_CHANNELS = 500
 MOST_SUBFIELDS = 200
-PARTS = ("format", "version", "study", "rules", "consent", "arms", "channels", "texts", "items")
+PARTS = (
+    "format",
+    "version",
+    "study",
+    "rules",
+    "consent",
+    "arms",
+    "survey",
+    "channels",
+    "texts",
+    "items",
+)
 # Days are one study's: a copy begins without
 OF_ONE_STUDY = ("opens_at", "closes_at", "retain_until")
 OF_SITE = ("collection", "collection_row", "is_demo")
@@ -156,6 +186,7 @@ def create_from_file(
     texts = _texts(parts["texts"]) if "texts" in parts else []
     channels = _channels(parts["channels"]) if "channels" in parts else []
     arms = _arms(parts["arms"]) if "arms" in parts else []
+    asked = _survey(parts["survey"]) if "survey" in parts else []
     _stop_if(problems)
     study.briefing = study.briefing or default_briefing(study.language, study.tasks)
     study.save()
@@ -166,6 +197,9 @@ def create_from_file(
         study.members.add(by)
     for at, values in arms:
         _add(save_arm, Arm(study=study, **values), at, by)
+    for at, values in asked:
+        arm = _arm_named(study, values.pop("arm"), at)
+        _add(save_question, SurveyQuestion(study=study, arm=arm, **values), at, by)
     for at, values in channels:
         _add(save_channel, Channel(study=study, **values), at, by)
     study.refresh_from_db(fields=["channels_version"])
@@ -391,6 +425,26 @@ def _arms(place: Place) -> list[tuple[Place, dict[str, Any]]]:
             values["subfields"] = [name.text(80) for name in subfields.elements(MOST_SUBFIELDS)]
         found.append((at, values))
     return found
+
+
+def _survey(place: Place) -> list[tuple[Place, dict[str, Any]]]:
+    columns = {name: _column(SurveyQuestion, name) for name in SURVEY_FIELDS}
+    found = []
+    for at in place.elements(MOST_QUESTIONS):
+        given = at.members((*columns, "parts", "arm"), ("name", "kind", "text"))
+        parts, arm = given.pop("parts", None), given.pop("arm", None)
+        values = {name: _setting(columns[name], each) for name, each in given.items()}
+        values["parts"] = {} if parts is None else parts.value
+        values["arm"] = "" if arm is None else arm.text(60)
+        found.append((at, values))
+    return found
+
+
+def _arm_named(study: Study, name: str, at: Place) -> Arm | None:
+    arm = study.arms.filter(name=name).first() if name else None
+    if name and arm is None:
+        at.refuse(_("The file has no arm “%(name)s”.") % {"name": name})
+    return arm
 
 
 def _add(save: Callable[[Row, User | None], Row], row: Row, at: Place, by: User | None) -> None:

@@ -23,6 +23,7 @@ from experiment.models import (
     QuestionTemplate,
     ResearchField,
     Study,
+    SurveyQuestion,
 )
 from experiment.services.export import jobs
 from experiment.services.members import invite, invite_to_site
@@ -72,6 +73,12 @@ def item_of_field(study: Study, status: str = "in_review") -> Item:
 def arm_of(study: Study) -> Arm:
     """One of a number that no other study's arm has."""
     return Arm.objects.get_or_create(study=study, number=study.pk, name="alone")[0]
+
+
+def survey_question_of(study: Study) -> SurveyQuestion:
+    """One of a name that no other study's question has."""
+    row = {"number": 1, "kind": "text", "text": "Why?"}
+    return study.survey_questions.get_or_create(name=f"of_{study.pk}", defaults=row)[0]
 
 
 def comment_of(study: Study) -> Example:
@@ -259,6 +266,10 @@ ROWS: list[tuple[str, Callable[[Study], Any]]] = [
 OTHERS: list[tuple[str, Callable[[Study], Example]]] = [
     ("participant", lambda s: {"public_id": make_participant(s).public_id}),
     ("channel", lambda s: {"code": make_channel(s, f"of-{s.slug}"[:20]).code}),
+    (
+        "setup_survey_question setup_survey_move setup_survey_remove",
+        lambda s: {"name": survey_question_of(s).name},
+    ),
     ("setup_arm setup_remove_arm", lambda s: {"number": arm_of(s).number}),
     ("answer_comment", comment_of),
     ("scoring_run scoring_run_live scoring_scores", finished_run),
@@ -288,6 +299,7 @@ EXAMPLES: dict[str, Example | Callable[[Study], Example]] = {
     "lab:help_page": {"name": "results"},
     "lab:link_preview": {"source": "plain", "end": "completion"},
     "lab:preview": {"page": "consent"},
+    "lab:setup_new_survey_question": {"kind": "scale"},
     "lab:setup_text": {"number": number_of(participant_texts()[0])},
     "lab:results_figure": {"name": "accuracy", "kind": "svg"},
     "lab:results_table": {"name": "trials"},

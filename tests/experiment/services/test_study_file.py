@@ -19,9 +19,10 @@ from experiment.services.file_places import StudyFileError
 from experiment.services.study_file import as_bytes, copy_study, create_from_file, document
 from experiment.services.study_language import participant_texts, set_text
 from experiment.services.study_versions import revise
+from experiment.services.survey import add_example, survey_questions
 from lib import po
 from lib.names import fault
-from tests.factories import make_arms, make_channel, make_item, make_study
+from tests.factories import PARTS, make_arms, make_channel, make_item, make_study, make_survey
 
 pytestmark = pytest.mark.django_db
 REPEATED = settings(
@@ -250,4 +251,42 @@ def test_what_is_wrong_with_an_arm_is_named_by_its_place() -> None:
         create_from_file(json.dumps(data).encode())
     places = {message.split(":")[0] for message in refused.value.messages}
     assert places == {"arms[0]", "arms[1].share"}
+    assert not Study.objects.filter(slug="again").exists()
+
+
+def test_survey_questions_go_along_with_their_arms() -> None:
+    source = make_study()
+    assert "survey" not in document(source)
+    arm, _ = make_arms(source, {"name": "alone"}, {"advice": "after"})
+    make_survey(source)
+    make_survey(source, "text", name="why", place="after", arm=arm, required=False)
+    add_example(source)
+    made = copy_study(source, slug="again", title="Again")
+    assert document(made)["survey"] == document(source)["survey"]
+    assert made.survey_questions.get(name="why").arm == made.arms.get(name="alone")
+    assert [question.name for question in survey_questions(made)] == [*PARTS, "why", "trust"]
+
+
+def test_what_is_wrong_with_a_survey_question_is_named_by_its_place() -> None:
+    source = make_study()
+    make_survey(source)
+    data = json.loads(as_bytes(source))
+    data["study"] |= {"slug": "again", "title": "Again"}
+    wrong: list[dict[str, object]] = [
+        {"parts": 7},
+        {"parts": {"points": 99, "low": "a", "high": "b"}},
+        {"name": "A B"},
+        {"name": "choice"},
+        {"arm": "nobody"},
+    ]
+    for question, change in zip(data["survey"], wrong, strict=True):
+        question |= change
+    with pytest.raises(StudyFileError) as refused:
+        create_from_file(json.dumps(data).encode())
+    places = {message.split(":")[0] for message in refused.value.messages}
+    assert places == {
+        f"survey[{n}]{part}"
+        for n, part in enumerate([".parts", ".parts", ".name", "", ""])
+        if n != 3
+    }
     assert not Study.objects.filter(slug="again").exists()

@@ -1,0 +1,209 @@
+"""The survey questions of a study: the list, one of them, its place, and its removal."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST, require_safe
+
+from experiment.domain import survey as rules
+from experiment.domain.roles import Right
+from experiment.domain.survey import Fault
+from experiment.lab.access import for_study, user_of
+from experiment.lab.setup import LABELS, framing, preview_context, setup_context
+from experiment.models import Study, SurveyQuestion
+from experiment.models.survey import FAULTS
+from experiment.services import survey
+from experiment.services.arms import arms_of
+from lib.http import either
+from lib.pages import UnixTextField, refused, show
+
+EVERYBODY, ADVISED = "", "advised"
+Place, Kind = SurveyQuestion.Place, SurveyQuestion.Kind
+# Beside which field a fault is said
+FIELDS = {
+    Fault.LABELS: "labels",
+    Fault.CORRECT: "correct",
+    Fault.POINTS: "points",
+    Fault.ENDS: "high",
+    Fault.RANGE: "highest",
+}
+WHOLE: dict[str, Any] = {"min_value": -rules.MOST_NUMBER, "max_value": rules.MOST_NUMBER}
+
+
+class SurveyForm(forms.Form):
+    """A question of one kind, with the parts that this kind has."""
+
+    text = UnixTextField(
+        label=_("Question"),
+        max_length=rules.LONGEST_TEXT,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text=_("In the language of the study's pages."),
+    )
+    labels = UnixTextField(
+        label=_("Answers"),
+        widget=forms.Textarea(attrs={"rows": 5}),
+        help_text=_("2 to 30, one per line."),
+    )
+    correct = forms.CharField(
+        label=_("Right answer"),
+        help_text=_("One of the answers. Name it in the question, such as “Please choose blue.”"),
+    )
+    points = forms.IntegerField(
+        label=_("Points"), min_value=rules.FEWEST_POINTS, max_value=rules.MOST_POINTS, initial=7
+    )
+    low = forms.CharField(label=_("Label of the first point"), max_length=rules.LONGEST_END)
+    high = forms.CharField(label=_("Label of the last point"), max_length=rules.LONGEST_END)
+    lowest = forms.IntegerField(label=_("Lowest number"), initial=0, **WHOLE)
+    highest = forms.IntegerField(label=_("Highest number"), **WHOLE)
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=40,
+        help_text=_(
+            "Lower-case letters, digits and underscores. Exports call the column survey_ and this name."
+        ),
+    )
+    place = forms.ChoiceField(label=_("Asked"), choices=Place.choices, widget=forms.RadioSelect)
+    audience = forms.ChoiceField(label=_("Asked of"), required=False)
+    required = forms.BooleanField(label=_("An answer is required"), required=False)
+
+    def __init__(self, *args: Any, question: SurveyQuestion, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.question, self.parts = question, rules.PARTS[question.kind]
+        for name in {part for parts in rules.PARTS.values() for part in parts} - {*self.parts}:
+            del self.fields[name]
+        if choices := _audiences(question.study):
+            self.fields["audience"].choices = choices  # type: ignore[attr-defined]
+        else:
+            del self.fields["audience"]
+        shown = {name: getattr(question, name) for name in ("text", "name", "place", "required")}
+        given = dict(question.parts)
+        if "labels" in given:
+            given["labels"] = "\n".join(given["labels"])
+        self.initial.update(shown | given | {"audience": _audience_of(question)})
+
+    def clean_labels(self) -> list[str]:
+        lines = (line.strip() for line in self.cleaned_data["labels"].splitlines())
+        return [line for line in lines if line]
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or {}
+        if all(part in given for part in self.parts):
+            parts = {part: given[part] for part in self.parts}
+            if fault := rules.fault_of(self.question.kind, parts):
+                self.add_error(FIELDS[fault], FAULTS[fault])
+        return given
+
+    def filled(self) -> SurveyQuestion:
+        """The question as it is asked for, not saved."""
+        given, question = self.cleaned_data, self.question
+        for name in ("text", "name", "place", "required"):
+            setattr(question, name, given[name])
+        question.parts = {part: given[part] for part in self.parts}
+        audience = given.get("audience", EVERYBODY)
+        question.advised_only = audience == ADVISED
+        numbers = {str(arm.number): arm for arm in arms_of(question.study)}
+        question.arm = numbers.get(audience)
+        return question
+
+
+def _audiences(study: Study) -> list[tuple[str, Any]]:
+    """Who can be asked; nothing to choose in a study without arms."""
+    arms = arms_of(study)
+    if not arms:
+        return []
+    advised = (
+        [(ADVISED, _("participants who get advice"))] if any(a.is_advised for a in arms) else []
+    )
+    named = [(str(arm.number), _("arm “%(name)s”") % {"name": arm.name}) for arm in arms]
+    return [(EVERYBODY, _("all participants")), *advised, *named]
+
+
+def _audience_of(question: SurveyQuestion) -> str:
+    if question.advised_only:
+        return ADVISED
+    return EVERYBODY if question.arm is None else str(question.arm.number)
+
+
+@require_safe
+@for_study(Right.SET_UP)
+@framing
+def questions(request: HttpRequest, study: Study) -> HttpResponse:
+    rows = study.survey_questions.select_related("arm").order_by("number", "pk")
+    pages = [(place, [row for row in rows if row.place == place]) for place in Place]
+    asked = [place for place, of_page in pages if of_page]
+    shown = preview_context(request, study, f"survey_{asked[0]}") if asked else {}
+    return _show(
+        request,
+        study,
+        "survey",
+        pages=[(place, of_page) for place, of_page in pages if of_page],
+        kinds=Kind.choices,
+        has_arms=bool(arms_of(study)),
+        offers_trust=survey.lacks_example(study),
+        **shown,
+    )
+
+
+@either
+@for_study(Right.SET_UP)
+def new_question(request: HttpRequest, study: Study, kind: str) -> HttpResponse:
+    if kind not in Kind.values:
+        raise Http404
+    return _edit(request, SurveyQuestion(study=study, kind=kind))
+
+
+@either
+@for_study(Right.SET_UP)
+def question(request: HttpRequest, study: Study, name: str) -> HttpResponse:
+    return _edit(request, get_object_or_404(study.survey_questions, name=name))
+
+
+@require_POST
+@for_study(Right.SET_UP)
+def add_trust(request: HttpRequest, study: Study) -> HttpResponse:
+    with refused(request):
+        survey.add_example(study, by=user_of(request))
+        messages.success(request, gettext("Saved."))
+    return redirect("lab:setup_survey", study.slug)
+
+
+@require_POST
+@for_study(Right.SET_UP)
+def move(request: HttpRequest, study: Study, name: str) -> HttpResponse:
+    with refused(request):
+        survey.move_question_up(
+            get_object_or_404(study.survey_questions, name=name), user_of(request)
+        )
+    return redirect("lab:setup_survey", study.slug)
+
+
+@require_POST
+@for_study(Right.SET_UP)
+def remove(request: HttpRequest, study: Study, name: str) -> HttpResponse:
+    removed = get_object_or_404(study.survey_questions, name=name)
+    with refused(request):
+        survey.remove_question(removed, by=user_of(request))
+        messages.success(request, gettext("“%(name)s” was removed.") % {"name": name})
+    return redirect("lab:setup_survey", study.slug)
+
+
+def _edit(request: HttpRequest, edited: SurveyQuestion) -> HttpResponse:
+    is_new, study = edited.pk is None, edited.study
+    form = SurveyForm(request.POST or None, question=edited)
+    if form.is_valid():
+        with refused(form):
+            survey.save_question(form.filled(), by=user_of(request))
+            messages.success(request, gettext("Saved."))
+            return redirect("lab:setup_survey", study.slug)
+    context = {"form": form, "is_new": is_new, "kind": edited.get_kind_display()}
+    return _show(request, study, "survey_question", **context)
+
+
+def _show(request: HttpRequest, study: Study, template: str, **more: Any) -> HttpResponse:
+    context = setup_context(study, "survey") | {"title": LABELS["survey"]} | more
+    return show(request, f"lab/setup/{template}.html", **context)
