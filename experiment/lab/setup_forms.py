@@ -352,7 +352,7 @@ class TargetForm(SettingsForm):
         super().__init__(*args, **kwargs)
         field, targets = self.instance.cell_field, self.fields["cell_targets"]
         targets.help_text = _(
-            "One group per line, such as “%(example)s”. When as many valid participants of a group have finished, the page after that answer closes the study to the group."
+            "One group per line, such as “%(example)s”. A group is closed to newcomers once that many of its valid participants have finished."
         ) % {"example": f"{cells(field or 'gender')[0]}: 50"}
         if field:
             names = ", ".join(cells(field))

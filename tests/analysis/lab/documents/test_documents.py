@@ -51,6 +51,11 @@ def test_both_documents_name_the_arms_of_a_study_that_has_any(ruth: Client, stud
     text = fetch(ruth, "preregistration", "md").decode()
     assert r"| A \| B | 75% | no advice | 6 human, 3 machine, 2 catch |" in text
     assert "2 human, 3 machine, 2 catch |" in text
+    assert "within groups" not in text
+    Study.objects.update(cell_field="gender", cell_targets={"other": 7})
+    text = fetch(ruth, "preregistration", "md").decode()
+    assert "same answer on: gender identity" in text
+    assert "“other” are no longer admitted once 7" in text
     assert "the arm that the participant" in fetch(ruth, "data-management", "md").decode()
 
 
