@@ -52,7 +52,7 @@ def remove_arm(arm: Arm, by: User | None = None) -> None:
     """Take an arm away that nobody is in.
 
     Raises:
-        ValidationError: somebody is in it, or real participants have entered the study.
+        ValidationError: somebody is in it, survey questions are asked in it alone, or real participants have entered the study.
     """
     study = _locked(arm)
     if study.version:
@@ -63,6 +63,8 @@ def remove_arm(arm: Arm, by: User | None = None) -> None:
                 "Participants are in this arm, so it cannot be removed. If they are simulated, remove them first. If they are pilots, copy the study."
             )
         )
+    if arm.survey_questions.exists():
+        raise ValidationError(_("Survey questions are asked in this arm only. Remove them first."))
     arm.delete()
     audit.record(audit.Action.STUDY_CHANGED, by=by, study=study, arm=arm.name, change="removed")
 

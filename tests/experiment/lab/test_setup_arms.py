@@ -13,7 +13,7 @@ from experiment.services.readiness import readiness_problems
 from experiment.services.study_setup import create_study
 from tests.experiment.lab_client import page
 from tests.experiment.people import enroll, finish
-from tests.factories import make_arms, make_study
+from tests.factories import make_arms, make_study, make_survey
 
 pytestmark = pytest.mark.django_db
 
@@ -123,6 +123,14 @@ def test_an_arm_with_pilots_is_not_removed(ruth: Client, study: Study) -> None:
     enroll(study, kind=lambda: "pilot")
     answer = ruth.post(url("1/remove/"), follow=True)
     assert "cannot be removed" in answer.text
+    assert len(arms(study)) == 1
+
+
+def test_an_arm_with_survey_questions_is_not_removed(ruth: Client, study: Study) -> None:
+    arm = make_arms(study, {})[0]
+    make_survey(study, "scale", arm=arm)
+    answer = ruth.post(url("1/remove/"), follow=True)
+    assert "Survey questions are asked in this arm only" in answer.text
     assert len(arms(study)) == 1
 
 
