@@ -163,7 +163,7 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
     ),
     Column(
         "rt_ms",
-        "From the page's first paint to Continue, on the browser's monotonic clock.",
+        "From the page's first paint until Continue was pressed, on the browser's monotonic clock.",
         "integer",
         "milliseconds",
         null=NO_JAVASCRIPT,
@@ -407,7 +407,7 @@ ADVICE_COLUMNS: tuple[Column, ...] = (
     ),
     Column(
         "advice_viewed_ms",
-        "From the first paint of the page with the advice to Continue.",
+        "From the first paint of the page with the advice until Continue was pressed.",
         "integer",
         "milliseconds",
         null=f"{NO_ADVICE}, or {NO_JAVASCRIPT}",
@@ -429,7 +429,7 @@ ADVICE_COLUMNS: tuple[Column, ...] = (
     ),
     Column(
         "first_rt_ms",
-        "From the trial's first paint to Continue before the advice.",
+        "From the trial's first paint until Continue was pressed before the advice.",
         "integer",
         "milliseconds",
         null=f"{NO_FIRST}, or {NO_JAVASCRIPT}",

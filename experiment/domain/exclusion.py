@@ -49,9 +49,9 @@ RECOGNISED = Reason(
 TOO_FAST = Reason(
     "too_fast",
     "too fast",
-    "The participant answered this trial in less than the minimum time (5 s in the paper), to Continue or, if the "
-    "study's rules say so, to the first choice. Questions have a separate minimum, which does not apply to “I do "
-    "not know”.",
+    "The participant answered this trial in less than the minimum time (5 s in the paper), measured until Continue was "
+    "pressed or, if the study's rules say so, until the first choice. Questions have a separate minimum, which does not "
+    "apply to “I do not know”.",
 )
 
 PARTICIPANT_REASONS = (MISSED_CATCH, UNTOUCHED_SLIDERS, ADMITTED_CHEATING, NOT_FINISHED, WITHDRAWN)

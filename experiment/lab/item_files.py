@@ -338,12 +338,12 @@ def _difference(
 
 class ExportForm(forms.Form):
     form = forms.ChoiceField(
-        label=_("Form"),
+        label=_("Format"),
         choices=[
             (CSV, _("CSV, which Import reads back unchanged")),
             (JSONL, _("JSONL, which Import reads back unchanged")),
             (BRAINBENCH, _("CSV with the columns of the published BrainBench files")),
-            (HUGGING_FACE, _("a folder that datasets of Hugging Face load, as a zip")),
+            (HUGGING_FACE, _("a folder for Hugging Face's library datasets, as a ZIP")),
         ],
         initial=CSV,
         widget=forms.RadioSelect,

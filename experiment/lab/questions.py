@@ -152,7 +152,7 @@ class QuestionsForm(forms.Form):
 
 class FileForm(forms.Form):
     form = forms.ChoiceField(
-        label=_("Form"), choices=[(name, name.upper()) for name in FORMATS], initial=FORMATS[0]
+        label=_("Format"), choices=[(name, name.upper()) for name in FORMATS], initial=FORMATS[0]
     )
     columns = forms.ChoiceField(
         label=_("Columns"),

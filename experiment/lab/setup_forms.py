@@ -244,7 +244,7 @@ class RulesForm(SettingsForm):
         help_text=_("0 means no limit."),
     )
     min_rt_clock = forms.ChoiceField(
-        choices=Study.Clock.choices, widget=forms.RadioSelect, label=_("Measured to")
+        choices=Study.Clock.choices, widget=forms.RadioSelect, label=_("Measured until")
     )
     question_min_rt_ms = SecondsField(
         label=_("Exclude answers to questions given in fewer than this many seconds"),

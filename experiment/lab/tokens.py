@@ -24,7 +24,7 @@ from lib.pages import offer, show
 
 LABELS = {
     Scope.READ: _("read: test cases, trials by pseudonym, models, results"),
-    Scope.WRITE: _("write: start and stop work, switch recruitment"),
+    Scope.WRITE: _("write: start and stop work, open and close recruitment"),
 }
 DAYS = (
     (7, _("7 days")),

@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
                 ('source', models.CharField(blank=True, max_length=200)),
                 ('shown_name', models.CharField(help_text='As within a sentence, such as “a language model”.', max_length=80, verbose_name='name that participants see')),
                 ('shows', models.CharField(choices=[('choice', 'its choice'), ('percent', 'its choice, and how sure it is in percent'), ('words', 'its choice, and how sure it is in words')], default='percent', max_length=10, verbose_name='what participants see')),
-                ('shows_passages', models.BooleanField(default=False, verbose_name='the passages that counted most')),
+                ('shows_passages', models.BooleanField(default=False, verbose_name='show the passages that counted most')),
                 ('planted_accuracy', models.FloatField(blank=True, null=True, validators=[django.core.validators.MinValueValidator(0.5), django.core.validators.MaxValueValidator(1)], verbose_name='share of test cases with correct advice')),
                 ('frozen_at', models.DateTimeField(editable=False, null=True)),
                 ('version', models.JSONField(default=dict, editable=False)),

@@ -27,11 +27,11 @@ class Migration(migrations.Migration):
             name='SurveyQuestion',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveSmallIntegerField(help_text="Its place among the study's.")),
+                ('number', models.PositiveSmallIntegerField(help_text="Its position among the study's questions.")),
                 ('place', models.CharField(choices=[('before', 'before the trials'), ('after', 'after the trials')], default='before', max_length=6)),
                 ('advised_only', models.BooleanField(default=False, help_text='Whether only participants in arms with advice are asked.')),
                 ('kind', models.CharField(choices=[('choice', 'choice'), ('scale', 'scale'), ('number', 'number'), ('text', 'short text'), ('attention', 'attention check')], max_length=9)),
-                ('name', models.CharField(help_text='Exports call its column survey_ and this name.', max_length=40, validators=[django.core.validators.RegexValidator('^[a-z][a-z0-9_]{0,39}\\Z', 'Use lower-case letters, digits and underscores; begin with a letter.')])),
+                ('name', models.CharField(help_text='In exports, the column is named survey_ followed by this name.', max_length=40, validators=[django.core.validators.RegexValidator('^[a-z][a-z0-9_]{0,39}\\Z', 'Use lower-case letters, digits and underscores; begin with a letter.')])),
                 ('text', models.TextField(max_length=1000, verbose_name='question')),
                 ('parts', models.JSONField(blank=True, default=dict)),
                 ('required', models.BooleanField(default=True, verbose_name='an answer is required')),

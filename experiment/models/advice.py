@@ -41,7 +41,7 @@ class Adviser(models.Model):
     shows = models.CharField(
         _("what participants see"), max_length=10, choices=Shows, default=Shows.PERCENT
     )
-    shows_passages = models.BooleanField(_("the passages that counted most"), default=False)
+    shows_passages = models.BooleanField(_("show the passages that counted most"), default=False)
     planted_accuracy = models.FloatField(
         _("share of test cases with correct advice"),
         null=True,

@@ -46,7 +46,7 @@ class Review(models.Model):
     class Verdict(models.TextChoices):
         ACCEPT = "accept", _("accept")
         REVISE = "revise", _("revise")
-        REFUSE = "refuse", _("refuse")
+        REFUSE = "refuse", _("reject")
 
     item = models.ForeignKey(Item, models.CASCADE, related_name="reviews")
     reviewer = models.ForeignKey(

@@ -70,8 +70,11 @@ class Study(models.Model):
         CLOSED = "closed", _("closed: no new participants; those who have started may finish")
 
     class Policy(models.TextChoices):
-        BALANCED = "balanced", _("lowest expected exposure, drawn when shown")
-        PAPER = "paper", _("plain counter at assignment, as in the paper")
+        BALANCED = "balanced", _("drawn when shown, from those with the lowest expected exposure")
+        PAPER = (
+            "paper",
+            _("all drawn at the start, from those assigned least often, as in the paper"),
+        )
 
     class Untouched(models.TextChoices):
         OFF = "off", _("do not exclude anyone for this")
@@ -83,7 +86,7 @@ class Study(models.Model):
         ANONYMISE = "anonymise", _("keep the answers, but nothing that could identify the person")
 
     class Clock(models.TextChoices):
-        PAGE = "page", _("Continue")
+        PAGE = "page", _("pressing Continue")
         CHOICE = "choice", _("the first choice of a side")
 
     slug = models.SlugField(max_length=60, unique=True)
@@ -199,12 +202,12 @@ class Study(models.Model):
         ),
     )
     min_rt_clock = models.CharField(
-        _("measured to"), max_length=10, choices=Clock, default=Clock.PAGE
+        _("measured until"), max_length=10, choices=Clock, default=Clock.PAGE
     )
     question_min_rt_ms = models.PositiveIntegerField(
         _("exclude answers to questions under (ms)"),
         default=0,
-        help_text=_("To Continue; “I do not know” is never too fast."),
+        help_text=_("Until Continue is pressed; “I do not know” is never too fast."),
     )
     fast_page_ms = models.PositiveIntegerField(_("flag trials under (ms)"), default=15_000)
     hidden_flag_ms = models.PositiveIntegerField(

@@ -53,7 +53,9 @@ class SurveyQuestion(models.Model):
     study = models.ForeignKey(
         Study, models.CASCADE, related_name="survey_questions", db_index=False
     )
-    number = models.PositiveSmallIntegerField(help_text=_("Its place among the study's."))
+    number = models.PositiveSmallIntegerField(
+        help_text=_("Its position among the study's questions.")
+    )
     place = models.CharField(max_length=6, choices=Place, default=Place.BEFORE)
     arm = models.ForeignKey(
         Arm,
@@ -75,7 +77,7 @@ class SurveyQuestion(models.Model):
                 _("Use lower-case letters, digits and underscores; begin with a letter."),
             )
         ],
-        help_text=_("Exports call its column survey_ and this name."),
+        help_text=_("In exports, the column is named survey_ followed by this name."),
     )
     text = models.TextField(_("question"), max_length=LONGEST_TEXT)
     parts: models.JSONField[Any, Any] = models.JSONField(default=dict, blank=True)

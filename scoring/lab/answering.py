@@ -70,7 +70,7 @@ class AnsweringForm(ModelForm):
         super().__init__(*args, **kwargs)
         self.fields["model_args"].help_text = _(
             "name=value, separated by commas: max_tokens (1024), temperature (0; none for the server's default), top_p, "
-            "seed; for a server concurrency and tries; in this process batch_size; for a model that thinks aloud "
+            "seed; for a server: concurrency and tries; in this process: batch_size; for a model that thinks aloud: "
             "enable_thinking, reasoning_effort, think_end_token."
         )
 

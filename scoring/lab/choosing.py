@@ -148,7 +148,7 @@ class ChoicesFileForm(forms.Form):
 class ShownForm(forms.Form):
     """Which choices of a run are listed."""
 
-    SHOWN = (("", _("all")), ("wrong", _("wrong")), ("unread", _("not read")))
+    SHOWN = (("", _("all")), ("wrong", _("wrong")), ("unread", _("could not be read")))
     which = forms.ChoiceField(label=_("Answers"), required=False, choices=SHOWN)
 
     def narrowed(self, choices: QuerySet[ModelChoice]) -> QuerySet[ModelChoice]:

@@ -263,7 +263,7 @@ class ModelForm(forms.Form):
         max_length=1000,
         help_text=_(
             "name=value, separated by commas: temperature, top_p, seed, max_tokens, concurrency; for a model that thinks "
-            "aloud enable_thinking, reasoning_effort, think_end_token."
+            "aloud: enable_thinking, reasoning_effort, think_end_token."
         ),
     )
     price_in = _money(

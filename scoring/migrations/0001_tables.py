@@ -365,7 +365,7 @@ class Migration(migrations.Migration):
                 ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='reviews', to='scoring.reviewingrun')),
                 ('item', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='model_reviews', to='experiment.item')),
                 ('sha256', models.CharField(max_length=64)),
-                ('verdict', models.CharField(blank=True, choices=[('accept', 'accept'), ('revise', 'revise'), ('refuse', 'refuse')], max_length=10)),
+                ('verdict', models.CharField(blank=True, choices=[('accept', 'accept'), ('revise', 'revise'), ('refuse', 'reject')], max_length=10)),
                 ('reasons', models.TextField(blank=True)),
             ],
             options={

@@ -81,7 +81,7 @@ def test_from_a_file_of_questions_to_the_chapter_and_files(
     assert len(grades) == 2 * N + 1
     assert [row["points"] for row in grades if row["is_adjudication"] == "true"] == ["0.0"]
     lena.goto("/lab/fields/cooking/questions/")
-    lena.get_by_label("Form").select_option("csv")
+    lena.get_by_label("Format").select_option("csv")
     rows = downloaded(lena, lena.get_by_role("button", name="Download"))
     sent = csv.DictReader(io.StringIO(QUESTIONS))
     assert [row["answer"] for row in rows] == [row["answer"] for row in sent]
@@ -99,7 +99,7 @@ def import_questions(page: Page) -> None:
 def take_questions(page: Page) -> None:
     page.locator('a[href$="/set-up/items/"]').first.click()
     page.get_by_label("Field of the questions").select_option(f"cooking ({N})")
-    page.get_by_role("button", name="Take these questions").click()
+    page.get_by_role("button", name="Use these questions").click()
     expect(page.get_by_text("Saved")).to_be_visible()
     look(page)
 

@@ -52,7 +52,7 @@ TRIALS = [
     (Rules(), GOOD, {"recognised": True}, "recognised", ""),
     (Rules(), GOOD, {"recognised": True, "rt_ms": 10}, "recognised too_fast", "fast_page"),
     (OFF, GOOD, {"rt_ms": 0, "hidden_ms": 10**9}, "", ""),
-    # Measured to Continue, or to the choice
+    # Measured until Continue, or until the choice
     (Rules(), GOOD, {"rt_choice_ms": 4_999, "rt_ms": 5_000}, "", "fast_page"),
     (CHOICE, GOOD, {"rt_choice_ms": 4_999, "rt_ms": 5_000}, "too_fast", "fast_page"),
     (CHOICE, GOOD, {"rt_choice_ms": 5_000}, "", ""),

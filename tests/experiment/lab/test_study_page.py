@@ -6,11 +6,12 @@ import re
 import pytest
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError
+from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from experiment.models import Judgment, Membership, Study
+from experiment.models import Judgment, Membership, Participant, Study
 from experiment.services import counts, drawing, overview
 from experiment.services.counts import default_kind, watched_kind
 from experiment.services.study_setup import pin_items
@@ -19,6 +20,11 @@ from tests.experiment.lab_client import page, run
 from tests.factories import NOW, make_item, make_participant, make_study
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize("stage", Participant.Stage.values)
+def test_every_stage_of_a_participant_has_words(stage: str) -> None:
+    assert render_to_string("lab/watch/_stage.html", {"stage": stage}).strip()
 
 
 def test_the_flow_counts_every_step(study: Study) -> None:

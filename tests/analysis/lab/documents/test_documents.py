@@ -71,11 +71,11 @@ def test_the_preregistration_of_questions_alone_speaks_of_nothing_else(
 ) -> None:
     text = fetch(client, "preregistration", "md").decode()
     assert "| question | 3 | 4 | 4 |" in text
-    for word in ("abstract", "practice", "perplexity", "catch trials", "slider", "ms to Continue"):
+    for word in ("abstract", "practice", "perplexity", "catch trials", "slider", "ms until"):
         assert word not in text.replace("an abstract of an article", "")
     Study.objects.update(question_min_rt_ms=2_345)
     text = fetch(client, "preregistration", "md").decode()
-    assert "less than 2345 ms to Continue" in text
+    assert "less than 2345 ms until Continue was pressed" in text
 
 
 def test_data_management_says_who_reads_what_is_written(client: Client, asking: Study) -> None:
