@@ -92,7 +92,9 @@ def advised_page(source: SourceResults, about: About) -> Page:
         tables += c.page_table(
             _("Computed gain that is realised"), REALISED, teams.teams, "advised_realised"
         )
-    for caption, model in _models(accuracy, reliance):
+    models = _models(accuracy, reliance)
+    context["is_approximate"] = not all(model.converged for _caption, model in models)
+    for caption, model in models:
         tables += _effects(caption, model)
     return Page(context, tables, _methods(accuracy, reliance, teams))
 
@@ -156,7 +158,7 @@ def _those_with(
 
 def _moved(model: Moderators | None) -> Iterator[tuple[str, float, str]]:
     """Name of an effect on switching that is clear of 0, its size in log-odds, and the side of 0."""
-    for one in model.effects if model else ():
+    for one in model.effects if model and model.converged else ():
         side = f.lies(one.coefficient.ci95)
         if one.name != INTERCEPT and side in ("above", "below"):
             yield one.name, one.coefficient.estimate, side
