@@ -6,10 +6,14 @@ from django.utils import timezone
 
 from analysis.data.filters import ReportOptions
 from analysis.data.version import data_version
+from analysis.report.contents import chapter_named
 from analysis.report.services.make import make_report
+from experiment.domain.simulation import FOLLOWS
 from experiment.models import AdvisedTrial, Adviser, Participant, Study
+from experiment.simulation.run import Plan, ServiceDriver, simulate
 from tests.analysis.data.scored import read
-from tests.factories import make_adviser, make_arms, make_participant
+from tests.analysis.report.chapters.chapter_results import built_of
+from tests.factories import make_adviser, make_arms, make_participant, make_study
 
 pytestmark = pytest.mark.django_db
 N_EACH = 6  # human-created test cases of a participant
@@ -120,3 +124,29 @@ def test_advice_that_is_frozen_anew_changes_the_version_of_the_data(arms):
     before = data_version(arms)
     Adviser.objects.update(version={"sha256": "other"})
     assert data_version(arms) != before
+
+
+def test_simulated_participants_rely_on_advice_as_they_are_made_to():
+    study = make_study(human=24, machine_items=0, catch_items=0)
+    make_arms(study, {"name": "alone"}, {"name": "advised", "advice": "after"})
+    make_adviser(study)
+    plan = Plan(finish=24, dropout=0.0, arrival="steady", accuracy=0.6, seed=3)
+    for _ in simulate(study, plan, lambda: ServiceDriver(study, study.policy)):
+        pass
+    found = read(study, participants="simulated")
+    arms = found.advised.groupby("arm")["procedure"].unique()
+    assert (arms["alone"].tolist(), arms["advised"].tolist()) == (["none"], ["after"])
+    (relied,) = (
+        one
+        for one in built_of(found, chapter_named("advised")).results.advised_reliance.conditions
+        if one.is_advised
+    )
+    low, high = relied.switching.ci95
+    assert low < FOLLOWS < high
+    assert sum(cell.n for cell in relied.flow if cell.is_first_right != cell.is_advice_right) > 20
+    # Advice that agrees is never left
+    assert not any(
+        cell.n
+        for cell in relied.flow
+        if cell.is_first_right == cell.is_advice_right and not cell.is_kept
+    )
