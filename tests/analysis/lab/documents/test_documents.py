@@ -54,7 +54,7 @@ def test_both_documents_name_the_arms_of_a_study_that_has_any(ruth: Client, stud
     assert "within groups" not in text
     Study.objects.update(cell_field="gender", cell_targets={"other": 7})
     text = fetch(ruth, "preregistration", "md").decode()
-    assert "same answer on: gender identity" in text
+    assert "same answer about: gender identity" in text
     assert "“other” are no longer admitted once 7" in text
     assert "the arm that the participant" in fetch(ruth, "data-management", "md").decode()
 
