@@ -139,7 +139,7 @@ def weight_of_advice(trials: AdvisedTrials) -> WeightOfAdvice:
 
     w = (final - first) / (advice - first), each confidence in points with the sign of its side: Harvey and Fischer 1997 (Organ.
     Behav. Hum. Decis. Process. 70); Bonaccio and Dalal 2006 (same journal, 101). Undefined where advice = first: within NEAR
-    points. Limited to [0, 1], as by Gino and Moore 2007 (J. Behav. Decis. Mak. 20), since near the advice a point of noise is
+    points. Limited to [0, 1], as by Logg, Minson and Moore 2019 (same journal, 151), since near the advice a point of noise is
     a large weight. slope = sum (final - first)(advice - first) / sum (advice - first)^2, whose errors are (advice - first) x residual / sum.
     Raises NotEnough where no trial has both confidences and an adviser's that was shown.
     """
@@ -192,7 +192,7 @@ def detection(trials: AdvisedTrials) -> Detection:
     """How well people tell right advice from wrong, by what they follow.
 
     H = (h + 1/2) / (n_right + 1), F likewise; d' = z(H) - z(F), c = -(z(H) + z(F)) / 2: Stanislaw and Todorov 1999 (Behav.
-    Res. Methods Instrum. Comput. 31); correction of Hautus 1995 (same journal, 27); for people who oversee a system, Langer, Baum and Schlicker 2024 (Minds Mach. 35). A
+    Res. Methods Instrum. Comput. 31); correction of Hautus 1995 (same journal, 27); for people who oversee a system, Langer, Baum and Schlicker 2025 (Minds Mach. 35). A
     trial adds (y - its share) / (n + 1) / phi(z) to the error of its z. The error is never below that of independent trials
     (Gourevitch and Galanter 1967, Psychometrika 32), which is not 0 where all trials agree.
     Over pooled trials, which gives a d' below the mean of people's own where their criteria differ (Macmillan and Kaplan 1985,

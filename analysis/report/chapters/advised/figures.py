@@ -1,6 +1,7 @@
 """Accuracy before and after advice, the flow of answers, reliance, and real decisions beside computed teams."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
@@ -28,7 +29,7 @@ from analysis.charts.marks import (
     x_of,
     y_of,
 )
-from analysis.charts.rows import dots_with_intervals
+from analysis.charts.rows import dots_with_intervals, labels
 from analysis.charts.style import FULL, GAINED, HUMANS, INK, LINE, LOST, MODELS, ROW, SOFT
 from analysis.codec import need, present
 from analysis.presentation import make_figure, plain
@@ -88,8 +89,20 @@ def _rows(names: Sequence[str], **axis: Any) -> tuple[alt.Y, int]:
     return y, width
 
 
+@dataclass(frozen=True)
+class _Arm:
+    name: str
+    display_name: str = ""
+
+
+def _shown(names: Sequence[str]) -> dict[str, str]:
+    """Names of arms, short enough for a label and no two alike."""
+    return labels([_Arm(name) for name in names])
+
+
 def _accuracies(frame: pd.DataFrame, own: AccuracyWithAdvice) -> Drawn:
-    names = [one.name for one in own.conditions]
+    shown = _shown([one.name for one in own.conditions])
+    names, frame = list(shown.values()), frame.assign(condition=frame["condition"].map(shown))
     domain = share_domain([*frame["low"], *frame["high"], own.adviser.accuracy])
     y, width = _rows(names)
     x, data = share_x("accuracy", domain, "Correct answers"), chart(frame)
@@ -277,6 +290,7 @@ def _ends(name: str, ci95: Interval | None) -> dict[str, float]:
 
 
 def _plane(frame: pd.DataFrame) -> Drawn:
+    frame = frame.assign(condition=frame["condition"].map(_shown(frame["condition"].tolist())))
     whole = [0.0, 1.0]
     ticks: dict[str, Any] = {"format": ".0%", "values": quarters(whole)}
     x = x_of("rsr", whole, alt.Axis(title="Right answers kept against wrong advice (RSR)", **ticks))

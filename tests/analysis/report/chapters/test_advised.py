@@ -1,10 +1,12 @@
 """The chapter on decisions with advice: what it computes, says and draws."""
 
+import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from analysis.charts import save, style
 from analysis.codec import MissingResult
 from analysis.data.dataset import SourceData
 from analysis.report.chapter import Built
@@ -142,3 +144,15 @@ def test_each_figure_draws_its_numbers(built, name):
     assert figure.alt
     assert len(figure.table)
     assert figure.chart.to_dict()
+
+
+@pytest.mark.parametrize("name", ADVISED.figures)
+def test_long_names_of_arms_stay_within_the_page(data, name):
+    long = {
+        arm: f"{arm}, as long as a name of an arm of a study may be here {n}"
+        for n, arm in enumerate((ALONE, FIRST, BESIDE))
+    }
+    table = data.advised.assign(arm=data.advised["arm"].map(long))
+    figure = figure_of(ADVISED, built_of(replace(data, advised=table), ADVISED), name)
+    drawn = ElementTree.fromstring(save.svg(save.specification(figure)))
+    assert float(drawn.get("viewBox").split()[2]) <= style.FULL
