@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
                 ('study', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='adviser', to='experiment.study')),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('kind__in', ('model', 'people', 'planted'))), name='adviser_kind_known'), models.CheckConstraint(condition=models.Q(('shows__in', ('choice', 'percent', 'words'))), name='adviser_shows_known'), models.CheckConstraint(condition=models.Q(models.Q(('kind', 'planted'), ('planted_accuracy__range', (0.5, 1))), models.Q(models.Q(('kind', 'planted'), _negated=True), ('planted_accuracy', None)), _connector='OR'), name='adviser_planted_accuracy')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('kind__in', ('model', 'people', 'planted'))), name='adviser_kind_known'), models.CheckConstraint(condition=models.Q(('shows__in', ('choice', 'percent', 'words'))), name='adviser_shows_known'), models.CheckConstraint(condition=models.Q(models.Q(('kind', 'planted'), ('planted_accuracy__isnull', False), ('planted_accuracy__range', (0.5, 1))), models.Q(models.Q(('kind', 'planted'), _negated=True), ('planted_accuracy', None)), _connector='OR'), name='adviser_planted_accuracy')],
             },
         ),
         migrations.CreateModel(

@@ -56,7 +56,12 @@ class Adviser(models.Model):
             known("adviser_kind_known", "kind", "model", "people", "planted"),
             known("adviser_shows_known", "shows", "choice", "percent", "words"),
             models.CheckConstraint(
-                condition=Q(kind="planted", planted_accuracy__range=(0.5, 1))
+                # Of an empty value a range says neither yes nor no, and a constraint would let it pass
+                condition=Q(
+                    kind="planted",
+                    planted_accuracy__isnull=False,
+                    planted_accuracy__range=(0.5, 1),
+                )
                 | (~Q(kind="planted") & Q(planted_accuracy=None)),
                 name="adviser_planted_accuracy",
             ),

@@ -45,7 +45,7 @@ def items_without_advice(study: Study) -> ItemQuerySet:
 
 
 @transaction.atomic
-def set_adviser(study: Study, values: Mapping[str, Any], *, by: User) -> Adviser:
+def set_adviser(study: Study, values: Mapping[str, Any], *, by: User | None) -> Adviser:
     """Say who advises in a study and what participants see of it.
 
     Raises:

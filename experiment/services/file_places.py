@@ -84,6 +84,13 @@ class Place:
             return self.value
         return 0
 
+    def share(self) -> float:
+        is_number = isinstance(self.value, int | float) and not isinstance(self.value, bool)
+        if not is_number or not 0 <= self.value <= 1:
+            self.refuse(_("A number from 0 to 1 is expected."))
+            return 0
+        return float(self.value)
+
     def flag(self) -> bool:
         if not isinstance(self.value, bool):
             self.refuse(_("true or false is expected."))

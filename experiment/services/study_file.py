@@ -21,6 +21,7 @@ from experiment.domain.questions.made_from import SourceError, source_of
 from experiment.domain.questions.made_from import checked as checked_source
 from experiment.domain.survey import MOST_QUESTIONS
 from experiment.models import (
+    Adviser,
     Arm,
     Channel,
     Item,
@@ -33,6 +34,7 @@ from experiment.models.arms import FIXED
 from experiment.models.items import item_hash
 from experiment.models.studies import DEMOGRAPHIC_FIELDS, MOST_WANTED, RULE_COLUMNS
 from experiment.services import audit
+from experiment.services.advisers import adviser_of, set_adviser
 from experiment.services.arms import save_arm
 from experiment.services.channels import ENDS, save_channel
 from experiment.services.file_places import Place, StudyFileError, parse
@@ -67,6 +69,15 @@ ITEM_FIELDS = (
 )
 QUESTION_FIELDS = ("expert_answer", "categories", "template", "made_from")
 ARM_FIELDS = ("name", *FIXED)
+# Without its frozen advice, which is one study's
+ADVISER_FIELDS = (
+    "kind",
+    "source",
+    "shown_name",
+    "shows",
+    "shows_passages",
+    "planted_accuracy",
+)
 SURVEY_FIELDS = ("name", "place", "advised_only", "kind", "text", "required")
 CHANNEL_FIELDS = (
     "code",
@@ -95,6 +106,7 @@ def document(study: Study) -> dict[str, Any]:
     items = study.accepted_items.select_related("template").order_by("key", "version")
     own = study.texts.order_by("source").values("source", "forms")
     arms = list(study.arms.order_by("number").values(*ARM_FIELDS))
+    adviser = adviser_of(study)
     asked = list(map(_survey_question, study.survey_questions.order_by("number", "pk")))
     return {
         "format": FORMAT,
@@ -103,6 +115,7 @@ def document(study: Study) -> dict[str, Any]:
         "rules": asdict(study.exclusion_rules),
         "consent": "" if consent is None else consent.text,
         **({"arms": arms} if arms else {}),
+        **({"adviser": {n: getattr(adviser, n) for n in ADVISER_FIELDS}} if adviser else {}),
         **({"survey": asked} if asked else {}),
         "channels": list(study.channels.order_by("pk").values(*CHANNEL_FIELDS)),
         "texts": list(own),
@@ -146,6 +159,7 @@ PARTS = (
     "rules",
     "consent",
     "arms",
+    "adviser",
     "survey",
     "channels",
     "texts",
@@ -197,6 +211,7 @@ def create_from_file(
         study.members.add(by)
     for at, values in arms:
         _add(save_arm, Arm(study=study, **values), at, by)
+    _set_adviser(study, parts.get("adviser"), by)
     for at, values in asked:
         arm = _arm_named(study, values.pop("arm"), at)
         _add(save_question, SurveyQuestion(study=study, arm=arm, **values), at, by)
@@ -262,6 +277,8 @@ def _setting(field: "models.Field[Any, Any]", at: Place) -> Any:
     match field:
         case models.BooleanField():
             return at.flag()
+        case models.FloatField():
+            return at.share()
         case models.IntegerField():
             is_small = isinstance(field, models.PositiveSmallIntegerField)
             return at.whole(2**15 - 1 if is_small else 2**31 - 1)
@@ -425,6 +442,21 @@ def _arms(place: Place) -> list[tuple[Place, dict[str, Any]]]:
             values["subfields"] = [name.text(80) for name in subfields.elements(MOST_SUBFIELDS)]
         found.append((at, values))
     return found
+
+
+def _set_adviser(study: Study, place: Place | None, by: User | None) -> None:
+    if place is None:
+        return
+    columns = {name: _column(Adviser, name) for name in ADVISER_FIELDS}
+    n_before = len(place.problems)
+    found = place.members(columns, needed=("kind", "shown_name"))
+    values = {name: _setting(columns[name], at) for name, at in found.items()}
+    if len(place.problems) > n_before:
+        return
+    try:
+        set_adviser(study, values, by=by)
+    except ValidationError as error:
+        _refuse_fields(place, error)
 
 
 def _survey(place: Place) -> list[tuple[Place, dict[str, Any]]]:

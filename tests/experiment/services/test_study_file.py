@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from experiment.domain.exclusion import Rules
-from experiment.models import Item, Study
+from experiment.models import Adviser, Item, Study
+from experiment.services.advisers import set_adviser
 from experiment.services.channels import ENDS, channels
 from experiment.services.file_places import StudyFileError
 from experiment.services.study_file import as_bytes, copy_study, create_from_file, document
@@ -22,7 +23,7 @@ from experiment.services.study_versions import revise
 from experiment.services.survey import add_example, survey_questions
 from lib import po
 from lib.names import fault
-from tests.factories import PARTS, make_arms, make_channel, make_item, make_study, make_survey
+from tests.factories import NOW, PARTS, make_arms, make_channel, make_item, make_study, make_survey
 
 pytestmark = pytest.mark.django_db
 REPEATED = settings(
@@ -252,6 +253,39 @@ def test_what_is_wrong_with_an_arm_is_named_by_its_place() -> None:
     places = {message.split(":")[0] for message in refused.value.messages}
     assert places == {"arms[0]", "arms[1].share"}
     assert not Study.objects.filter(slug="again").exists()
+
+
+def test_an_adviser_goes_along_without_the_advice_that_was_frozen() -> None:
+    source = make_study()
+    assert "adviser" not in document(source)
+    adviser = set_adviser(
+        source, {"kind": "planted", "shown_name": "a colleague", "planted_accuracy": 0.7}, by=None
+    )
+    Adviser.objects.filter(pk=adviser.pk).update(frozen_at=NOW)
+    made = copy_study(source, slug="copy", title="A copy")
+    assert document(made)["adviser"] == document(source)["adviser"]
+    assert made.adviser.frozen_at is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"planted_accuracy": 7}, "adviser.planted_accuracy"),
+        ({"planted_accuracy": None}, "adviser"),
+        ({"kind": "oracle"}, "adviser.kind"),
+        ({"colour": "red"}, "adviser.colour"),
+    ],
+)
+def test_what_an_adviser_cannot_be_is_refused_at_its_place(
+    changes: dict[str, Any], place: str
+) -> None:
+    source = make_study()
+    set_adviser(source, {"kind": "planted", "shown_name": "it", "planted_accuracy": 0.7}, by=None)
+    data = document(source)
+    data["adviser"] |= changes
+    with pytest.raises(StudyFileError) as refused:
+        create_from_file(json.dumps(data).encode(), slug="other", title="Other")
+    assert {message.split(":")[0] for message in refused.value.messages} == {place}
 
 
 def test_survey_questions_go_along_with_their_arms() -> None:
