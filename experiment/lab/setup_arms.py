@@ -18,7 +18,7 @@ from experiment.models import Arm, Item, Study
 from experiment.models.arms import COUNTS_OF_ARM, trial_counts
 from experiment.services.arms import arms_of, remove_arm, save_arm
 from lib.http import either
-from lib.pages import refused, show
+from lib.pages import UnixTextField, refused, show
 
 AS_IN_STUDY = ("unknown", _("as in the study"))
 
@@ -36,8 +36,15 @@ class ArmForm(forms.ModelForm[Arm]):
             *COUNTS_OF_ARM,
             "ratings_required",
             "subfields",
+            "instructions",
+            "debriefing",
         )
-        widgets = {"advice": forms.RadioSelect}
+        field_classes = {"instructions": UnixTextField, "debriefing": UnixTextField}
+        widgets = {
+            "advice": forms.RadioSelect,
+            "instructions": forms.Textarea(attrs={"rows": 4}),
+            "debriefing": forms.Textarea(attrs={"rows": 4}),
+        }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -15,7 +15,16 @@ from lib.name_fields import NameField
 # Columns of an arm that stand in for those of the study, where they are not empty
 COUNTS_OF_ARM = ("human_items", "machine_items", "question_items")
 # What nobody changes once a real participant has entered
-FIXED = ("share", "advice", "advised_items", *COUNTS_OF_ARM, "ratings_required", "subfields")
+FIXED = (
+    "share",
+    "advice",
+    "advised_items",
+    *COUNTS_OF_ARM,
+    "ratings_required",
+    "subfields",
+    "instructions",
+    "debriefing",
+)
 
 
 class Arm(models.Model):
@@ -54,6 +63,16 @@ class Arm(models.Model):
     ratings_required = models.BooleanField(_("both ratings must be given"), null=True, blank=True)
     subfields = models.JSONField(
         default=list, blank=True, help_text=_("Of test cases; empty for all.")
+    )
+
+    instructions = models.TextField(
+        blank=True,
+        help_text=_("Shown on the page before the first trial, after the built-in text."),
+    )
+    debriefing = models.TextField(
+        _("why this study exists"),
+        blank=True,
+        help_text=_("Shown with the results. If empty, as in the study."),
     )
 
     class Meta:

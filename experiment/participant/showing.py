@@ -477,7 +477,9 @@ def render_kept(
     """A page with nothing filled in. `context` depends on the study, the page and `key` alone; `own` is what else is shown."""
     if is_preview(request):  # of texts that are not saved yet: nothing to keep
         return render_page(request, participant, name, context() | dict(own))
-    here = (name, version_of(participant.study), progress(participant), key)
+    arm = participant.arm
+    of_arm = arm and (arm.pk, arm.instructions, arm.debriefing)
+    here = (name, version_of(participant.study), of_arm, progress(participant), key)
 
     def render(marks: Mapping[str, str]) -> str:
         shared = _shared(participant) | context()
@@ -489,6 +491,7 @@ def render_kept(
 def _shared(participant: Participant) -> dict[str, Any]:
     return {
         "study": participant.study,
+        "arm": participant.arm,
         "progress": progress(participant),
         "form_action": url_of(participant),
     }

@@ -68,7 +68,8 @@ def test_arms_are_added_changed_and_removed_and_the_trail_says_so(
 
 
 def test_saving_what_is_shown_changes_nothing(ruth: Client, study: Study) -> None:
-    make_arms(study, {"ratings_required": False, "advice": "before", "machine_items": 0})
+    texts = {"instructions": "Read.\nThink.", "debriefing": "For science."}
+    make_arms(study, {"ratings_required": False, "advice": "before", "machine_items": 0} | texts)
     before = Arm.objects.values().get()
     assert send(ruth, "1/").status_code == 302
     assert Arm.objects.values().get() == before

@@ -192,3 +192,21 @@ def test_pages_are_counted_by_what_they_are_where_arms_have_different_ones(study
     assert len(rows) == 3 + 11 + 1
     assert (rows["trial", 6].reached, rows["trial", 7].reached) == (2, 1)
     assert (rows["debrief", None].reached, rows["debrief", None].now) == (2, 2)
+
+
+def test_an_arm_has_its_own_texts_before_the_trials_and_at_the_end(study: Study) -> None:
+    make_arms(study, {"instructions": "Trust\nnobody.", "debriefing": "It was a trap."}, {})
+    Study.objects.filter(pk=study.pk).update(debriefing="As planned.")
+    study.refresh_from_db()
+    home = study.get_absolute_url()
+    for person in (enroll(study), enroll(study)):
+        is_first = person.arm_number == 1
+        person = taking_part.save_demographics(person, {"age": "34"}, timezone.now())
+        right = taking_part.practice_side(person)
+        person = taking_part.attempt_practice(person, right, timezone.now())
+        shown = client_of(person).get(f"{home}start/").content.decode()
+        assert ("Trust<br>nobody." in shown) == is_first
+        person = taking_part.start_trials(person, timezone.now())
+        person = answer(person, until=person.n_trials)
+        shown = client_of(person).get(f"{home}debrief/").content.decode()
+        assert ("It was a trap." in shown, "As planned." in shown) == (is_first, not is_first)
