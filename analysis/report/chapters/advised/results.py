@@ -251,7 +251,7 @@ def _accuracy(
     data: SourceData, trials: AdvisedTrials, groups: dict[str, Bools]
 ) -> AccuracyWithAdvice:
     conditions = tuple(_condition(name, trials.of(of)) for name, of in groups.items())
-    reference = next((one for one in conditions if one.procedure == NONE), conditions[0])
+    reference = _reference(conditions)
     others = [one for one in conditions if one is not reference]
     names = np.empty(len(trials), dtype=object)
     for name, of in groups.items():
@@ -263,6 +263,12 @@ def _accuracy(
         comparisons=_comparisons(trials, groups, reference.name, [one.name for one in others]),
         model=try_estimate(accuracy_model, trials, names.tolist(), reference.name),
     )
+
+
+def _reference(conditions: Sequence[Condition]) -> Condition:
+    """The first arm without any advice, or else the first condition without it: those people have seen advice before."""
+    advised = {one.arm for one in conditions if one.procedure != NONE}
+    return min(conditions, key=lambda one: (one.procedure != NONE, one.arm in advised))
 
 
 def _by_item(trials: AdvisedTrials) -> Floats:

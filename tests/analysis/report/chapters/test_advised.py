@@ -106,6 +106,17 @@ def test_an_arm_with_some_advised_trials_is_two_conditions_of_the_same_people(da
     assert accuracy.comparisons[0].reference == names[0]
 
 
+def test_arms_are_compared_with_people_who_saw_no_advice_at_all(data):
+    table = data.advised.copy()
+    table["arm_number"] = table["arm"].map({FIRST: 1, BESIDE: 2, ALONE: 3})
+    (missed,) = table.index[table["arm"] == FIRST][:1]
+    table.loc[missed, "procedure"] = NONE
+    table.loc[missed, ["right_before", "confidence_before", "rt_before_ms", "p_shown"]] = np.nan
+    accuracy = parts(built_of(replace(data, advised=table), ADVISED))[0]
+    assert accuracy.conditions[0].name == f"{FIRST}, without advice"
+    assert {one.reference for one in accuracy.comparisons} == {ALONE}
+
+
 def test_without_advice_that_anybody_saw_there_is_no_chapter(data):
     table = data.advised[data.advised["procedure"] == NONE].reset_index(drop=True)
     for advised in (table, table.iloc[:0]):
