@@ -39,6 +39,11 @@ UNTOUCHED_SLIDERS = Reason(
 ADMITTED_CHEATING = Reason(
     "admitted_cheating", "admitted to having cheated", "The participant admitted to having cheated."
 )
+MISSED_ATTENTION = Reason(
+    "missed_attention",
+    "missed an attention check",
+    "The participant gave another answer to an attention check than it asked for.",
+)
 NOT_FINISHED = Reason(
     "not_finished", "not finished", "The participant did not reach the end of the study."
 )
@@ -54,7 +59,14 @@ TOO_FAST = Reason(
     "apply to “I do not know”.",
 )
 
-PARTICIPANT_REASONS = (MISSED_CATCH, UNTOUCHED_SLIDERS, ADMITTED_CHEATING, NOT_FINISHED, WITHDRAWN)
+PARTICIPANT_REASONS = (
+    MISSED_CATCH,
+    UNTOUCHED_SLIDERS,
+    ADMITTED_CHEATING,
+    MISSED_ATTENTION,
+    NOT_FINISHED,
+    WITHDRAWN,
+)
 TRIAL_REASONS = (RECOGNISED, TOO_FAST)
 
 FAST_PAGE = Reason("fast_page", "fast page", "The answer was faster than the abstract can be read.")
@@ -66,7 +78,12 @@ DUPLICATE_EXTERNAL_ID = Reason(
     "duplicate external id",
     "Another participant has the same external ID.",
 )
-FLAGS = (FAST_PAGE, MUCH_HIDDEN, DUPLICATE_EXTERNAL_ID)
+WRONG_ATTENTION = Reason(
+    "wrong_attention",
+    "wrong attention check",
+    "The participant gave another answer to an attention check than it asked for, whether or not the rules exclude for it.",
+)
+FLAGS = (FAST_PAGE, MUCH_HIDDEN, DUPLICATE_EXTERNAL_ID, WRONG_ATTENTION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +96,7 @@ class Rules:
     missed_catch: bool = True
     untouched_sliders: Untouched = "neither"
     admitted_cheating: bool = True
+    missed_attention: bool = False
     recognised: bool = True
     min_rt_ms: int = 5_000
     min_rt_clock: Clock = "page"
@@ -116,6 +134,7 @@ class ParticipantFacts:
     cheated: bool | None
     trials: Sequence[TrialFacts]
     shares_external_id: bool = False
+    missed_attention: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +159,7 @@ def judge_participant(facts: ParticipantFacts, rules: Rules) -> Verdict:
     return Verdict(
         _participant_reasons(facts, rules),
         {trial.trial_id: _trial_reasons(trial, rules) for trial in facts.trials},
-        (DUPLICATE_EXTERNAL_ID.code,) if facts.shares_external_id else (),
+        _participant_flags(facts),
         {trial.trial_id: _trial_flags(trial, rules) for trial in facts.trials},
     )
 
@@ -186,9 +205,18 @@ def _participant_reasons(facts: ParticipantFacts, rules: Rules) -> tuple[str, ..
             facts.finished and left_untouched(facts.trials, rules.untouched_sliders),
         ),
         (ADMITTED_CHEATING, rules.admitted_cheating and facts.cheated is True),
+        (MISSED_ATTENTION, rules.missed_attention and facts.missed_attention),
         (NOT_FINISHED, not facts.finished),
     )
     return tuple(reason.code for reason, holds in found if holds)
+
+
+def _participant_flags(facts: ParticipantFacts) -> tuple[str, ...]:
+    found = (
+        (DUPLICATE_EXTERNAL_ID, facts.shares_external_id),
+        (WRONG_ATTENTION, facts.missed_attention),
+    )
+    return tuple(flag.code for flag, holds in found if holds)
 
 
 def _trial_reasons(trial: TrialFacts, rules: Rules) -> tuple[str, ...]:

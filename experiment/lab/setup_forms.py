@@ -14,6 +14,7 @@ from experiment.domain.exclusion import Rules
 from experiment.models import Study
 from experiment.models.studies import DEMOGRAPHIC_FIELDS, RULE_COLUMNS
 from experiment.services.readiness import works_by_stratum
+from experiment.services.survey import survey_questions
 from lib.pages import UnixTextField
 
 DEMOGRAPHIC_LABELS = {
@@ -233,6 +234,11 @@ class RulesForm(SettingsForm):
     exclude_cheating = forms.BooleanField(
         required=False, label=_("Exclude participants who said that they had looked something up")
     )
+    exclude_attention = forms.BooleanField(
+        required=False,
+        label=_("Exclude participants who missed an attention check"),
+        help_text=_("Otherwise such participants are only flagged."),
+    )
     exclude_untouched = forms.ChoiceField(
         choices=Study.Untouched.choices, widget=forms.RadioSelect, label=_("Sliders never moved")
     )
@@ -267,6 +273,9 @@ class RulesForm(SettingsForm):
         super().__init__(*args, **kwargs)
         if not self.instance.question_items:
             del self.fields["question_min_rt_ms"]
+        kinds = {question.kind for question in survey_questions(self.instance)}
+        if "attention" not in kinds and not self.instance.exclude_attention:
+            del self.fields["exclude_attention"]
 
     @property
     def columns(self) -> dict[str, Any]:

@@ -39,6 +39,7 @@ RULE_COLUMNS = {
     "missed_catch": "exclude_missed_catch",
     "untouched_sliders": "exclude_untouched",
     "admitted_cheating": "exclude_cheating",
+    "missed_attention": "exclude_attention",
     "recognised": "exclude_recognised",
     "min_rt_ms": "min_rt_ms",
     "min_rt_clock": "min_rt_clock",
@@ -191,6 +192,9 @@ class Study(models.Model):
     )
     exclude_cheating = models.BooleanField(
         _("exclude participants who said that they had looked something up"), default=True
+    )
+    exclude_attention = models.BooleanField(
+        _("exclude participants who missed an attention check"), default=False
     )
     exclude_recognised = models.BooleanField(_("exclude recognised trials"), default=True)
     min_rt_ms = models.PositiveIntegerField(_("exclude trials under (ms)"), default=5_000)

@@ -10,7 +10,14 @@ from django.db.models import Exists, OuterRef
 from experiment.domain import exclusion
 from experiment.domain.assignment import QUESTION
 from experiment.domain.exclusion import Rules
-from experiment.models import Judgment, Participant, RecruitmentRecord, Study
+from experiment.models import (
+    Judgment,
+    Participant,
+    RecruitmentRecord,
+    Study,
+    SurveyAnswer,
+    SurveyQuestion,
+)
 from experiment.models.participants import ParticipantQuerySet
 from experiment.models.trials import server_ms
 from experiment.services.counting import judged_by, settle
@@ -73,13 +80,15 @@ def verdicts_of(people: ParticipantQuerySet, rules: Rules) -> Verdicts:
     """
     finished = people.finished()
     cheated, sharing = dict(finished.values_list("pk", "cheated")), _sharing_an_id(finished)
+    inattentive = _missing_attention(finished)
     marks: dict[int, Marks] = {}
     judgments: dict[int, Marks] = {}
     nothing: list[exclusion.TrialFacts] = []
     others = ((pk, nothing) for pk in cheated if pk not in marks)
     for pk, trials in chain(_told_by_judgment(finished), others):
         shares = pk in sharing
-        facts = exclusion.ParticipantFacts(True, cheated.get(pk), trials, shares_external_id=shares)
+        missed = pk in inattentive
+        facts = exclusion.ParticipantFacts(True, cheated.get(pk), trials, shares, missed)
         verdict = exclusion.judge_participant(facts, rules)
         marks[pk] = _participant_marks(verdict)
         judgments |= {own: _trial_marks(verdict, own) for own in verdict.trials}
@@ -119,7 +128,8 @@ def apply_exclusions(participant: Participant) -> None:
     judgments = judged_by([participant])
     itself = Participant.objects.filter(pk=participant.pk)
     sharing = bool(participant.external_source and _sharing_an_id(itself))
-    verdict = _verdict(participant, judgments, sharing, study.exclusion_rules)
+    inattentive = bool(study.survey_version and _missing_attention(itself))
+    verdict = _verdict(participant, judgments, sharing, inattentive, study.exclusion_rules)
     marked = mark_all(participant, judgments, verdict)
     if marked.people:
         update(participant, "excluded_by", "flags")
@@ -129,7 +139,10 @@ def apply_exclusions(participant: Participant) -> None:
         # The first participant was not flagged: the second came later.
         others = Participant.objects.of(study, participant.kind).finished()
         same_id = RecruitmentRecord.objects.of_same(participant.recruitment)
-        others.filter(recruitment__in=same_id).update(flags=exclusion.DUPLICATE_EXTERNAL_ID.code)
+        alike, code = others.filter(recruitment__in=same_id), exclusion.DUPLICATE_EXTERNAL_ID.code
+        other = exclusion.WRONG_ATTENTION.code
+        alike.filter(flags=other).update(flags=f"{code} {other}")
+        alike.filter(flags="").update(flags=code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +189,8 @@ def _trial_marks(verdict: exclusion.Verdict, trial: int) -> Marks:
 def judged_people(
     people: ParticipantQuerySet, rules: Rules
 ) -> Iterator[tuple[Participant, list[Judgment], exclusion.Verdict]]:
-    """Each of these participants with their judgments and what the rules say; three queries for all."""
-    sharing = _sharing_an_id(people)
+    """Each of these participants with their judgments and what the rules say; four queries for all."""
+    sharing, inattentive = _sharing_an_id(people), _missing_attention(people)
     judgments = (
         Judgment.objects.filter(trial__participant__in=people.order_by().values("pk"))
         .select_related("trial", "written_answer")
@@ -191,19 +204,35 @@ def judged_people(
         if pk == person.pk:
             found = list(own)
             pk, own = next(groups, (None, iter(())))
-        yield person, found, _verdict(person, found, person.pk in sharing, rules)
+        shares, missed = person.pk in sharing, person.pk in inattentive
+        yield person, found, _verdict(person, found, shares, missed, rules)
 
 
 def _verdict(
-    person: Participant, judgments: Sequence[Judgment], shares_external_id: bool, rules: Rules
+    person: Participant,
+    judgments: Sequence[Judgment],
+    shares_external_id: bool,
+    missed_attention: bool,
+    rules: Rules,
 ) -> exclusion.Verdict:
     facts = exclusion.ParticipantFacts(
         person.stage == Stage.FINISHED,
         person.cheated,
         [_facts(judgment, rules) for judgment in judgments],
         shares_external_id=shares_external_id,
+        missed_attention=missed_attention,
     )
     return exclusion.judge_participant(facts, rules)
+
+
+def _missing_attention(people: ParticipantQuerySet) -> set[int]:
+    """Those of them who answered an attention check otherwise than it asked."""
+    checks = SurveyAnswer.objects.filter(
+        participant__in=people.order_by().values("pk"),
+        question__kind=SurveyQuestion.Kind.ATTENTION,
+    )
+    read = checks.order_by().values_list("participant", "value", "question__parts")
+    return {pk for pk, value, parts in read if value != parts["correct"]}
 
 
 def _sharing_an_id(people: ParticipantQuerySet) -> set[int]:

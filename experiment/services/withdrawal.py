@@ -176,7 +176,9 @@ def anonymise(person: Participant, study: Study) -> None:
         answers = WrittenAnswer.objects.filter(judgment__trial__participant=person)
         answers.filter(abstained=False).update(text="", erased=True)
         answers.update(first_ms=None, last_ms=None)
-        person.survey_answers.all().delete()  # as all that they said of themselves
+        # As all that they said of themselves; rules that are applied again ask for attention checks
+        person.survey_answers.exclude(question__kind="attention").delete()
+        person.survey_answers.update(received_at=_month(person.consented_at))
         RecruitmentRecord.objects.filter(participant=person).delete()
         _empty(person, KEPT_OF_ANONYMOUS)
         person.stage, person.is_anonymous, person.seed = stage, True, new_seed()

@@ -131,11 +131,21 @@ def test_a_shared_external_id_is_a_flag() -> None:
     assert (verdict.participant, verdict.participant_flags) == ((), ("duplicate_external_id",))
 
 
+@pytest.mark.parametrize("excludes", [True, False])
+def test_a_missed_attention_check_is_a_flag_and_a_reason_where_the_rules_say_so(
+    *, excludes: bool
+) -> None:
+    facts = replace(PERSON, missed_attention=True)
+    verdict = judge_participant(facts, Rules(missed_attention=excludes))
+    assert verdict.participant == ("missed_attention",) * excludes
+    assert verdict.participant_flags == ("wrong_attention",)
+
+
 def test_codes_are_unique_and_stable() -> None:
     codes = " ".join(reason.code for reason in (*PARTICIPANT_REASONS, *TRIAL_REASONS, *FLAGS))
     assert codes == (
-        "missed_catch untouched_sliders admitted_cheating not_finished withdrawn "
-        "recognised too_fast fast_page much_hidden duplicate_external_id"
+        "missed_catch untouched_sliders admitted_cheating missed_attention not_finished withdrawn "
+        "recognised too_fast fast_page much_hidden duplicate_external_id wrong_attention"
     )
 
 

@@ -58,6 +58,7 @@ def rules(draw: st.DrawFn) -> Rules:
     return Rules(
         missed_catch=draw(st.booleans()),
         untouched_sliders=draw(st.sampled_from(["off", "neither", "either"])),
+        missed_attention=draw(st.booleans()),
         min_rt_ms=draw(st.integers(0, 2**31 - 1)),
         min_rt_clock=draw(st.sampled_from(["page", "choice"])),
         question_min_rt_ms=draw(st.integers(0, 2**31 - 1)),

@@ -135,6 +135,7 @@ def test_a_published_decision_holds_under_any_rules(study: Study) -> None:
         {"question_min_rt_ms": 1},
         {"exclude_untouched": "off"},
         {"exclude_cheating": False},
+        {"exclude_attention": True},
         {"hidden_flag_ms": 5, "version": 1},
     ],
 )

@@ -1,5 +1,6 @@
 """Survey questions: who is asked which, what is stored of the answers, and until when the study team may change them."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,9 @@ from django.utils import timezone
 
 from experiment.models import AuditEvent, Participant, Study, SurveyAnswer, SurveyQuestion
 from experiment.services import survey, taking_part
+from experiment.services.exclusions import verdicts
 from experiment.services.flow import AlreadySentError, WrongPageError
+from experiment.services.study_versions import revise
 from experiment.services.survey import asked
 from experiment.services.withdrawal import withdraw
 from experiment.simulation.run import Plan, ServiceDriver, simulate
@@ -182,15 +185,35 @@ def test_nothing_of_the_answers_is_left_of_who_finished_and_is_made_anonymous(
 ) -> None:
     Study.objects.filter(pk=study.pk).update(withdrawal_policy="anonymise")
     study.refresh_from_db()
-    make_survey(study, "scale")
-    person = send(described(study), Place.BEFORE, scale="2")
+    make_survey(study, "scale", "attention")
+    person = send(described(study), Place.BEFORE, scale="2", attention="red")
     taking_part.attempt_practice(person, taking_part.practice_side(person), timezone.now())
     person = answer(taking_part.start_trials(person, timezone.now()), until=study.n_trials)
     taking_part.finish(person, cheated=False, comments="", now=timezone.now())
     withdraw(study, person.withdrawal_code, timezone.now())
-    assert not SurveyAnswer.objects.exists()
+    [kept] = SurveyAnswer.objects.all()  # which rules may still ask for
+    assert (kept.value, kept.received_at.day, kept.received_at.hour) == ("red", 1, 0)
     person.refresh_from_db()
     assert person.is_anonymous
+
+
+@pytest.mark.parametrize(("given", "flags"), [("red", "wrong_attention"), ("blue", ""), ("", "")])
+def test_a_wrong_answer_to_an_attention_check_is_flagged_and_excludes_where_the_rules_say_so(
+    study: Study, given: str, flags: str
+) -> None:
+    make_survey(study, "attention", place="after", required=False)
+    person = answer(start(study), until=study.n_trials)
+    person = send(person, Place.AFTER, attention=given)
+    person = taking_part.finish(person, cheated=False, comments="", now=timezone.now())
+    assert (person.excluded_by, person.flags) == ("", flags)
+    rules = replace(study.exclusion_rules, missed_attention=True)
+    changed = verdicts(study, "real", rules).participants[person.pk]
+    assert changed.excluded_by == ("missed_attention" if flags else "")
+    revise(study, rules=rules, reason="Attention matters.")
+    person.refresh_from_db()
+    assert (person.excluded_by, person.flags) == (changed.excluded_by, flags)
+    assert study.versions.get(number=2).exclusion_rules.missed_attention
+    assert not study.versions.get(number=1).exclusion_rules.missed_attention
 
 
 def test_simulated_participants_answer_within_what_is_asked(study: Study) -> None:
