@@ -10,7 +10,7 @@ from django.utils import timezone
 from playwright.sync_api import Error, Page, expect
 
 from experiment.lab.routes import ADMIN, PUBLIC, Route, routes
-from experiment.models import Participant, Study
+from experiment.models import Participant, Study, SurveyAnswer
 from tests.browser.accessibility import axe_source, faults, look, violations
 from tests.browser.visitor import Answer, Visitor, other
 from tests.config.test_rights import address, arguments
@@ -19,6 +19,7 @@ from tests.factories import (
     make_participant,
     make_research_field,
     make_study,
+    make_survey,
     make_user,
 )
 
@@ -84,6 +85,50 @@ def test_the_pages_from_consent_to_an_abstract_in_every_state(visit: Visit, demo
     visitor.go_on()
     expect(visitor.page.locator("#send-status")).to_contain_text("No connection")
     look(visitor.page)
+
+
+def test_the_pages_of_survey_questions(visit: Visit, demo: Study) -> None:
+    counts = {"human_items": 1, "machine_items": 0, "catch_items": 0}
+    Study.objects.filter(pk=demo.pk).update(**counts)
+    demo.refresh_from_db()
+    make_survey(demo)
+    ends = {"points": 11, "low": "not at all " * 7 + "!", "high": "completely " * 7 + "!"}
+    make_survey(demo, "scale", name="trust", place="after", parts=ends, required=False)
+    visitor = visit(demo)
+    page = visitor.page
+    visitor.enter()
+    visitor.agree()
+    visitor.send_demographics()
+    see(visitor, "A few questions")
+    visitor.button("Continue").click()
+    see_focus(visitor, "#id_survey_choice-group")
+    for name in ("yes", "7 completely", "blue"):
+        page.get_by_role("radio", name=name).check()
+    page.get_by_label("Your text?").fill("Two\nlines.")
+    page.get_by_label("Your number?").fill("41")
+    visitor.button("Continue").click()
+    see_focus(visitor, "#id_survey_number")
+    page.get_by_label("Your number?").fill("4.50")
+    visitor.button("Continue").click()
+    visitor.is_at("practice")
+    page.go_back()
+    visitor.is_at("practice")
+    visitor.fill(Answer(other(visitor.wrong_practice_side), 70, 30))
+    visitor.go_on()
+    visitor.press_unhurried("Show the first abstract")
+    visitor.is_at("trial/1")
+    visitor.fill(Answer(visitor.trial.original_side, 70, 30))
+    visitor.go_on()
+    see(visitor, "A few questions")
+    page.reload()
+    page.get_by_role("radio", name="6").focus()
+    page.keyboard.press("Space")
+    page.keyboard.press("ArrowRight")
+    visitor.button("Continue").click()
+    expect(visitor.heading).to_have_text("Your results")
+    stored = dict(SurveyAnswer.objects.values_list("question__name", "value"))
+    of_before = {"choice": "yes", "scale": "7", "number": "4.5", "text": "Two\nlines."}
+    assert stored == of_before | {"attention": "blue", "trust": "7"}
 
 
 def test_the_pages_at_the_end_and_of_withdrawing(visit: Visit, demo: Study) -> None:
