@@ -26,7 +26,7 @@ from analysis.stats.arrays import Floats, Ints
 from experiment.domain.markup import Alternation
 from experiment.models import Advice, Adviser, Item, Judgment, Participant, Study
 from experiment.services import audit
-from experiment.services.advisers import advisable_items, items_without_advice
+from experiment.services.advisers import advisable_items, items_without_advice, refuse_new_adviser
 from scoring.domain.choosing.outcomes import JEFFREYS
 from scoring.models import ScoringRun
 
@@ -73,9 +73,12 @@ def freeze(adviser: Adviser, now: datetime, *, by: User | None = None, seed: int
     It is worked out before anything is locked: participants finish meanwhile.
 
     Raises:
-        ValidationError: it cannot say anything of some of them, or not how sure it is; or somebody changed it meanwhile.
+        ValidationError: it cannot say anything of some of them, or not how sure it is; somebody changed it meanwhile; or
+            participants can enter, or real ones have, before any advice was frozen.
     """
     adviser = Adviser.objects.select_related("study").get(pk=adviser.pk)
+    if adviser.frozen_at is None:
+        refuse_new_adviser(adviser.study)
     missing = set(items_without_advice(adviser.study).values_list("pk", flat=True))
     if adviser.frozen_at is not None and not missing:
         return adviser
@@ -94,6 +97,7 @@ def _store(
     if any(getattr(stored, name) != getattr(adviser, name) for name in GOES_BY):
         raise ValidationError(_("The adviser was changed meanwhile. Freeze its advice again."))
     if adviser.frozen_at is None:
+        refuse_new_adviser(study)
         adviser.advice.all().delete()
         adviser.frozen_at, adviser.version = now, said
     else:

@@ -24,7 +24,7 @@ AS_IN_STUDY = ("unknown", _("as in the study"))
 
 
 class ArmForm(forms.ModelForm[Arm]):
-    """What an arm has of its own; only the name where real participants have entered."""
+    """What an arm has of its own; only the name once the study has begun."""
 
     class Meta:
         model = Arm
@@ -72,7 +72,7 @@ class ArmForm(forms.ModelForm[Arm]):
         )
         if len(subfields) < 2:
             del self.fields["subfields"]
-        if study.version:
+        if study.has_begun:
             for name, field in self.fields.items():
                 field.disabled = name != "name"
 

@@ -378,6 +378,12 @@ class Study(models.Model):
         return bool(self.cell_field) and self.cell_field in self.demographic_fields
 
     @property
+    def has_begun(self) -> bool:
+        """Whether people can enter, or real ones have: what was checked as it opened holds from then on."""
+        is_open = self.recruitment in (self.Recruitment.OPEN, self.Recruitment.PILOT)
+        return is_open or self.version > 0
+
+    @property
     def n_abstracts(self) -> int:
         return self.n_trials - self.question_items
 

@@ -31,6 +31,12 @@ def gives_advice(study: Study) -> bool:
     return is_advised(study) or given.exists()
 
 
+def must_be_revealed(study: Study) -> bool:
+    """Whether participants see advice that was made up, which a debriefing text must explain."""
+    adviser = adviser_of(study)
+    return adviser is not None and adviser.is_planted and is_advised(study)
+
+
 def advisable_items(study: Study) -> ItemQuerySet:
     """The test cases that a participant can be advised on: all that can be drawn, of both strata."""
     return study.drawable_items.filter(kind=Item.Kind.TEST)
@@ -49,20 +55,37 @@ def set_adviser(study: Study, values: Mapping[str, Any], *, by: User | None) -> 
     """Say who advises in a study and what participants see of it.
 
     Raises:
-        ValidationError: the advice is frozen, or the values contradict each other.
+        ValidationError: the advice is frozen, participants can enter, or real ones have, or the values contradict each other.
     """
-    Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     adviser = adviser_of(study) or Adviser(study=study)
     if adviser.frozen_at is not None:
         raise ValidationError(
             _("The advice is frozen. Before a real participant enters, you can unfreeze it.")
         )
+    refuse_new_adviser(locked)
     for name, value in values.items():
         setattr(adviser, name, value)
     adviser.full_clean()
     adviser.save()
     audit.record(audit.Action.STUDY_CHANGED, by=by, study=study, changed=["adviser", *values])
     return adviser
+
+
+def refuse_new_adviser(study: Study) -> None:
+    """Advice that began now would leave those before without any. The caller holds the study's row.
+
+    Raises:
+        ValidationError: participants can enter, or real ones have.
+    """
+    if study.version:
+        raise ValidationError(
+            _(
+                "Real participants have entered without this adviser. Copy the study to start again with one."
+            )
+        )
+    if study.has_begun:
+        raise ValidationError(_("Close recruitment before you change the adviser."))
 
 
 @transaction.atomic
@@ -73,10 +96,10 @@ def unfreeze(study: Study, *, by: User) -> None:
         ValidationError: participants can enter, or real ones have, who may have seen it.
     """
     locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    if locked.recruitment in (Study.Recruitment.OPEN, Study.Recruitment.PILOT):
-        raise ValidationError(_("Close recruitment before you unfreeze the advice."))
     if locked.version:
         raise ValidationError(_("Real participants have entered, so the advice cannot change."))
+    if locked.has_begun:
+        raise ValidationError(_("Close recruitment before you unfreeze the advice."))
     adviser = Adviser.objects.get(study=study)
     adviser.frozen_at, adviser.version = None, {}
     adviser.save(update_fields=["frozen_at", "version"])

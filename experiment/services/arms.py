@@ -26,13 +26,13 @@ def save_arm(arm: Arm, by: User | None = None) -> Arm:
     """Add an arm, after the others, or change one.
 
     Raises:
-        ValidationError: it fits neither the others nor the study, or real participants have entered and more than its
-            name would change.
+        ValidationError: it fits neither the others nor the study, or participants can enter, or real ones have, and more
+            than its name would change.
     """
     study = _locked(arm)
     before = Arm.objects.filter(pk=arm.pk).first()
-    if study.version and (before is None or _differs(before, arm)):
-        raise _fixed()
+    if study.has_begun and (before is None or _differs(before, arm)):
+        raise _fixed(study)
     if before is None:
         others = study.arms.aggregate(n=Count("pk"), last=Max("number", default=0))
         if others["n"] >= MOST_ARMS:
@@ -52,11 +52,12 @@ def remove_arm(arm: Arm, by: User | None = None) -> None:
     """Take an arm away that nobody is in.
 
     Raises:
-        ValidationError: somebody is in it, survey questions are asked in it alone, or real participants have entered the study.
+        ValidationError: somebody is in it, survey questions are asked in it alone, or participants can enter the study, or
+            real ones have.
     """
     study = _locked(arm)
-    if study.version:
-        raise _fixed()
+    if study.has_begun:
+        raise _fixed(study)
     if arm.participants.exists():
         raise ValidationError(
             _(
@@ -80,7 +81,11 @@ def _differs(before: Arm, after: Arm) -> bool:
     return any(getattr(before, name) != getattr(after, name) for name in FIXED)
 
 
-def _fixed() -> ValidationError:
+def _fixed(study: Study) -> ValidationError:
+    if not study.version:
+        return ValidationError(
+            _("Close recruitment before you change the arms."), code="arms_fixed"
+        )
     return ValidationError(
         _(
             "Real participants have entered this study, so only the names of its arms can change. Copy the study to begin again with other arms."

@@ -11,7 +11,12 @@ from experiment.domain.assignment import QUESTION
 from experiment.domain.text_checks import Facts, disagreements
 from experiment.models import Arm, Channel, Item, Study
 from experiment.models.arms import trial_counts
-from experiment.services.advisers import adviser_of, is_advised, items_without_advice
+from experiment.services.advisers import (
+    adviser_of,
+    is_advised,
+    items_without_advice,
+    must_be_revealed,
+)
 from experiment.services.arms import arm_problems, arms_of, groups_of
 from experiment.services.channels import ADDRESSES, ID_PLACE, channels, host_problem
 from experiment.services.counts import n_asked, study_length
@@ -97,7 +102,7 @@ def _advice_problems(study: Study) -> Iterator[StudyProblem]:
         return
     if missing := items_without_advice(study).count():
         yield StudyProblem("advice_not_frozen", found=missing)
-    if adviser.is_planted and not study.debriefing.strip():
+    if must_be_revealed(study) and not study.debriefing.strip():
         yield StudyProblem("planted_unrevealed")
 
 

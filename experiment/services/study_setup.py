@@ -18,6 +18,7 @@ from experiment.domain.presets import ARMS, PRESETS
 from experiment.models import Arm, ConsentVersion, Item, Participant, Study, StudyItem, Trial
 from experiment.models.studies import DEMO_SLUGS, RULE_COLUMNS, Tasks
 from experiment.services import audit
+from experiment.services.advisers import must_be_revealed
 from experiment.services.arms import save_arm
 from experiment.services.audit import Action
 from experiment.services.readiness import StudyProblem, item_problems, readiness_problems
@@ -171,13 +172,22 @@ def change_study(
 
     Raises:
         ReasonRequiredError: rules or consent of a frozen study would change, and no reason is given.
-        ValidationError: another study has the title, or participants were promised another withdrawal or other readers.
+        ValidationError: another study has the title, participants were promised another withdrawal or other readers, or
+            made-up advice would not be explained to them.
     """
     locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     if problem := withdrawal_problem(locked, values.get("withdrawal_policy", "")):
         raise ValidationError({"withdrawal_policy": problem})
     if locked.version and values.get("cell_field", locked.cell_field) != locked.cell_field:
         raise ValidationError({"cell_field": _("Real participants have entered in these groups.")})
+    if not values.get("debriefing", "-").strip() and locked.has_begun and must_be_revealed(locked):
+        raise ValidationError(
+            {
+                "debriefing": _(
+                    "Made-up advice must be explained here. Copy the study to start again without it."
+                )
+            }
+        )
     if problem := reader_problem(locked, values.get("answers_read_by", "")):
         raise ValidationError({"answers_read_by": problem})
     changed = [name for name, value in values.items() if getattr(locked, name) != value]

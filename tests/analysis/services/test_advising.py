@@ -11,7 +11,7 @@ from analysis.services import advising
 from analysis.services.advising import digest, freeze, sources_of
 from experiment.models import Advice, Adviser, Study
 from experiment.services.readiness import StudyProblem, readiness_problems
-from experiment.services.study_setup import set_recruitment
+from experiment.services.study_setup import change_study, set_recruitment
 from scoring.domain.encoding import Encoded
 from scoring.services import token_store
 from scoring.services.token_store import TokenRecord
@@ -151,6 +151,21 @@ def test_planted_advice_is_right_as_stated_and_must_be_revealed(study: Study) ->
     study.debriefing = "The advice was made up, to see how people use it."
     study.save()
     assert set_recruitment(study, "open").recruitment == "open"
+    with pytest.raises(ValidationError, match="must be explained"):
+        change_study(study, {"debriefing": " "}, by=make_user("ruth", study))
+    change_study(study, {"debriefing": "We made it up."}, by=make_user("rita", study))
+
+
+def test_advice_is_not_frozen_first_while_participants_can_enter(study: Study) -> None:
+    choose(study, "org/a")
+    chosen = adviser(study, source="org/a, asked")
+    Study.objects.update(recruitment="open")
+    with pytest.raises(ValidationError, match="Close recruitment"):
+        freeze(chosen, NOW)
+    Study.objects.update(recruitment="closed", version=1)
+    with pytest.raises(ValidationError, match="Copy the study"):
+        freeze(chosen, NOW)
+    assert not Advice.objects.exists()
 
 
 def test_a_study_with_an_advised_arm_opens_only_with_frozen_advice(study: Study) -> None:

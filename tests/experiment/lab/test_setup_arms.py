@@ -20,7 +20,13 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def study() -> Study:
-    return make_study(recruitment="open")
+    return make_study()
+
+
+def opened(study: Study) -> None:
+    """Whatever is still lacking."""
+    study.recruitment = "open"
+    study.save()
 
 
 def url(path: str = "") -> str:
@@ -107,6 +113,7 @@ def test_arms_are_fixed_but_for_their_names_once_a_real_participant_has_entered(
     ruth: Client, study: Study
 ) -> None:
     make_arms(study)
+    opened(study)
     enroll(study)
     assert send(ruth, "1/", name="renamed", share="5", advice="after").status_code == 302
     assert arms(study)[0] == (1, "renamed", 1, "none")
@@ -119,9 +126,27 @@ def test_arms_are_fixed_but_for_their_names_once_a_real_participant_has_entered(
         Arm.objects.filter(study=study).update(share=9)
 
 
+@pytest.mark.parametrize("state", ["open", "pilot"])
+def test_arms_are_fixed_but_for_their_names_while_participants_can_enter(
+    ruth: Client, study: Study, state: str
+) -> None:
+    make_arms(study)
+    Study.objects.update(recruitment=state)
+    assert send(ruth, "1/", name="renamed", share="5", advice="after").status_code == 302
+    assert arms(study)[0] == (1, "renamed", 1, "none")
+    answer = ruth.post(url("new/"), {"name": "late", "share": "1", "advice": "after"})
+    assert answer.status_code == 422
+    assert "Close recruitment before you change the arms" in answer.text
+    ruth.post(url("2/remove/"))
+    assert len(arms(study)) == 2
+    assert "Close recruitment" in ruth.get(url()).text
+
+
 def test_an_arm_with_pilots_is_not_removed(ruth: Client, study: Study) -> None:
     make_arms(study, {})
+    opened(study)
     enroll(study, kind=lambda: "pilot")
+    Study.objects.update(recruitment="closed")
     answer = ruth.post(url("1/remove/"), follow=True)
     assert "cannot be removed" in answer.text
     assert len(arms(study)) == 1
@@ -146,6 +171,7 @@ def test_what_an_arm_lacks_keeps_the_study_from_opening(ruth: Client, study: Stu
 def test_the_study_page_counts_by_arm(ruth: Client, study: Study) -> None:
     assert "live-arms" not in page(ruth, study)
     make_arms(study, {"name": "alone", "share": 3}, {"name": "advised", "advice": "after"})
+    opened(study)
     for _ in range(3):
         finish(study)
     enroll(study)

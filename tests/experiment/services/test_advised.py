@@ -249,6 +249,20 @@ def test_frozen_advice_never_changes_and_is_forgotten_only_before_anybody_saw_it
     assert set_adviser(study, {"shown_name": "a friend"}, by=ruth).shown_name == "a friend"
 
 
+def test_nobody_begins_to_advise_while_participants_can_enter_or_after_real_ones_have() -> None:
+    study, friend = make_study(recruitment="pilot"), {"kind": "planted", "planted_accuracy": 0.7}
+    make_arms(study)
+    with pytest.raises(ValidationError, match="Close recruitment"):
+        set_adviser(study, friend | {"shown_name": "a friend"}, by=None)
+    study.recruitment = "open"
+    study.save()
+    start(study)
+    Study.objects.update(recruitment="closed")
+    with pytest.raises(ValidationError, match="Copy the study"):
+        set_adviser(study, friend | {"shown_name": "a friend"}, by=None)
+    assert not Adviser.objects.exists()
+
+
 def test_once_a_real_participant_has_entered_advice_stays(study: Study) -> None:
     start(study)
     study.refresh_from_db()
