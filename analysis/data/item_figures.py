@@ -10,10 +10,10 @@ from datetime import date
 from math import log
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Case, Count, F, Q, QuerySet, When
 
 from experiment.domain.assignment import QUESTION
-from experiment.models import Item, Judgment, Participant, Study
+from experiment.models import AdvisedTrial, Item, Judgment, Participant, Study
 from scoring.models import ItemScore, LanguageModel, ScoringRun
 
 # Simulated participants say nothing about a text, and pilots are no result
@@ -48,11 +48,27 @@ class ModelFigures:
     difficulty: float
 
 
-def valid_judgments(studies: QuerySet[Study]) -> "QuerySet[Judgment]":
-    """Of real and imported participants of these studies, about test cases."""
+def valid_judgments(studies: QuerySet[Study]) -> "QuerySet[Judgment, Any]":
+    """Of real and imported participants of these studies, about test cases, as people answered by themselves.
+
+    own_correct, own_confidence and own_rt_ms are of the first answer where advice followed it. Advice that came first leaves
+    no such answer, so that those judgments are left out, as by analysis.data.advised.own_answers.
+    """
     people = Participant.objects.filter(study__in=studies.order_by().values("pk"), kind__in=KINDS)
     judged = Judgment.objects.valid().exclude(trial__stratum=QUESTION)
-    return judged.filter(trial__participant__in=people.values("pk")).order_by()
+    own = judged.exclude(trial__advised__procedure=AdvisedTrial.Procedure.BEFORE)
+    first = "trial__advised__first"
+    is_right = Q(**{f"{first}_side": F("trial__original_side")})
+    has_first = Q(**{f"{first}_side__in": ("A", "B")})
+    return (
+        own.filter(trial__participant__in=people.values("pk"))
+        .annotate(
+            own_correct=Case(When(is_right, True), When(has_first, False), default="correct"),
+            own_confidence=Case(When(has_first, f"{first}_confidence"), default="confidence"),
+            own_rt_ms=Case(When(has_first, f"{first}_rt_ms"), default="rt_ms"),
+        )
+        .order_by()
+    )
 
 
 def people_figures(items: Items, studies: QuerySet[Study]) -> dict[int, PeopleFigures]:
@@ -60,7 +76,7 @@ def people_figures(items: Items, studies: QuerySet[Study]) -> dict[int, PeopleFi
     rows = valid_judgments(studies).filter(trial__item__in=items)
     counted = rows.values_list("trial__item").annotate(
         n=Count("pk"),
-        n_right=Count("pk", filter=Q(correct=True)),
+        n_right=Count("pk", filter=Q(own_correct=True)),
         n_asked=Count("recognised"),
         n_recognised=Count("pk", filter=Q(recognised=True)),
     )

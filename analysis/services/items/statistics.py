@@ -118,8 +118,9 @@ class Said:
 
 def study_parts(item: Item, studies: StudyQuerySet) -> tuple[StudyPart, ...]:
     """Each study's part, and where they are several, all of them first."""
-    columns = ("trial__participant__study", "correct", "confidence", "rt_ms", "recognised")
-    rows = list(valid_judgments(studies).filter(trial__item=item).values_list(*columns))
+    own = ("own_correct", "own_confidence", "own_rt_ms", "recognised")
+    judged = valid_judgments(studies).filter(trial__item=item)
+    rows = list(judged.values_list("trial__participant__study", *own))
     by_study: dict[int, list[tuple[object, ...]]] = defaultdict(list)
     for study, *row in rows:
         by_study[study].append(tuple(row))
@@ -280,7 +281,7 @@ def _answers(
     columns = {
         "person": ("trial__participant_id", np.int64),
         "item": ("trial__item_id", np.int64),
-        "right": ("correct", bool),
+        "right": ("own_correct", bool),
     }
     table = read_columns(rows, columns)
     return {name: table[name].to_numpy() for name in columns}

@@ -2,15 +2,31 @@
 
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from analysis.services.items.statistics import Fitted, fitted, place_of, statistics
+from analysis.data.item_figures import people_figures
+from analysis.services.items.statistics import (
+    Fitted,
+    fitted,
+    place_of,
+    rest_correlation,
+    statistics,
+)
+from analysis.stats import MissingResult
 from analysis.stats.item_marks import Mark
 from analysis.stats.item_response import rank_differences
-from experiment.models import Item, Judgment, Participant, ResearchField, Study
+from experiment.models import (
+    AdvisedTrial,
+    Item,
+    Judgment,
+    Participant,
+    ResearchField,
+    Study,
+)
 from scoring.models import ItemScore, LanguageModel, ScoringRun
 from tests import databases
 from tests.factories import (
@@ -72,6 +88,38 @@ def score_all(study: Study, name: str, *differences: float, **model: object) -> 
     items = study.items.of_stratum("human").order_by("key")
     for item, d in zip(items, differences, strict=False):
         ItemScore.objects.create(run=run, item=item, ppl_original=10, ppl_altered=10 + d)
+
+
+def test_people_with_advice_count_with_their_own_first_answers(
+    item: Item, cooking: ResearchField, ruth: User
+) -> None:
+    """All three are right at last: one was wrong before the advice, and one saw it before any answer."""
+    judged = Judgment.objects.filter(trial__item=item)
+    n, wrong = judged.count(), judged.filter(correct=False)
+    assert not isinstance(found := rest_correlation(item, Study.objects.all()), MissingResult)
+    for judgment, procedure in zip(
+        judged.filter(correct=True)[:2], ("after", "before"), strict=True
+    ):
+        trial = judgment.trial
+        first: dict[str, Any] = {
+            "first_side": "AB"[trial.original_side == "A"],
+            "first_confidence": 7,
+            "first_rt_ms": 9_000,
+            "first_received_at": trial.shown_at,
+        }
+        AdvisedTrial.objects.create(
+            trial=trial,
+            procedure=procedure,
+            advice_side=trial.original_side,
+            **(first if procedure == "after" else {}),
+        )
+    [part] = statistics(item, cooking, ruth).people
+    assert (part.accuracy.n, part.accuracy.n_correct) == (n - 1, n - 2 - wrong.count())
+    assert part.confidence_wrong is not None
+    assert part.confidence_wrong.mean == (30 * wrong.count() + 7) / (wrong.count() + 1)
+    figures = people_figures([item.pk], Study.objects.all())[item.pk]
+    assert (figures.n, figures.n_right) == (part.accuracy.n, part.accuracy.n_correct)
+    assert rest_correlation(item, Study.objects.all()) != found
 
 
 def test_figures_of_people_are_those_of_the_judgments(
