@@ -384,6 +384,11 @@ class Study(models.Model):
         return is_open or self.version > 0
 
     @property
+    def resume_days(self) -> int:
+        """The time to come back in whole days; 0 where it is not whole days."""
+        return 0 if self.resume_hours % 24 else self.resume_hours // 24
+
+    @property
     def n_abstracts(self) -> int:
         return self.n_trials - self.question_items
 

@@ -114,7 +114,6 @@ def render_consent(
         "length": study_length(study),
         "ids_until": consenting.ids_until(study, timezone.now()),
         "site": sent_by(study, seen.external.channel or seen.external.source) if seen else "",
-        "return_days": 0 if study.resume_hours % 24 else study.resume_hours // 24,
         "is_advised": is_advised(study),
         "has_survey": bool(survey_questions(study)),
         "questions": DemographicsForm(fields=study.demographic_fields, field=study.field),

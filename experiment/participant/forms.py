@@ -148,13 +148,13 @@ class DemographicsForm(QuestionsForm):
         0,
         90,
         whole=False,
-        label=_("Years of experience in your research field, broadly construed"),
+        label=_("Years of experience in your research field, in a broad sense"),
     )
 
     def __init__(self, *args: Any, fields: list[str], field: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if field:
-            label = _("Years of experience in %(field)s, broadly construed") % {"field": field}
+            label = _("Years of experience in %(field)s, in a broad sense") % {"field": field}
             self.fields["experience_years"] = NumberOrDeclined(0, 90, whole=False, label=label)
         for name in set(self.fields) - set(fields):
             del self.fields[name]

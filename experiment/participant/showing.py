@@ -342,16 +342,12 @@ def practice(request: HttpRequest, participant: Participant) -> HttpResponse:
 
 def start(request: HttpRequest, participant: Participant) -> HttpResponse:
     """The practice was right; how many trials come, and about how long they take."""
-    hours = participant.study.resume_hours
     practised = practice_result(participant)
     duration = study_duration(participant.study, participant.arm)
-    # In hours where days would be few, or not whole
-    days = 0 if hours % 24 or hours < 48 else hours // 24
-
     ahead = advised.ahead_of(participant)
 
     def context() -> dict[str, Any]:
-        shared = {"duration": duration, "resume_days": days, "ahead": ahead}
+        shared = {"duration": duration, "ahead": ahead}
         if practised is None:
             return shared
         item, side = practised

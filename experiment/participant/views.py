@@ -224,7 +224,7 @@ def come_back(request: HttpRequest, study: Study) -> HttpResponse:
         context = {
             "study": study,
             "code_value": code[:100],
-            "errors": {"code": _("This study does not have this code. Please check it.")},
+            "errors": {"code": _("Nobody in this study has this code. Please check the code.")},
         }
         return render(request, "participant/return.html", context, status=UNPROCESSABLE)
     response = resume(request, study, participant)
@@ -265,7 +265,7 @@ def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
         context = {
             "study": study,
             "code_value": code,
-            "errors": {"code": _("This study does not have this code. Please check it.")},
+            "errors": {"code": _("Nobody in this study has this code. Please check the code.")},
         }
         return render(request, "participant/withdraw.html", context, status=UNPROCESSABLE)
     if is_confirmed or participant.stage == Stage.WITHDRAWN:

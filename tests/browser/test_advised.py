@@ -23,7 +23,7 @@ BROWSERS: list[tuple[type[Driver], dict[str, Any]]] = [
     (NoScriptDriver, {"java_script_enabled": False}),
 ]
 IDS = ["desktop", "phone", "keyboard", "without JavaScript"]
-KEEP_OR_CHANGE = "Do you keep or change your answer?"
+KEEP_OR_CHANGE = "Do you want to keep or change your answer?"
 
 
 def advised(study: Study, procedure: str) -> Study:

@@ -166,7 +166,7 @@ def test_the_pages_at_the_end_and_of_withdrawing(visit: Visit, demo: Study) -> N
     visitor.button("Show what is stored").click()
     see(visitor, "What is stored about you")
     visitor.button("Withdraw my answers").click()
-    see(visitor, "Your answers are withdrawn")
+    see(visitor, "Your answers have been withdrawn")
     assert Participant.objects.get().stage == "withdrawn"
 
 
@@ -190,7 +190,7 @@ def test_the_pages_of_coming_back_and_for_problems(visit: Visit, demo: Study) ->
     visitor.page.goto(f"{visitor.home}no-such-page/")
     see(visitor, "This page does not exist")
     visitor.page.goto(f"{visitor.home}?id=%00")
-    see(visitor, "This request cannot be read")
+    see(visitor, "This page could not be opened")
     visitor.page.context.clear_cookies()
     visitor.enter()
     visitor.page.context.clear_cookies()
@@ -204,7 +204,7 @@ def test_the_pages_of_coming_back_and_for_problems(visit: Visit, demo: Study) ->
     for changes, heading in (
         ({"recruitment": "draft"}, "This study has not started"),
         ({"recruitment": "closed"}, "This study has ended"),
-        ({"recruitment": "open", "target_valid": 1}, "This study is complete"),
+        ({"recruitment": "open", "target_valid": 1}, "This study is full"),
     ):
         Study.objects.filter(pk=demo.pk).update(**changes)
         visitor.enter()
@@ -218,7 +218,7 @@ def test_the_pages_for_who_is_elsewhere_or_too_late(visit: Visit, demo: Study) -
     see(visitor, "You are at a different step")
     Participant.objects.update(last_seen_at=timezone.now() - timedelta(days=30))
     visitor.enter()
-    see(visitor, "The time to come back has passed")
+    see(visitor, "It is too late to continue")
 
 
 # What an address can answer besides a page, by the name of its route

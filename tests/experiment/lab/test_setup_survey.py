@@ -118,7 +118,7 @@ def test_trust_in_the_adviser_is_offered_once_where_an_arm_has_advice(
     assert offer in ruth.get(url()).text
     ruth.post(url("trust/"))
     page = ruth.get(url()).text
-    assert ("How much did you trust the adviser?" in page, offer in page) == (True, False)
+    assert ("How much did you trust the advice?" in page, offer in page) == (True, False)
     assert study.survey_questions.get().advised_only
 
 

@@ -18,7 +18,7 @@ from tests.factories import make_adviser, make_arms, make_study
 
 pytestmark = pytest.mark.django_db
 ADVISER = "the oracle 7351"
-MARKS = (ADVISER, "78%", 'class="advice"', "Do you keep")
+MARKS = (ADVISER, "78%", 'class="advice"', "Do you want to keep")
 JSON = {"accept": "application/json"}
 
 
@@ -201,7 +201,7 @@ def test_who_is_advised_is_told_before_the_first_trial_and_after_the_last(study:
         client.post(address(person), filled_in(page))
     debrief = client.get(f"{study.get_absolute_url()}debrief/").content.decode()
     assert debrief.count("The advice was right") + debrief.count("The advice was wrong") == 9
-    assert debrief.count("Your own choice before it was") == 9
+    assert debrief.count("Before the advice, you chose side") == 9
     held = client.post(f"{study.get_absolute_url()}withdraw/", {"code": person.withdrawal_code})
     assert held.content.decode().count("Before the advice, you chose side A.") == 9
 

@@ -156,10 +156,10 @@ def test_what_is_sent_later_on_another_time_is_not_silently_dropped(
 
 def test_who_withdrew_is_told_on_every_page_and_nothing_comes_back(study: Study) -> None:
     at = open_page(study, "withdraw")
-    assert_page(at.send(), 200, "Your answers are withdrawn")
+    assert_page(at.send(), 200, "Your answers have been withdrawn")
     before = stored()
     home = study.get_absolute_url()
-    assert_page(at.client.get(home, follow=True), 200, "Your answers are withdrawn")
+    assert_page(at.client.get(home, follow=True), 200, "Your answers have been withdrawn")
     trial = {"side": "A", "trial_token": str(uuid.uuid4()), "idempotency_key": str(uuid.uuid4())}
     for page in ("about-you/", "practice/", "start/", "trial/1/", "trial/11/", "debrief/", "done/"):
         response = at.client.get(home + page)
@@ -167,7 +167,7 @@ def test_who_withdrew_is_told_on_every_page_and_nothing_comes_back(study: Study)
         for fields in ({}, {"side": "C"}, trial, trial | {"recognised": "no", "reminded": "1"}):
             assert 400 <= at.client.post(home + page, fields).status_code < 500 or page == "done/"
     assert at.client.post(f"{home}ping/").status_code == 204
-    assert_page(at.send(), 200, "Your answers are withdrawn")  # again: still so
+    assert_page(at.send(), 200, "Your answers have been withdrawn")  # again: still so
     assert stored() == before
 
 
@@ -191,9 +191,9 @@ def test_after_the_time_to_come_back_every_page_says_so_but_takes_the_answer_tha
     at, home = open_page(study, "trial"), study.get_absolute_url()
     leave(at.person, hours=study.resume_hours + 1)
     before = stored()
-    sentence = "The time to come back has passed"
+    sentence = "It is too late to continue"
     assert at.client.post(f"{home}ping/").status_code == 204  # revives nothing
-    assert_page(at.client.get(home), 403, sentence, str(study.resume_hours))
+    assert_page(at.client.get(home), 403, sentence, f"for {study.resume_hours // 24} days")
     assert_page(at.client.get(at.address, follow=True), 403, sentence)
     assert stored() == before
     assert at.send().status_code == 303
@@ -217,7 +217,7 @@ FULL = "https://recruit.example.org/full"
     [
         ({"recruitment": "closed"}, ("This study has",)),
         ({"recruitment": "draft"}, ("This study has",)),
-        ({"target_valid": 1}, ("This study is complete", FULL)),
+        ({"target_valid": 1}, ("This study is full", FULL)),
     ],
 )
 def test_who_is_under_way_may_finish_a_study_that_takes_nobody_new(

@@ -125,7 +125,7 @@ def test_kept_pages_are_those_of_the_arm(study: Study) -> None:
 
 
 def test_consent_says_that_answers_are_stored(study: Study) -> None:
-    said = "Your answers to questions of the study team"
+    said = "Your answers to any further questions from the study team"
     assert said not in come(study)
     make_survey(study, "text")
     assert said in come(study)

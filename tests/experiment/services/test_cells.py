@@ -91,11 +91,11 @@ def test_a_participant_of_a_complete_group_is_shown_the_way_back(
     form = {"gender": "male", "age_declined": "on", "country": "GB", "position": "faculty"}
     sent = client.post(f"{home}about-you/", form | {"experience_years_declined": "on"})
     assert sent.status_code == 403
-    assert "Your group is complete" in sent.text
+    assert "Your group is full" in sent.text
     assert "cc=OUT77" in sent.text
     for path in ("about-you/", "practice/"):
         again = client.get(home + path)
-        assert (again.status_code, "Your group is complete" in again.text) == (403, True)
+        assert (again.status_code, "Your group is full" in again.text) == (403, True)
 
 
 def test_without_groups_nothing_is_noted(study: Study) -> None:

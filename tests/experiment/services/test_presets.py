@@ -25,8 +25,8 @@ def test_the_debrief_lists_catch_trials_where_the_study_says_so(with_catch: bool
 
 def test_years_of_experience_are_asked_in_the_studys_field(client: Client) -> None:
     for field, asked in (
-        ("neuroscience", "neuroscience, broadly construed"),
-        ("", "your research field, broadly construed"),
+        ("neuroscience", "neuroscience, in a broad sense"),
+        ("", "your research field, in a broad sense"),
     ):
         study = make_study(f"study-{len(field)}", field=field, recruitment="open")
         page = people.client_of(people.enroll(study)).get(f"{study.get_absolute_url()}about-you/")

@@ -49,7 +49,7 @@ class Player(BasePlayer):
     country = models.StringField(choices=material.COUNTRIES, label="Country where you live")
     position = models.StringField(choices=C.POSITIONS, label="Current position")
     experience_years = models.FloatField(
-        min=0, max=90, label="Years of experience in neuroscience, broadly construed"
+        min=0, max=90, label="Years of experience in neuroscience, in a broad sense"
     )
     side = models.StringField(choices=["A", "B"])
     practice_attempts = models.IntegerField(initial=0)
