@@ -16,10 +16,11 @@ from experiment.lab.access import for_study, user_of
 from experiment.lab.setup import LABELS, framing, setup_context
 from experiment.models import Adviser, Participant, Study
 from experiment.services.advisers import (
+    advisable_items,
     adviser_of,
     is_advised,
-    items_without_advice,
     set_adviser,
+    unadvised,
     unfreeze,
 )
 from lib.http import either
@@ -147,7 +148,7 @@ def _show(
         form=form,
         adviser=adviser,
         is_advised=is_advised(study),
-        n_missing=items_without_advice(study).count(),
+        n_missing=unadvised(study, advisable_items(study)).count(),
         previews=PREVIEWS.items() if adviser else (),
         preview=asked if asked in PREVIEWS else "advice_after",
     )

@@ -25,8 +25,14 @@ from analysis.stats.advice import METHOD, Calibrated, calibrated, passage_shares
 from analysis.stats.arrays import Floats, Ints
 from experiment.domain.markup import Alternation
 from experiment.models import Advice, Adviser, Item, Judgment, Participant, Study
+from experiment.models.items import ItemQuerySet
 from experiment.services import audit
-from experiment.services.advisers import advisable_items, items_without_advice, refuse_new_adviser
+from experiment.services.advisers import (
+    advisable_items,
+    items_without_advice,
+    refuse_new_adviser,
+    unadvised,
+)
 from scoring.domain.choosing.outcomes import JEFFREYS
 from scoring.models import ScoringRun
 
@@ -70,7 +76,7 @@ def sources_of(study: Study) -> dict[str, list[str]]:
 def freeze(adviser: Adviser, now: datetime, *, by: User | None = None, seed: int = SEED) -> Adviser:
     """Store what the adviser says of every test case that can be drawn; of one that is frozen, what is still missing.
 
-    It is worked out before anything is locked: participants finish meanwhile.
+    Of paused ones it stores what it can say, since they may be resumed; where only they are missing, it must be all. It is worked out before anything is locked: participants finish meanwhile.
 
     Raises:
         ValidationError: it cannot say anything of some of them, or not how sure it is; somebody changed it meanwhile; or
@@ -79,14 +85,19 @@ def freeze(adviser: Adviser, now: datetime, *, by: User | None = None, seed: int
     adviser = Adviser.objects.select_related("study").get(pk=adviser.pk)
     if adviser.frozen_at is None:
         refuse_new_adviser(adviser.study)
-    missing = set(items_without_advice(adviser.study).values_list("pk", flat=True))
+    items = list(advisable_items(adviser.study).order_by("key", "version"))
+    missing = _keys(unadvised(adviser.study, advisable_items(adviser.study)))
     if adviser.frozen_at is not None and not missing:
         return adviser
-    items = list(advisable_items(adviser.study).order_by("key", "version"))
-    rows, said = _advise(adviser, items, missing, seed)
+    needed = _keys(items_without_advice(adviser.study)) or missing
+    rows, said = _advise(adviser, items, needed, seed)
     with transaction.atomic():
         _store(adviser, [row for row in rows if row.item_id in missing], said, now, by)
     return adviser
+
+
+def _keys(items: ItemQuerySet) -> set[int]:
+    return set(items.order_by().values_list("pk", flat=True))
 
 
 def _store(
@@ -126,9 +137,9 @@ def digest(adviser: Adviser) -> str:
 
 
 def _advise(
-    adviser: Adviser, items: Sequence[Item], missing: Collection[int], seed: int
+    adviser: Adviser, items: Sequence[Item], needed: Collection[int], seed: int
 ) -> tuple[list[Advice], dict[str, Any]]:
-    """Rows, not stored, and what is said of how they came about; `missing` are the keys of items that must have one."""
+    """Rows, not stored, and what is said of how they came about; `needed` are the keys of items that must have one."""
     if adviser.is_planted:
         assert adviser.planted_accuracy is not None
         right = planted([item.stratum for item in items], adviser.planted_accuracy, seed=seed)
@@ -141,7 +152,7 @@ def _advise(
     evidence = _evidence(adviser, items)
     known = ~np.isnan(evidence.towards_original)
     if n_unknown := sum(
-        item.pk in missing and not is_known for item, is_known in zip(items, known, strict=True)
+        item.pk in needed and not is_known for item, is_known in zip(items, known, strict=True)
     ):
         raise ValidationError(
             ngettext(

@@ -278,8 +278,9 @@ def pause_test_case(request: HttpRequest, study: Study, pk: int) -> HttpResponse
     if form.is_valid():
         by, reason, now = user_of(request), form.cleaned_data["reason"], timezone.now()
         if request.POST.get("act") == "resume":
-            set_paused(study, row.item, by=by, reason=reason, now=None)
-            messages.success(request, gettext("%(item)s is drawn again.") % {"item": row.item})
+            with refused(request):
+                set_paused(study, row.item, by=by, reason=reason, now=None)
+                messages.success(request, gettext("%(item)s is drawn again.") % {"item": row.item})
         else:
             set_paused(study, row.item, by=by, reason=reason, now=now)
             messages.success(request, gettext("%(item)s is no longer drawn.") % {"item": row.item})

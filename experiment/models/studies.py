@@ -378,10 +378,14 @@ class Study(models.Model):
         return bool(self.cell_field) and self.cell_field in self.demographic_fields
 
     @property
+    def is_open(self) -> bool:
+        """Whether people can enter, pilots or real ones."""
+        return self.recruitment in (self.Recruitment.OPEN, self.Recruitment.PILOT)
+
+    @property
     def has_begun(self) -> bool:
         """Whether people can enter, or real ones have: what was checked as it opened holds from then on."""
-        is_open = self.recruitment in (self.Recruitment.OPEN, self.Recruitment.PILOT)
-        return is_open or self.version > 0
+        return self.is_open or self.version > 0
 
     @property
     def resume_days(self) -> int:

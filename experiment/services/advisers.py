@@ -3,7 +3,7 @@
 What an adviser says of each test case is worked out by analysis/services/advising.py, which knows models and statistics.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -38,16 +38,27 @@ def must_be_revealed(study: Study) -> bool:
 
 
 def advisable_items(study: Study) -> ItemQuerySet:
-    """The test cases that a participant can be advised on: all that can be drawn, of both strata."""
-    return study.drawable_items.filter(kind=Item.Kind.TEST)
+    """The test cases that a participant can be advised on, of both strata; paused ones may be resumed."""
+    return study.accepted_items.filter(kind=Item.Kind.TEST)
+
+
+def unadvised(study: Study, items: ItemQuerySet) -> ItemQuerySet:
+    """The test cases among these of which no frozen advice exists."""
+    frozen = {"advice__adviser__study": study, "advice__adviser__frozen_at__isnull": False}
+    return items.filter(kind=Item.Kind.TEST).exclude(
+        pk__in=Item.objects.filter(**frozen).order_by().values("pk")
+    )
 
 
 def items_without_advice(study: Study) -> ItemQuerySet:
-    """Those of them of which no frozen advice exists."""
-    frozen = {"advice__adviser__study": study, "advice__adviser__frozen_at__isnull": False}
-    return advisable_items(study).exclude(
-        pk__in=Item.objects.filter(**frozen).order_by().values("pk")
-    )
+    """Those that can be drawn now of which no frozen advice exists."""
+    return unadvised(study, study.drawable_items)
+
+
+def lacks_advice(study: Study, items: Iterable[Item]) -> bool:
+    """Whether participants in an advised arm would be given one of these without advice."""
+    given = Item.objects.filter(pk__in=[item.pk for item in items])
+    return is_advised(study) and unadvised(study, given).exists()
 
 
 @transaction.atomic

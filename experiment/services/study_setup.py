@@ -18,7 +18,7 @@ from experiment.domain.presets import ARMS, PRESETS
 from experiment.models import Arm, ConsentVersion, Item, Participant, Study, StudyItem, Trial
 from experiment.models.studies import DEMO_SLUGS, RULE_COLUMNS, Tasks
 from experiment.services import audit
-from experiment.services.advisers import must_be_revealed
+from experiment.services.advisers import lacks_advice, must_be_revealed
 from experiment.services.arms import save_arm
 from experiment.services.audit import Action
 from experiment.services.readiness import StudyProblem, item_problems, readiness_problems
@@ -215,15 +215,22 @@ def set_paused(
     """Draw it no more, from `now` on; None: draw it again. Of one that is so already nothing changes.
 
     Raises:
-        ValidationError: no reason is given.
+        ValidationError: no reason is given, or participants see advice, and there is none on it.
     """
     if not reason.strip():
         raise ValidationError(
             _("Give a reason for the study's audit trail."), code="reason_required"
         )
+    locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     row = StudyItem.objects.select_for_update().get(study=study, item=item)
     if (row.paused_at is None) == (now is None):
         return row
+    if now is None and locked.has_begun and lacks_advice(locked, [item]):
+        raise ValidationError(
+            _(
+                "Participants see advice, and there is none on this test case. Freeze its advice first."
+            )
+        )
     row.paused_at = now
     row.save(update_fields=["paused_at"])
     audit.record(

@@ -25,6 +25,7 @@ from experiment.models import (
 )
 from experiment.models.studies import RULE_COLUMNS
 from experiment.services import audit
+from experiment.services.advisers import lacks_advice
 from experiment.services.audit import Action
 from experiment.services.exclusions import Marks, Verdicts, verdicts
 from experiment.services.reapplying import Changed, apply_changed_rules
@@ -104,7 +105,7 @@ def revise(
 
     Raises:
         ReasonRequiredError: something would change in a frozen study, and no reason is given.
-        ValidationError: an item that is new in the study is not accepted.
+        ValidationError: an item that is new in the study is not accepted, or lacks the advice that participants see.
     """
     locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     change = Change.of(locked, rules, consent, items)
@@ -219,6 +220,12 @@ def _draw_from(study: Study, items: Sequence[Item]) -> None:
         raise ValidationError(
             _("Only accepted items can be used: %(items)s."),
             params={"items": ", ".join(refused[:10])},
+        )
+    if study.is_open and lacks_advice(study, new):
+        raise ValidationError(
+            _(
+                "Participants see advice, and there is none on these test cases. Close recruitment, add them, freeze their advice and open the study again."
+            )
         )
     study.study_items.exclude(item__in=[item.pk for item in items]).delete()
     StudyItem.objects.bulk_create([StudyItem(study=study, item=item) for item in new])

@@ -11,7 +11,7 @@ from analysis.services import advising
 from analysis.services.advising import digest, freeze, sources_of
 from experiment.models import Advice, Adviser, Study
 from experiment.services.readiness import StudyProblem, readiness_problems
-from experiment.services.study_setup import change_study, set_recruitment
+from experiment.services.study_setup import change_study, pin_items, set_paused, set_recruitment
 from scoring.domain.encoding import Encoded
 from scoring.services import token_store
 from scoring.services.token_store import TokenRecord
@@ -87,6 +87,30 @@ def test_a_test_case_that_is_added_later_gets_advice_and_the_others_keep_theirs(
     assert Advice.objects.count() == 31
     assert again.version["more"][0]["items"] == 1
     assert again.version["sha256"] == digest(again) != frozen.version["sha256"]
+
+
+def test_nothing_without_advice_is_drawn_in_an_open_advised_study(study: Study) -> None:
+    vera, row = make_user("vera", study), study.study_items.filter(item__kind="test").first()
+    set_paused(study, row.item, by=vera, reason="It leaked.", now=NOW)
+    choose(study, "org/a")
+    later = make_item("later")
+    frozen = freeze(adviser(study, source="org/a, asked"), NOW)
+    assert Advice.objects.count() == 30  # of the paused one too
+    resumed = set_paused(study, row.item, by=vera, reason="It did not.", now=None)
+    assert resumed.paused_at is None
+    pin_items(study, [later])
+    set_paused(study, later, by=vera, reason="Not yet.", now=NOW)
+    study = set_recruitment(study, "open")
+    with pytest.raises(ValidationError, match="Freeze its advice first"):
+        set_paused(study, later, by=vera, reason="Now.", now=None)
+    with pytest.raises(ValidationError, match="Close recruitment, add them"):
+        pin_items(study, [make_item("last")])
+    with pytest.raises(ValidationError, match="no choice on 1 test case"):
+        freeze(frozen, NOW)
+    choose(study, "org/a")
+    freeze(frozen, NOW)
+    assert set_paused(study, later, by=vera, reason="Now.", now=None).paused_at is None
+    pin_items(study, [make_item("easy", kind="catch")])
 
 
 def test_ties_of_an_asked_model_are_tossed_and_half_sure_at_least(study: Study) -> None:
