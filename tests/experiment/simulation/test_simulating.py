@@ -14,13 +14,15 @@ from experiment.models import (
     Judgment,
     Participant,
     PeopleCount,
+    SurveyAnswer,
     Trial,
     WrittenAnswer,
 )
 from experiment.services import drawing
+from experiment.services.survey import add_example
 from tests.experiment.asked import EXPERT, make_asking_study
 from tests.experiment.lab_client import run_json
-from tests.factories import make_adviser, make_arms, make_participant, make_study
+from tests.factories import make_adviser, make_arms, make_participant, make_study, make_survey
 
 pytestmark = pytest.mark.django_db
 
@@ -195,6 +197,12 @@ def test_simulated_participants_take_the_real_pages(live_server, settings):
 
 
 def check_advised():
+    surveyed = SurveyAnswer.objects.filter(participant__stage="finished")
+    assert surveyed.count() == 6 * 12
+    assert {*surveyed.filter(question__name="choice").values_list("value", flat=True)} <= {
+        "yes",
+        "no",
+    }
     rows = AdvisedTrial.objects.filter(trial__participant__stage="finished")
     n_after = rows.filter(procedure="after").count()
     assert rows.count() == 9 * 12
@@ -212,6 +220,8 @@ def advised_study():
     study = make_study(human=12, machine=6, catch=3)
     make_arms(study, {"advice": "after"}, {"advice": "before"})
     make_adviser(study)
+    make_survey(study)
+    add_example(study)
     return study
 
 
