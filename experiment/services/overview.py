@@ -12,7 +12,7 @@ from django.db.models import Count, Q, Sum
 
 from experiment.domain.exclusion import PARTICIPANT_REASONS, WITHDRAWN
 from experiment.domain.forecast import wait_for
-from experiment.models import Arm, Judgment, Participant, PeopleCount, Study
+from experiment.models import Arm, Judgment, Participant, PeopleCount, Study, SurveyAnswer
 from experiment.models.arms import trial_counts
 from experiment.models.participants import ParticipantQuerySet
 from experiment.models.trials import server_ms
@@ -327,11 +327,13 @@ def _times(study: Study, kind: str) -> tuple[Mapping[Page, list[float]], int]:
     newest = people.order_by("-finished_at").values_list(
         "pk", "consented_at", "demographics_at", "started_at", "debriefed_at", "finished_at"
     )[:TIMED]
-    pks = []
-    for pk, consented, described, started, debriefed, finished in newest:
-        pks.append(pk)
+    rows = list(newest)
+    pks = [pk for pk, *_ in rows]
+    surveyed = _surveyed_at(study, pks)
+    for pk, consented, described, started, debriefed, finished in rows:
         _add(seconds[Stage.DEMOGRAPHICS.value, None], consented, described)
-        _add(seconds[Stage.PRACTICE.value, None], described or consented, started)
+        before = surveyed.get(pk) or described or consented
+        _add(seconds[Stage.PRACTICE.value, None], before, started)
         _add(seconds[Stage.DEBRIEF.value, None], debriefed, finished)
     judged = Judgment.objects.filter(trial__participant__in=pks).order_by()
     for position, rt_ms, shown, received in judged.values_list(
@@ -341,6 +343,14 @@ def _times(study: Study, kind: str) -> tuple[Mapping[Page, list[float]], int]:
         if ms is not None:
             seconds[Stage.TRIAL.value, position].append(ms / 1000)
     return seconds, len(pks)
+
+
+def _surveyed_at(study: Study, pks: Sequence[int]) -> dict[int, datetime]:
+    """When these participants sent their answers to survey questions before the trials; without those who gave none."""
+    if not survey_questions(study):
+        return {}
+    answers = SurveyAnswer.objects.filter(participant__in=pks, question__place="before")
+    return dict(answers.order_by().values_list("participant", "received_at").distinct())
 
 
 def _add(to: list[float], start: datetime | None, end: datetime | None) -> None:

@@ -1,6 +1,7 @@
 """Survey questions: who is asked which, what is stored of the answers, and until when the study team may change them."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from experiment.models import AuditEvent, Participant, Study, SurveyAnswer, Surv
 from experiment.services import survey, taking_part
 from experiment.services.exclusions import verdicts
 from experiment.services.flow import AlreadySentError, WrongPageError
+from experiment.services.overview import page_by_page
 from experiment.services.study_versions import revise
 from experiment.services.survey import asked
 from experiment.services.withdrawal import withdraw
@@ -228,3 +230,19 @@ def test_simulated_participants_answer_within_what_is_asked(study: Study) -> Non
         levels = row.question.levels
         assert not levels or row.value in levels
     assert people.filter(survey_answers__question__name="effort").count() == 4
+
+
+def test_the_time_of_the_practice_begins_after_the_questions_before_it(study: Study) -> None:
+    make_survey(study, "text")
+    person = send(described(study), Place.BEFORE, text="mine")
+    taking_part.attempt_practice(person, taking_part.practice_side(person), timezone.now())
+    person = answer(taking_part.start_trials(person, timezone.now()), until=study.n_trials)
+    person = taking_part.finish(person, cheated=False, comments="", now=timezone.now())
+    assert person.started_at is not None
+    earlier = person.started_at - timedelta(minutes=5)
+    Participant.objects.filter(pk=person.pk).update(consented_at=earlier, demographics_at=earlier)
+    found = page_by_page(study, "real", timezone.now())
+    assert found is not None
+    practice = next(row for row in found.rows if row.page == "practice")
+    assert practice.time is not None
+    assert practice.time.median_s < 60
