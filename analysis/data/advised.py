@@ -24,7 +24,7 @@ def read_advised(study: Study, kind: str, trials: pd.DataFrame) -> pd.DataFrame:
         _arms(study, kind), on="participant"
     )
     table = table.merge(given, how="left", on=["participant", "position"])
-    table = table.merge(_advice(study), how="left", on="item")
+    table = _with_advice(table.merge(_advice(study), how="left", on="item"))
     is_first = table["first_side"].isin(["A", "B"])
     first_right = (table["first_side"] == table["original_side"]).astype(float)
     table["procedure"] = table["procedure"].fillna(NONE)
@@ -58,6 +58,7 @@ def _given(study: Study, kind: str) -> pd.DataFrame:
             "participant": ("trial__participant_id", np.int64),
             "position": ("trial__position", np.int64),
             "procedure": ("procedure", object),
+            "advice_side": ("advice_side", object),
             "p_shown": ("p_shown", float),
             "first_side": ("first_side", object),
             "confidence_before": ("first_confidence", float),
@@ -67,15 +68,27 @@ def _given(study: Study, kind: str) -> pd.DataFrame:
 
 
 def _advice(study: Study) -> pd.DataFrame:
-    """What the adviser says of each test case, shown or not."""
+    """What the adviser says of each test case now, shown or not."""
     return read_columns(
         Advice.objects.filter(adviser__study=study, adviser__frozen_at__isnull=False).order_by(),
         {
             "item": ("item_id", np.int64),
-            "advice_right": ("picks_original", float),
-            "p_advice": ("p_chosen", float),
+            "frozen_right": ("picks_original", float),
+            "frozen_p": ("p_chosen", float),
         },
     )
+
+
+def _with_advice(table: pd.DataFrame) -> pd.DataFrame:
+    """advice_right and p_advice: what was shown, which in a pilot may be of an earlier adviser; else what would have been.
+
+    The frozen probability of a choice that was shown without any is of the same adviser only if it is of the same choice.
+    """
+    was_given = table["advice_side"].isin(["A", "B"])
+    given = (table["advice_side"] == table["original_side"]).astype(float)
+    right = given.where(was_given, table["frozen_right"])
+    p = table["frozen_p"].where(right == table["frozen_right"])
+    return table.assign(advice_right=right, p_advice=table["p_shown"].fillna(p))
 
 
 def adviser_name(study: Study) -> str:

@@ -13,7 +13,7 @@ from experiment.models import AdvisedTrial, Adviser, Participant, Study
 from experiment.simulation.run import Plan, ServiceDriver, simulate
 from tests.analysis.data.scored import read
 from tests.analysis.report.chapters.chapter_results import built_of
-from tests.factories import make_adviser, make_arms, make_participant, make_study
+from tests.factories import answers_open, make_adviser, make_arms, make_participant, make_study
 
 pytestmark = pytest.mark.django_db
 N_EACH = 6  # human-created test cases of a participant
@@ -83,6 +83,31 @@ def test_a_confidence_that_was_shown_in_words_is_no_number(arms):
     Adviser.objects.update(shows="words")
     assert read(arms).advised["p_shown"].isna().all()
     assert read(arms).advised["p_advice"].notna().all()
+
+
+def test_a_pilot_is_judged_by_the_advice_that_it_saw(arms):
+    before = read(arms).advised
+    advised = before["procedure"] != "none"
+    adviser = Adviser.objects.get()
+    adviser.frozen_at = None
+    adviser.save()
+    unfrozen = read(arms).advised
+    for name in ("advice_right", "p_advice"):
+        assert unfrozen.loc[advised, name].equals(before.loc[advised, name])
+        assert unfrozen.loc[~advised, name].isna().all()
+    for advice in adviser.advice.all():
+        advice.picks_original, advice.p_chosen = not advice.picks_original, 0.6
+        advice.save()
+    adviser.frozen_at = timezone.now()
+    adviser.save()
+    other = read(arms).advised
+    for name in ("advice_right", "p_advice"):
+        assert other.loc[advised, name].equals(before.loc[advised, name])
+    assert (other.loc[~advised, "advice_right"] == 1 - before.loc[~advised, "advice_right"]).all()
+    # How sure another adviser is of the other choice says nothing of the one that was shown
+    with answers_open():
+        AdvisedTrial.objects.update(p_shown=None)
+    assert read(arms).advised.loc[advised, "p_advice"].isna().all()
 
 
 def test_other_chapters_see_first_answers_and_no_advice_from_the_start(arms):
