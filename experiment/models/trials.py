@@ -50,6 +50,10 @@ class Trial(models.Model):
         return f"{self.participant} #{self.position}"
 
 
+# Of a time that is longer than 24 days, a column holds so much
+MOST_STORED_MS = 2**31 - 1
+
+
 def server_ms(shown_at: datetime | None, received_at: datetime | None) -> int | None:
     """The server's own time from showing a trial to receiving its answer, in milliseconds.
 

@@ -10,6 +10,7 @@ from django_countries import countries
 from django_stubs_ext import StrOrPromise
 
 from experiment.domain.codebook import TRANSLATED
+from experiment.models.trials import MOST_STORED_MS
 from experiment.services.taking_part import MEASURED, Answer, Written
 
 PREFER_NOT = "prefer_not_to_say"
@@ -41,9 +42,8 @@ NUMBER_ERRORS = [
     "max_decimal_places",
     "max_whole_digits",
 ]
-# A year in milliseconds: no honest reading is longer. Of what is longer than 24 days, a column holds so much
+# A year in milliseconds: no honest reading is longer
 MAX_MS = 365 * 24 * 3600 * 1000
-MOST_STORED_MS = 2**31 - 1
 
 
 class NumberOrDeclined(forms.MultiValueField):

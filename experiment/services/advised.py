@@ -22,6 +22,7 @@ from experiment.domain.advice import (
 from experiment.domain.assignment import Side
 from experiment.domain.codebook import TRANSLATED
 from experiment.models import Advice, AdvisedTrial, Adviser, Arm, Participant, Study, Trial
+from experiment.models.trials import MOST_STORED_MS
 from experiment.services.advisers import adviser_of
 from lib.fast.prepared import insert, update
 from lib.unguessable import unguessable_id
@@ -136,7 +137,8 @@ def whole_answer(first: AdvisedTrial, second: Given) -> dict[str, Any]:
 
 
 def _sum(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
+    """As much of it as a column holds: a page may stay open for weeks."""
+    return None if one is None or other is None else min(one + other, MOST_STORED_MS)
 
 
 def _level(translated: str) -> int:

@@ -1,6 +1,7 @@
 """Trials with advice: the answer before it is stored first, once, and neither it nor the advice ever changes."""
 
 import uuid
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -110,6 +111,17 @@ def test_the_answer_after_advice_is_the_judgment_on_one_clock_with_the_first(stu
     assert (row.viewed_ms, row.first_correct) == (5_000, trial.original_side == "A")
     person.refresh_from_db()
     assert person.position == 2
+
+
+def test_a_trial_whose_pages_stayed_open_for_weeks_is_stored(study: Study) -> None:
+    person, trial = at_first_trial(study)
+    weeks = {"rt_ms": 2**31 - 1, "hidden_ms": 2**31 - 1}
+    row = send(person, trial.token, replace(FIRST, **weeks))
+    judgment = send(person, row.token, replace(SECOND, **weeks), 2, revises=True)
+    assert isinstance(judgment, Judgment)
+    judgment.refresh_from_db()
+    assert (judgment.rt_ms, judgment.hidden_ms) == (2**31 - 1, 2**31 - 1)
+    assert judgment.rt_final_choice_ms == judgment.confidence_last_ms == 2**31 - 1
 
 
 def test_without_javascript_nothing_is_measured_on_either_page(study: Study) -> None:
