@@ -49,7 +49,9 @@ def is_reached_from_here_alone(address: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         if ":" in host or re.fullmatch(r"[0-9.]+", host):
-            raise EnvError("BIND", address, "an address that exists before the colon") from None
+            raise EnvError(
+                "BIND", address, "a valid IP address or host name before the colon"
+            ) from None
         return host == "localhost"
 
 

@@ -57,7 +57,9 @@ class Reports:
             self.minute, self.written = minute, 0
         if self.written < MOST_A_MINUTE:
             self.written += 1
-            logger.warning("A page broke the browser's policy: %s", about)
+            logger.warning(
+                "A browser reported that a page violated its Content-Security-Policy: %s", about
+            )
 
 
 reports = Reports()

@@ -31,14 +31,14 @@ from lib import disk
 from lib.names import printed
 
 INTERRUPTED = 130  # as shells report it
-GOES_ON = "Stopped; the same command continues."
+GOES_ON = "Stopped. Run the same command to continue."
 
 
 class StoppedError(CommandError):
     """Somebody has pressed Ctrl-C; the sentence says what that leaves."""
 
     def __init__(
-        self, sentence: str = "Stopped; the same command with --resume continues."
+        self, sentence: str = "Stopped. Run the same command with --resume to continue."
     ) -> None:
         super().__init__(sentence, returncode=INTERRUPTED)
 

@@ -22,7 +22,9 @@ def find(browser: str) -> str:
         if named:
             path = shutil.which(named)
             if path is None:
-                sys.exit(f"{variable}={named} is no program: give the path of a {SPOKEN[browser]}.")
+                sys.exit(
+                    f"{variable}={named} is not a program. Give the path of a {SPOKEN[browser]}."
+                )
             return path
     for name in NAMES[browser]:
         path = shutil.which(name)

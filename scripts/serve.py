@@ -33,7 +33,7 @@ def main() -> int:
     try:
         while not stopped.wait(POLL_S):
             if site.poll() is not None:
-                print(f"The site ended with {site.returncode}.", file=sys.stderr)
+                print(f"The site ended with exit status {site.returncode}.", file=sys.stderr)
                 return site.returncode or 1
             if worker is not None:
                 worker.look()
@@ -57,7 +57,7 @@ class KeptAlive:
             if now - self.started_at > LIVED_S:
                 self.pause_s = 0.0
             print(
-                f"The worker ended with {self.process.returncode}; it is started again "
+                f"The worker ended with exit status {self.process.returncode}; it is started again "
                 f"in {self.pause_s:.0f} s.",
                 file=sys.stderr,
             )

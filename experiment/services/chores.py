@@ -110,7 +110,7 @@ def key_name() -> str:
 def refuse_served() -> None:
     """BackupError while the site answers on this machine, or a worker of it lives."""
     if _answers():
-        raise BackupError(f"The site is running at port {settings.PORT}. Stop it first.")
+        raise BackupError(f"The site is running on port {settings.PORT}. Stop it first.")
     try:
         workers = living()
     except DatabaseError:

@@ -69,7 +69,7 @@ class Requeuer:
         try:
             presence.leave()
         except Error as error:
-            logger.warning("Could not say that this worker ends: %s", error)
+            logger.warning("Could not record that this worker is stopping: %s", error)
         finally:
             connections.close_all()
 

@@ -156,7 +156,7 @@ class _Lane:
         """Whether it was killed, said once; its job is found again like any whose worker is gone."""
         self.process = None
         if process.returncode:
-            logger.warning("A process at work ended with %s.", process.returncode)
+            logger.warning("The process of a job ended with exit status %s.", process.returncode)
         return bool(process.returncode)
 
     def ask_to_end(self) -> None:

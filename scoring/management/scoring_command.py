@@ -397,8 +397,8 @@ class ScoringCommand(ModelCommand):
             return "Stopped before anything was scored."
         self.run.refresh_from_db()
         return (
-            f"Stopped. Run {self.run.pk} has reached {self.run.done} of {self.run.total}. The same command with --resume "
-            "continues it."
+            f"Stopped. Run {self.run.pk} has reached {self.run.done} of {self.run.total}. Run the same command with --resume "
+            "to continue it."
         )
 
     def _warn(self, run: ScoringRun) -> None:

@@ -70,7 +70,7 @@ def test_a_port_that_is_taken_is_said_in_one_sentence() -> None:
         port = str(taken.getsockname()[1])
         done = shell(sys.executable, "scripts/check_port.py", port)
     assert done.returncode == 1
-    assert done.stderr.startswith(f"Port {port} is taken by another program")
+    assert done.stderr.startswith(f"Port {port} is used by another program")
     assert len(done.stderr.splitlines()) == 1
     assert shell(sys.executable, "scripts/check_port.py", port).returncode == 0
 

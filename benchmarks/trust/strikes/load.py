@@ -47,9 +47,9 @@ def classroom(world: World, scale: Scale) -> Outcome:
         p95 = [float(np.percentile(ledger.waited_s, 95)) for ledger in (alone, beside)]
         refused = sum(led.record.statuses[code] for led in (alone, beside) for code in REFUSED)
     slower = Figure(
-        "95th percentile of waits, relative to that without the bad requests",
+        "ratio of the 95th percentile of waits to that without the bad requests",
         p95[1] / p95[0],
-        "times",
+        "",
         MOST_TIMES_SLOWER if scale.is_full else None,
     )
     return world.settle(

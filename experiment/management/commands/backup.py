@@ -31,7 +31,8 @@ class Command(ReportingCommand):
         parser.add_argument(
             "--with-keys",
             action="store_true",
-            help="include SECRET_KEY and WITHDRAWAL_KEY; anybody with the backup can then read participants' own codes",
+            help="include SECRET_KEY and WITHDRAWAL_KEY; anybody with the backup can then read participants' own codes "
+            "and sign in as any user",
         )
         add_json_argument(parser)
 

@@ -16,7 +16,12 @@ class Command(ReportingCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="SLUG")
-        parser.add_argument("--reason", default="", metavar="TEXT", help="why they change")
+        parser.add_argument(
+            "--reason",
+            default="",
+            metavar="TEXT",
+            help="reason for the change, required if a real participant has entered",
+        )
         add_choice(parser)
         add_json_argument(parser)
 

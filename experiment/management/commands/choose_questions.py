@@ -22,17 +22,28 @@ class Command(ReportingCommand):
         parser.add_argument(
             "--each", type=int, required=True, metavar="N", help="questions per participant"
         )
-        parser.add_argument("--reason", default="", metavar="TEXT", help="why they change")
-        group = parser.add_argument_group(
-            "questions", "only items that match all of these criteria"
+        parser.add_argument(
+            "--reason",
+            default="",
+            metavar="TEXT",
+            help="reason for the change, required if a real participant has entered",
         )
-        group.add_argument("--templates", nargs="+", default=[], metavar="KEY", help="one of these")
+        group = parser.add_argument_group(
+            "questions", "only questions that match all of these criteria"
+        )
+        group.add_argument(
+            "--templates",
+            nargs="+",
+            default=[],
+            metavar="KEY",
+            help="only questions from these templates",
+        )
         group.add_argument(
             "--categories",
             nargs="+",
             default=[],
             metavar="DIMENSION:CATEGORY",
-            help="categories, one of which each named dimension must have",
+            help="for each dimension named here, a question must have one of its categories listed here",
         )
         add_keys(group)
         group.add_argument(

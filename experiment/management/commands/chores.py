@@ -137,9 +137,12 @@ class Command(ReportingCommand):
             if not options["dry_run"]:
                 self._purge_here(study)
         except NotDueError as error:
-            until = study.retain_until or "no day"
+            if study.retain_until is None:
+                raise CommandError(
+                    f"{study.slug} has no retention date, so its personal data are not removed. Set the date first."
+                ) from error
             raise CommandError(
-                f"{study.slug}: personal data are kept until {until}, which has not passed."
+                f"{study.slug}: personal data are kept until {study.retain_until}, which has not passed."
             ) from error
         verb = "would be made" if options["dry_run"] else "were made"
         line = (

@@ -12,9 +12,9 @@ from experiment.services.study_setup import set_recruitment
 from lib.commands import ReportingCommand, add_json_argument
 
 ETHICS = {
-    "number": "number or body of the ethics approval, shown on the consent page",
-    "body": "who gave it",
-    "contact": "contact there for questions about participants' rights",
+    "number": "number of the ethics approval, shown on the consent page",
+    "body": "ethics committee that gave it",
+    "contact": "contact at the ethics committee for questions about participants' rights",
 }
 GIVEN = ("title", "language", "target_valid", "policy", *(f"ethics_{name}" for name in ETHICS))
 

@@ -33,7 +33,8 @@ class Command(ModelCommand):
             "--prompt_file",
             type=Path,
             metavar="FILE",
-            help="what the model was told, with {versions} where the versions stood; exported tasks say it themselves",
+            help="file with the prompt that the model was given, with {versions} in place of the versions; not needed for results of "
+            "exported tasks, which contain the prompt",
         )
         add_json_argument(parser)
 

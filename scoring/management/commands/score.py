@@ -79,8 +79,8 @@ class Command(ScoringCommand, ChoosingCommand):
         parser.add_argument(
             "--adapters",
             action="store_true",
-            help="with ls: list past runs of all studies that used, or may have used, an adapter that was not requested, in "
-            "addition to full weights. Screenings (screen_items) do not store hashes of weights and are not listed",
+            help="with ls: list past runs, of all studies, in which an adapter that was not requested was, or may have been, "
+            "added to full weights. Screenings (screen_items) do not store hashes of weights and are not listed",
         )
         parser.add_argument(
             "--watch", action="store_true", help="with --queue: also wait for more runs"
@@ -173,7 +173,7 @@ class Command(ScoringCommand, ChoosingCommand):
             self.stderr.write("Stopped. Unfinished runs stay in the queue.")
         failed = [run for run in done if run.status == ScoringRun.Status.FAILED]
         rows = [row for row in run_rows() if row["run"] in {run.pk for run in done}]
-        lines = run_lines(rows) if rows else ["No run waits."]
+        lines = run_lines(rows) if rows else ["No run is queued."]
         self.report(options, {"runs": rows}, lines)
         if failed:
             raise CommandError(f"{failed[0]} failed: {failed[0].error}")

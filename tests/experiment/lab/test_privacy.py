@@ -73,6 +73,9 @@ def test_data_are_purged_past_their_day_and_not_before(study: Study, ruth: Clien
     recruited(person, "p-77")
     ruth.post(address("privacy_purge"), {"confirm": study.slug})
     assert RecruitmentRecord.objects.exists()
+    with pytest.raises(CommandError, match="has no retention date"):
+        call_command("chores", "purge", study.slug)
+    Study.objects.update(retain_until=timezone.localdate() + timedelta(days=1))
     with pytest.raises(CommandError, match="has not passed"):
         call_command("chores", "purge", study.slug)
     past = timezone.localdate() - timedelta(days=1)

@@ -386,7 +386,7 @@ def test_the_queue_is_scored_with_one_model_for_all_its_runs(study: Study, tiny:
     by_hand = ScoringRun.objects.exclude(pk__in=[first.pk, second.pk]).get()
     assert scores(first) == scores(by_hand)
     assert len(direct) == 8
-    assert score("--queue")[0] == "No run waits.\n"
+    assert score("--queue")[0] == "No run is queued.\n"
 
 
 def test_a_run_of_the_queue_that_fails_does_not_keep_the_others(study: Study, tiny: Path) -> None:

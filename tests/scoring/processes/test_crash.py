@@ -188,7 +188,7 @@ def test_interrupted_by_hand_it_says_how_to_go_on_and_does(model: Path, tmp_path
     assert (run.status, run.worker) == ("waiting", "")
     assert 3 <= run.done < run.total
     last = lane.log.read_text().splitlines()[-1]
-    said = f"Stopped. Run {run.pk} has reached {run.done} of {run.total}. The same command with --resume continues it."
+    said = f"Stopped. Run {run.pk} has reached {run.done} of {run.total}. Run the same command with --resume to continue it."
     assert last == f"StoppedError: {said}"
     runs = ScoringRun.objects.count()
     lane.finish()
