@@ -142,7 +142,10 @@ def _advise(
     """Rows, not stored, and what is said of how they came about; `needed` are the keys of items that must have one."""
     if adviser.is_planted:
         assert adviser.planted_accuracy is not None
-        right = planted([item.stratum for item in items], adviser.planted_accuracy, seed=seed)
+        frozen = dict(adviser.advice.values_list("item", "picks_original"))
+        given = {n: frozen[item.pk] for n, item in enumerate(items) if item.pk in frozen}
+        strata = [item.stratum for item in items]
+        right = planted(strata, adviser.planted_accuracy, seed=seed, given=given)
         rows = [
             Advice(adviser=adviser, item=item, picks_original=bool(is_right), p_chosen=p)
             for item, is_right in zip(items, right, strict=True)

@@ -1,5 +1,6 @@
 """How sure an adviser may be said to be: the probability that its choice is right, from how right it was on other items."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,23 +76,34 @@ def _fit(score: Floats, right: Floats) -> tuple[float, float] | None:
     return fit.intercept, fit.slope
 
 
-def planted(strata: npt.ArrayLike, accuracy: float, *, seed: int) -> Bools:
+def planted(
+    strata: npt.ArrayLike, accuracy: float, *, seed: int, given: Mapping[int, bool] | None = None
+) -> Bools:
     """On which items advice is right, (n,): as many as `accuracy` says, rounded, in total and in each stratum, drawn at random.
 
-    What the strata lack of the total goes to those with the largest fractions.
+    What the strata lack of the total goes to those that lack most.
+
+    Args:
+        given: by place, items on which it is decided; the others are given what these lack.
 
     >>> planted(["human"] * 8 + ["machine"] * 4, 0.75, seed=1).sum()
     np.int64(9)
+    >>> planted(["human"] * 4, 0.5, seed=1, given={0: True, 1: True}).tolist()
+    [True, True, False, False]
     """
     names, place = np.unique(np.asarray(strata), return_inverse=True)
-    wanted = accuracy * np.bincount(place)
-    counts = np.floor(wanted + TINY).astype(np.int64)
-    lacking = round(accuracy * len(place)) - int(counts.sum())
-    counts[np.argsort(counts - wanted, kind="stable")[:lacking]] += 1
-    right = np.zeros(len(place), dtype=bool)
+    right, free = np.zeros(len(place), dtype=bool), np.ones(len(place), dtype=bool)
+    for at, is_right in (given or {}).items():
+        right[at], free[at] = is_right, False
+    wanted, room = accuracy * np.bincount(place), np.bincount(place[free], minlength=len(names))
+    lacks = wanted - np.bincount(place[right], minlength=len(names))
+    counts = np.clip(np.floor(lacks + TINY), 0, room).astype(np.int64)
+    lacking = min(round(accuracy * len(place)) - int(right.sum()), int(room.sum()))
+    for _ in range(lacking - int(counts.sum())):
+        counts[np.argmax(np.where(counts < room, lacks - counts, -np.inf))] += 1
     rng = np.random.default_rng(seed)
     for stratum in range(len(names)):
-        rows = rng.permutation(np.flatnonzero(place == stratum))
+        rows = rng.permutation(np.flatnonzero((place == stratum) & free))
         right[rows[: counts[stratum]]] = True
     return right
 

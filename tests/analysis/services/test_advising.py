@@ -180,6 +180,20 @@ def test_planted_advice_is_right_as_stated_and_must_be_revealed(study: Study) ->
     change_study(study, {"debriefing": "We made it up."}, by=make_user("rita", study))
 
 
+def test_planted_advice_keeps_its_accuracy_where_test_cases_are_added(study: Study) -> None:
+    made_up = adviser(study, kind="planted", source="", planted_accuracy=0.7)
+    first = freeze(made_up, NOW)
+    before = dict(Advice.objects.values_list("item", "picks_original"))
+    for n in range(20):
+        study.study_items.create(item=make_item(f"a-{n}"))
+    freeze(first, NOW)
+    after = dict(Advice.objects.values_list("item", "picks_original"))
+    assert {item: after[item] for item in before} == before
+    rows = Advice.objects.filter(picks_original=True)
+    assert [rows.filter(item__source=of).count() for of in ("human", "machine")] == [28, 7]
+    assert len(after) == 50
+
+
 def test_advice_is_not_frozen_first_while_participants_can_enter(study: Study) -> None:
     choose(study, "org/a")
     chosen = adviser(study, source="org/a, asked")
