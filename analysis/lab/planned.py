@@ -19,6 +19,7 @@ from experiment.services.arms import arms_of
 from experiment.services.channels import all_channels
 from experiment.services.export.values import columns_of
 from experiment.services.readiness import works_by_stratum
+from experiment.services.survey import survey_questions
 from scoring.services.grading.plans import plan_of, rubric_of
 
 SIZES = (25, 50, 100, 200, 400, 800)
@@ -75,6 +76,7 @@ def context(study: Study, assumed: Assumed, now: datetime) -> dict[str, Any]:
         "rubric": rubric_of(plan_of(study)).name,
         "strata": strata,
         "arms": list(_arms(study)),
+        "survey": survey_questions(study),
         "items_sha256": items_hash(study),
         "n_test": n_test,
         "assumed": assumed,

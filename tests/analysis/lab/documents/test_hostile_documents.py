@@ -15,7 +15,14 @@ from experiment.domain.trial_query import TrialQuery
 from experiment.models import Item, ResearchField, Study
 from experiment.services.export.files import export_trials
 from experiment.services.item_files import HUGGING_FACE, Wanted, download
-from tests.factories import make_channel, make_item, make_participant, make_study, make_user
+from tests.factories import (
+    make_channel,
+    make_item,
+    make_participant,
+    make_study,
+    make_survey,
+    make_user,
+)
 from tests.hostile import payloads
 from tests.hostile_names import EVERY, PRINTABLE
 from tests.markdown_pages import wrong
@@ -30,6 +37,9 @@ def study() -> Study:
     for n in range(12):
         make_channel(study, f"way-{n}")
         make_user(f"user-{n}", study)
+    labels = [name[:200] for name in PRINTABLE if name.strip() == name and name][:8]
+    make_survey(study, "choice", text="\n".join(NAMES)[:1000], parts={"labels": [*labels, "other"]})
+    make_survey(study, "scale", parts={"points": 5, "low": "*a*|b", "high": "<b>c</b>"})
     make_participant(study)
     for model in (type(study.channels.first()), Item):
         for row in model.objects.all():
