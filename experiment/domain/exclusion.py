@@ -55,8 +55,8 @@ TOO_FAST = Reason(
     "too_fast",
     "too fast",
     "The participant answered this trial in less than the minimum time (5 s in the paper), measured until Continue was "
-    "pressed or, if the study's rules say so, until the first choice. Questions have a separate minimum, which does not "
-    "apply to “I do not know”.",
+    "pressed or, if the study's rules say so, until the first choice. Where advice followed an own answer, "
+    "the time until that answer counts. Questions have a separate minimum, which does not apply to “I do not know”.",
 )
 
 PARTICIPANT_REASONS = (
@@ -69,7 +69,11 @@ PARTICIPANT_REASONS = (
 )
 TRIAL_REASONS = (RECOGNISED, TOO_FAST)
 
-FAST_PAGE = Reason("fast_page", "fast page", "The answer was faster than the abstract can be read.")
+FAST_PAGE = Reason(
+    "fast_page",
+    "fast page",
+    "The answer, before advice where some followed, was faster than the abstract can be read.",
+)
 MUCH_HIDDEN = Reason(
     "much_hidden", "much hidden", "The page was hidden for a long time while the trial was open."
 )
@@ -109,7 +113,7 @@ class Rules:
 class TrialFacts:
     """What the rules look at in a judged trial.
 
-    `rt_ms` is the browser's time to Continue, or, where the browser could not measure (no JavaScript), the server's
+    `rt_ms` is the browser's time to Continue, on the first page where advice followed, or, where the browser could not measure (no JavaScript), the server's
     time between showing and receiving. `rt_choice_ms` is the browser's time to the first choice, None if not measured.
     `abstained`: “I do not know” was chosen in answer to a question.
     """

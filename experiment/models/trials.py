@@ -4,6 +4,7 @@ from typing import Self
 
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.codebook import TRANSLATED
@@ -62,6 +63,11 @@ def server_ms(shown_at: datetime | None, received_at: datetime | None) -> int | 
     if shown_at is None or received_at is None or received_at < shown_at:
         return None
     return round((received_at - shown_at).total_seconds() * 1000)
+
+
+# In queries, `Judgment.own_time`
+OWN_RECEIVED_AT = Coalesce("trial__advised__first_received_at", "received_at")
+OWN_RT_MS = Coalesce("trial__advised__first_rt_ms", "rt_ms")
 
 
 class JudgmentQuerySet(models.QuerySet["Judgment"]):
@@ -141,3 +147,17 @@ class Judgment(models.Model):
     def timed_ms(self) -> int | None:
         """`rt_ms`, or the server's time where the browser could not measure."""
         return self.server_ms if self.rt_ms is None else self.rt_ms
+
+    @property
+    def own_time(self) -> tuple[int | None, datetime | None]:
+        """Until the participant's own answer, before advice where some followed: the browser's time, and when it came."""
+        advised = getattr(self.trial, "advised", None)
+        if advised is None or not advised.first_side:
+            return self.rt_ms, self.received_at
+        ms = self.rt_ms if advised.first_rt_ms is None else advised.first_rt_ms
+        return ms, advised.first_received_at or self.received_at
+
+    @property
+    def own_ms(self) -> int | None:
+        ms, received_at = self.own_time
+        return server_ms(self.trial.shown_at, received_at) if ms is None else ms

@@ -155,7 +155,7 @@ def judged_by(people: Collection[Participant]) -> list[Judgment]:
 
 def _with_trials(**people: Any) -> QuerySet[Judgment]:
     rows = Judgment.objects.filter(**people)
-    return rows.select_related("trial").defer("source_record", "trial__draw")
+    return rows.select_related("trial__advised").defer("source_record", "trial__draw")
 
 
 _judged_by = Prepared(lambda pk: _with_trials(trial__participant=pk), (1, 2))
@@ -183,9 +183,10 @@ def readings(judgments: Collection[Judgment], min_rt_ms: int) -> dict[str, int]:
 
 
 def _is_fast(judgment: Judgment, min_rt_ms: int) -> bool:
-    if judgment.rt_ms is not None:
-        return judgment.rt_ms < min_rt_ms
-    shown, received = judgment.trial.shown_at, judgment.received_at
+    rt_ms, received = judgment.own_time
+    if rt_ms is not None:
+        return rt_ms < min_rt_ms
+    shown = judgment.trial.shown_at
     if shown is None or received is None:
         return False
     # Not where the clock was set back meanwhile

@@ -19,7 +19,7 @@ from experiment.models import (
     SurveyQuestion,
 )
 from experiment.models.participants import ParticipantQuerySet
-from experiment.models.trials import server_ms
+from experiment.models.trials import OWN_RECEIVED_AT, OWN_RT_MS, server_ms
 from experiment.services.counting import judged_by, settle
 from lib.fast.prepared import Prepared, update
 from lib.locks import hold_shared
@@ -102,7 +102,7 @@ def _told_by_judgment(
     rows = Judgment.objects.filter(trial__participant__in=people.order_by().values("pk"))
     read = rows.order_by("trial__participant_id").values_list(
         "trial__participant_id",
-        *("trial__shown_at", "received_at", "rt_ms", "recognised"),
+        *("trial__shown_at", OWN_RECEIVED_AT, OWN_RT_MS, "recognised"),
         *FACTS.values(),
     )
     for pk, group in groupby(read.iterator(), key=itemgetter(0)):
@@ -193,7 +193,7 @@ def judged_people(
     sharing, inattentive = _sharing_an_id(people), _missing_attention(people)
     judgments = (
         Judgment.objects.filter(trial__participant__in=people.order_by().values("pk"))
-        .select_related("trial", "written_answer")
+        .select_related("trial__advised", "written_answer")
         .defer("source_record", "trial__draw", "written_answer__text")
         .order_by("trial__participant_id", "trial__position")
     )
@@ -257,7 +257,7 @@ def _facts(judgment: Judgment, rules: Rules) -> exclusion.TrialFacts:
         stratum=judgment.trial.stratum,
         correct=bool(judgment.correct),
         recognised=bool(judgment.recognised),
-        rt_ms=judgment.timed_ms,
+        rt_ms=judgment.own_ms,
         confidence_moved=judgment.confidence_moved,
         expertise_moved=judgment.expertise_moved,
         rt_choice_ms=judgment.rt_choice_ms,

@@ -19,6 +19,7 @@ from experiment.models import (
     Trial,
 )
 from experiment.models.participants import ParticipantQuerySet
+from experiment.models.trials import OWN_RECEIVED_AT, OWN_RT_MS, JudgmentQuerySet
 from experiment.services.counting import (
     Ending,
     ItemOfArm,
@@ -175,8 +176,11 @@ def _untouched(people: ParticipantQuerySet) -> Iterator[tuple[Ending, dict[str, 
 
 
 def _fast(study: Study, kind: str) -> Iterator[tuple[Ending, dict[str, int]]]:
-    tests = Judgment.objects.of(study, kind).exclude(trial__stratum__in=("catch", QUESTION))
-    finished = tests.filter(trial__participant__stage=Stage.FINISHED).order_by()
+    finished = (
+        _tests(Judgment.objects.of(study, kind))
+        .filter(trial__participant__stage=Stage.FINISHED)
+        .order_by()
+    )
     rows = finished.values_list(
         "trial__participant__page_reached",
         "trial__participant__excluded_by",
@@ -189,17 +193,22 @@ def _fast(study: Study, kind: str) -> Iterator[tuple[Ending, dict[str, int]]]:
 
 def fast_pages(people: ParticipantQuerySet, limit_ms: int) -> Iterator[tuple[int, int, int]]:
     """Key, pages and choices under the limit, of those of them who judged test trials."""
-    tests = Judgment.objects.filter(trial__participant__in=people.order_by().values("pk"))
-    tests = tests.exclude(trial__stratum__in=("catch", QUESTION))
-    rows = tests.order_by().values_list("trial__participant")
+    own = Judgment.objects.filter(trial__participant__in=people.order_by().values("pk"))
+    rows = _tests(own).order_by().values_list("trial__participant")
     yield from rows.annotate(**_counts(limit_ms)).iterator()
+
+
+def _tests(judgments: JudgmentQuerySet) -> JudgmentQuerySet:
+    """Those of test trials, with the time of the participant's own answer."""
+    tests = judgments.exclude(trial__stratum__in=("catch", QUESTION))
+    return tests.alias(own_received_at=OWN_RECEIVED_AT, own_rt_ms=OWN_RT_MS)
 
 
 def _counts(limit_ms: int) -> dict[str, Count]:
     on_server = F("trial__shown_at") + timedelta(milliseconds=limit_ms)
     # As `server_ms`: a clock that was set back meanwhile measured nothing
-    was_shown = Q(received_at__gte=F("trial__shown_at"), received_at__lt=on_server)
-    page = Q(rt_ms__lt=limit_ms) | Q(rt_ms=None) & was_shown
+    was_shown = Q(own_received_at__gte=F("trial__shown_at"), own_received_at__lt=on_server)
+    page = Q(own_rt_ms__lt=limit_ms) | Q(own_rt_ms=None) & was_shown
     choice = Q(rt_choice_ms__lt=limit_ms) | Q(rt_choice_ms=None) & page
     return {"page": Count("pk", filter=page), "choice": Count("pk", filter=choice)}
 

@@ -25,6 +25,7 @@ from experiment.models import (
     WrittenAnswer,
 )
 from experiment.models.participants import ParticipantQuerySet, new_seed
+from experiment.models.trials import server_ms
 from experiment.services import audit
 from experiment.services.counting import Difference, judged_by
 from experiment.services.export.jobs import delete_exports
@@ -225,7 +226,11 @@ def _coarsen(person: Participant) -> None:
     seconds = {name: F(name) / 1000 * 1000 for name in TIMES}
     nothing = ("idempotency_key", "viewport_width", "viewport_height", "received_at")
     judgments.update(**seconds, **dict.fromkeys(nothing))
-    AdvisedTrial.objects.filter(trial__participant=person).update(
+    advised = AdvisedTrial.objects.filter(trial__participant=person)
+    for row in advised.filter(first_rt_ms=None).exclude(first_side="").select_related("trial"):
+        first_ms = server_ms(row.trial.shown_at, row.first_received_at)
+        advised.filter(pk=row.pk).update(first_rt_ms=first_ms)
+    advised.update(
         **{name: F(name) / 1000 * 1000 for name in ADVISED_TIMES},
         **dict.fromkeys(("shown_at", "token", "first_key", "first_received_at")),
         first_more={},

@@ -9,12 +9,24 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
-from experiment.models import Advice, AdvisedTrial, Adviser, Judgment, Participant, Study, Trial
+from experiment.models import (
+    Advice,
+    AdvisedTrial,
+    Adviser,
+    Judgment,
+    Participant,
+    PeopleCount,
+    Study,
+    Trial,
+)
 from experiment.services import taking_part
 from experiment.services.advised import shown_advice
 from experiment.services.advisers import items_without_advice, set_adviser, unfreeze
 from experiment.services.drawing import show_trial
+from experiment.services.exclusions import Marks, verdicts_of
 from experiment.services.flow import AlreadyAnsweredError, ForeignTrialError, WrongPageError
+from experiment.services.reapplying import reapply_exclusions
+from experiment.services.recounting import check
 from experiment.services.taking_part import Answer, Sent, finish, judge, judge_and_show
 from experiment.services.withdrawal import withdraw
 from tests.experiment.people import start
@@ -298,6 +310,46 @@ def test_who_withdraws_takes_the_answers_before_advice_back_too(study: Study, po
     rows = list(AdvisedTrial.objects.values("first_key", "token", "shown_at", "first_received_at"))
     assert len(rows) == (9 if policy == "anonymise" else 0)
     assert not any(value for row in rows for value in row.values())
+
+
+@pytest.mark.parametrize("has_javascript", [True, False])
+def test_a_first_answer_that_is_too_fast_leaves_its_trial_out_and_a_quick_keep_does_not(
+    study: Study, has_javascript: bool
+) -> None:
+    Study.objects.update(withdrawal_policy="anonymise", fast_page_ms=0)
+    study.refresh_from_db()
+    person = start(study)
+    for position in range(1, person.n_trials + 1):
+        trial = show_trial(person, position, NOW)
+        first_ms, second_ms = (600, 20_000) if position == 1 else (40_000, 700)
+        measured = [ms if has_javascript else None for ms in (first_ms, second_ms)]
+        first = replace(FIRST, side=trial.original_side, rt_ms=measured[0], rt_choice_ms=None)
+        second = replace(SECOND, side=trial.original_side, rt_ms=measured[1], rt_choice_ms=None)
+        came = NOW + timedelta(milliseconds=first_ms)
+        row = send(person, trial.token, first, 1, position=position, received_at=came)
+        assert isinstance(row, AdvisedTrial)
+        later = {"position": position, "received_at": came + timedelta(milliseconds=second_ms)}
+        send(person, row.token, second, 2, revises=True, **later)
+    person = finish(person, cheated=False, comments="", now=NOW)
+
+    def excluded() -> list[str]:
+        rows = Judgment.objects.order_by("trial__position")
+        return list(rows.values_list("excluded_by", flat=True))
+
+    def is_so_in_all_readings() -> bool:
+        marks = {
+            pk: Marks(*m) for pk, *m in Judgment.objects.values_list("pk", "excluded_by", "flags")
+        }
+        said = verdicts_of(Participant.objects.all(), study.exclusion_rules)
+        settled = PeopleCount.objects.get(fate="finished", n=1)
+        return said.judgments == marks and settled.fast_page == 1 and not check([study])
+
+    assert excluded() == ["too_fast", *[""] * 8]
+    assert is_so_in_all_readings()
+    withdraw(study, person.withdrawal_code, NOW)
+    reapply_exclusions(study)
+    assert excluded() == ["too_fast", *[""] * 8]
+    assert is_so_in_all_readings()
 
 
 def test_confidence_is_shown_as_the_adviser_is_set(study: Study) -> None:
