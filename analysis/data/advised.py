@@ -6,10 +6,11 @@ import pandas as pd
 from analysis.data.items import read_columns
 from analysis.data.version import has_advice
 from analysis.stats.reliance.trials import BEFORE, NONE
+from experiment.domain.advice import middle
 from experiment.models import Advice, AdvisedTrial, Adviser, Study
 from experiment.services.counts import people_of
 
-COLUMNS = ["participant", "item", "arm", "arm_number", "procedure", "right_before", "right_after", "advice_right", "p_advice", "p_shown", "confidence_before", "confidence_after", "rt_before_ms", "rt_ms", "expertise", "position", "original_side"]  # fmt: skip
+COLUMNS = ["participant", "item", "arm", "arm_number", "procedure", "right_before", "right_after", "advice_right", "p_advice", "p_shown", "p_known", "confidence_before", "confidence_after", "rt_before_ms", "rt_ms", "expertise", "position", "original_side"]  # fmt: skip
 
 
 def read_advised(study: Study, kind: str, trials: pd.DataFrame) -> pd.DataFrame:
@@ -28,12 +29,14 @@ def read_advised(study: Study, kind: str, trials: pd.DataFrame) -> pd.DataFrame:
     is_first = table["first_side"].isin(["A", "B"])
     first_right = (table["first_side"] == table["original_side"]).astype(float)
     table["procedure"] = table["procedure"].fillna(NONE)
-    shown = Adviser.objects.filter(study=study, shows=Adviser.Shows.PERCENT).exists()
+    as_number = Adviser.objects.filter(study=study, shows=Adviser.Shows.PERCENT).exists()
+    p = table["p_shown"]
     return table.assign(
         right_before=first_right.where(is_first),
         right_after=table["is_correct"].astype(float),
         confidence_after=table["confidence"],
-        p_shown=table["p_shown"] if shown else np.nan,
+        p_shown=p if as_number else np.nan,
+        p_known=p if as_number else p.map(middle, na_action="ignore"),
         position=table["position"].astype(float),
     )[COLUMNS]
 

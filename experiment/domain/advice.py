@@ -37,6 +37,16 @@ def certainty(p: float) -> Certainty:
     return next((word for below, word in WORDS if p < below), "very_sure")
 
 
+def middle(p: float) -> float:
+    """The probability that the words for p tell: the middle of their range.
+
+    >>> middle(0.52), middle(0.74), middle(0.93)
+    (0.55, 0.675, 0.95)
+    """
+    ends = (0.5, *(below for below, _word in WORDS), 1.0)
+    return next(round((low + high) / 2, 6) for low, high in pairwise(ends) if p < high or high == 1)
+
+
 def percent(p: float) -> int:
     """A probability from 0.5 to 1 as whole percent; only one of 1 is 100%.
 

@@ -21,7 +21,8 @@ class AdvisedTrials:
     participant, item: whole numbers from 0. arm: its name. procedure: one of PROCEDURES.
     right_before: 1 or 0, whether the first answer is right; NaN but in the procedure AFTER. right_after: the final answer.
     advice_right: whether the advice of the item is right, also where it was not shown, and p_advice the adviser's probability of it;
-    p_shown: the same where it was shown as a number. confidence_before, confidence_after, expertise: 1 to 100. rt_before_ms:
+    p_shown: the same where it was shown as a number; p_known: what participants could know of it, of words the middle of their
+    range, and NaN where the choice alone was shown. confidence_before, confidence_after, expertise: 1 to 100. rt_before_ms:
     until the first answer; rt_ms: of the whole trial. position: of the trial, from 1.
     """
 
@@ -34,6 +35,7 @@ class AdvisedTrials:
     advice_right: Floats
     p_advice: Floats
     p_shown: Floats
+    p_known: Floats
     confidence_before: Floats
     confidence_after: Floats
     rt_before_ms: Floats

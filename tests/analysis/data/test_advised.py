@@ -1,5 +1,7 @@
 """Trials with advice are read with their first answers; other chapters see what people answered by themselves."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 from django.utils import timezone
@@ -8,6 +10,8 @@ from analysis.data.filters import ReportOptions
 from analysis.data.version import data_version
 from analysis.report.contents import chapter_named
 from analysis.report.services.make import make_report
+from analysis.stats.reliance.trials import AdvisedTrials
+from analysis.teams.domain.advised import evidence_of
 from experiment.domain.simulation import FOLLOWS
 from experiment.models import AdvisedTrial, Adviser, Participant, Study
 from experiment.simulation.run import Plan, ServiceDriver, simulate
@@ -83,6 +87,23 @@ def test_a_confidence_that_was_shown_in_words_is_no_number(arms):
     Adviser.objects.update(shows="words")
     assert read(arms).advised["p_shown"].isna().all()
     assert read(arms).advised["p_advice"].notna().all()
+    assert set(read(arms).advised["p_known"].dropna()) == {0.825}
+
+
+def test_computed_teams_know_no_confidence_that_participants_did_not_see(arms):
+    def sure() -> set[float]:
+        table = read(arms).advised
+        table = table[table["procedure"] == "after"]
+        values = {field.name: table[field.name].to_numpy() for field in fields(AdvisedTrials)}
+        evidence = evidence_of(AdvisedTrials(**values), np.ones(len(table)), "a model")
+        return set(np.abs(evidence.signed[:, 1]).round(6))
+
+    assert sure() == {round(np.log(0.78 / 0.22), 6)}
+    Adviser.objects.update(shows="words")
+    assert sure() == {round(np.log(0.825 / 0.175), 6)}
+    with answers_open():
+        AdvisedTrial.objects.update(p_shown=None)
+    assert sure() == {1.0}
 
 
 def test_a_pilot_is_judged_by_the_advice_that_it_saw(arms):

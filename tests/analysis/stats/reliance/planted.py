@@ -70,6 +70,7 @@ def draw(seed: int, n_people: int = 120, n_items: int = 60, each: int = 10) -> P
         advice_right=advice,
         p_advice=p,
         p_shown=p * of_advised,
+        p_known=p * of_advised,
         confidence_before=rated(*BEFORE) * of_advised,
         confidence_after=rated(*LATER),
         rt_before_ms=0.7 * ms * of_advised,
