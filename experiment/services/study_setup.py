@@ -173,13 +173,17 @@ def change_study(
     Raises:
         ReasonRequiredError: rules or consent of a frozen study would change, and no reason is given.
         ValidationError: another study has the title, participants were promised another withdrawal or other readers, or
-            made-up advice would not be explained to them.
+            made-up advice would not be explained to them, or they would not be asked what forms the study's groups.
     """
     locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     if problem := withdrawal_problem(locked, values.get("withdrawal_policy", "")):
         raise ValidationError({"withdrawal_policy": problem})
     if locked.version and values.get("cell_field", locked.cell_field) != locked.cell_field:
         raise ValidationError({"cell_field": _("Real participants have entered in these groups.")})
+    asked = values.get("demographic_fields", locked.demographic_fields)
+    if locked.has_begun and locked.forms_cells and locked.cell_field not in asked:
+        said = _("An answer to this forms the study's groups, so it is asked until the end.")
+        raise ValidationError({"demographic_fields": said})
     if not values.get("debriefing", "-").strip() and locked.has_begun and must_be_revealed(locked):
         raise ValidationError(
             {

@@ -127,7 +127,7 @@ def test_the_answer_after_advice_is_the_judgment_on_one_clock_with_the_first(stu
 
 def test_a_trial_whose_pages_stayed_open_for_weeks_is_stored(study: Study) -> None:
     person, trial = at_first_trial(study)
-    weeks = {"rt_ms": 2**31 - 1, "hidden_ms": 2**31 - 1}
+    weeks: dict[str, Any] = {"rt_ms": 2**31 - 1, "hidden_ms": 2**31 - 1}
     row = send(person, trial.token, replace(FIRST, **weeks))
     judgment = send(person, row.token, replace(SECOND, **weeks), 2, revises=True)
     assert isinstance(judgment, Judgment)

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from typing import Any
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.test import Client
 from django.utils import timezone
 
@@ -13,9 +14,10 @@ from experiment.services.flow import GroupFullError
 from experiment.services.readiness import readiness_problems
 from experiment.services.recounting import check
 from experiment.services.study_file import copy_study, document
+from experiment.services.study_setup import change_study
 from experiment.services.withdrawal import withdraw
 from tests.experiment.people import agree, answer, enroll
-from tests.factories import make_arms, make_channel
+from tests.factories import make_arms, make_channel, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -108,6 +110,19 @@ def test_without_groups_nothing_is_noted(study: Study) -> None:
     person = taking_part.save_demographics(person, {"gender": "male"}, timezone.now())
     person.refresh_from_db()
     assert (person.cell, person.arm_draw) == ("", before)
+
+
+def test_what_forms_the_groups_is_asked_as_long_as_the_study_runs(study: Study) -> None:
+    ruth, others = make_user("ruth", study), {"demographic_fields": ["age"]}
+    assert study.recruitment == "open"
+    with pytest.raises(ValidationError, match="forms the study's groups"):
+        change_study(study, others, by=ruth)
+    describe(study, "female")
+    Study.objects.update(recruitment="closed")
+    with pytest.raises(ValidationError, match="forms the study's groups"):
+        change_study(study, others, by=ruth)
+    change_study(study, {"demographic_fields": ["gender"]}, by=ruth)
+    assert Study.objects.get().forms_cells
 
 
 def test_groups_go_along_with_a_copy_and_need_their_question(study: Study) -> None:
