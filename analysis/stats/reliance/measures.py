@@ -19,8 +19,8 @@ SHARES = (
     "of as many independent trials as have that error."
 )
 WEIGHT = (
-    "(final - first) / (advice - first) of confidence in points, signed by the side it is about and on the scale that participants "
-    "saw and used (Harvey and Fischer 1997). Trials whose advice is less than {near:g} points from the first answer have no weight; "
+    "(final - first) / (advice - first) of confidence in points, signed by the side it is about (Harvey and Fischer 1997). The "
+    "adviser's probability p is put on the scale of the ratings as 100 (2 p - 1), on which 0 is a guess. Trials whose advice is less than {near:g} points from the first answer have no weight; "
     "weights are limited to 0 to 1, and averaged over trials. The slope is that of final - first on advice - first over all "
     "trials, without a limit. Intervals clustered by participants and test cases."
 )
@@ -137,7 +137,7 @@ class WeightOfAdvice:
 def weight_of_advice(trials: AdvisedTrials) -> WeightOfAdvice:
     """How far confidence moves from the first answer towards the advice: 0 not at all, 1 all the way.
 
-    w = (final - first) / (advice - first), each confidence in points with the sign of its side: Harvey and Fischer 1997 (Organ.
+    w = (final - first) / (advice - first), each confidence in points with the sign of its side, the adviser's 100 (2 p - 1): Harvey and Fischer 1997 (Organ.
     Behav. Hum. Decis. Process. 70); Bonaccio and Dalal 2006 (same journal, 101). Undefined where advice = first: within NEAR
     points. Limited to [0, 1], as by Logg, Minson and Moore 2019 (same journal, 151), since near the advice a point of noise is
     a large weight. slope = sum (final - first)(advice - first) / sum (advice - first)^2, whose errors are (advice - first) x residual / sum.
@@ -148,7 +148,7 @@ def weight_of_advice(trials: AdvisedTrials) -> WeightOfAdvice:
         for right, confidence in (
             (trials.right_before, trials.confidence_before),
             (trials.right_after, trials.confidence_after),
-            (trials.advice_right, 100 * trials.p_shown),
+            (trials.advice_right, 100 * (2 * trials.p_shown - 1)),
         )
     )
     moved, distance = final - first, advice - first

@@ -141,8 +141,9 @@ def draw_weights(seed: int, n_people: int = 60, n_items: int = 40, each: int = 1
     rng = np.random.default_rng(seed + 10**6)
     weight = rng.normal(WEIGHT, SD_WEIGHT, n_people)[planted.trials.participant]
     n = len(planted.trials)
-    p, first = planted.trials.p_advice, rng.uniform(10, 40, n)
-    final = first + weight * (100 * p - first) + rng.normal(0, 2, n)
+    # Far enough from the first answers that no weight is limited
+    p, first = 0.75 + planted.trials.p_advice / 4, rng.uniform(10, 40, n)
+    final = first + weight * (100 * (2 * p - 1) - first) + rng.normal(0, 2, n)
     right = planted.trials.advice_right
     changed = {
         "procedure": np.full(n, AFTER, dtype=object),

@@ -134,7 +134,7 @@ def test_the_weight_of_advice_is_nothing_for_the_stubborn_and_all_for_who_copies
     right = np.ones(12)
     first, p = np.linspace(10, 60, 12), np.full(12, 0.9)
     for share_moved in (0.0, 0.5, 1.0):
-        final = first + share_moved * (90 - first)
+        final = first + share_moved * (80 - first)
         own = measures.weight_of_advice(
             trials_of(
                 right, right, right, p_shown=p, confidence_before=first, confidence_after=final
@@ -150,12 +150,28 @@ def test_a_change_of_side_moves_confidence_through_zero():
             [0] * 3,
             [1] * 3,
             [1] * 3,
-            p_shown=np.full(3, 0.8),
+            p_shown=np.full(3, 0.9),
             confidence_before=np.full(3, 40.0),
             confidence_after=np.full(3, 20.0),
         )
     )
     assert own.weight.value == pytest.approx((20 + 40) / (80 + 40))
+
+
+def test_advice_that_is_a_guess_is_one_on_the_scale_of_ratings():
+    own = measures.weight_of_advice(
+        trials_of(
+            [1, 1, 1],
+            [0, 1, 1],
+            [1, 1, 1],
+            p_shown=np.array([0.5, 0.5, 0.9]),
+            confidence_before=np.array([40.0, 40.0, 80.0]),
+            confidence_after=np.array([1.0, 20.0, 80.0]),
+        )
+    )
+    # All the way to a guess but one point, and half of it; 90% is a rating of 80
+    assert (own.weight.n, own.n_near) == (2, 1)
+    assert own.weight.value == pytest.approx((39 / 40 + 20 / 40) / 2)
 
 
 def test_near_the_advice_there_is_no_weight_and_beyond_it_weights_are_limited():
@@ -165,7 +181,7 @@ def test_near_the_advice_there_is_no_weight_and_beyond_it_weights_are_limited():
             right,
             right,
             right,
-            p_shown=np.full(4, 0.8),
+            p_shown=np.full(4, 0.9),
             confidence_before=np.array([78.0, 40.0, 40.0, 40.0]),
             confidence_after=np.array([50.0, 100.0, 30.0, 60.0]),
         )
