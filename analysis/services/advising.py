@@ -85,7 +85,8 @@ def freeze(adviser: Adviser, now: datetime, *, by: User | None = None, seed: int
     adviser = Adviser.objects.select_related("study").get(pk=adviser.pk)
     if adviser.frozen_at is None:
         refuse_new_adviser(adviser.study)
-    items = list(advisable_items(adviser.study).order_by("key", "version"))
+    # Sorted here, since databases disagree on the order of texts, and draws and folds go by it
+    items = sorted(advisable_items(adviser.study), key=lambda item: (item.key, item.version))
     missing = _keys(unadvised(adviser.study, advisable_items(adviser.study)))
     if adviser.frozen_at is not None and not missing:
         return adviser
@@ -128,11 +129,11 @@ def _store(
 
 
 def digest(adviser: Adviser) -> str:
-    """SHA-256 of the frozen rows, by test case."""
-    rows = adviser.advice.order_by("item__key", "item__version").values_list(
+    """SHA-256 of the frozen rows, by test case, in the same order on every database."""
+    rows = adviser.advice.values_list(
         "item__key", "item__version", "item__sha256", "picks_original", "p_chosen"
     )
-    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    lines = "".join(json.dumps(row) + "\n" for row in sorted(rows))
     return hashlib.sha256(lines.encode()).hexdigest()
 
 

@@ -1,5 +1,7 @@
 """Freezing an adviser's advice: from a scored model, a model that was asked, people, or a stated accuracy."""
 
+import hashlib
+import json
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,8 @@ from django.test import Client
 
 from analysis.services import advising
 from analysis.services.advising import digest, freeze, sources_of
-from experiment.models import Advice, Adviser, Study
+from analysis.stats.advice import planted
+from experiment.models import Advice, Adviser, Study, StudyItem
 from experiment.services.readiness import StudyProblem, readiness_problems
 from experiment.services.study_setup import change_study, pin_items, set_paused, set_recruitment
 from scoring.domain.encoding import Encoded
@@ -192,6 +195,22 @@ def test_planted_advice_keeps_its_accuracy_where_test_cases_are_added(study: Stu
     rows = Advice.objects.filter(picks_original=True)
     assert [rows.filter(item__source=of).count() for of in ("human", "machine")] == [28, 7]
     assert len(after) == 50
+
+
+@pytest.mark.both
+def test_draws_and_digest_go_by_the_same_order_on_every_database() -> None:
+    study = make_study(human=0, machine=0)
+    keys = ["A2", "B", "a-1", "a1", "b", "Z", "z-9", "_x"]
+    study.study_items.bulk_create([StudyItem(study=study, item=make_item(key)) for key in keys])
+    found = freeze(adviser(study, kind="planted", source="", planted_accuracy=0.5), NOW)
+    rows = Advice.objects.values_list(
+        "item__key", "item__version", "item__sha256", "picks_original", "p_chosen"
+    )
+    picked = {row[0]: row[3] for row in rows}
+    right = planted(["human"] * 8, 0.5, seed=advising.SEED)
+    assert picked == dict(zip(sorted(keys), right, strict=True))
+    lines = "".join(json.dumps(row) + "\n" for row in sorted(rows))
+    assert found.version["sha256"] == hashlib.sha256(lines.encode()).hexdigest()
 
 
 def test_advice_is_not_frozen_first_while_participants_can_enter(study: Study) -> None:
