@@ -131,7 +131,12 @@ def _store(
 def digest(adviser: Adviser) -> str:
     """SHA-256 of the frozen rows, by test case, in the same order on every database."""
     rows = adviser.advice.values_list(
-        "item__key", "item__version", "item__sha256", "picks_original", "p_chosen"
+        "item__key",
+        "item__version",
+        "item__sha256",
+        "picks_original",
+        "p_chosen",
+        "passages",
     )
     lines = "".join(json.dumps(row) + "\n" for row in sorted(rows))
     return hashlib.sha256(lines.encode()).hexdigest()

@@ -239,7 +239,7 @@ TRIGGERS = (
     Trigger(
         "advice_is_frozen",
         "experiment_advice",
-        f"{changes('adviser_id', 'item_id', 'picks_original', 'p_chosen')} AND {_IS_FROZEN}",
+        f"{changes('adviser_id', 'item_id', 'picks_original', 'p_chosen', 'passages')} AND {_IS_FROZEN}",
         "frozen advice never changes",
     ),
     Trigger(

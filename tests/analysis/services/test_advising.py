@@ -204,7 +204,7 @@ def test_draws_and_digest_go_by_the_same_order_on_every_database() -> None:
     study.study_items.bulk_create([StudyItem(study=study, item=make_item(key)) for key in keys])
     found = freeze(adviser(study, kind="planted", source="", planted_accuracy=0.5), NOW)
     rows = Advice.objects.values_list(
-        "item__key", "item__version", "item__sha256", "picks_original", "p_chosen"
+        "item__key", "item__version", "item__sha256", "picks_original", "p_chosen", "passages"
     )
     picked = {row[0]: row[3] for row in rows}
     right = planted(["human"] * 8, 0.5, seed=advising.SEED)

@@ -265,6 +265,8 @@ def test_frozen_advice_never_changes_and_is_forgotten_only_before_anybody_saw_it
     Study.objects.update(recruitment="closed")
     with pytest.raises(IntegrityError, match="never changes"), transaction.atomic():
         Advice.objects.update(p_chosen=0.5)
+    with pytest.raises(IntegrityError, match="never changes"), transaction.atomic():
+        Advice.objects.update(passages=[0.5])
     with pytest.raises(ValidationError, match="frozen"):
         set_adviser(study, {"shown_name": "a friend"}, by=ruth)
     unfreeze(study, by=ruth)
