@@ -143,7 +143,8 @@ def lock(participant: Participant) -> Participant:
     (locked,) = _locked(participant.pk)
     # The study was read with this request; nothing below depends on a fresher one
     locked.study = participant.study
-    if locked.arm_id is not None:
+    # Who is in a group gets another arm with what they say of themselves, perhaps in another tab
+    if locked.arm_id is not None and locked.arm_id == participant.arm_id:
         locked.arm = participant.arm
     if locked.left_at is not None and not locked.has_ended:
         come_back(locked)

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
 from experiment.models import Participant, Study
 from experiment.services import arms, overview, taking_part
-from experiment.services.flow import GroupFullError
+from experiment.services.flow import GroupFullError, lock
 from experiment.services.readiness import readiness_problems
 from experiment.services.recounting import check
 from experiment.services.study_file import copy_study, document
@@ -110,6 +111,18 @@ def test_without_groups_nothing_is_noted(study: Study) -> None:
     person = taking_part.save_demographics(person, {"gender": "male"}, timezone.now())
     person.refresh_from_db()
     assert (person.cell, person.arm_draw) == ("", before)
+
+
+def test_a_request_that_read_the_arm_before_the_group_was_known_goes_on_in_the_new_one(
+    study: Study,
+) -> None:
+    first, second = make_arms(study)
+    person = describe(study, "female")
+    before = Participant.objects.select_related("arm").get(pk=person.pk)
+    other = second if before.arm == first else first
+    Participant.objects.filter(pk=person.pk).update(arm=other)
+    with transaction.atomic():
+        assert lock(before).arm == other
 
 
 def test_what_forms_the_groups_is_asked_as_long_as_the_study_runs(study: Study) -> None:
