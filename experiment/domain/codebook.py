@@ -389,7 +389,11 @@ ADVICE_COLUMNS: tuple[Column, ...] = (
     Column(
         "advice_procedure",
         "When the participant saw advice: after an own answer, which could then be revised, or before any answer. "
-        "`side`, `correct`, `confidence` and all times of the trial are those of the final answer.",
+        "After an own answer, `side`, `correct`, `confidence`, `confidence_moved` and `viewport_*` are those of the final answer. "
+        "`expertise` and `recognised` were asked on the first page only. "
+        "`rt_ms`, `changes`, `aid_switches`, `blur_count`, `hidden_ms` and `reloads` are sums over both pages, and all other times run on from the first page. "
+        "`rt_choice_ms` and `*_first_ms` are of the first page where it measured them, `rt_final_choice_ms` and `*_last_ms` of the second. "
+        "`translated` is the greater of both.",
         levels=("after", "before"),
         null=NO_ADVICE,
     ),
@@ -449,7 +453,7 @@ ADVICE_COLUMNS: tuple[Column, ...] = (
     ),
     Column(
         "revised",
-        "Whether side or confidence differ from those before the advice.",
+        "Whether side or confidence differ from those before the advice, also where a confidence was only added.",
         "boolean",
         null=NO_FIRST,
     ),

@@ -4,6 +4,7 @@ from experiment.domain import codebook, exclusion
 from experiment.domain.codebook import TRIAL_COLUMNS
 from experiment.models import Participant, Study
 from experiment.participant import forms
+from experiment.services.advised import ADDED_UP
 
 
 def column(name: str) -> codebook.Column:
@@ -34,3 +35,9 @@ def test_every_reason_and_flag_is_explained() -> None:
     for reason in reasons:
         if reason is not exclusion.WITHDRAWN:
             assert f"| `{reason.code}` | {reason.sentence} |" in page
+
+
+def test_columns_that_add_up_both_pages_of_an_advised_trial_are_named() -> None:
+    told = next(c for c in codebook.ADVICE_COLUMNS if c.name == "advice_procedure").meaning
+    sums = next(sentence for sentence in told.split(". ") if "sums" in sentence)
+    assert all(f"`{name}`" in sums for name in ("rt_ms", *ADDED_UP))
