@@ -175,8 +175,9 @@ def _advise(
     # A tie is decided by a toss, as whoever must advise would
     toss = np.random.default_rng([seed, 1]).random(len(strength)) < 0.5
     right = (strength > 0) | ((strength == 0) & toss)
+    work = [item.work for item, is_known in zip(items, known, strict=True) if is_known]
     try:
-        found = calibrated(np.abs(strength), right, seed=seed)
+        found = calibrated(np.abs(strength), right, seed=seed, work=work)
     except NotEnough as error:
         raise ValidationError(str(error)) from error
     rows = [

@@ -15,7 +15,7 @@ N_FOLDS = 10
 TINY = 1e-9  # 0.7 times 10 is a little less than 7
 METHOD = (
     "Confidence is the probability that the choice is correct: logistic regression of correct or wrong on the absolute "
-    "evidence, by maximum likelihood, fitted to the test cases of other folds. Where such a fit does not exist, it is "
+    "evidence, by maximum likelihood, fitted to the test cases of other folds. Test cases of one publication are in one fold. Where such a fit does not exist, it is "
     "(k + 1) / (n + 2) with k of n choices correct in the other folds. Values below 0.5 are raised to 0.5."
 )
 
@@ -34,14 +34,21 @@ class Calibrated:
     n_raised: int
 
 
-def calibrated(evidence: npt.ArrayLike, is_right: npt.ArrayLike, *, seed: int) -> Calibrated:
+def calibrated(
+    evidence: npt.ArrayLike,
+    is_right: npt.ArrayLike,
+    *,
+    seed: int,
+    work: npt.ArrayLike | None = None,
+) -> Calibrated:
     """Out-of-sample probability that each choice is right; METHOD says how.
 
     Args:
         evidence: (n,) how strongly the adviser prefers what it chose, from 0. is_right: (n,) whether the choice was right.
-        seed: of the folds, which are ten of equal size, or one for each item where they are fewer.
+        seed: of the folds, which have equal numbers of works, ten or one for each work where they are fewer.
+        work: (n,) the publication behind each item, held out as a whole; None, each has its own.
     Raises:
-        NotEnough: fewer than two items.
+        NotEnough: fewer than two items, or works.
 
     >>> found = calibrated([0, 0, 0, 1, 1, 1] * 9, [0, 0, 1, 0, 1, 1] * 9, seed=1)
     >>> len(found.p), bool(0.5 <= found.p.min() <= found.p.max() < 0.8)
@@ -49,13 +56,16 @@ def calibrated(evidence: npt.ArrayLike, is_right: npt.ArrayLike, *, seed: int) -
     """
     score, right = np.asarray(evidence, dtype=float), np.asarray(is_right, dtype=float)
     n = len(score)
-    if n < 2:
+    names = np.arange(n) if work is None else np.asarray(work)
+    works, of_work = np.unique(names, return_inverse=True)
+    if len(works) < 2:
         raise NotEnough(
             "The confidence of an adviser on a test case is calibrated on other test cases.",
             "Add test cases.",
         )
-    fold = np.arange(n) % min(N_FOLDS, n)
-    np.random.default_rng(seed).shuffle(fold)
+    fold_of_work = np.arange(len(works)) % min(N_FOLDS, len(works))
+    np.random.default_rng(seed).shuffle(fold_of_work)
+    fold = fold_of_work[of_work]
     p, coefficients = np.empty(n), []
     for k in range(int(fold.max()) + 1):
         held = fold == k

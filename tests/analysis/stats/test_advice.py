@@ -36,6 +36,20 @@ def test_what_an_item_was_does_not_move_its_own_probability() -> None:
         assert calibrated(evidence, other, seed=3).p[item] == before.p[item]
 
 
+def test_items_of_one_work_are_held_out_together() -> None:
+    evidence, right = simulated(60, 2)
+    work = [f"work {n % 30}" for n in range(60)]
+    found = calibrated(evidence, right, seed=3, work=work)
+    assert found.fold[:30].tolist() == found.fold[30:].tolist()
+    assert np.bincount(found.fold).tolist() == [6] * 10
+    for item in range(30):
+        other = right.copy()
+        other[item + 30] = not other[item + 30]
+        assert calibrated(evidence, other, seed=3, work=work).p[item] == found.p[item]
+    with pytest.raises(NotEnough):
+        calibrated(evidence, right, seed=3, work=["one"] * 60)
+
+
 def test_the_probability_is_how_often_such_choices_are_right() -> None:
     evidence, right = simulated(20_000, 4)
     p = calibrated(evidence, right, seed=1).p
