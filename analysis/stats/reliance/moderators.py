@@ -14,6 +14,11 @@ ACCURACY = (
     "Log-odds of a right final answer by arm and by whether the advice of the test case is right (0.5) or wrong (-0.5), shown or not, "
     "with their interactions."
 )
+CONFIDENT = (
+    "Log-odds of a right final answer over trials with a first answer and advice: right advice (0.5) against wrong advice (-0.5), own "
+    "confidence in the first answer and the adviser's confidence (shown or not), which are standardised over these trials (mean 0, "
+    "SD 1), and the interactions of right advice with both. Trials without one of these values are left out, and so is what does not vary."
+)
 SWITCHING = (
     "Log-odds of switching to the advice, over trials whose first answer was not the advised one: right advice (0.5) against wrong "
     "advice (-0.5), own confidence in the first answer, the adviser's confidence (shown or not), self-rated expertise, and the "
@@ -85,6 +90,23 @@ def accuracy_model(trials: AdvisedTrials, group: Sequence[str], reference: str) 
     return _fitted(own, own.right_after, columns, ACCURACY)
 
 
+def confident_model(trials: AdvisedTrials) -> Moderators:
+    """Final answers after advice by own and adviser's confidence; see CONFIDENT. Raises NotEnough where it cannot be fitted.
+
+    A positive `advice_right x adviser_confidence` says that the adviser's confidence sways people: right advice helps, and wrong
+    advice harms, the more confident the adviser is.
+    """
+    own = trials.of(trials.has_both)
+    if not len(own):
+        raise NotEnough(*NO_TRIALS)
+    measured = {OWN: own.confidence_before, ADVISER: own.p_advice}
+    own, measured = _complete(own, measured)
+    advice = own.advice_right - 0.5
+    columns = {ADVICE_RIGHT: advice, **measured}
+    columns |= {f"{ADVICE_RIGHT} x {name}": advice * x for name, x in measured.items()}
+    return _fitted(own, own.right_after, columns, CONFIDENT, (OWN, ADVISER))
+
+
 def switching_model(trials: AdvisedTrials) -> Moderators:
     """Who switches to the advice, and when; see SWITCHING. Raises NotEnough where the model cannot be fitted.
 
@@ -100,15 +122,22 @@ def switching_model(trials: AdvisedTrials) -> Moderators:
         EXPERTISE: own.expertise,
         POSITION: own.position,
     }
-    # What nobody was asked is no reason to leave everybody out
-    measured = {name: x for name, x in measured.items() if np.isfinite(x).any()}
-    known = np.asarray(np.isfinite(np.column_stack([*measured.values()])).all(axis=1), dtype=bool)
-    own = own.of(known)
+    own, measured = _complete(own, measured)
     advice = own.advice_right - 0.5
-    columns = {ADVICE_RIGHT: advice}
-    columns |= {name: _standardised(x[known]) for name, x in measured.items()}
+    columns = {ADVICE_RIGHT: advice, **measured}
     columns[LEARNING] = advice * columns[POSITION]
     return _fitted(own, own.follows, columns, SWITCHING, (OWN, ADVISER, EXPERTISE, POSITION))
+
+
+def _complete(
+    trials: AdvisedTrials, measured: Mapping[str, Floats]
+) -> tuple[AdvisedTrials, dict[str, Floats]]:
+    """The trials that have all of these, and these, standardised. What nobody was asked is no reason to leave everybody out."""
+    asked = {name: x for name, x in measured.items() if np.isfinite(x).any()}
+    known = np.ones(len(trials), dtype=bool)
+    for x in asked.values():
+        known &= np.isfinite(x)
+    return trials.of(known), {name: _standardised(x[known]) for name, x in asked.items()}
 
 
 def _standardised(x: Floats) -> Floats:

@@ -58,6 +58,8 @@ EFFECT_NAMES = {
     EXPERTISE: gettext_lazy("Expertise, per SD"),
     POSITION: gettext_lazy("Position of the trial, per SD"),
     LEARNING: gettext_lazy("Right advice x position"),
+    f"{ADVICE_RIGHT} x {OWN}": gettext_lazy("Right advice x own confidence"),
+    f"{ADVICE_RIGHT} x {ADVISER}": gettext_lazy("Right advice x adviser's confidence"),
 }
 
 
@@ -186,6 +188,10 @@ def _models(
 ) -> list[tuple[str, Moderators]]:
     found = (
         (_("What accuracy depends on"), accuracy and present(accuracy.model)),
+        (
+            _("What accuracy after advice depends on"),
+            accuracy and present(accuracy.confidence_model),
+        ),
         (_("What switching to the advice depends on"), reliance and present(reliance.switching)),
     )
     return [(caption, model) for caption, model in found if model]

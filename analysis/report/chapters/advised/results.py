@@ -37,6 +37,7 @@ from analysis.stats.reliance.moderators import (
     Effect,
     Moderators,
     accuracy_model,
+    confident_model,
     switching_model,
 )
 from analysis.stats.reliance.realised import Realised, realised
@@ -135,6 +136,7 @@ class AccuracyWithAdvice:
     conditions: tuple[Condition, ...]
     comparisons: tuple[Comparison, ...]
     model: Moderators | MissingResult
+    confidence_model: Moderators | MissingResult
     method: str = SHARES_OF_ARMS
 
 
@@ -262,6 +264,7 @@ def _accuracy(
         conditions=conditions,
         comparisons=_comparisons(trials, groups, reference.name, [one.name for one in others]),
         model=try_estimate(accuracy_model, trials, names.tolist(), reference.name),
+        confidence_model=try_estimate(confident_model, trials),
     )
 
 
@@ -542,6 +545,7 @@ def effects_of(
 ) -> Iterator[tuple[str, Effect]]:
     models = (
         ("accuracy", accuracy and present(accuracy.model)),
+        ("accuracy_after_advice", accuracy and present(accuracy.confidence_model)),
         ("switching", reliance and present(reliance.switching)),
     )
     for name, model in models:

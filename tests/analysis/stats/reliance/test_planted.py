@@ -1,12 +1,17 @@
 """What was planted in simulated studies with advice is found again, and intervals hold it as often as they say."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from analysis.stats.reliance.moderators import (
     ADVICE_RIGHT,
+    ADVISER,
     LEARNING,
     OWN,
     accuracy_model,
+    confident_model,
     switching_model,
 )
 from tests.analysis.stats.reliance.coverage import of_studies, of_weights
@@ -44,6 +49,21 @@ def test_intervals_hold_what_was_planted_in_93_to_97_percent():
     for name, (holds, _off, n) in found.items():
         assert 0.93 <= holds <= 0.97, name
         assert n >= 0.7 * MANY, name
+
+
+def test_an_adviser_whose_confidence_sways_people_is_found_again():
+    trials = draw(8).trials
+    plain = confident_model(trials)
+    assert plain.n_trials == trials.has_both.sum()
+    assert plain.converged
+    for name in (OWN, ADVISER, f"{ADVICE_RIGHT} x {OWN}", f"{ADVICE_RIGHT} x {ADVISER}"):
+        effect = plain.effect(name)
+        assert abs(effect.estimate) < 3.5 * effect.se, name  # nothing was planted
+    # People who follow whenever the adviser is confident, and keep their answer otherwise
+    final = np.where(trials.p_advice > 0.75, trials.advice_right, trials.right_before)
+    swayed = replace(trials, right_after=np.where(trials.has_both, final, trials.right_after))
+    both = confident_model(swayed).effect(f"{ADVICE_RIGHT} x {ADVISER}")
+    assert both.ci95[0] > 0
 
 
 def test_what_moves_switching_and_accuracy_is_found_again():
