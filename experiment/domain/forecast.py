@@ -78,7 +78,7 @@ class Simulated:
 
     `minutes` are the quartiles of finishers, from consent to the end; `excluded` how many finishers each reason left out;
     `exposures` the valid judgments of each test case, by stratum; `trials` the rows of the sample export; `contrasts` the
-    differences between arms.
+    differences between arms; `lacks_advice`: an arm has advice, and on some test cases none was frozen to be seen.
     """
 
     started: int
@@ -89,6 +89,7 @@ class Simulated:
     exposures: Mapping[str, Sequence[int]]
     trials: int
     contrasts: tuple[ArmContrast, ...] = ()
+    lacks_advice: bool = False
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> Self:

@@ -14,6 +14,7 @@ from experiment.domain.forecast import Simulated
 from experiment.domain.simulation import Arrival
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import DryRun, Participant, Study
+from experiment.services.advisers import is_advised, items_without_advice
 from experiment.services.counts import STRATA, item_exposures, judgments_of
 from experiment.services.export.files import export_trials
 from experiment.services.work import remove_simulated, sample_storage
@@ -81,6 +82,7 @@ def _found(study: Study, n_trials: int) -> Simulated:
         exposures={stratum: exposures[stratum] for stratum in STRATA if stratum in exposures},
         trials=n_trials,
         contrasts=_contrasts(study),
+        lacks_advice=is_advised(study) and items_without_advice(study).exists(),
     )
 
 

@@ -89,7 +89,20 @@ def test_a_study_with_advice_gets_the_power_for_the_difference_between_arms(
     assert one.n_people == job.found.valid
     assert 0.05 <= power <= 1
     assert detectable > 0
-    assert "Differences between arms" in text(ruth, job)
+    shown = text(ruth, job)
+    assert "Differences between arms" in shown
+    assert "Freeze the advice" not in shown
+
+
+def test_a_dry_run_without_frozen_advice_says_that_it_shows_no_effect(
+    ruth: Client, study: Study
+) -> None:
+    make_arms(study, {"name": "alone"}, {"name": "advised", "advice": "after"})
+    ruth.post(reverse("lab:dry_run_ask", args=[study.slug]), ASKED)
+    job = work.run(DryRun.objects.get())
+    assert job.found is not None
+    assert job.found.lacks_advice
+    assert "Freeze the advice" in text(ruth, job)
 
 
 def test_stopping_at_work_removes_whom_it_simulated(
