@@ -159,6 +159,8 @@ def recruiting(found: Simulated, target: int, per_day: float, pay: Pay) -> Recru
 SECONDS_PER_ABSTRACT = (55, 133)
 # Assumed: a sentence or two in one's own words; nobody has published what these take
 SECONDS_PER_QUESTION = (60, 180)
+# Assumed: the page with advice after an own answer, about ten seconds
+SECONDS_PER_REVISION = (5, 20)
 MINUTES_BESIDE = (3, 5)  # consent, questions about oneself, debrief
 MIN_FINISHERS = 20
 STEP = 5
@@ -174,9 +176,12 @@ class Duration:
 
 
 def expected_duration(
-    n_abstracts: int, observed_minutes: Sequence[float] = (), n_questions: int = 0
+    n_abstracts: int,
+    observed_minutes: Sequence[float] = (),
+    n_questions: int = 0,
+    n_revisions: int = 0,
 ) -> Duration:
-    """From the study's own finishers where there are 20 or more, else from the numbers of abstracts, with one practice, and of questions.
+    """From the study's own finishers where there are 20 or more, else from the numbers of abstracts, with one practice, of questions, and of second pages.
 
     There, the median is the geometric mean of the quartiles, as it is of log-normal times.
 
@@ -186,15 +191,23 @@ def expected_duration(
     Duration(low=20, typical=30, high=40)
     >>> expected_duration(0, n_questions=5)
     Duration(low=10, typical=15, high=20)
+    >>> expected_duration(11, n_revisions=60)
+    Duration(low=20, typical=30, high=50)
     """
     if len(observed_minutes) >= MIN_FINISHERS:
         low, median, high = statistics.quantiles(observed_minutes, n=4, method="inclusive")
     else:
         judged = n_abstracts + 1 if n_abstracts else 0
-        of_each = zip(SECONDS_PER_ABSTRACT, SECONDS_PER_QUESTION, MINUTES_BESIDE, strict=True)
+        of_each = zip(
+            SECONDS_PER_ABSTRACT,
+            SECONDS_PER_QUESTION,
+            SECONDS_PER_REVISION,
+            MINUTES_BESIDE,
+            strict=True,
+        )
         low, high = (
-            (judged * abstract + n_questions * question) / 60 + beside
-            for abstract, question, beside in of_each
+            (judged * abstract + n_questions * question + n_revisions * revision) / 60 + beside
+            for abstract, question, revision, beside in of_each
         )
         median = math.sqrt(low * high)
     first = max(STEP, STEP * round(low / STEP))

@@ -301,7 +301,7 @@ def histogram(counts: Sequence[int]) -> tuple[Bar, ...]:
 LATEST = 500
 KEPT_S = 60
 # (study, arm, its abstracts, its questions) -> when it was found, by the process's clock in seconds, and what; as often asked as a study is opened
-_durations: dict[tuple[int, int, int, int], tuple[float, Duration]] = {}
+_durations: dict[tuple[int, int, int, int, int], tuple[float, Duration]] = {}
 
 
 def study_duration(study: Study, arm: Arm | None = None) -> Duration:
@@ -310,10 +310,11 @@ def study_duration(study: Study, arm: Arm | None = None) -> Duration:
     Each process finds it anew once a minute.
     """
     n_abstracts, n_questions = n_asked(study, arm)
-    key = (study.pk, 0 if arm is None else arm.pk, n_abstracts, n_questions)
+    n_revisions = _n_revisions(study, arm)
+    key = (study.pk, 0 if arm is None else arm.pk, n_abstracts, n_questions, n_revisions)
     now = time.monotonic()
     if key not in _durations or now - _durations[key][0] >= KEPT_S:
-        _durations[key] = (now, _duration(study, arm, n_abstracts, n_questions))
+        _durations[key] = (now, _duration(study, arm, n_abstracts, n_questions, n_revisions))
     return _durations[key][1]
 
 
@@ -351,7 +352,18 @@ def n_asked(study: Study, arm: Arm | None) -> tuple[int, int]:
     return sum(counts.values()) - n_questions, n_questions
 
 
-def _duration(study: Study, arm: Arm | None, n_abstracts: int, n_questions: int) -> Duration:
+def _n_revisions(study: Study, arm: Arm | None) -> int:
+    """How many trials have a second page, with advice after an own answer."""
+    if arm is None or arm.advice != Arm.Advice.AFTER:
+        return 0
+    counts = trial_counts(study, arm)
+    n_tests = counts["human"] + counts["machine"]
+    return n_tests if arm.advised_items is None else arm.advised_items
+
+
+def _duration(
+    study: Study, arm: Arm | None, n_abstracts: int, n_questions: int, n_revisions: int
+) -> Duration:
     people = Participant.objects.of(study, Participant.Kind.REAL).valid()
     if arm is not None:
         people = people.filter(arm=arm)
@@ -359,7 +371,7 @@ def _duration(study: Study, arm: Arm | None, n_abstracts: int, n_questions: int)
     newest = times.order_by("-finished_at").values_list("consented_at", "finished_at")[:LATEST]
     minutes = [(end - start).total_seconds() / 60 for start, end in newest if start and end]
     known = minutes if len(minutes) >= MIN_FINISHERS else ()
-    return expected_duration(n_abstracts, known, n_questions)
+    return expected_duration(n_abstracts, known, n_questions, n_revisions)
 
 
 def forget_durations() -> None:

@@ -163,6 +163,16 @@ def test_the_database_refuses_what_is_no_arm(study: Study, fields: dict[str, Any
         Arm.objects.create(study=study, **fields)
 
 
+def test_the_stated_duration_knows_of_second_pages_with_advice(study: Study) -> None:
+    Study.objects.filter(pk=study.pk).update(human_items=60)
+    study.refresh_from_db()
+    alone, advised, some = make_arms(
+        study, {}, {"advice": "after"}, {"advice": "after", "advised_items": 1}
+    )
+    high = [counts.study_duration(study, arm).high for arm in (alone, advised, some)]
+    assert high[0] == high[2] < high[1]
+
+
 def test_consent_says_the_fewest_and_the_most_and_that_the_group_is_stored(study: Study) -> None:
     assert "group" not in come(study)
     make_arms(study, {}, {})
