@@ -23,6 +23,7 @@ EXCLUDED_TRIALS = 0.014
 MISSED_CATCH_SHARE = 0.7
 # Who would rate their confidence below this says "I do not know"; who is wrong writes this
 ABSTAINS_BELOW = 30
+FOLLOWS = 0.4  # chance that a simulated participant takes over advice
 WRONG_ANSWER = "A simulated answer that is wrong."
 
 HOUR_S = 3600.0
@@ -40,6 +41,7 @@ class TrialScript:
     confidence: int
     expertise: int
     recognised: bool
+    follows: float = FOLLOWS
 
     def written(self, expert_answer: str, most: int) -> str:
         """What is answered to a question, of so many characters at most; "" for "I do not know".
@@ -52,17 +54,16 @@ class TrialScript:
         return expert_answer[:most] if self.correct else WRONG_ANSWER
 
 
-FOLLOWS = 0.4  # chance that a simulated participant takes over advice
-
-
-def after_advice(own: str, advice: str, key: uuid.UUID) -> tuple[str, uuid.UUID]:
+def after_advice(
+    own: str, advice: str, key: uuid.UUID, follows: float = FOLLOWS
+) -> tuple[str, uuid.UUID]:
     """The side that is chosen with the advice, and the key of that answer; `key` is the answer's without it.
 
-    >>> after_advice("A", "A", uuid.UUID(int=1))[0]
-    'A'
+    >>> after_advice("A", "A", uuid.UUID(int=1))[0], after_advice("A", "B", uuid.UUID(int=1), 1)[0]
+    ('A', 'B')
     """
     rng = random.Random(f"advice/{key}")
-    side = advice if rng.random() < FOLLOWS else own
+    side = advice if rng.random() < follows else own
     return side, uuid.UUID(int=rng.getrandbits(128), version=4)
 
 

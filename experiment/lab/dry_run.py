@@ -21,7 +21,7 @@ from experiment.services.readiness import completion_problems
 from lib.pages import refused, show
 from lib.table_files import CONTENT_TYPES
 
-PEOPLE = ("finishers", "dropout_percent", "arrival", "seed")
+PEOPLE = ("finishers", "dropout_percent", "arrival", "follow_percent", "seed")
 RECRUITING = ("target", "per_day")
 MONEY = ("pay", "pay_per", "currency", "fee_percent")
 LABELS = {reason.code: reason.label for reason in PARTICIPANT_REASONS}
@@ -32,19 +32,27 @@ class DryRunForm(forms.ModelForm[DryRun]):
         model = DryRun
         fields = (*PEOPLE, *RECRUITING, *MONEY)
 
+    def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not any(arm.is_advised for arm in study.arms.all()):
+            del self.fields["follow_percent"]
+
     @property
     def groups(self) -> dict[str, list[forms.BoundField]]:
         parts = {"people": PEOPLE, "recruiting": RECRUITING, "money": MONEY}
-        return {part: [self[name] for name in names] for part, names in parts.items()}
+        return {
+            part: [self[name] for name in names if name in self.fields]
+            for part, names in parts.items()
+        }
 
 
 def blank(study: Study) -> DryRunForm:
     """As the latest one was asked for; at first with the study's own target."""
     latest = study.dry_runs.first()
     if latest is not None:
-        return DryRunForm(instance=latest)
+        return DryRunForm(study, instance=latest)
     initial: dict[str, Any] = {"target": study.target_valid} if study.target_valid else {}
-    return DryRunForm(initial=initial)
+    return DryRunForm(study, initial=initial)
 
 
 @require_safe
@@ -56,7 +64,7 @@ def dry_runs(request: HttpRequest, study: Study) -> HttpResponse:
 @require_POST
 @for_study(Right.WORK)
 def ask(request: HttpRequest, study: Study) -> HttpResponse:
-    form = DryRunForm(request.POST)
+    form = DryRunForm(study, request.POST)
     if form.is_valid():
         with refused(form):
             job = service.ask_dry_run(study, user_of(request), **form.cleaned_data)

@@ -180,6 +180,11 @@ class DryRun(Job):
         _("arrival of participants"), max_length=10, choices=Arrival, default="steady"
     )
     seed = models.PositiveIntegerField(default=1)
+    follow_percent = models.PositiveSmallIntegerField(
+        _("how often participants take over advice (% of advised trials)"),
+        default=40,
+        validators=[MaxValueValidator(100)],
+    )
     target = models.PositiveIntegerField(
         _("valid participants wanted"), default=200, validators=[MinValueValidator(1)]
     )

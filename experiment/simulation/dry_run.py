@@ -50,7 +50,8 @@ def _work(job: DryRun, lease: Lease) -> None:
 
 def _plan(job: DryRun) -> Plan:
     arrival = ARRIVALS[job.arrival]
-    return Plan(job.finishers, job.dropout_percent / 100, arrival, ACCURACY, job.seed)
+    dropout, follows = job.dropout_percent / 100, job.follow_percent / 100
+    return Plan(job.finishers, dropout, arrival, ACCURACY, job.seed, follows)
 
 
 def _keep_sample(job: DryRun) -> int:

@@ -110,7 +110,7 @@ class HttpDriver:
         other = "B" if shown.original_side == "A" else "A"
         side = shown.original_side if is_right(shown.stratum) else other
         if row := AdvisedTrial.objects.filter(trial=shown).first():
-            side, _key = after_advice(side, row.advice_side, key)
+            side, _key = after_advice(side, row.advice_side, key, trial.follows)
         self._post(
             {
                 "side": side,
@@ -124,7 +124,7 @@ class HttpDriver:
         )
         if "revises" in self.hidden:
             row = AdvisedTrial.objects.get(trial=shown)
-            side, _key = after_advice(side, row.advice_side, key)
+            side, _key = after_advice(side, row.advice_side, key, trial.follows)
             rated = {"confidence": str(trial.confidence), "rt_ms": str(REVISING_MS)}
             self._post({"side": side, **rated})
 

@@ -5,7 +5,7 @@ import random
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from experiment.domain.assignment import QUESTION, participant_rng
 from experiment.domain.simulation import (
+    FOLLOWS,
     Arrival,
     Script,
     TrialScript,
@@ -115,7 +116,7 @@ class ServiceDriver:
             else ("B" if shown.original_side == "A" else "A")
         )
         if row := advised.row_of(shown):
-            side, _key = after_advice(side, row.advice_side, key)
+            side, _key = after_advice(side, row.advice_side, key, trial.follows)
         answer = taking_part.Answer(
             side=side,
             confidence=trial.confidence,
@@ -130,14 +131,19 @@ class ServiceDriver:
         sent = taking_part.Sent(shown.position, shown.token, key, answer, now)
         stored = taking_part.judge(self.participant, sent)
         if isinstance(stored, AdvisedTrial):
-            self._revise(stored, answer, key, now)
+            self._revise(stored, answer, trial.follows, key, now)
 
     def _revise(
-        self, row: AdvisedTrial, own: taking_part.Answer, key: uuid.UUID, now: datetime
+        self,
+        row: AdvisedTrial,
+        own: taking_part.Answer,
+        follows: float,
+        key: uuid.UUID,
+        now: datetime,
     ) -> None:
         assert row.token is not None
         drawing.show_trial(self.participant, row.trial.position, now)
-        side, key = after_advice(own.side, row.advice_side, key)
+        side, key = after_advice(own.side, row.advice_side, key, follows)
         answer = taking_part.Answer(side, own.confidence, confidence_moved=True, rt_ms=REVISING_MS)
         sent = taking_part.Sent(row.trial.position, row.token, key, answer, now, revises=True)
         taking_part.judge(self.participant, sent)
@@ -225,6 +231,7 @@ class Plan:
     arrival: Arrival
     accuracy: float
     seed: int
+    follows: float = FOLLOWS  # chance to take over advice
 
 
 def simulate(study: Study, plan: Plan, new_driver: Callable[[], Driver]) -> Iterator[int]:
@@ -257,7 +264,11 @@ def simulate(study: Study, plan: Plan, new_driver: Callable[[], Driver]) -> Iter
 def _scripts(study: Study, plan: Plan, rng: random.Random) -> list[Script]:
     """Of as many trials as the longest arm has: who gets into a shorter one skips the rest."""
     longest = max(sum(trial_counts(study, arm).values()) for arm in groups_of(study))
-    return draw_scripts(plan.finish, plan.dropout, plan.accuracy, longest, rng)
+    drawn = draw_scripts(plan.finish, plan.dropout, plan.accuracy, longest, rng)
+    return [
+        replace(script, trials=tuple(replace(one, follows=plan.follows) for one in script.trials))
+        for script in drawn
+    ]
 
 
 def count_steps(study: Study, plan: Plan) -> int:

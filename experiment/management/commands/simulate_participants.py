@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 from django.core.management.base import CommandError, CommandParser
 
-from experiment.domain.simulation import ARRIVALS
+from experiment.domain.simulation import ARRIVALS, FOLLOWS
 from experiment.management.finding import find_study
 from experiment.models import Study
 from experiment.services.counts import Exposures
@@ -43,6 +43,9 @@ class Command(ReportingCommand):
         )
         parser.add_argument("--arrival", choices=ARRIVALS, default="steady")
         parser.add_argument("--accuracy", type=float, default=0.63)
+        parser.add_argument(
+            "--follows", type=float, default=FOLLOWS, help="probability of taking over advice"
+        )
         parser.add_argument("--seed", type=int, default=1)
         parser.add_argument("--policy", choices=Study.Policy.values, help="default: the study's")
         parser.add_argument(
@@ -65,7 +68,10 @@ class Command(ReportingCommand):
         if is_under_way(study):
             raise CommandError(f"A dry run of {study.slug} is under way.")
         plan = Plan(
-            *(options[name] for name in ("finish", "dropout", "arrival", "accuracy", "seed"))
+            *(
+                options[name]
+                for name in ("finish", "dropout", "arrival", "accuracy", "seed", "follows")
+            )
         )
         started = time.perf_counter()
         try:

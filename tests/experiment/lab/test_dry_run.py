@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from experiment.models import AuditEvent, DryRun, Participant, Study
+from experiment.models import AdvisedTrial, AuditEvent, DryRun, Participant, Study
 from experiment.services import work as services
 from experiment.simulation import dry_run as work
 from experiment.simulation.run import count_flow
@@ -20,6 +20,7 @@ ASKED = {
     "finishers": "6",
     "dropout_percent": "50",
     "arrival": "steady",
+    "follow_percent": "40",
     "seed": "3",
     "target": "60",
     "per_day": "10",
@@ -81,7 +82,10 @@ def test_a_study_with_advice_gets_the_power_for_the_difference_between_arms(
 ) -> None:
     make_arms(study, {"name": "alone"}, {"name": "advised", "advice": "after"})
     make_adviser(study)
-    ruth.post(reverse("lab:dry_run_ask", args=[study.slug]), ASKED | {"finishers": "16"})
+    ruth.post(
+        reverse("lab:dry_run_ask", args=[study.slug]),
+        ASKED | {"finishers": "16"},
+    )
     job = work.run(DryRun.objects.get())
     assert job.error == ""
     ((one, power, detectable),) = job.contrasts
@@ -103,6 +107,22 @@ def test_a_dry_run_without_frozen_advice_says_that_it_shows_no_effect(
     assert job.found is not None
     assert job.found.lacks_advice
     assert "Freeze the advice" in text(ruth, job)
+
+
+@pytest.mark.parametrize("percent", [0, 100])
+def test_simulated_participants_follow_advice_as_often_as_stated(
+    ruth: Client, study: Study, percent: int
+) -> None:
+    make_arms(study, {"name": "alone"}, {"name": "advised", "advice": "after"})
+    make_adviser(study)
+    asked = ASKED | {"follow_percent": str(percent)}
+    ruth.post(reverse("lab:dry_run_ask", args=[study.slug]), asked)
+    job = work.run(DryRun.objects.get())
+    rows = AdvisedTrial.objects.filter(trial__judgment__isnull=False)
+    assert any(row.first_side != row.advice_side for row in rows)
+    for row in rows:
+        assert row.trial.judgment.side == (row.advice_side if percent else row.first_side)
+    assert f"take it over in {percent}%" in text(ruth, job)
 
 
 def test_stopping_at_work_removes_whom_it_simulated(
