@@ -174,7 +174,7 @@ class FillingForm(AcceptForm):
         min_value=1,
         max_value=MOST,
         required=False,
-        help_text=gettext_lazy("Leave this empty to use all pairs of the table."),
+        help_text=gettext_lazy("Leave this empty to use all questions that the table makes."),
     )
     strata = forms.CharField(
         label=gettext_lazy("Spread evenly over"),

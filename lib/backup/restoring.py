@@ -171,8 +171,8 @@ def _into_postgres(values: Values, announce: Announce) -> Target:
     if not (why := why_not_beside(values)):
         return _beside_postgres
     announce(
-        f"The database {values['NAME']} is restored in place, because {why}. If migrating or withdrawing again fails, "
-        "it contains the original backup"
+        f"The database {values['NAME']} is restored in place, because {why}. If a migration or a repeated "
+        "withdrawal fails, the database has the rows of the backup; then run the command again"
     )
     return _within_postgres
 

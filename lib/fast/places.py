@@ -35,7 +35,9 @@ class Places:
         with self._changed:
             is_stuck = not self.free and time.monotonic() - self._changed_at > BRIEFLY_S
             if is_stuck or not self._changed.wait_for(lambda: self.free, BRIEFLY_S):
-                raise OperationalError("as many transactions wait as this process may have")
+                raise OperationalError(
+                    "all transactions that this process may have open are in use"
+                )
             self.free -= 1
             self._changed_at = time.monotonic()
 

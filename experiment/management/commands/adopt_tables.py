@@ -39,8 +39,8 @@ class Command(BaseCommand):
             return
         if differences := sorted(tables_here() ^ tables_of_this_release()):
             raise CommandError(
-                "The tables differ from the first tables of this release, so nothing was changed. Update them with `manage.py "
-                "migrate` of their release. Differences:\n"
+                "The tables differ from those of 1.0, so nothing was changed. Check out the last commit before 1.0, run its "
+                "`manage.py migrate`, and try again. Differences:\n"
                 + "\n".join(difference.partition("\n")[0] for difference in differences[:20])
             )
         with transaction.atomic():

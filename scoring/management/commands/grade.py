@@ -24,7 +24,7 @@ ALL = "all"
 
 
 class Command(WritingCommand):
-    help = "Have a judge grade a study's answers by a rubric. A grade that cannot be read is requested once more, and then counted."
+    help = "Have a judge grade a study's answers by a rubric. If a grade cannot be read, it is requested once more; after that, it is counted as unparsed."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--study", metavar="SLUG", required=True)

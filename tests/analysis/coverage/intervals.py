@@ -121,7 +121,7 @@ def intervals(study: Study, seed: int) -> tuple[Found, Said]:
         "human accuracy: single trials (Wilson), for comparison": _of(
             proportion(right).accuracy, proportion(right).ci95
         ),
-        "human accuracy: pigeonhole bootstrap as it is, not shown": _of(people.estimate, raw),
+        "human accuracy: unscaled bootstrap, not used in the report": _of(people.estimate, raw),
         "human accuracy: crossed bootstrap": _of(
             people.estimate, spread(with_error(drawn.humans, people, (0, 1))).ci95
         ),

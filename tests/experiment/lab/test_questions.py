@@ -175,7 +175,7 @@ def test_a_template_is_written_previewed_over_a_table_and_makes_questions():
     assert "20 rows" not in page(client, place)
     bare = place.partition("?")[0]
     shown = page(client, f"{bare}?n=6&strata=n&seed=5")
-    assert "40 rows make 20 pairs, of which 6 are drawn" in shown
+    assert "40 rows make 20 questions, of which 6 are drawn" in shown
     assert shown.count("no rule matches") == 20
     assert "does not have a column" in page(client, f"{bare}?strata=mass", 422)
     fields = {"n": "6", "strata": "n", "seed": "5", "accept": "Checked"}

@@ -216,7 +216,7 @@ def test_a_study_without_advice_says_nothing_of_it() -> None:
 
 
 def test_consent_says_what_is_stored_of_advice_where_an_arm_has_any(study: Study) -> None:
-    said = "Some participants also see advice about the abstracts."
+    said = "You may also see advice about the abstracts."
     assert said in Client().get(study.get_absolute_url()).content.decode()
     plain = make_study("plain", recruitment="open")
     assert said not in Client().get(plain.get_absolute_url()).content.decode()

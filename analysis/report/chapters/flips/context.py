@@ -1,4 +1,4 @@
-"""What the chapter on changes of mind shows."""
+"""What the chapter on changes of preference along the text shows."""
 
 from collections.abc import Sequence
 
