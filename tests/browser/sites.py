@@ -135,7 +135,7 @@ def say_who_answers_for_it(page: Page) -> None:
     page.get_by_role("link", name="General").click()
     page.get_by_label("Contact", exact=True).fill("lab@example.org")
     page.get_by_label("Number of the ethics approval").fill("2026/7")
-    page.get_by_label("Who approved").fill("The board")
+    page.get_by_label("Ethics committee", exact=True).fill("The board")
     page.get_by_role("button", name="Save").click()
     page.get_by_role("link", name="Before it opens").click()
     expect(page.locator(".finding-blocking")).to_have_count(0)

@@ -129,7 +129,7 @@ def plan_two_people(page: Page) -> None:
     page.get_by_label("Share of the answers that people grade").fill("1")
     page.get_by_label("Share of these that two people grade").fill("1")
     page.get_by_role("button", name="Save the plan").click()
-    expect(page.get_by_text(f"of {2 * N}, of {N} answers")).to_be_visible()
+    expect(page.get_by_text(f"of {2 * N}, on {N} answers")).to_be_visible()
 
 
 def grade_all(page: Page, otherwise: dict[int, str]) -> None:
