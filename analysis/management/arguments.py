@@ -42,7 +42,7 @@ def add_trial_arguments(parser: CommandParser) -> None:
         "--trials",
         choices=TRIALS,
         default=default.trials,
-        help="analysed: without exclusions (default); all: every judged trial",
+        help="analysed: excluded participants and trials are left out (default); all: every judged trial",
     )
     parser.add_argument(
         "--seed", type=int, default=default.seed, help="seed of all random numbers (default: 42)"

@@ -148,7 +148,8 @@ def _advise(
     """Rows, not stored, and what is said of how they came about; `needed` are the keys of items that must have one."""
     if adviser.is_planted:
         assert adviser.planted_accuracy is not None
-        frozen = dict(adviser.advice.values_list("item", "picks_original"))
+        rows_now = adviser.advice.all() if adviser.frozen_at is not None else adviser.advice.none()
+        frozen = dict(rows_now.values_list("item", "picks_original"))
         given = {n: frozen[item.pk] for n, item in enumerate(items) if item.pk in frozen}
         strata = [item.stratum for item in items]
         right = planted(strata, adviser.planted_accuracy, seed=seed, given=given)

@@ -118,7 +118,7 @@ class ExportForm(forms.Form):
     )
     words = forms.BooleanField(
         label=_(
-            "Include participants' written answers in the public file: they have been read and identify nobody"
+            "Include participants' written answers in the public file. I have read them, and they identify nobody."
         )
     )
 

@@ -135,8 +135,8 @@ def _named(refusal: PlanRefusedError) -> list[str]:
 
 def _say_made(request: HttpRequest, study: Study) -> None:
     said = ngettext(
-        "“%(title)s” was created as a draft with %(n)d test case. Next to the settings, you see what participants see.",
-        "“%(title)s” was created as a draft with %(n)d test cases. Next to the settings, you see what participants see.",
+        "“%(title)s” was created as a draft. Each participant judges %(n)d test case. Next to the settings, you see what participants see.",
+        "“%(title)s” was created as a draft. Each participant judges %(n)d test cases. Next to the settings, you see what participants see.",
         study.human_items,
     )
     messages.success(request, said % {"title": study.title, "n": study.human_items})

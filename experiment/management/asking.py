@@ -60,7 +60,7 @@ def add_release(parser: CommandParser) -> None:
     parser.add_argument(
         "--words",
         action="store_true",
-        help="include participants' written answers in the release: they have been read and identify nobody",
+        help="include participants' written answers in the release; you confirm that you have read them and that they identify nobody",
     )
 
 

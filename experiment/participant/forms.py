@@ -63,7 +63,9 @@ class NumberOrDeclined(forms.MultiValueField):
             return [None, True] if value == PREFER_NOT else [value, False]
 
     def __init__(self, low: float, high: float, *, whole: bool, label: StrOrPromise) -> None:
-        needed = _("Please give a number from {low} to {high}, or choose “prefer not to say”.")
+        needed = _(
+            "Please give a number from {low} to {high}, with at most one decimal place, or choose “prefer not to say”."
+        )
         if whole:
             needed = _(
                 "Please give a whole number from {low} to {high}, or choose “prefer not to say”."

@@ -27,7 +27,10 @@ NUMBERS: Mapping[str, tuple[type[int] | type[float], str]] = {
     "epochs": (float, "number of epochs"),
     "batch_rows": (int, "rows per device at a time"),
     "accumulation": (int, "batches per device and step"),
-    "devices": (int, "devices whose rows make up a step, regardless of the actual number"),
+    "devices": (
+        int,
+        "devices for which the rows per step are computed; on another number, accumulation is adapted",
+    ),
     "learning_rate": (float, "highest learning rate"),
     "weight_decay": (float, "weight decay of AdamW"),
     "warmup_share": (float, "share of all steps in which the learning rate rises"),

@@ -79,8 +79,8 @@ class Command(ScoringCommand, ChoosingCommand):
         parser.add_argument(
             "--adapters",
             action="store_true",
-            help="with ls: list past runs, of all studies, in which an adapter that was not requested was, or may have been, "
-            "added to full weights. Screenings (screen_items) do not store hashes of weights and are not listed",
+            help="with ls: list past runs of all studies that added, or may have added, an adapter to full weights although none was "
+            "requested. Screenings (screen_items) do not store hashes of weights and are not listed",
         )
         parser.add_argument(
             "--watch", action="store_true", help="with --queue: also wait for more runs"

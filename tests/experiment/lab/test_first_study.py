@@ -64,7 +64,7 @@ def test_ten_pasted_abstracts_make_a_study_that_can_be_looked_at(lena: Client) -
     reasons = ItemChange.objects.filter(item__kind="test").values_list("reason", flat=True)
     assert {*reasons} == {"Pasted by lena with a new study, without a review."}
     page = lena.get(answer["Location"]).text
-    assert "with 10 test cases" in page
+    assert "Each participant judges 10 test cases" in page
     # Pasted again, the same test cases are in a second study
     lena.post(PAGE, sent | {"title": ""})
     assert [study.items.filter(kind="test").count() for study in Study.objects.all()] == [10, 10]

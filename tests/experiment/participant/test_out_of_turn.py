@@ -193,7 +193,7 @@ def test_after_the_time_to_come_back_every_page_says_so_but_takes_the_answer_tha
     before = stored()
     sentence = "It is too late to continue"
     assert at.client.post(f"{home}ping/").status_code == 204  # revives nothing
-    assert_page(at.client.get(home), 403, sentence, f"for {study.resume_hours // 24} days")
+    assert_page(at.client.get(home), 403, sentence, f"within {study.resume_hours // 24} days")
     assert_page(at.client.get(at.address, follow=True), 403, sentence)
     assert stored() == before
     assert at.send().status_code == 303
