@@ -18,13 +18,14 @@ from scoring.models import LanguageModel
 from tests.hostile_names import PRINTABLE, UNPRINTABLE
 
 APPS = ("experiment", "scoring", "analysis")
-IN_ONE = {"scoring.UnscoredText.name"}  # as a file of texts calls one of them
+# As a file of texts calls one of them; a column of exports, of letters, digits and underscores
+IN_ONE = {"scoring.UnscoredText.name", "experiment.SurveyQuestion.name"}
 # Written by the site itself or read from its files; what only databases see; held to stricter forms by validators
 OWN = {
     "format", "state", "query", "shown", "upload", "excluded_by", "flags", "stratum", "finding", "study", "actor",
     "action", "source", "prompt", "external_source", "external_id", "external_study_id", "external_session_id",
     "published_id", "sealed_code", "text", "model", "text_id", "folder", "slug", "worker", "texts", "language",
-    "abstract_language", "currency", "window", "translated",
+    "abstract_language", "currency", "window", "translated", "cell",
     "completion_code", "original_side", "screen_out_code", "full_code", "side", "step",
 }  # fmt: skip
 

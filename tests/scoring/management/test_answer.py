@@ -263,6 +263,6 @@ def test_who_stops_it_is_told_how_it_goes_on() -> None:
         raise KeyboardInterrupt
 
     command = WritingCommand(StringIO(), StringIO())
-    with pytest.raises(StoppedError, match="with --resume continues") as stopped:
+    with pytest.raises(StoppedError, match="with --resume to continue") as stopped:
         command.work_off(AnsweringRun(), stop, ("answers", "questions"), {"json": True})
     assert stopped.value.returncode == INTERRUPTED
