@@ -60,7 +60,7 @@ def save_question(question: SurveyQuestion, by: User | None = None) -> SurveyQue
     study = _locked(question)
     before = SurveyQuestion.objects.filter(pk=question.pk).first()
     if before is None:
-        _require_open(study)
+        _require_changeable(study)
         others = study.survey_questions.order_by()
         if others.count() >= MOST_QUESTIONS:
             raise ValidationError(
@@ -68,7 +68,7 @@ def save_question(question: SurveyQuestion, by: User | None = None) -> SurveyQue
             )
         question.number = others.aggregate(last=Max("number", default=0))["last"] + 1
     elif any(getattr(before, name) != getattr(question, name) for name in FIXED):
-        _require_open(study)
+        _require_changeable(study)
         _require_unanswered(question)
     if question.arm is not None and question.arm.study_id != study.pk:
         raise ValidationError({"arm": _("This is another study's arm.")})
@@ -86,7 +86,7 @@ def remove_question(question: SurveyQuestion, by: User | None = None) -> None:
         ValidationError: somebody has, or a real participant has entered.
     """
     study = _locked(question)
-    _require_open(study)
+    _require_changeable(study)
     _require_unanswered(question)
     question.delete()
     _note_change(study, question, "removed", by)
@@ -100,7 +100,7 @@ def move_question_up(question: SurveyQuestion, by: User | None = None) -> None:
         ValidationError: a real participant has entered.
     """
     study = _locked(question)
-    _require_open(study)
+    _require_changeable(study)
     of_page = [*study.survey_questions.filter(place=question.place).order_by("number", "pk")]
     at = next(n for n, each in enumerate(of_page) if each.pk == question.pk)
     if at == 0:
@@ -156,7 +156,7 @@ def _note_change(study: Study, question: SurveyQuestion, change: str, by: User |
     )
 
 
-def _require_open(study: Study) -> None:
+def _require_changeable(study: Study) -> None:
     if study.version:
         raise ValidationError(
             _(

@@ -1,4 +1,7 @@
-"""Decisions with advice: accuracy by arm, reliance, and real decisions beside those that a rule makes of the same answers."""
+"""Decisions with advice: accuracy by arm, reliance, and real decisions beside those that a rule makes of the same answers.
+
+Long: three results of one chapter, and then the columns of their tables, which name the fields of these results.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
