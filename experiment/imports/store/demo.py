@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from experiment.imports.store.filling import ensure_questions
+from experiment.imports.store.filling import FOLDER, ensure_questions
 from experiment.models import Channel, Item, Study
 from experiment.models.channels import PLAIN
 from experiment.models.studies import DEMO_SLUGS
@@ -19,11 +19,12 @@ from lib.locks import hold
 SLUG, QUESTIONS_SLUG = DEMO_SLUGS
 DEMO: dict[str, Any] = {
     "title": "BrainBench Live demo",
+    "briefing": (FOLDER / "briefing.txt").read_text().strip(),
     "is_demo": True,
 }
 QUESTIONS: dict[str, Any] = {
     "title": "Questions about the elements",
-    "field": "Chemical elements",
+    "field": "chemistry of the elements",
     "human_items": 0,
     "machine_items": 0,
     "catch_items": 0,
