@@ -23,7 +23,7 @@ from experiment.services.channels import (
     ending,
     sent_by,
 )
-from experiment.services.counts import study_duration, study_length
+from experiment.services.counts import study_length
 from experiment.services.flow import KnownIdError, NotOpenError
 from experiment.services.sign_in import keep_or_end
 from experiment.services.survey import survey_questions
@@ -110,7 +110,6 @@ def render_consent(
         "is_preview": is_preview(request),
         "is_from_site": is_from_site,
         "seen": seen,
-        "duration": study_duration(study),
         "length": study_length(study),
         "ids_until": consenting.ids_until(study, timezone.now()),
         "site": sent_by(study, seen.external.channel or seen.external.source) if seen else "",

@@ -69,6 +69,11 @@ def _field(question: SurveyQuestion) -> forms.Field:
 def _number(question: SurveyQuestion, shared: dict[str, Any]) -> Number:
     low, high = question.parts["lowest"], question.parts["highest"]
     needed = format_lazy(_("Please give a number from {low} to {high}."), low=low, high=high)
+    too_fine = format_lazy(
+        _("Please give a number from {low} to {high}, with at most three decimal places."),
+        low=low,
+        high=high,
+    )
     return Number(
         min_value=low,
         max_value=high,
@@ -78,7 +83,8 @@ def _number(question: SurveyQuestion, shared: dict[str, Any]) -> Number:
             attrs={"step": "any", "inputmode": "decimal", "autocomplete": "off"}
         ),
         help_text=format_lazy(_("A number from {low} to {high}."), low=low, high=high),
-        error_messages=dict.fromkeys(["required", *NUMBER_ERRORS], needed),
+        error_messages=dict.fromkeys(["required", *NUMBER_ERRORS], needed)
+        | {"max_decimal_places": too_fine},
         **shared,
     )
 

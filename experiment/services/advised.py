@@ -19,7 +19,7 @@ from experiment.domain.advice import (
     decisive,
     percent,
 )
-from experiment.domain.assignment import Side
+from experiment.domain.assignment import QUESTION, Side
 from experiment.domain.codebook import TRANSLATED
 from experiment.models import Advice, AdvisedTrial, Adviser, Arm, Participant, Study, Trial
 from experiment.models.trials import MOST_STORED_MS
@@ -188,7 +188,7 @@ class Ahead:
     """What a participant is told of advice before the first trial, with an example of how it looks."""
 
     procedure: str
-    is_everywhere: bool
+    is_everywhere: bool  # with each abstract; attention checks have none
     example: ShownAdvice
 
 
@@ -200,7 +200,7 @@ def ahead_of(participant: Participant) -> Ahead | None:
         return None
     strata = [stratum for stratum, _ in participant.plan]
     at = advised_positions(strata, arm.advised_items, participant.seed)
-    is_everywhere = at == advised_positions(strata, None, participant.seed)
+    is_everywhere = len(at) == len(strata) - strata.count(QUESTION)
     return Ahead(arm.advice, is_everywhere, example_of(adviser))
 
 

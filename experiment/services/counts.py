@@ -326,11 +326,7 @@ class Length:
     abstracts: tuple[int, int]
     questions: tuple[int, int]
     minutes: tuple[int, int]
-
-    @property
-    def varies(self) -> bool:
-        """Whether participants are given different numbers."""
-        return any(low < high for low, high in (self.abstracts, self.questions))
+    typical: int | None  # minutes; None where arms take different times
 
 
 def study_length(study: Study) -> Length:
@@ -342,6 +338,7 @@ def study_length(study: Study) -> Length:
         (min(abstracts), max(abstracts)),
         (min(questions), max(questions)),
         (min(one.low for one in durations), max(one.high for one in durations)),
+        durations[0].typical if len(set(durations)) == 1 else None,
     )
 
 

@@ -273,6 +273,11 @@ class Held:
     def has_written(self) -> bool:
         return any(hasattr(judgment, "written_answer") for judgment in self.judgments)
 
+    @property
+    def has_attention(self) -> bool:
+        """Whether they answered attention checks, which `anonymise` keeps."""
+        return any(answer.question.kind == "attention" for answer in self.survey)
+
 
 def held_about(person: Participant) -> Held:
     judgments = Judgment.objects.filter(trial__participant=person)

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from experiment.models import AdvisedTrial, Judgment, Participant, Study
 from experiment.services import taking_part
+from experiment.services.advised import ahead_of
 from lib.fast import kept
 from tests.experiment.http_client import hidden_fields
 from tests.experiment.people import MEASURES, RATED, client_of, enroll, start
@@ -187,13 +188,26 @@ def test_advice_beside_the_abstract_is_on_its_page_from_the_start(study: Study) 
     assert AdvisedTrial.objects.filter(procedure="before", viewed_ms=75_250).count() == 9
 
 
+@pytest.mark.parametrize(
+    ("catch_items", "n_advised", "expected"), [(0, None, True), (0, 8, False), (2, None, False)]
+)
+def test_advice_is_announced_for_each_abstract_only_where_each_has_it(
+    study: Study, catch_items: int, n_advised: int | None, *, expected: bool
+) -> None:
+    Study.objects.update(catch_items=catch_items)
+    study.arms.update(advised_items=n_advised)
+    ahead = ahead_of(enroll(Study.objects.get()))
+    assert ahead is not None
+    assert ahead.is_everywhere == expected
+
+
 def test_who_is_advised_is_told_before_the_first_trial_and_after_the_last(study: Study) -> None:
     now = timezone.now()
     person = taking_part.save_demographics(enroll(study), {"age": "34"}, now)
     taking_part.attempt_practice(person, taking_part.practice_side(person), now)
     client = client_of(person)
     said = client.get(f"{study.get_absolute_url()}start/").content.decode()
-    assert f"Then you see which version {ADVISER} chose" in said
+    assert "For some abstracts, you then see" in said  # not for attention checks
     assert "70%" in said
     taking_part.start_trials(person, now)
     while address(person) and person.stage == "trial":

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from experiment.models import Participant, Study, SurveyAnswer
+from experiment.models import Participant, Study, SurveyAnswer, SurveyQuestion
 from experiment.services import taking_part
 from tests.experiment.people import answer, client_of, come, enroll, finish, start
 from tests.factories import make_arms, make_study, make_survey
@@ -73,6 +73,7 @@ def test_a_copy_of_the_form_changes_nothing_and_another_is_refused(study: Study)
         ("scale", "8", "Please choose one of the answers."),
         ("number", "41", "Please give a number from 0 to 40."),
         ("number", "four", "Please give a number from 0 to 40."),
+        ("number", "4.0625", "Please give a number from 0 to 40, with at most three"),
         ("text", " ", "Please write an answer."),
         ("text", "x" * 1001, "Please use at most 1000 characters."),
     ],
@@ -91,6 +92,23 @@ def test_what_is_missing_or_wrong_is_said_beside_the_question_and_the_rest_is_ke
     if name != "scale":
         assert re.search(r'value="5"[^>]* checked', page)
     assert not SurveyAnswer.objects.exists()
+
+
+@pytest.mark.parametrize("kind", ["attention", "scale"])
+def test_answers_to_attention_checks_are_said_to_be_kept_where_there_are_any(
+    study: Study, kind: str
+) -> None:
+    Study.objects.update(withdrawal_policy="anonymise")
+    study.refresh_from_db()
+    make_survey(study, kind, place="after")
+    person = answer(start(study), until=study.n_trials)
+    given = {kind: GIVEN[f"survey_{kind}"]}
+    person = taking_part.save_survey(person, SurveyQuestion.Place.AFTER, given, timezone.now())
+    taking_part.finish(person, cheated=False, comments="", now=timezone.now())
+    sent = {"code": person.withdrawal_code}
+    held = client_of(person).post(f"{study.get_absolute_url()}withdraw/", sent).content.decode()
+    assert "looked anything up are kept" in held
+    assert ("attention checks" in held) == (kind == "attention")
 
 
 def test_questions_that_need_no_answer_may_stay_empty(study: Study) -> None:

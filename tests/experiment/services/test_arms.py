@@ -191,6 +191,26 @@ def test_consent_says_the_fewest_and_the_most_and_that_the_group_is_stored(study
     assert "assigned to group 2" in shown.content.decode()
 
 
+def test_consent_gives_a_range_of_minutes_where_only_these_differ(study: Study) -> None:
+    Study.objects.filter(pk=study.pk).update(human_items=60)
+    study.refresh_from_db()
+    _, other = make_arms(study, {}, {})
+    assert "This takes about" in come(study)
+    study.arms.filter(pk=other.pk).update(advice="after")
+    low, high = (counts.study_duration(study, arm) for arm in study.arms.order_by("number"))
+    page = come(study)
+    assert f"<strong>{study.n_trials} abstracts</strong>" in page
+    assert f"<strong>{low.low} to {high.high} minutes</strong>" in page
+
+
+def test_consent_says_that_a_group_may_judge_no_abstracts(study: Study) -> None:
+    Study.objects.filter(pk=study.pk).update(catch_items=0, question_items=2)
+    make_arms(study, {"question_items": 0}, {"human_items": 0, "machine_items": 0})
+    page = come(study)
+    assert "<strong>no abstracts, or up to 9</strong>" in page
+    assert "<strong>no questions, or up to 2</strong>" in page
+
+
 def test_pages_are_counted_by_what_they_are_where_arms_have_different_ones(study: Study) -> None:
     make_arms(study, {"human_items": 1}, {})
     people = {person.arm_number: person for person in (start(study), start(study))}

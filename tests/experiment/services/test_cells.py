@@ -17,7 +17,7 @@ from experiment.services.recounting import check
 from experiment.services.study_file import copy_study, document
 from experiment.services.study_setup import change_study
 from experiment.services.withdrawal import withdraw
-from tests.experiment.people import agree, answer, enroll
+from tests.experiment.people import agree, answer, client_of, enroll
 from tests.factories import make_arms, make_channel, make_user
 
 pytestmark = pytest.mark.django_db
@@ -99,6 +99,15 @@ def test_a_participant_of_a_complete_group_is_shown_the_way_back(
     for path in ("about-you/", "practice/"):
         again = client.get(home + path)
         assert (again.status_code, "Your group is full" in again.text) == (403, True)
+
+
+def test_a_place_is_said_to_depend_on_an_answer_only_where_a_group_has_a_target(
+    study: Study,
+) -> None:
+    for targets in ({"male": 1}, {}):
+        Study.objects.filter(pk=study.pk).update(cell_targets=targets)
+        page = client_of(enroll(study)).get(f"{study.get_absolute_url()}about-you/").text
+        assert ("still a place for you" in page) == bool(targets)
 
 
 def test_without_groups_nothing_is_noted(study: Study) -> None:
