@@ -13,7 +13,7 @@ from analysis.lab.documents import Assumed
 from analysis.stats.power import Design, components, variance, width_of
 from experiment.domain.assignment import QUESTION
 from experiment.models import Item, Membership, Study
-from experiment.models.arms import trial_counts
+from experiment.models.arms import ratings_required, trial_counts
 from experiment.services.advisers import adviser_of, is_advised
 from experiment.services.arms import arms_of
 from experiment.services.channels import all_channels
@@ -93,7 +93,12 @@ def _arms(study: Study) -> Iterator[dict[str, Any]]:
     shares = sum(arm.share for arm in arms)
     for arm in arms:
         counts = ", ".join(f"{n} {name}" for name, n in trial_counts(study, arm).items() if n)
-        yield {"arm": arm, "percent": 100 * arm.share / shares, "counts": counts}
+        yield {
+            "arm": arm,
+            "percent": 100 * arm.share / shares,
+            "counts": counts,
+            "ratings_required": ratings_required(study, arm),
+        }
 
 
 def items_hash(study: Study) -> str:

@@ -47,10 +47,14 @@ def test_the_preregistration_says_what_is_set_up(ruth: Client, study: Study) -> 
 def test_both_documents_name_the_arms_of_a_study_that_has_any(ruth: Client, study: Study) -> None:
     for name in ("preregistration", "data-management"):
         assert "arm" not in fetch(ruth, name, "md").decode().replace("charm", "").split()
-    make_arms(study, {"name": "A | B", "share": 3}, {"advice": "after", "human_items": 2})
+    make_arms(
+        study,
+        {"name": "A | B", "share": 3},
+        {"advice": "after", "human_items": 2, "ratings_required": True},
+    )
     text = fetch(ruth, "preregistration", "md").decode()
-    assert r"| A \| B | 75% | no advice | 6 human, 3 machine, 2 catch |" in text
-    assert "2 human, 3 machine, 2 catch |" in text
+    assert r"| A \| B | 75% | no advice | 6 human, 3 machine, 2 catch | may be left out |" in text
+    assert "2 human, 3 machine, 2 catch | required |" in text
     assert "within groups" not in text
     Study.objects.update(cell_field="gender", cell_targets={"other": 7})
     text = fetch(ruth, "preregistration", "md").decode()
