@@ -75,7 +75,7 @@ class CorpusForm(ScoredForm):
         label=_("Model arguments"),
         required=False,
         max_length=2000,
-        help_text=_("Like on a study's Models page."),
+        help_text=_("As on a study's Models page."),
     )
     anchor = forms.BooleanField(
         label=_("Models have certainly memorised these texts"), required=False

@@ -67,7 +67,7 @@ def test_a_model_is_trained_watched_and_scored(open_as: Callable[[str, str], Pag
     page.get_by_role("link", name="lab/onion-lm").click()
     row = page.get_by_role("region", name="On the test").get_by_role("row").nth(1)
     expect(row).not_to_contain_text("–")  # noqa: RUF001 (neither before nor after)
-    expect(page.get_by_text("the loss fell from")).to_be_visible()
+    expect(page.get_by_text("nats per token before the training")).to_be_visible()
     look(page)
 
     # The steps that were kept

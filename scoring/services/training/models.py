@@ -41,7 +41,7 @@ def register(training: Training, trained: Trained, corpus: "BuiltCorpus") -> Lan
     """
     if LanguageModel.objects.filter(name=training.name).exists():
         raise TrainingError(
-            f"A model “{training.name}” exists in the meantime. Rename it, and continue."
+            f"A model “{training.name}” has been created in the meantime. Rename it, and continue."
         )
     manifest = _manifest(training, trained, corpus.manifest)
     base = training.base
