@@ -388,8 +388,8 @@ NO_FIRST = "no answer was asked for before advice"
 ADVICE_COLUMNS: tuple[Column, ...] = (
     Column(
         "advice_procedure",
-        "When the participant saw advice: after an own answer, which could then be revised, or before any answer. "
-        "After an own answer, `side`, `correct`, `confidence`, `confidence_moved` and `viewport_*` are those of the final answer. "
+        "When the participant saw advice: after the participant's own answer, which could then be revised, or before any answer. "
+        "If it came after an answer, `side`, `correct`, `confidence`, `confidence_moved` and `viewport_*` are those of the final answer. "
         "`expertise` and `recognised` were asked on the first page only. "
         "`rt_ms`, `changes`, `aid_switches`, `blur_count`, `hidden_ms` and `reloads` are sums over both pages, and all other times run on from the first page. "
         "`rt_choice_ms` and `*_first_ms` are of the first page where it measured them, `rt_final_choice_ms` and `*_last_ms` of the second. "

@@ -42,7 +42,7 @@ ADMITTED_CHEATING = Reason(
 MISSED_ATTENTION = Reason(
     "missed_attention",
     "missed an attention check",
-    "The participant gave another answer to an attention check than it asked for.",
+    "The participant gave an answer to an attention check other than the one it asked for.",
 )
 NOT_FINISHED = Reason(
     "not_finished", "not finished", "The participant did not reach the end of the study."
@@ -55,7 +55,7 @@ TOO_FAST = Reason(
     "too_fast",
     "too fast",
     "The participant answered this trial in less than the minimum time (5 s in the paper), measured until Continue was "
-    "pressed or, if the study's rules say so, until the first choice. Where advice followed an own answer, "
+    "pressed or, if the study's rules say so, until the first choice. Where advice followed the participant's own answer, "
     "the time until that answer counts. Questions have a separate minimum, which does not apply to “I do not know”.",
 )
 
@@ -72,7 +72,7 @@ TRIAL_REASONS = (RECOGNISED, TOO_FAST)
 FAST_PAGE = Reason(
     "fast_page",
     "fast page",
-    "The answer, before advice where some followed, was faster than the abstract can be read.",
+    "The answer (in trials with advice after it: the first answer) came faster than the abstract can be read.",
 )
 MUCH_HIDDEN = Reason(
     "much_hidden", "much hidden", "The page was hidden for a long time while the trial was open."
@@ -85,7 +85,8 @@ DUPLICATE_EXTERNAL_ID = Reason(
 WRONG_ATTENTION = Reason(
     "wrong_attention",
     "wrong attention check",
-    "The participant gave another answer to an attention check than it asked for, whether or not the rules exclude for it.",
+    "The participant gave an answer to an attention check other than the one it asked for, whether or not the rules "
+    "exclude participants for this.",
 )
 FLAGS = (FAST_PAGE, MUCH_HIDDEN, DUPLICATE_EXTERNAL_ID, WRONG_ATTENTION)
 

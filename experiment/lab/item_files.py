@@ -361,7 +361,7 @@ class ExportForm(forms.Form):
         label=_("License"),
         max_length=60,
         required=False,
-        help_text=_("For the data card of a folder: such as cc-by-4.0."),
+        help_text=_("Named on the data card of a folder, for example cc-by-4.0."),
     )
 
 

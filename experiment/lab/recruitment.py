@@ -108,7 +108,9 @@ def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
     try:
         study = study_setup.set_recruitment(study, state, by=user_of(request))
     except ValidationError:
-        message = gettext("Recruitment stays %(state)s. This page lists what is missing.")
+        message = gettext(
+            "Recruitment remains in the state “%(state)s”. This page lists what is missing."
+        )
         messages.error(request, message % {"state": study.recruitment})
     else:
         message = gettext("Recruitment is now %(state)s.")

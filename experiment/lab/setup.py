@@ -197,7 +197,7 @@ def say_saved(request: HttpRequest, revision: Revision) -> None:
         counts = {"people": revision.excluded.participants, "trials": revision.excluded.trials}
         said.append(
             gettext(
-                "The rules were applied again: the exclusion of %(people)d participants and of %(trials)d trials changed."
+                "The rules were applied again. Participants whose exclusion changed: %(people)d; trials: %(trials)d."
             )
             % counts
         )

@@ -312,7 +312,7 @@ class CountsField(forms.CharField):
                     _("“%(line)s” is not a name, a colon and a number.") % {"line": line}
                 )
             if name in found:
-                raise ValidationError(_("“%(name)s” is there twice.") % {"name": name})
+                raise ValidationError(_("“%(name)s” appears twice.") % {"name": name})
             found[name] = int(n)
         return found
 

@@ -78,7 +78,11 @@ class PeopleForm(forms.Form):
         label=_("Pseudonym begins with"),
         regex=r"^[0-9A-Fa-f-]{1,36}$",
         required=False,
-        error_messages={"invalid": _("A pseudonym has the digits 0 to 9, a to f and hyphens.")},
+        error_messages={
+            "invalid": _(
+                "A pseudonym consists of the digits 0 to 9, the letters a to f, and hyphens."
+            )
+        },
     )
     after = forms.UUIDField(required=False, widget=forms.HiddenInput)
 

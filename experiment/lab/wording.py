@@ -106,7 +106,11 @@ def load(request: HttpRequest, study: Study) -> HttpResponse:
     if not form.is_valid():
         return _list(request, study, form)
     loaded = load_texts(study, form.cleaned_data["file"], user_of(request))
-    said = ngettext("The study has %(n)d own text.", "The study has %(n)d own texts.", loaded.n)
+    said = ngettext(
+        "The study now has its own wording for %(n)d text.",
+        "The study now has its own wording for %(n)d texts.",
+        loaded.n,
+    )
     messages.success(request, said % {"n": loaded.n})
     for problem in loaded.problems[:20]:
         messages.error(request, _sentence(problem))

@@ -305,7 +305,7 @@ class Study(models.Model):
                 | models.Q(closes_at=None)
                 | models.Q(opens_at__lt=models.F("closes_at")),
                 name="study_recruitment_ends_later",
-                violation_error_message=_("Recruitment ends after it begins."),
+                violation_error_message=_("Recruitment must end after it begins."),
             ),
             known("study_untouched_known", "exclude_untouched", "off", "neither", "either"),
             known("study_clock_known", "min_rt_clock", "page", "choice"),

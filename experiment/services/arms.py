@@ -104,7 +104,7 @@ def arm_problems(study: Study, arm: Arm) -> dict[str, str]:
     if not n_tests and not counts.get("question"):
         found[NON_FIELD_ERRORS] = _("Participants in this arm would get catch trials only.")
     if arm.is_advised and not n_tests:
-        found["advice"] = _("There is advice on test cases only, and this arm has none.")
+        found["advice"] = _("Advice is given on test cases only, and this arm has no test cases.")
     elif arm.advised_items is not None and arm.advised_items > n_tests:
         found["advised_items"] = _("This arm has %(n)d test trials.") % {"n": n_tests}
     return found

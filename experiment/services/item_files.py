@@ -170,7 +170,7 @@ def hugging_face_folder(wanted: "Wanted", items: Sequence[Item]) -> dict[str, by
     """
     tests = [item for item in items if item.kind == Item.Kind.TEST]
     if not tests:
-        raise NothingToExportError("There are no tests to write.")
+        raise NothingToExportError("There are no test cases of kind “test” to export.")
     data = b"".join(_row(item) for item in tests)
     card = _card(tests, len(data))
     context = {"wanted": wanted, "card": card, "features": FEATURES, "path": DATA}

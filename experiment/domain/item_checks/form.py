@@ -109,7 +109,9 @@ def _check_passages(abstract: Abstract) -> Iterator[Finding]:
             message = "the passages differ only in capitals"
             yield one.warning("case_only", message, "Both versions then have the same meaning.")
     if all(len(one.alternation.original) > LONG_PASSAGE for one in alternations):
-        message = f"every alternation is longer than {LONG_PASSAGE} characters"
+        message = (
+            f"the original passage of every alternation has more than {LONG_PASSAGE} characters"
+        )
         reason = "An alternation should contain only the words that differ. A long one hides the question."
         yield Finding("long_passages", Level.WARNING, message, reason)
 

@@ -80,7 +80,7 @@ def checked(categories: Categories) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for dimension, given in categories.items():
         name = dimension.strip().casefold()
-        if fault := "is there twice" if name in found else dimension_fault(name):
+        if fault := "appears twice" if name in found else dimension_fault(name):
             raise CategoriesError(f"the dimension “{dimension}” {fault}")
         found[name] = list(dict.fromkeys(one.strip() for one in given))
         for one in found[name]:

@@ -112,7 +112,7 @@ class CompiledTemplate:
         if not template.rules or len(template.rules) > MOST_RULES:
             self.faults.append(f"a template has 1 to {MOST_RULES} rules")
         if not all((template.question.strip(), *(r.answer.strip() for r in template.rules))):
-            self.faults.append("neither the question nor an answer is empty")
+            self.faults.append("the question or an answer is empty")
         if question is None or self.faults:
             raise TemplateFaultsError(self.faults)
         self.question = question

@@ -57,7 +57,9 @@ def locked(item: Item, move: Move, by: User) -> tuple[Item, ResearchField]:
     if move not in open_moves(item, research_field, by):
         if move == Move.REVIEW and item.status == Status.IN_REVIEW and by in writers_of(item):
             raise ValidationError(_("You wrote this text. Someone else must review it."))
-        message = _("This version is now %(status)s, so this action is not possible.")
+        message = _(
+            "The state of this version is now “%(status)s”, so this action is not possible."
+        )
         raise ValidationError(message, params={"status": item.get_status_display()})
     return item, research_field
 
@@ -121,7 +123,9 @@ def revise(item: Item, by: User | None = None) -> Item:
     _hold_versions(item.key)
     newest = Item.objects.filter(key=item.key).latest("version")
     if not newest.is_frozen:
-        message = _("%(newest)s is already %(status)s. Continue with that version.")
+        message = _(
+            "The newest version, %(newest)s, is in the state “%(status)s”. Continue with that version."
+        )
         params = {"newest": newest, "status": newest.get_status_display()}
         raise ValidationError(message, params=params)
     carried = {name: getattr(item, name) for name in CARRIED_FIELDS}

@@ -63,7 +63,7 @@ def test_a_timeline_tells_pages_and_why_which_test_case_and_a_draw_that_was_tamp
         "Agreed to take part",
         "Saw the first trial, after 1 practice answer",
         "Answered the last trial",
-        "one of 8 with the lowest score",
+        "one of 8 that were due",
         "reproduce the same test case",
     ):
         assert said in text, said

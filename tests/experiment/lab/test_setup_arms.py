@@ -163,7 +163,7 @@ def test_an_arm_with_survey_questions_is_not_removed(ruth: Client, study: Study)
 def test_what_an_arm_lacks_keeps_the_study_from_opening(ruth: Client, study: Study) -> None:
     make_arms(study, {"name": "long", "human_items": 9}, {"name": "odd", "question_items": 2})
     said = [str(problem) for problem in readiness_problems(study)]
-    assert said[0].startswith("arm “long”: each participant judges 9 human test cases")
+    assert said[0].startswith("arm “long”: each participant judges 9 human-created test cases")
     assert any(one.startswith("arm “odd”: ") and "itself gives none" in one for one in said)
     assert "Arm “long”: each" in ruth.get("/lab/studies/memory/set-up/").text
 

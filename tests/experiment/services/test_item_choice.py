@@ -122,7 +122,9 @@ def test_without_any_test_case_the_study_waits_for_them() -> None:
     Item.objects.all().delete()
     data = create()
     assert data["trials"] == {"human": 6, "machine": 3, "catch": 2}
-    assert data["problems"][0].startswith("each participant judges 6 human test cases, but only 0 ")
+    assert data["problems"][0].startswith(
+        "each participant judges 6 human-created test cases, but only 0 "
+    )
 
 
 def test_a_text_that_waits_for_its_repair_is_counted_by_itself() -> None:

@@ -35,8 +35,8 @@ def test_what_is_only_worth_knowing_keeps_no_study_shut() -> None:
         "days_disagree",
     }
     said = [str(each) for each in preflight(study)]
-    assert any("“40 abstracts”, a participant judges 11" in text for text in said)
-    assert any("“90 minutes”, the pages say 15 to 30 minutes" in text for text in said)
+    assert any("“40 abstracts”, but a participant judges 11" in text for text in said)
+    assert any("“90 minutes”, but the pages say 15 to 30 minutes" in text for text in said)
     assert set_recruitment(study, "open").recruitment == "open"
 
 

@@ -52,7 +52,7 @@ def test_a_draft_goes_to_review_and_back_with_a_reason(kitchen: Kitchen) -> None
 
 def test_who_did_not_write_it_does_not_take_it_back(kitchen: Kitchen) -> None:
     item = reviews.submit(kitchen.draft, kitchen.ben)
-    with pytest.raises(ValidationError, match="now in review"):
+    with pytest.raises(ValidationError, match="now “in review”"):
         reviews.back_to_draft(item, kitchen.ben, "no")
     assert reviews.back_to_draft(item, kitchen.lead, "mine").status == "draft"
 
@@ -102,7 +102,7 @@ def test_only_a_lead_retires_and_says_why(kitchen: Kitchen) -> None:
     study.study_items.create(item=item)
     make_study("over", recruitment="closed").study_items.create(item=item)
     assert list(reviews.studies_drawing(item)) == [study]
-    with pytest.raises(ValidationError, match="now accepted"):
+    with pytest.raises(ValidationError, match="now “accepted”"):
         reviews.retire(item, kitchen.ada, "leaky")
     with pytest.raises(ValidationError, match="eason"):
         reviews.retire(item, kitchen.lead, "")
@@ -115,7 +115,7 @@ def test_only_a_lead_retires_and_says_why(kitchen: Kitchen) -> None:
         "item-1 v1",
         "It gives itself away.",
     )
-    with pytest.raises(ValidationError, match="now retired"):
+    with pytest.raises(ValidationError, match="now “retired”"):
         reviews.retire(item, kitchen.lead, "again")
 
 
@@ -158,7 +158,7 @@ def test_a_revision_carries_the_description_and_starts_as_a_draft() -> None:
 def test_a_version_that_is_being_written_is_gone_on_with() -> None:
     first = make_item()
     reviews.revise(first)
-    with pytest.raises(ValidationError, match="item-1 v2 is already draft"):
+    with pytest.raises(ValidationError, match="item-1 v2, is in the state “draft”"):
         reviews.revise(first)
     accepted(Item.objects.get(version=2))
     assert reviews.revise(first).version == 3
@@ -172,7 +172,7 @@ def test_the_latest_versions_are_one_per_key() -> None:
 
 def test_a_step_is_taken_once_from_two_windows(kitchen: Kitchen) -> None:
     reviews.submit(kitchen.draft, kitchen.ada)
-    with pytest.raises(ValidationError, match="now in review"):
+    with pytest.raises(ValidationError, match="now “in review”"):
         reviews.submit(kitchen.draft, kitchen.ada)  # the window still shows the draft
     assert kitchen.draft.changes.filter(action="status").count() == 1
 

@@ -113,7 +113,7 @@ def test_a_field_may_ask_for_one_review(kitchen: Kitchen) -> None:
     needing(kitchen, 1)
     item = reviews.review(kitchen.draft, kitchen.ben, "accept")
     assert (item.status, item.accepted_by) == ("accepted", 1)
-    with pytest.raises(ValidationError, match="now accepted"):
+    with pytest.raises(ValidationError, match="now “accepted”"):
         reviews.review(kitchen.draft, kitchen.cleo, "accept")
 
 
