@@ -58,7 +58,7 @@ def _split(cutoffs: Cutoffs) -> dict[str, int]:
     return {
         "n_known": len(cutoffs.known),
         "n_unknown": len(cutoffs.models) - len(cutoffs.known),
-        "n_all_after": sum(m.before is None and m.after is not None for m in cutoffs.known),
+        "n_none_before": sum(m.before is None for m in cutoffs.known),
     }
 
 

@@ -18,7 +18,7 @@ from analysis.report.chapters.memorisation.results import (
 )
 from analysis.report.contents import chapter_named
 from analysis.stats.publication_date import DateDirection
-from tests.analysis.report.chapters.chapter_results import results_of
+from tests.analysis.report.chapters.chapter_results import page_of, results_of
 
 MEMORISATION = chapter_named("memorisation")
 PUBLICATION_DATE = chapter_named("publication_date")
@@ -119,6 +119,19 @@ def test_shares_before_and_after_are_those_of_the_items_of_these_days(small: Sou
     ratio = early["zlib_original_bytes"] / early["ppl_original"]
     assert own.before.ratio_median == pytest.approx(ratio.median())
     assert len(found.known) == 1
+
+
+def test_a_model_scored_only_where_dates_are_missing_met_nothing_from_before(
+    small: SourceData,
+) -> None:
+    days, is_undated = small.items["published"].to_numpy(), np.arange(30) >= 20
+    last = days.astype("datetime64[D]").max()
+    cutoff = np.array([last, last, "NaT", "NaT"], dtype="datetime64[D]")
+    dated = small.items.assign(published=np.where(is_undated, np.datetime64("NaT"), days))
+    full = small.full[(small.full["model"] != 1) | is_undated[small.full["item"]]]
+    data = replace(small, items=dated, models=small.models.assign(cutoff=cutoff), full=full)
+    page, _words = page_of(MEMORISATION, results_of(data, MEMORISATION))
+    assert page.context["cutoffs"] == {"n_known": 2, "n_unknown": 1, "n_none_before": 1}
 
 
 # --- The chapter on publication dates: published correlations, and dates or scores that are missing.
