@@ -61,6 +61,15 @@ def test_a_model_that_always_says_a_is_at_half_and_the_page_says_why(data, found
     assert "Model 1 always answers A" in words
 
 
+def test_brackets_have_no_empty_part_where_every_test_case_is_a_tie(small):
+    answers = answers_of(40 * small.difficulty_nats[1], bias=60.0)
+    alone = with_asked(replace(small, resamples=50), (1, answers))
+    words = page_of(ASKED, results_of(alone, ASKED))[1]
+    assert "McNemar" not in words
+    assert "(95% CI" in words
+    assert "; )" not in words
+
+
 def test_answers_that_cannot_be_read_are_left_out_or_wrong_and_counted(data, found):
     own = found[2]
     refused = next(state.n for state in own.states if state.state == "refused")
