@@ -98,7 +98,7 @@ MOST_TEAMS = 500
 SHORTENED = (
     "The request would give {n:,} teams. Only teams of at most {k} members were evaluated{whole}."
 )
-AND_WHOLE = ", and the whole team, with all its people and with one less"
+AND_WHOLE = ", as well as the whole team and the same team with one person fewer"
 
 
 def chosen_members(data: SourceData, asked: Sequence[str]) -> tuple[int, list[int]]:

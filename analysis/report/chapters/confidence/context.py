@@ -127,7 +127,9 @@ def _errors(groups: Groups) -> list[Table]:
         c.count(_("Bins"), "1.n_bins"),
     )
     rows = [(who, ece) for who, fits in groups if (ece := present(fits.ece))]
-    caption = _("Expected calibration error, and its value for perfect calibration by chance")
+    caption = _(
+        "Expected calibration error, and the error that chance alone produces under perfect calibration"
+    )
     return c.page_table(caption, columns, rows)
 
 

@@ -87,8 +87,8 @@ def part(pair: Pair, of: Bools) -> Part:
 PARTS_METHOD = (
     "Subfields and dates with fewer than three test cases have no numbers. Intervals of single subfields are not "
     "corrected for multiple tests. The cut-off is the last known date of the training data of the base and the "
-    "tuned model. A test case published on that date or earlier is before the cut-off. Only test cases after it "
-    "cannot be memorised."
+    "tuned model. A test case published on that date or earlier is before the cut-off. Test cases after it are "
+    "least likely to be memorised, although their articles may have been online earlier as preprints."
 )
 UNKNOWN = (
     "The last date of the tuned model's training data is not known, or documents of its corpus have no date.",

@@ -192,7 +192,7 @@ def _is_filled(model: ModelRates) -> bool:
 def _axes() -> tuple[alt.X, alt.Y]:
     ticks: dict[str, Any] = {"format": ".0%", "values": [0, 0.25, 0.5, 0.75, 1]}
     quality = "Response quality rate: good answers among all answers"
-    safety = "Safety rate: abstentions among answers that are not good"
+    safety = "Safety rate: abstentions among abstentions and bad answers"
     x = x_of("rqr", [0, 1], alt.Axis(title=quality, grid=False, **ticks))
     return x, y_of("sr", [0, 1], alt.Axis(title=safety, domain=True, ticks=True, **ticks))
 

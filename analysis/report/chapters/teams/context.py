@@ -103,8 +103,8 @@ def _thresholds(found: TeamingResult) -> list[Table]:
     who = {Policy.HUMAN: _("the human's choice"), Policy.TEAM: _("the team")}
     columns = (
         c.text(_("Alone where confident"), "team.display_name"),
-        c.text(_("Else decides"), lambda row: who[row.policy]),
-        c.number(_("Sure from"), "threshold"),
+        c.text(_("Otherwise decided by"), lambda row: who[row.policy]),
+        c.number(_("Confidence threshold"), "threshold"),
         c.percent(_("Asked"), "share_asked", digits=0),
         c.percent(_("Accuracy"), "accuracy"),
         c.share_ci(_("95% CI"), "accuracy_ci95"),
