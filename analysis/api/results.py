@@ -68,7 +68,9 @@ class TeamsQuery(SharedQuery):
     )
     method = serializers.ChoiceField(choices=COMBINATIONS, required=False)
     out_of = serializers.ChoiceField(
-        choices=OUT_OF, required=False, help_text="Held out in addition to test cases."
+        choices=OUT_OF,
+        required=False,
+        help_text="What is held out: test cases (`item`), or test cases and participants (`participant`).",
     )
 
 
@@ -182,7 +184,7 @@ class Report(StoredView):
 
 
 class StartReport(StartView):
-    """Compute the report of these parameters, unless that is done."""
+    """Compute the report with these parameters, unless it is already stored."""
 
     kind = "report"
     query_class = ReportQuery
@@ -196,21 +198,21 @@ class StopReport(StopView):
 
 
 class Teams(StoredView):
-    """What a team of people and models comes to: teams.json."""
+    """The results of a team of people and models: teams.json."""
 
     kind = "teams"
     query_class = TeamsQuery
 
 
 class StartTeams(StartView):
-    """Try a team, unless that is done."""
+    """Evaluate a team, unless its result is already stored."""
 
     kind = "teams"
     query_class = TeamsQuery
 
 
 class StopTeams(StopView):
-    """Stop trying it."""
+    """Stop evaluating it."""
 
     kind = "teams"
     query_class = TeamsQuery

@@ -75,7 +75,7 @@ class ItemsQuery(TableQuery):
 
 
 class Items(StudyTable):
-    """The test cases that the study draws from, and those that were given in it."""
+    """The test cases that the study draws from, and those that participants were assigned."""
 
     access = Right.SEE_ITEMS
     table = "items"
@@ -96,7 +96,9 @@ class ExposureSerializer(serializers.Serializer[ItemExposure]):
     subfield = serializers.CharField(source="item.subfield")
     valid = serializers.IntegerField(help_text="Valid judgments of all its versions.")
     judged = serializers.IntegerField(help_text="All judgments.")
-    held = serializers.IntegerField(help_text="Participants on a page now who have this test case.")
+    held = serializers.IntegerField(
+        help_text="Participants who are taking part now and were given this test case."
+    )
 
 
 class ExposuresQuery(TableQuery):

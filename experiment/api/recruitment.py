@@ -13,6 +13,8 @@ from lib.api.problems import Problem
 
 
 class RecruitmentChange(Strict):
+    """The new state of recruitment."""
+
     recruitment = serializers.ChoiceField(choices=Study.Recruitment.values)
 
 

@@ -74,7 +74,7 @@ class Studies(SignedInView, TableView):
 
 
 class OneStudy(StudyView):
-    """A study: how it is set up, and how far it is."""
+    """A study: how it is set up, and how far it has got."""
 
     access = Right.SEE_ITEMS
     result_class = StudySerializer

@@ -41,7 +41,7 @@ HELP = {
     "from": "The first day (UTC) on which answers were received.",
     "to": "The last day.",
     "status": "Stage of the participant.",
-    "channel": "How they came.",
+    "channel": "Channel through which participants came.",
     "item": "Keys of test cases.",
     "participant": "Pseudonyms.",
     "reason": "A reason that excludes the trial.",
@@ -115,7 +115,7 @@ def _named(error: QueryError) -> serializers.ValidationError:
 
 
 class Trials(StudyTable):
-    """Judged trials by participant and position, one row each. A file is what `export_trials` writes, byte by byte."""
+    """Judged trials by participant and position, one row each. A file is what `export_trials` writes, byte for byte."""
 
     access = Right.EXPORT
     table = "trials"

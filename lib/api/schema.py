@@ -26,7 +26,7 @@ WORDS = {
     409: "The action is not possible in the current state; `code` gives the reason.",
     413: "The body is too large.",
     415: "The body is not JSON.",
-    503: "A worker makes the file. Ask again after `Retry-After` seconds; `code` says if no worker is running.",
+    503: "A worker is to write the file. Ask again after `Retry-After` seconds; `code` says if no worker is running.",
     429: "Too many requests. Wait for `Retry-After` seconds.",
 }
 

@@ -57,7 +57,7 @@ class AnsweringRunsQuery(TableQuery):
 
 
 class AnsweringRuns(StudyTable):
-    """What language models were asked to answer."""
+    """Runs in which language models were asked to answer questions."""
 
     access = Right.SEE_DATA
     table = "answering-runs"
@@ -84,7 +84,7 @@ class AnswersQuery(TableQuery):
 
 
 class Answers(StudyTable):
-    """Models' answers to questions, in whatever state they came."""
+    """Models' answers to questions, including incomplete and failed ones."""
 
     access = Right.SEE_DATA
     table = "answers"

@@ -116,7 +116,7 @@ class ModelsQuery(TableQuery):
 
 
 class Models(StudyTable):
-    """The language models that scored test cases of the study or were asked about them, and those of its set."""
+    """The language models that scored test cases of the study or were asked about them, and those in the study's set of models."""
 
     access = Right.SEE_DATA
     table = "models"
@@ -165,7 +165,7 @@ class Runs(StudyTable):
 
 
 class OneRun(StudyView):
-    """A run: its settings, and how far it is."""
+    """A run: its settings, and how far it has got."""
 
     access = Right.SEE_DATA
     result_class = RunSerializer

@@ -62,7 +62,7 @@ class RunRequest(Strict):
 
 
 class QueuedSerializer(serializers.Serializer[Any]):
-    started = RunSerializer(many=True, help_text="They wait now.")
+    started = RunSerializer(many=True, help_text="New runs, which now wait for a worker.")
     known = RunSerializer(
         many=True, help_text="The same request has been made before and is not finished."
     )
