@@ -230,8 +230,8 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
     ),
     Column(
         "translated",
-        "Text that a translator in the browser or an extension had changed by Continue: none, the page around the text, or "
-        "the judged or answered text itself. A translation that was switched off again counts. It does not exclude a trial.",
+        "Text that a translator in the browser or an extension had changed by the time Continue was pressed: none, the page "
+        "around the text, or the judged or answered text itself. A translation that was switched off again counts. It does not exclude a trial.",
         levels=TRANSLATED,
         null=NO_JAVASCRIPT,
     ),
@@ -392,8 +392,9 @@ ADVICE_COLUMNS: tuple[Column, ...] = (
         "If it came after an answer, `side`, `correct`, `confidence`, `confidence_moved` and `viewport_*` are those of the final answer. "
         "`expertise` and `recognised` were asked on the first page only. "
         "`rt_ms`, `changes`, `aid_switches`, `blur_count`, `hidden_ms` and `reloads` are sums over both pages, and all other times run on from the first page. "
-        "`rt_choice_ms` and `*_first_ms` are of the first page where it measured them, `rt_final_choice_ms` and `*_last_ms` of the second. "
-        "`translated` is the greater of both.",
+        "`rt_choice_ms` and `*_first_ms` are those of the first page, or of the second if the first did not measure them. "
+        "`rt_final_choice_ms` and `*_last_ms` are those of the second page, or of the first if the second did not measure them. "
+        "`translated` is the more extensive of the two (`text`, then `page`, then `no`).",
         levels=("after", "before"),
         null=NO_ADVICE,
     ),
@@ -401,7 +402,7 @@ ADVICE_COLUMNS: tuple[Column, ...] = (
     Column("advice_correct", "Whether the adviser chose the original.", "boolean", null=NO_ADVICE),
     Column(
         "advice_confidence",
-        "The adviser's confidence that its choice is the original, as the page based it on; 0.5 to 1.",
+        "The adviser's confidence that its choice is the original, on which the page based what it showed; 0.5 to 1.",
         "number",
         "probability",
         null=f"{NO_ADVICE}, or only its choice was shown",
