@@ -15,13 +15,14 @@ HEAD = """# Correctness of scores by model family
 `python -m benchmarks bench families` writes this page. Do not edit it here.
 
 The table covers {n} configurations of {n_types} model types of transformers, with random weights, {layers} layers and windows of {window}
-tokens. If a model mixes kinds of layers, its last layers are of another kind than its first. Each model is saved, loaded and scored as in a
+tokens. If a model mixes kinds of layers, its last layers are of a different kind from its first. Each model is saved, loaded and scored as in a
 run, with the [strategy](decisions/0008-scoring-exactly-and-fast.md) chosen for it, on {texts} texts of {lengths} tokens. The first
 and last text are shorter than a window. The reference runs each text alone through transformers, with a log-softmax over the whole vocabulary, in
 float64, or in float32 if the model cannot run in float64.
 
-*Worst error* is the largest relative difference of a perplexity from the reference. *Plain loop* is the same difference for the reference's loop
-in float32, which shares nothing and shows the size of rounding errors. A decision is which version of a pair is less surprising.
+*Worst error* is the largest relative difference of a perplexity from the reference. *Plain loop* is the same difference for the same loop in
+float32. It shares no computation between texts, so its difference consists of rounding errors alone. A decision is which
+version of a pair is less surprising.
 
 Results with {versions} on {date}, at commit {commit}: {summary}
 """
@@ -42,7 +43,7 @@ WRONG = """## Wrong scores: do not score these models with this version
 """
 EAGER = """## Wrong attention in transformers
 
-For these models, `attn=eager` gives another perplexity than transformers' default, in the precision of the plain loop:
+For these models, `attn=eager` gives a different perplexity from transformers' default, in the precision of the reference:
 
 | model type | configuration | largest relative difference |
 |---|---|---|
