@@ -57,7 +57,7 @@ class KeptAlive:
             if now - self.started_at > LIVED_S:
                 self.pause_s = 0.0
             print(
-                f"The worker ended with exit status {self.process.returncode}; it is started again "
+                f"The worker ended with exit status {self.process.returncode}; it will be started again "
                 f"in {self.pause_s:.0f} s.",
                 file=sys.stderr,
             )

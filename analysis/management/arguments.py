@@ -28,7 +28,7 @@ def add_trial_arguments(parser: CommandParser) -> None:
         choices=PARTICIPANTS,
         default="",
         help=(
-            "kind of participants (default: the only kind that exists; with several kinds real, or imported if all other "
+            "kind of participants (default: the only kind that exists; if there are several, real, or imported if all other "
             "participants are simulated)"
         ),
     )

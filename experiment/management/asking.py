@@ -16,7 +16,7 @@ from experiment.services.reapplying import refuse_mixed_release
 HELP = {
     "set": "all judged trials, or those of the analysis",
     "kind": (
-        "kind of participants (default: the only kind that exists; with several kinds real, or imported if all other "
+        "kind of participants (default: the only kind that exists; if there are several, real, or imported if all other "
         "participants are simulated)"
     ),
     "rules": "apply the exclusions of version N of the study's rules (default: the newest)",

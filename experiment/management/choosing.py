@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from experiment.models import Item
+from experiment.models import Item, Study
 from experiment.services.item_choice import ItemChoice, ListedKey, Taken, read_keys
 from lib.files import read_regular
 
@@ -79,7 +79,7 @@ def keys_of(options: Mapping[str, Any]) -> tuple[ListedKey, ...]:
 
 
 def item_lines(items: Taken, choice: ItemChoice) -> list[str]:
-    lines = [f"It draws from {numbers(items.strata)}."]
+    lines = [drawn_line(items)]
     lines += [f"  {name or 'no subfield'}: {n}" for name, n in items.subfields.items()]
     if items.n_waiting:
         lines.append(
@@ -96,5 +96,17 @@ def item_lines(items: Taken, choice: ItemChoice) -> list[str]:
     return lines
 
 
-def numbers(strata: Mapping[Any, int]) -> str:
-    return ", ".join(f"{n} {STRATA[name]}" for name, n in strata.items()) or "no test cases"
+def drawn_line(items: Taken) -> str:
+    return f"The study draws from {_numbers(items.strata, 'item')}."
+
+
+def each_line(study: Study) -> str:
+    return f"Each participant gets {_numbers(study.trial_counts, 'trial')}."
+
+
+def _numbers(strata: Mapping[Any, int], what: str) -> str:
+    n = sum(strata.values())
+    if not n:
+        return f"no {what}s"
+    told = ", ".join(f"{STRATA[name]} {n}" for name, n in strata.items())
+    return f"{n} {what}{'' if n == 1 else 's'}: {told}"

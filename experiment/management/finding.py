@@ -1,5 +1,7 @@
 """The study, field of research and user that a command is about."""
 
+from collections.abc import Iterable
+
 from django.contrib.auth.models import User
 from django.core.management.base import CommandError
 
@@ -9,22 +11,30 @@ from experiment.models import ResearchField, Study
 def find_field(slug: str) -> ResearchField:
     found = ResearchField.objects.filter(slug=slug).first()
     if found is None:
-        there = ", ".join(ResearchField.objects.values_list("slug", flat=True)) or "none"
-        raise CommandError(f"There is no field “{slug}”. Choose from {there}.")
+        raise missing("field", "fields", slug, ResearchField.objects.values_list("slug", flat=True))
     return found
 
 
 MOST_NAMED = 20
 
 
+def missing(what: str, several: str, named: str, there: Iterable[str]) -> CommandError:
+    """The refusal of a name that does not exist, which lists those that do."""
+    names = list(there)
+    if not names:
+        return CommandError(f"There is no {what} “{named}”, and this site has no {several} yet.")
+    more = [f"and {len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
+    return CommandError(
+        f"There is no {what} “{named}”. Choose from {', '.join([*names[:MOST_NAMED], *more])}."
+    )
+
+
 def find_study(slug: str) -> Study:
     """The study of this name. Raises CommandError where there is none, naming those that there are."""
     study = Study.objects.filter(slug=slug).first()
     if study is None:
-        slugs = list(Study.objects.order_by("slug").values_list("slug", flat=True))
-        more = [f"and {len(slugs) - MOST_NAMED} more"] if len(slugs) > MOST_NAMED else []
-        there = ", ".join([*slugs[:MOST_NAMED], *more]) or "none"
-        raise CommandError(f"There is no study “{slug}”. Choose from {there}.")
+        slugs = Study.objects.order_by("slug").values_list("slug", flat=True)
+        raise missing("study", "studies", slug, slugs)
     return study
 
 

@@ -138,7 +138,7 @@ class ChoosingCommand(ModelCommand):
 def _refuse(options: Mapping[str, Any]) -> None:
     """Raises CommandError for what goes with the other method alone."""
     if options["action"] == "rm" and not options["numbers"]:
-        raise CommandError("No run was removed: name their numbers.")
+        raise CommandError("No run was removed: give the numbers of the runs.")
     wrong = next((name for name in OF_PERPLEXITY if options[name]), None)
     if wrong is None and options["conditions"] != "full":
         wrong = "conditions"

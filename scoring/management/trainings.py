@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from django.core.management.base import CommandError, CommandParser
 
+from experiment.management.finding import missing
 from scoring.models import Corpus, Training
 from scoring.training.settings import (
     PRESETS,
@@ -119,7 +120,7 @@ def _flag(name: str) -> str:
 def _names(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(","))
     if not all(names):
-        raise ArgumentTypeError(f"“{text}” are not names, separated by commas")
+        raise ArgumentTypeError(f"“{text}” is not a list of names separated by commas")
     return names
 
 
@@ -131,8 +132,7 @@ def find_corpus(name: str) -> Corpus:
     """
     found = Corpus.objects.filter(slug=name).first()
     if found is None:
-        known = ", ".join(Corpus.objects.values_list("slug", flat=True)) or "none"
-        raise CommandError(f"There is no corpus {name}. Choose from {known}.")
+        raise missing("corpus", "corpora", name, Corpus.objects.values_list("slug", flat=True))
     return found
 
 

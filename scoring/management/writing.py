@@ -26,7 +26,7 @@ J = TypeVar("J", bound=GeneratingJob)
 
 def numbers_of(text: str) -> list[int]:
     if not all(number.strip().isdecimal() for number in text.split(",")):
-        raise ArgumentTypeError(f"“{text}” are not numbers, separated by commas")
+        raise ArgumentTypeError(f"“{text}” is not a list of numbers separated by commas")
     return [int(number) for number in text.split(",")]
 
 

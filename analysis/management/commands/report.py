@@ -91,7 +91,7 @@ class Command(ReportingCommand):
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
             raise StoppedError(
-                "Stopped. report.json is written last. Without a new report.json, the folder does not belong to this report."
+                "Stopped. report.json is written last. If the folder has no new report.json, the report in it is incomplete."
             ) from None
         except OSError as error:
             raise CommandError(

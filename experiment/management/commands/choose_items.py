@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from experiment.management.choosing import add_choice, choice_of, item_lines, numbers
+from experiment.management.choosing import add_choice, choice_of, each_line, item_lines
 from experiment.management.finding import find_study
 from experiment.services.item_choice import choose_items, taken
 from lib.commands import ReportingCommand, add_json_argument
@@ -39,5 +39,4 @@ class Command(ReportingCommand):
             "trials": study.trial_counts,
         }
         made = [] if version is None else [f"This is version {version.number} of {study.slug}."]
-        each = f"Each participant gets {numbers(study.trial_counts)}."
-        self.report(options, data, [*made, *item_lines(items, choice), each])
+        self.report(options, data, [*made, *item_lines(items, choice), each_line(study)])

@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from experiment.domain.questions.columns import CategoriesError, checked
-from experiment.management.choosing import add_keys, keys_of, numbers
+from experiment.management.choosing import add_keys, drawn_line, each_line, keys_of
 from experiment.management.finding import find_field, find_study
 from experiment.services.item_choice import taken
 from experiment.services.questions import QuestionChoice, take_questions
@@ -77,10 +77,8 @@ class Command(ReportingCommand):
             "field": study.field,
         }
         made = [] if version is None else [f"This is version {version.number} of {study.slug}."]
-        each = f"Each participant gets {numbers(study.trial_counts)}."
         told = [f"Its field is now {study.field}."] if study.field != before else []
-        drawn = f"It draws from {numbers(items.strata)}."
-        self.report(options, data, [*made, drawn, each, *told])
+        self.report(options, data, [*made, drawn_line(items), each_line(study), *told])
 
 
 def _categories(given: list[str]) -> dict[str, list[str]]:

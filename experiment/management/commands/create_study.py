@@ -4,7 +4,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
 from experiment.domain.presets import PRESETS
-from experiment.management.choosing import add_choice, choice_of, item_lines, numbers
+from experiment.management.choosing import add_choice, choice_of, each_line, item_lines
 from experiment.models import Study
 from experiment.services.item_choice import create_chosen_study, taken
 from experiment.services.readiness import readiness_problems
@@ -76,7 +76,7 @@ class Command(ReportingCommand):
         lines = [
             f"Created study {slug} ({study.recruitment}) from the preset {preset}.",
             *item_lines(items, choice),
-            f"Each participant gets {numbers(study.trial_counts)}.",
+            each_line(study),
             *(f"Before you can open it: {problem}." for problem in problems),
         ]
         self.report(options, data, lines)

@@ -43,13 +43,13 @@ class Command(ReportingCommand):
             metavar="KEY",
             help="a template of the field, or a TOML file: key, question, rules (when, answer), categories",
         )
-        parser.add_argument("--n", type=int, metavar="N", help="pairs to draw (default: all)")
+        parser.add_argument("--n", type=int, metavar="N", help="questions to draw (default: all)")
         parser.add_argument(
             "--strata",
             nargs="+",
             default=[],
             metavar="COLUMN",
-            help="columns over whose values the N pairs are spread evenly; “rule” is the rule that gave the answer",
+            help="columns over whose values the N questions are spread evenly; “rule” is the rule that gave the answer",
         )
         parser.add_argument("--seed", type=int, default=1, help="seed of the draw (default: 1)")
         parser.add_argument(
@@ -58,7 +58,7 @@ class Command(ReportingCommand):
         parser.add_argument(
             "--dry-run",
             action="store_true",
-            help="show the first 20 and the changes without storing anything",
+            help="show the first 20 questions and the changes without storing anything",
         )
         parser.add_argument(
             "--accept", action="store_true", help="accept the questions without a review"

@@ -38,7 +38,7 @@ class Command(ReportingCommand):
         into.add_argument(
             "--into",
             metavar="URL",
-            help="URL of another database than the site's; files are not restored",
+            help="URL of a database other than the site's; files are not restored",
         )
         into.add_argument(
             "--into-env",
@@ -132,7 +132,7 @@ class Command(ReportingCommand):
     ) -> None:
         again, facts = done.again
         lines = [
-            f"Restored {sum(manifest.database.rows.values()):,} rows of {manifest.made_at} and {done.files} files.",
+            f"Restored {sum(manifest.database.rows.values()):,} rows from the backup of {manifest.made_at}, and {done.files} files.",
             (
                 f"{again.withdrawn} of {again.tombstones} withdrawn participants were in the backup, and have been withdrawn "
                 "again."

@@ -44,7 +44,7 @@ class Command(ReportingCommand):
         parser.add_argument("--arrival", choices=ARRIVALS, default="steady")
         parser.add_argument("--accuracy", type=float, default=0.63)
         parser.add_argument(
-            "--follows", type=float, default=FOLLOWS, help="probability of taking over advice"
+            "--follows", type=float, default=FOLLOWS, help="probability of following advice"
         )
         parser.add_argument("--seed", type=int, default=1)
         parser.add_argument("--policy", choices=Study.Policy.values, help="default: the study's")

@@ -23,7 +23,7 @@ class Command(ReportingCommand):
         what.add_argument("--write", type=Path, metavar="FILE.json")
         what.add_argument("--create", type=Path, metavar="FILE.json")
         parser.add_argument(
-            "--title", default="", help="short name of the new study (default: that of the file)"
+            "--title", default="", help="title of the new study (default: that in the file)"
         )
         add_json_argument(parser)
 

@@ -57,7 +57,7 @@ class Command(WritingCommand):
             help="file with instructions to the model instead of the built-in ones",
         )
         parser.add_argument(
-            "--max_tokens", metavar="N", help="tokens of an answer at most (default: 1024)"
+            "--max_tokens", metavar="N", help="maximum number of tokens per answer (default: 1024)"
         )
         parser.add_argument(
             "--temperature",

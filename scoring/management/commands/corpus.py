@@ -74,8 +74,9 @@ def _fetch(command: ReportingCommand, options: Mapping[str, Any]) -> None:
         options, {**asdict(fetched), "documents": fetched.documents}, _fetched_lines(fetched)
     )
     if fetched.problems:
+        n = "1 problem" if len(fetched.problems) == 1 else f"{len(fetched.problems)} problems"
         raise CommandError(
-            f"{len(fetched.problems)} could not be fetched completely; the first is {fetched.problems[0]}"
+            f"Not everything could be fetched ({n}). The first: {fetched.problems[0]}"
         )
 
 
@@ -166,7 +167,7 @@ def _added_lines(added: Added) -> Iterator[str]:
         told = ", ".join(f"{n:,} {what}" for what, n in added.passed_over.items())
         yield f"Records left out: {told}."
     if added.n_no_dates:
-        yield f"Stored without a date, because theirs is not like 2019, 2019-08 or 2019-08-12: {added.n_no_dates:,}."
+        yield f"Documents stored without a date, because their date is not in the form 2019, 2019-08 or 2019-08-12: {added.n_no_dates:,}."
         yield from added.no_dates
         if added.n_no_dates > len(added.no_dates):
             yield "…"
@@ -257,10 +258,12 @@ def _built_lines(corpus: BuiltCorpus, leaks: list[Excluded]) -> Iterator[str]:
         yield f"left out: {n:,} ({reason})"
     if leaks:
         items = Counter(one.of for one in leaks).most_common(LEAKS_SHOWN)
-        documents = "1 document" if len(leaks) == 1 else f"{len(leaks):,} documents"
-        yield f"Test cases: {documents} would have revealed one, the first {leaks[0].id}; by test case:"
+        documents = "1 document was" if len(leaks) == 1 else f"{len(leaks):,} documents were"
+        yield (
+            f"{documents} left out because they would have revealed a test case (the first: {leaks[0].id}). By test case:"
+        )
         yield from (f"  {key}: {n:,}" for key, n in items)
-    yield f"{corpus.folder / EXCLUDED} lists what was left out and why. The corpus is {corpus.sha256[:12]}."
+    yield f"{corpus.folder / EXCLUDED} lists what was left out and why. The corpus's hash is {corpus.sha256[:12]}…."
 
 
 def _languages(text: str) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ class Command(WritingCommand):
             default=3,
             choices=range(runs.MOST_REPAIRS + 1),
             metavar="K",
-            help="corrections by the model at most (default: 3)",
+            help="maximum number of corrections by the model (default: 3)",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -93,8 +93,8 @@ def find_training(named: str) -> Training:
     by = {"pk": int(named)} if named.isdecimal() else {"name": named}
     found = Training.objects.filter(**by).select_related("base", "corpus").first()
     if found is None:
-        known = ", ".join(Training.objects.values_list("name", flat=True)[:10]) or "none"
-        raise CommandError(f"There is no training “{named}”. The newest trainings make {known}.")
+        known = ", ".join(Training.objects.values_list("name", flat=True)[:10]) or "none yet"
+        raise CommandError(f"There is no training “{named}”. Newest trainings: {known}.")
     return found
 
 

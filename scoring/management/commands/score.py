@@ -150,8 +150,11 @@ class Command(ScoringCommand, ChoosingCommand):
             if run.status == ScoringRun.Status.RUNNING and run not in stale
         ]
         if missing or at_work or not found:
-            why = f"there is no run {', '.join(missing)}" if missing else "name their numbers"
-            why = f"{', '.join(at_work)} is running" if at_work and not missing else why
+            why = "give the numbers of the runs"
+            if missing:
+                why = f"there is no run {', '.join(missing)}"
+            elif at_work:
+                why = f"these runs are running: {', '.join(at_work)}"
             raise CommandError(f"No run was removed: {why}.")
         if published := [run for run in found.values() if run.backend == run.Backend.IMPORTED]:
             raise CommandError(

@@ -44,6 +44,15 @@ def test_success_and_failure_are_one_json_object(line: str, fails: bool) -> None
     assert not fails or printed == {"error": error}
 
 
+@pytest.mark.django_db
+def test_a_name_that_does_not_exist_is_refused_with_those_that_do() -> None:
+    with pytest.raises(CommandError, match="this site has no studies yet"):
+        call_command("study_versions", "nowhere")
+    make_study()
+    with pytest.raises(CommandError, match=r"“nowhere”\. Choose from memory\."):
+        call_command("study_versions", "nowhere")
+
+
 @pytest.mark.sqlite  # whose integers have other limits, which the API's description names
 @pytest.mark.parametrize("name", DOCS)
 def test_what_the_code_writes_in_docs_is_up_to_date(name: str) -> None:

@@ -59,7 +59,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(tmp_path: Path) -> None:
     folder = papers(tmp_path)
     for words, *arguments in (
         ("No texts were collected for sleep", "build", "--name", "sleep"),
-        ("no corpus sleep", "check", "--name", "sleep"),
+        ("no corpus “sleep”", "check", "--name", "sleep"),
         ("not a share between 0 and 1", "build", "--name", "sleep", "--holdout", "1.5"),
         ("does not name languages", "build", "--name", "sleep", "--languages", "Klingon"),
         ("absent: is not there", "add", "--name", "sleep", tmp_path / "absent"),
@@ -122,7 +122,7 @@ def test_what_could_not_be_fetched_fails_the_command_after_its_report(
 ):
     journals.write_text("J Slep\nJ Wake\n")
     said = refusal(*FETCH, "--journals", journals, "--output", tmp_path / "out")
-    assert said.startswith("1 could not be fetched completely; the first is J Slep: ")
+    assert said.startswith("Not everything could be fetched (1 problem). The first: J Slep: ")
     assert (tmp_path / "out" / "j-wake" / "2020-05.jsonl").is_file()
 
 

@@ -33,7 +33,7 @@ def told(*arguments: str) -> dict[str, Any]:
 
 def test_steps_are_scored_once_and_shown_in_their_order(training: Training, study: Study) -> None:
     for arguments, words in (
-        (("leek-lm",), "There is no training “leek-lm”. The newest trainings make lab/onion-lm."),
+        (("leek-lm",), "There is no training “leek-lm”. Newest trainings: lab/onion-lm."),
         (("lab/onion-lm", "--steps", "7"), "did not save step 7. It has 0, 2, 3."),
     ):
         with pytest.raises(CommandError, match=words):

@@ -413,7 +413,7 @@ def test_a_removed_run_is_gone_with_its_records(study: Study, tiny: Path) -> Non
 def test_a_run_at_work_is_not_removed(study: Study, tiny: Path) -> None:
     run = queued(study, tiny)
     assert leases.take(run) is not None
-    assert f"{run.pk} is running" in sentence_of("rm", run.pk)
+    assert f"these runs are running: {run.pk}." in sentence_of("rm", run.pk)
 
 
 def test_what_was_published_is_not_removed_with_ones_own(study: Study, tiny: Path) -> None:

@@ -319,7 +319,7 @@ def test_of_a_file_that_cannot_be_read_the_problem_alone_is_told(
     if content is not None:
         path.write_bytes(content)
     (counted, told), end = sentence("import_questions", path)
-    assert counted == "1 problem (rows of data and lines count from 1):"
+    assert counted == "1 problem (rows of data and lines are counted from 1):"
     assert problem in told
     assert end == "Nothing was written: 1 problem."
     template = tmp_path / "counts.toml"
