@@ -7,7 +7,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
 APPS = ("analysis", "experiment", "jobs", "scoring")
-FIRST = "0001_tables"
+FIRST = "0001_release"
 SCRATCH = "brainbench_scratch"
 # A unique column made so by a later migration has another name, of the same meaning
 ON_POSTGRESQL = """

@@ -7,7 +7,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('experiment', '0001_tables'),
+        ('experiment', '0001_release'),
     ]
 
     operations = [
@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                 ('done', models.PositiveIntegerField(default=0, verbose_name='steps done')),
                 ('cancel_requested', models.BooleanField(default=False)),
                 ('error', models.TextField(blank=True)),
-                ('attempts', models.PositiveSmallIntegerField(default=0, editable=False, help_text="Workers that started it since its last progress.")),
+                ('attempts', models.PositiveSmallIntegerField(default=0, editable=False, help_text='Workers that started it since its last progress.')),
                 ('worker', models.CharField(blank=True, editable=False, max_length=200)),
                 ('heartbeat_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('started_at', models.DateTimeField(blank=True, editable=False, null=True)),
@@ -30,6 +30,7 @@ class Migration(migrations.Migration):
                 ('kind', models.CharField(choices=[('report', 'report'), ('teams', 'teams')], max_length=10)),
                 ('key', models.CharField(max_length=64)),
                 ('options', models.JSONField()),
+                ('step', models.CharField(blank=True, max_length=200)),
                 ('used_at', models.DateTimeField(auto_now_add=True)),
             ],
             options={
