@@ -1,14 +1,17 @@
 """What teams, members and ways of combining are called in sentences, tables and figures, and a table's columns about teams."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from django.utils.text import capfirst
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from analysis import columns as c
 from analysis.teams.results import Member, Method, Team
 from lib.formatting import listing, number
+
+if TYPE_CHECKING:
+    from analysis.columns import Column, Value
 
 METHOD_NAMES = {
     Method.LOGISTIC: _("Logistic regression"),
@@ -97,8 +100,10 @@ def inserted(text: str) -> str:
     return f"{text[:1].lower()}{text[1:]}".rstrip(".")
 
 
-def team_columns(name: c.Value) -> tuple[c.Column, ...]:
+def team_columns(name: "Value") -> "tuple[Column, ...]":
     """`name`: what the team is called there."""
+    from analysis import columns as c  # loads pandas, and templates of all pages name members
+
     return (
         c.text(gettext("Team"), name),
         c.percent(gettext("Accuracy"), "accuracy"),
