@@ -4,7 +4,6 @@ import ast
 import re
 import subprocess
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,14 +23,11 @@ SAFE = {
 }
 
 
-@cache
-def sources() -> list[tuple[str, ast.Module]]:
-    found = []
-    for folder in CODE:
+def sources(*folders: str) -> Iterator[tuple[str, ast.Module]]:
+    """One tree at a time: all together take four times as long, in the collection of garbage."""
+    for folder in folders:
         for path in sorted((ROOT / folder).rglob("*.py")):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            found.append((str(path.relative_to(ROOT)), tree))
-    return found
+            yield str(path.relative_to(ROOT)), ast.parse(path.read_text(encoding="utf-8"))
 
 
 def faults(tree: ast.Module) -> Iterator[str]:
@@ -57,7 +53,7 @@ def call_faults(name: str, keywords: list[ast.keyword]) -> Iterator[str]:
 
 
 def test_nothing_that_is_read_is_run() -> None:
-    found = {path: sorted(faults(tree)) for path, tree in sources()}
+    found = {path: sorted(faults(tree)) for path, tree in sources(*CODE)}
     assert len(found) > 300
     assert {path: said for path, said in found.items() if said} == {}
 
@@ -77,7 +73,7 @@ AutoModel.from_pretrained(name, trust_remote_code=True)
 def test_the_search_finds_what_it_looks_for() -> None:
     lines = UNSAFE.strip().splitlines()
     assert [line for line in lines if not list(faults(ast.parse(line)))] == []
-    assert SECRETS.search(f"key = 'bbl_{'x' * 43}'")
+    assert SECRETS.search(b"key = 'bbl_%b'" % (b"x" * 43))
 
 
 SECRET = re.compile("secret|password|token|digest|signature|sha256", re.IGNORECASE)
@@ -88,8 +84,7 @@ def test_no_secret_that_is_sent_is_compared_by_python() -> None:
     """Codes and tokens are found in the database by a digest of 256 bits, of which a time says nothing."""
     compared = [
         f"{path}: {ast.unparse(node)}"
-        for path, tree in sources()
-        if path.startswith(("config/", "experiment/", "lib/api/"))
+        for path, tree in sources("config", "experiment", "lib/api")
         for node in ast.walk(tree)
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq)
         if SENT.search(ast.unparse(node)) and SECRET.search(ast.unparse(node))
@@ -97,17 +92,18 @@ def test_no_secret_that_is_sent_is_compared_by_python() -> None:
     assert compared == []
 
 
-# Forms by which services know their own keys; a test's made-up ones hold words
+# Forms by which services know their own keys; a test's made-up ones hold words.
+# Each begins with plain letters, by which it is found ten times as fast as by a limit of words
 SECRETS = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----"
-    r"|\bAKIA[0-9A-Z]{16}\b"
-    r"|\bgh[pousr]_[A-Za-z0-9]{36}\b"
-    r"|\bhf_[A-Za-z]{34}\b"
-    r"|\bsk-[A-Za-z0-9_-]{40,}\b"
-    r"|\bbbl_[A-Za-z0-9_-]{43}\b"
-    r"|\bxox[abprs]-[A-Za-z0-9-]{20,}"
-    r"|\bpypi-[A-Za-z0-9_-]{60,}"
-    r"|\beyJ[A-Za-z0-9_-]{20,}\.eyJ[A-Za-z0-9_-]{20,}\."
+    rb"-----BEGIN [A-Z ]*PRIVATE KEY-----"
+    rb"|AKIA[0-9A-Z]{16}\b"
+    rb"|gh[pousr]_[A-Za-z0-9]{36}\b"
+    rb"|hf_[A-Za-z]{34}\b"
+    rb"|sk-[A-Za-z0-9_-]{40,}\b"
+    rb"|bbl_[A-Za-z0-9_-]{43}\b"
+    rb"|xox[abprs]-[A-Za-z0-9-]{20,}"
+    rb"|pypi-[A-Za-z0-9_-]{60,}"
+    rb"|eyJ[A-Za-z0-9_-]{20,}\.eyJ[A-Za-z0-9_-]{20,}\."
 )
 
 
@@ -120,5 +116,5 @@ def test_the_repository_holds_no_secret(command: tuple[str, ...]) -> None:
     if not (ROOT / ".git").exists():
         pytest.skip("this is no repository")
     done = subprocess.run(["git", *command], cwd=ROOT, capture_output=True, check=True)
-    found = {match[0][:12] for match in SECRETS.finditer(done.stdout.decode(errors="replace"))}
+    found = {match[0][:12] for match in SECRETS.finditer(done.stdout)}
     assert found == set()
