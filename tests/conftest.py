@@ -1,5 +1,6 @@
 """What all tests share: the published data, a browser, and the rule that nothing is skipped in CI."""
 
+import gc
 import os
 import re
 import subprocess
@@ -201,6 +202,15 @@ def firefox(playwright: Playwright) -> Iterator[Browser]:
         executable_path=path, channel=None if is_own else "moz-firefox"
     ) as firefox:
         yield firefox
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """What is imported stays: a third of the time would go into looking through it for garbage."""
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
