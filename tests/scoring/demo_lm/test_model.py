@@ -18,7 +18,7 @@ from experiment.services.item_choice import read_items
 from scoring.demo_lm import MODEL_FOLDER, NAME
 from scoring.demo_lm.corpus import LITERATURE_DIR, Paragraph, corpus_sha256, read_corpus, split
 from scoring.demo_lm.embedded import FILES, MANIFEST, EmbeddedBackend, verify
-from scoring.demo_lm.training import Recipe, mean_nll_nats, train
+from scoring.demo_lm.training import Recipe, mean_nll_nats, save, train
 from scoring.domain.backend import ScoringError, TokenText
 from scoring.services.open_model import open_backend
 from tests.scoring.demo_lm.overlap import answers, trespasses
@@ -59,8 +59,10 @@ TEXTS = ["The cat sat on the mat.", "A dog ran to the door.", "The bird sang in 
 PARAGRAPHS = [Paragraph("x", (text,)) for text in TEXTS]
 
 
-def trained_files(folder: Path, *arguments: str) -> dict[str, bytes]:
-    call_command("train_demo_lm", "--output", str(folder), *arguments, stdout=StringIO())
+def trained_files(folder: Path, seed: int) -> dict[str, bytes]:
+    recipe = Recipe(seed=seed, steps=2, **SMALL)
+    folder.mkdir()
+    save(train(PARAGRAPHS[:2], PARAGRAPHS[2:], recipe), recipe, PARAGRAPHS, folder)
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -125,13 +127,18 @@ def test_the_held_out_loss_of_the_shipped_model_is_the_manifests(model, tokenize
 
 def test_the_same_seed_trains_the_same_bytes_and_another_seed_others(tmp_path):
     torch.manual_seed(123)  # what went on before in the process does not matter
-    first = trained_files(tmp_path / "a", "--steps", "2", "--seed", "7")
+    first = trained_files(tmp_path / "a", 7)
     torch.manual_seed(456)
-    assert trained_files(tmp_path / "b", "--steps", "2", "--seed", "7") == first
-    other = trained_files(tmp_path / "c", "--steps", "2", "--seed", "8")
+    assert trained_files(tmp_path / "b", 7) == first
+    other = trained_files(tmp_path / "c", 8)
     assert other["model.safetensors"] != first["model.safetensors"]
     assert other["tokenizer.json"] == first["tokenizer.json"]
-    assert set(first) == {*FILES, MANIFEST}
+
+
+def test_the_command_trains_as_asked(tmp_path):
+    call_command("train_demo_lm", "--output", str(tmp_path), "--steps", "1", "--seed", "7", stdout=StringIO())  # fmt: skip
+    assert {path.name for path in tmp_path.iterdir()} == {*FILES, MANIFEST}
+    assert verify(tmp_path)["recipe"] == asdict(Recipe(seed=7, steps=1))
 
 
 def test_the_model_kept_is_the_one_with_the_lowest_held_out_loss():

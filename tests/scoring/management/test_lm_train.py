@@ -13,7 +13,7 @@ from scoring.models import Corpus, LanguageModel, Training
 from tests.scoring.training.lm.made import make_corpus
 
 pytestmark = pytest.mark.django_db
-SMALL = ["--context", "32", "--epochs", "1", "--limit", "6", "--evaluations", "2"]
+SMALL = ["--context", "32", "--epochs", "1", "--limit", "3", "--evaluations", "1"]
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +61,7 @@ def test_a_model_is_trained_and_registered(tokenizer: Path) -> None:
     training = Training.objects.get()
     assert (told["status"], told["training"]) == ("finished", training.pk)
     assert training.language_model == LanguageModel.objects.get(name="Sleepy")
-    assert told["manifest"]["recipe"]["limit"] == 6
+    assert told["manifest"]["recipe"]["limit"] == 3
     steps = [point.step for point in training.points.order_by("step")]
     assert (steps[0], steps[-1]) == (0, told["manifest"]["steps"])
     assert (Path(told["output"]) / "model.safetensors").is_file()

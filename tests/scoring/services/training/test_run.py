@@ -94,7 +94,7 @@ def is_registered(training: Training) -> None:
 
 def test_a_model_from_scratch_knows_nothing_after_its_last_text(corpus: Corpus) -> None:
     folder = make_tokenizer_folder(open_corpus(corpus.folder), corpus.folder.parent / "tokens")
-    settings = small("scratch")
+    settings = small("scratch", limit=2)
     training = run.run(asked(corpus, settings=settings, base="", tokenizer=str(folder)))
     assert (training.status, training.error) == ("finished", "")
     assert training.language_model is not None
@@ -109,7 +109,7 @@ def test_a_model_that_read_a_text_without_a_date_has_no_cutoff(
     folders_in(settings, tmp_path)
     corpus = build_onions(tmp_path / "others.jsonl", ["2010"] * 20 + ["2021-02-30"])
     folder = make_tokenizer_folder(open_corpus(corpus.folder), tmp_path / "tokens")
-    about = {"settings": small("scratch"), "base": "", "tokenizer": str(folder)}
+    about = {"settings": small("scratch", limit=2), "base": "", "tokenizer": str(folder)}
     training = run.run(asked(corpus, **about))
     assert (training.status, training.error) == ("finished", "")
     assert training.language_model is not None

@@ -25,7 +25,7 @@ SCHEMA = pa.schema([(field.name, pa.string()) for field in fields(Document)])
 ADAPTER = Lora(rank=4, alpha=8, dropout=0.1, targets=("c_attn", "c_proj"))
 
 
-def make_corpus(folder: Path, texts: list[str] | None = None, held_out: int = 12) -> BuiltCorpus:
+def make_corpus(folder: Path, texts: list[str] | None = None, held_out: int = 2) -> BuiltCorpus:
     """The demonstration model's paragraphs, or these texts; the last `held_out` of them are held out."""
     texts = texts or [p.text for part in split(read_corpus()) for p in part]
     documents = [asdict(Document(f"file:{n}.txt", text)) for n, text in enumerate(texts)]
@@ -51,9 +51,9 @@ def small(mode: Mode = "scratch", **changes: Any) -> TrainingSettings:
     values: dict[str, Any] = {
         "context": 32,
         "epochs": 1,
-        "limit": 12,
+        "limit": 4,
         "lora": ADAPTER,
-        "evaluations": 3,
+        "evaluations": 2,
     }
     settings = of_preset("tiny", mode, **(values | changes))
     shape = settings.shape and replace(settings.shape, layers=1, heads=2, width=16)

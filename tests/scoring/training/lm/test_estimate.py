@@ -35,7 +35,7 @@ def test_models_from_scratch_have_gpt2s_sizes(preset: str) -> None:
 def test_what_is_estimated_is_what_is_trained(tmp_path: Path) -> None:
     corpus = make_corpus(tmp_path / "corpus")
     start = Start(tokenizer=make_tokenizer_folder(corpus, tmp_path / "tokenizer"))
-    settings = small(epochs=2, limit=20)
+    settings = small(epochs=2)
     told = estimate(settings, start, corpus)
     trained = train(settings, corpus, start, tmp_path / "on", tmp_path / "model")
 

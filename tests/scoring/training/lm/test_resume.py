@@ -33,7 +33,7 @@ def test_a_training_killed_at_three_moments_ends_with_the_same_weights_bit_by_bi
         else Start(tokenizer=make_tokenizer_folder(corpus, tmp_path / "tokenizer"))
     )
     # The last step of each of the two epochs has fewer rows than the others
-    settings = small(mode, epochs=2, limit=10 if mode == "scratch" else 5)
+    settings = small(mode, epochs=2, limit=1 if mode == "scratch" else 2)
     whole = Asked(settings, corpus.folder, start, tmp_path / "whole", tmp_path / "model")
     assert run(whole) == 0
     seen = moments_of(whole)

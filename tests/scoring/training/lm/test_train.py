@@ -29,14 +29,14 @@ def test_a_model_from_scratch_learns_and_opens_as_any_other(
 ) -> None:
     told: list[Point] = []
     output = tmp_path / "model"
-    settings = small(epochs=3, learning_rate=1e-2)
+    settings = small(epochs=2, learning_rate=1e-2)
     trained = train(settings, corpus, start, tmp_path / "on", output, on_point=told.append)
 
     assert trained.held_out_loss < trained.untrained_held_out_loss - 0.2
     assert (told[0].step, told[0].held_out_loss) == (0, trained.untrained_held_out_loss)
     assert [p.step for p in told] == sorted({p.step for p in told})
     assert told[-1].step == trained.steps
-    assert told[-1].tokens == trained.tokens == 3 * trained.rows * 32
+    assert told[-1].tokens == trained.tokens == 2 * trained.rows * 32
     assert trained.held_out_loss == min(p.held_out_loss for p in told[1:] if p.held_out_loss)
     assert trained.files == {path.name: sha256_of(path) for path in output.iterdir()}
     assert json.loads((output / "training.json").read_text())["corpus"]["sha256"] == corpus.sha256

@@ -134,7 +134,7 @@ def test_the_held_out_loss_is_the_mean_over_tokens_and_the_best_steps_weights_ar
 def test_scoring_an_adapter_is_scoring_the_base_with_its_matrices_added(
     corpus: BuiltCorpus, start: Start, tmp_path: Path
 ) -> None:
-    settings = small("lora", lora=ADAPTER, limit=6, learning_rate=1e-2)
+    settings = small("lora", lora=ADAPTER, learning_rate=1e-2)
     train(settings, corpus, start, tmp_path / "on", tmp_path / "adapter")
     base = Path(str(start.pretrained))
     model = GPT2LMHeadModel.from_pretrained(base)
@@ -176,7 +176,7 @@ def _scores(args: dict[str, str]) -> np.ndarray[Any, Any]:
 def test_a_full_disk_leaves_the_checkpoint_before_and_no_part_of_the_next(
     corpus: BuiltCorpus, start: Start, tmp_path: Path
 ) -> None:
-    settings, limits = small("lora", limit=6), resource.getrlimit(resource.RLIMIT_FSIZE)
+    settings, limits = small("lora"), resource.getrlimit(resource.RLIMIT_FSIZE)
     folder = tmp_path / "on"
 
     def fill() -> None:
@@ -202,10 +202,10 @@ def test_who_stops_a_training_has_what_was_saved(
         if (tmp_path / "on" / "step-000003").exists():
             raise StoppedError
 
-    settings = small("lora", limit=6)
+    settings = small("lora")
     with pytest.raises(StoppedError):
         train(settings, corpus, start, tmp_path / "on", tmp_path / "adapter", check=stop)
-    other = small("lora", limit=6, seed=2)
+    other = small("lora", seed=2)
     with pytest.raises(TrainingError, match="contains other files"):
         train(other, corpus, start, tmp_path / "on", tmp_path / "adapter")
     told: list[int] = []
