@@ -6,19 +6,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from django.contrib.auth.models import Permission
 from django.test import override_settings
 from playwright.sync_api import Locator, Page, expect
 
 from config import settings as site_settings
-from lib.jobs import worker
 from tests import databases
 from tests.browser.server import SiteServer
 from tests.browser.visitor import DOUBLE_CLICK_MS, SKIP
 from tests.factories import make_research_field, make_user
-from tests.scoring.backends.chat.stub import MODEL, ChatHandler, ChatStub
 
 
 @contextmanager
@@ -40,12 +37,6 @@ def serving(
         yield one
     finally:
         one.kill()
-
-
-def work_off() -> None:
-    """Do what waits in the test's own database, as a worker would."""
-    while (job := worker.next_job()) is not None:
-        worker.do(job)
 
 
 def agree(page: Page, link: str) -> None:
@@ -211,37 +202,6 @@ def change(page: Page, words: str, altered: str) -> None:
 
 def saved(page: Page) -> None:
     expect(page.locator("#save-state")).to_contain_text("Saved")
-
-
-class Declining(ChatHandler):
-    """Declines the second abstract, however often it is asked."""
-
-    def send_text(
-        self, request: dict[str, Any], text: Any, finish: str = "stop", **message: Any
-    ) -> None:
-        if "In batch 2," in request["messages"][1]["content"]:
-            text, message = None, {"refusal": "I would rather not alter this one."}
-        super().send_text(request, text, finish, **message)
-
-
-class DecliningStub(ChatStub):
-    def handler(self) -> type[ChatHandler]:
-        return Declining
-
-
-def have_drafted(page: Page, server: str, abstracts: list[str], subfield: str) -> Locator:
-    """On the page of drafting; returns the rows of what came, the first of which is the head."""
-    form = page.get_by_role("region", name="Draft from abstracts")
-    form.get_by_label("Abstracts").fill("\n\n".join(abstracts))
-    form.get_by_label("Subfield").select_option(subfield)
-    form.get_by_label("Model", exact=True).fill(MODEL)
-    form.get_by_label("Address of the chat server").fill(server)
-    form.get_by_role("button", name="Start drafting").click()
-    expect(page).to_have_url(re.compile(r"/drafting/\d+/"))
-    work_off()
-    n = len(abstracts)
-    expect(page.get_by_text(f"finished: {n} of {n} abstracts")).to_be_visible(timeout=WORK_MS)
-    return page.get_by_role("table").get_by_role("row")
 
 
 def send_to_review(page: Page) -> None:

@@ -11,7 +11,7 @@ from tests.browser import engines
 from tests.browser.accessibility import look
 from tests.browser.drivers import Driver, KeyboardDriver, MouseDriver, NoScriptDriver, TouchDriver
 from tests.browser.test_interruptions import WAITING, lose_replies
-from tests.browser.visitor import Answer, Visitor, other
+from tests.browser.visitor import Answer, Visitor
 from tests.factories import make_adviser, make_arms
 
 Visit = Callable[..., Visitor]
@@ -27,8 +27,8 @@ KEEP_OR_CHANGE = "Do you want to keep or change your answer?"
 
 
 def advised(study: Study, procedure: str) -> Study:
-    """With three test cases and a catch trial, and one arm in which all see advice."""
-    Study.objects.filter(pk=study.pk).update(human_items=2, machine_items=1, catch_items=1)
+    """With two test cases, and one arm in which all see advice."""
+    Study.objects.filter(pk=study.pk).update(human_items=2, machine_items=0, catch_items=0)
     make_arms(study, {"advice": procedure})
     make_adviser(study, shows_passages=True)
     study.refresh_from_db()
@@ -53,30 +53,25 @@ def test_an_answer_is_kept_or_changed_after_advice(
     visit: Visit, demo: Study, driver: type[Driver], options: dict[str, Any]
 ) -> None:
     visitor = visit(advised(demo, "after"), driver, **options).start()
-    given = []
-    for position in range(1, 5):
+    for where, side in (("trial/2", "A"), ("debrief", "B")):  # the second one follows the advice
         expect(box(visitor)).to_have_count(0)
         visitor.read_for(30_000)
-        first = visitor.fill(Answer("A", 70, 30))
+        first = visitor.fill(Answer("A", 96, 3))
         visitor.go_on()
-        if visitor.participant.plan[position - 1][0] == "catch":
-            visitor.is_at("debrief" if position == 4 else f"trial/{position + 1}")
-            continue
         is_asked_again(visitor)
         assert (visitor.chosen(), visitor.rating("confidence")) == ("A", str(first.confidence))
         expect(visitor.page.locator(".recognised, #expertise")).to_have_count(0)
-        if position == 1 and driver.has_script:
+        if side == "A" and driver is MouseDriver:
             look(visitor.page)
         visitor.read_for(6_000)
-        if given:  # the second and later ones follow the advice
+        if side == "B":
             visitor.driver.choose("B")
-            visitor.driver.rate("confidence", 40)
+            visitor.driver.rate("confidence", 90)
         visitor.go_on()
-        visitor.is_at("debrief" if position == 4 else f"trial/{position + 1}")
-        given.append("B" if given else "A")
-    stored = Judgment.objects.exclude(trial__stratum="catch").order_by("trial__position")
-    assert [judgment.side for judgment in stored] == given == ["A", "B", "B"]
-    assert [row.first_side for row in rows()] == ["A", "A", "A"]
+        visitor.is_at(where)
+    stored = visitor.judgments()
+    assert [judgment.side for judgment in stored] == ["A", "B"]
+    assert [row.first_side for row in rows()] == ["A", "A"]
     assert stored[0].confidence == rows()[0].first_confidence
     if driver.has_script:
         for row, judgment in zip(rows(), stored, strict=True):
@@ -85,9 +80,10 @@ def test_an_answer_is_kept_or_changed_after_advice(
             assert row.first_rt_ms >= 30_000
             assert 6_000 <= row.viewed_ms < 30_000
             assert judgment.rt_ms == row.first_rt_ms + row.viewed_ms
-        assert [judgment.changes for judgment in stored] == [0, 1, 1]
+        assert [judgment.changes for judgment in stored] == [0, 1]
+    if driver is MouseDriver:
         look(visitor.page)
-    expect(visitor.page.locator(".result-advice")).to_have_count(3)
+    expect(visitor.page.locator(".result-advice")).to_have_count(2)
 
 
 @pytest.mark.parametrize(("driver", "options"), BROWSERS, ids=IDS)
@@ -95,28 +91,22 @@ def test_advice_is_seen_with_the_abstract_where_it_comes_before(
     visit: Visit, demo: Study, driver: type[Driver], options: dict[str, Any]
 ) -> None:
     visitor = visit(advised(demo, "before"), driver, **options).start()
-    for position in range(1, 5):
-        is_catch = visitor.participant.plan[position - 1][0] == "catch"
-        expect(box(visitor)).to_have_count(0 if is_catch else 1)
-        if position == 1 and driver.has_script:
-            look(visitor.page)
-        if position == 2 and driver is not NoScriptDriver:
-            visitor.page.reload()
-            expect(box(visitor)).to_have_count(0 if is_catch else 1)
+    if driver is MouseDriver:
+        look(visitor.page)
+    for _ in range(2):
+        expect(box(visitor)).to_have_count(1)
+        visitor.page.reload()
+        expect(box(visitor)).to_have_count(1)
         visitor.answer("B")
-    assert [(row.procedure, row.first_side) for row in rows()] == [("before", "")] * 3
-    assert Judgment.objects.filter(side="B").count() == 4
+    assert [(row.procedure, row.first_side) for row in rows()] == [("before", "")] * 2
+    assert [judgment.side for judgment in visitor.judgments()] == ["B", "B"]
 
 
 @engines.both
-@pytest.mark.parametrize("driver", [MouseDriver, NoScriptDriver])
 def test_reload_back_and_a_second_tab_between_answer_and_advice_change_nothing(
-    visit: Visit, demo: Study, driver: type[Driver]
+    visit: Visit, demo: Study
 ) -> None:
-    options = {} if driver.has_script else {"java_script_enabled": False}
-    visitor = visit(advised(demo, "after"), driver, **options).start()
-    while visitor.participant.plan[visitor.participant.position - 1][0] == "catch":
-        visitor.answer()
+    visitor = visit(advised(demo, "after")).start()
     here = visitor.page.url
     stale = visitor.page.context.new_page()
     stale.goto(here)
@@ -127,13 +117,12 @@ def test_reload_back_and_a_second_tab_between_answer_and_advice_change_nothing(
     visitor.driver.choose("B")
     visitor.page.reload()
     is_asked_again(visitor)
-    if driver.has_script:  # without, it is the browser's own memory that decides
-        assert visitor.chosen() == "B"
+    assert visitor.chosen() == "B"
     visitor.page.go_back()
     visitor.page.goto(here)
     is_asked_again(visitor)
     # A tab that still shows the first page brings no other first answer
-    tab = Visitor(stale, visitor.site, visitor.study, driver)
+    tab = Visitor(stale, visitor.site, visitor.study)
     stale.bring_to_front()
     tab.fill(Answer("B", 10, 10))
     tab.go_on()
@@ -159,8 +148,6 @@ def test_a_network_that_is_cut_between_answer_and_advice_loses_and_doubles_nothi
     visit: Visit, demo: Study
 ) -> None:
     visitor = visit(advised(demo, "after")).start()
-    while visitor.participant.plan[visitor.participant.position - 1][0] == "catch":
-        visitor.answer()
     # Away before the first answer
     visitor.fill(Answer("A", 70, 30))
     visitor.page.context.set_offline(True)
@@ -177,8 +164,6 @@ def test_a_network_that_is_cut_between_answer_and_advice_loses_and_doubles_nothi
     expect(visitor.page.locator("#send-status")).to_have_text(WAITING)
     visitor.page.unroute("**/trial/**")
     expect(visitor.page.locator('input[name="revises"]')).to_have_count(0)
-    while visitor.participant.plan[visitor.participant.position - 1][0] == "catch":
-        visitor.answer()
     # The first answer arrives, the advice is lost on its way, and the tab is closed
     lose_replies(visitor)
     visitor.fill(Answer("B", 70, 30))
@@ -197,6 +182,4 @@ def test_a_network_that_is_cut_between_answer_and_advice_loses_and_doubles_nothi
         *Judgment.objects.values_list("idempotency_key", flat=True),
     ]
     assert len(keys) == len(set(keys))
-    sides = Judgment.objects.exclude(trial__stratum="catch").order_by("trial__position")
-    assert [judgment.side for judgment in sides] == ["B", "B"]
-    assert other(sides[0].side) == rows()[0].first_side
+    assert [judgment.side for judgment in visitor.judgments()] == ["B", "B"]

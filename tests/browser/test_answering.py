@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from experiment.models import Study
 from tests.browser import engines
-from tests.browser.drivers import Driver, MouseDriver, NoScriptDriver, TouchDriver
+from tests.browser.drivers import MouseDriver, NoScriptDriver, TouchDriver
 from tests.browser.visitor import Answer, Visitor, other
 
 Visit = Callable[..., Visitor]
@@ -41,13 +41,12 @@ def abstract_with_several_passages(visitor: Visitor) -> Visitor:
     return visitor
 
 
-@pytest.mark.parametrize(
-    "driver", [None, NoScriptDriver], ids=["with JavaScript", "without JavaScript"]
-)
+@pytest.mark.parametrize("java_script_enabled", [True, False])
 def test_one_click_on_any_passage_chooses_all_passages_of_its_side(
-    visit: Visit, demo: Study, driver: type[NoScriptDriver] | None
+    visit: Visit, demo: Study, java_script_enabled: bool
 ) -> None:
-    visitor = visit(demo, NoScriptDriver, java_script_enabled=False) if driver else visit(demo)
+    driver = MouseDriver if java_script_enabled else NoScriptDriver
+    visitor = visit(demo, driver, java_script_enabled=java_script_enabled)
     page = abstract_with_several_passages(visitor).page
     before = {side: look(page, side) for side in "AB"}
     assert visitor.chosen() == ""
@@ -183,15 +182,18 @@ def test_a_slider_has_no_value_until_it_is_moved_and_says_where_to_click(
     expect(prompts).to_have_count(0)
 
 
-@pytest.mark.parametrize("driver", [MouseDriver, TouchDriver])
-def test_a_press_anywhere_rates_the_exact_middle_included(
-    visit: Visit, demo: Study, driver: type[Driver]
-) -> None:
-    visitor = visit(demo, driver, has_touch=True).practice()
-    for value in (50, 1, 100):  # the middle first: a press there moves nothing
+def test_a_press_anywhere_rates_the_exact_middle_included(visit: Visit, demo: Study) -> None:
+    visitor = visit(demo, has_touch=True).practice()
+    for driver, value in (
+        (MouseDriver, 50),
+        (TouchDriver, 50),
+        (MouseDriver, 1),
+        (TouchDriver, 100),
+    ):
         visitor.forget()
         visitor.enter()
         visitor.is_at("practice")
+        visitor.driver = driver(visitor.page)
         visitor.driver.choose("A")
         assert state(visitor, "confidence") == UNRATED
         assert abs(visitor.driver.rate("confidence", value) - value) <= 3
@@ -267,22 +269,20 @@ TRANSLATE = """spared => {
 
 
 @engines.both
-@pytest.mark.parametrize(
-    ("spared", "level"),
-    [("*", "no"), ("[translate=no], script, template", "page"), ("script, template", "text")],
-)
 def test_a_page_that_was_translated_is_recorded_and_a_text_said_to_be_another(
-    visit: Visit, demo: Study, spared: str, level: str
+    visit: Visit, demo: Study
 ) -> None:
     visitor = visit(demo).start()
     notice = visitor.page.locator("#translated")
-    visitor.page.evaluate(TRANSLATE, spared)
-    if level == "text":
-        expect(notice).to_be_visible()
-        visitor.page.reload()  # who has read it has read it
-    expect(notice).to_be_hidden()
-    visitor.answer("A")
-    assert [judgment.translated for judgment in visitor.judgments()] == [level]
+    for spared in ("*", "[translate=no], script, template", "script, template"):
+        visitor.page.reload()
+        visitor.page.evaluate(TRANSLATE, spared)
+        if spared == "script, template":
+            expect(notice).to_be_visible()
+            visitor.page.reload()  # who has read it has read it
+        expect(notice).to_be_hidden()
+        visitor.answer("A")
+    assert [judgment.translated for judgment in visitor.judgments()] == ["no", "page", "text"]
 
 
 @engines.both

@@ -98,40 +98,42 @@ def test_lines_of_a_pasted_paragraph_are_joined_and_undo_brings_them_back(
 def test_what_the_page_writes_the_parser_reads(open_page: Callable[..., Page]) -> None:
     page = open_page(NEW)
     draw = random.Random(15)
-    write = """async ([text, start, end, altered]) => {
+    write = """async (drawn) => {
       const { alternations, changed, rewritten, wordsAt } = await import("/static/js/editor/markup.js");
-      const found = wordsAt(text, start, end);
-      if (found.reason) return null;
       const put = ({ start, end, insert }, text) => text.slice(0, start) + insert + text.slice(end);
-      const made = put(changed(text, found, altered), text);
-      const at = alternations(made).find((a) => a.start >= found.start - 1);
-      return [made, put(rewritten(made, at, altered + "!"), made), put(rewritten(made, at), made)];
+      return drawn.map(([text, [start, end], altered]) => {
+        const found = wordsAt(text, start, end);
+        if (found.reason) return null;
+        const made = put(changed(text, found, altered), text);
+        const at = alternations(made).find((a) => a.start >= found.start - 1);
+        return [made, put(rewritten(made, at, altered + "!"), made), put(rewritten(made, at), made)];
+      });
     }"""
-    tried = 0
+    tail = markup.Alternation("tail", "end")
+    plains, drawn = [], []
     for _ in range(300):
         plain = (
             "".join(draw.choices("ab ,[]|\\\n\U0001d4b3", k=12))
             + " c"
             + draw.choice(["", "]", "[", "\\"])
         )
-        tail = markup.Alternation("tail", "end")
         text = markup.render([markup.Plain(plain), tail])
         start = draw.randrange(len(text.split("[[tail")[0]))
         end = start + draw.randrange(6)
-        altered = "".join(draw.choices("xy,[]|\\", k=3)) + "z"
         units = [len(text[:at].encode("utf-16-le")) // 2 for at in (start, end)]
-        made = page.evaluate(write, [text, *units, altered])
-        if made is None:
-            continue
-        tried += 1
-        first, second, third = (markup.parse(one) for one in made)
-        assert first.original == plain + "tail", (text, made)
-        assert first.alternations[0].altered == altered, (text, made)
-        assert second.alternations[0].altered == f"{altered}!", (text, made)
-        assert second.original == plain + "tail", (text, made)
-        assert third.original == plain + "tail", (text, made)
-        assert third.alternations == (tail,), (text, made)
-    assert tried > 100
+        plains.append(plain)
+        drawn.append([text, units, "".join(draw.choices("xy,[]|\\", k=3)) + "z"])
+    made = page.evaluate(write, drawn)
+    tried = [one for one in zip(plains, drawn, made, strict=True) if one[2] is not None]
+    assert len(tried) > 100
+    for plain, (text, _, altered), texts in tried:
+        first, second, third = (markup.parse(one) for one in texts)
+        assert first.original == plain + "tail", (text, texts)
+        assert first.alternations[0].altered == altered, (text, texts)
+        assert second.alternations[0].altered == f"{altered}!", (text, texts)
+        assert second.original == plain + "tail", (text, texts)
+        assert third.original == plain + "tail", (text, texts)
+        assert third.alternations == (tail,), (text, texts)
 
 
 def test_a_new_test_case_is_saved_by_itself_from_the_first_words_on(

@@ -36,7 +36,6 @@ def test_from_an_invitation_to_signing_in_with_a_code(
     open_page: Callable[..., Page], open_browser: Callable[..., BrowserContext], study: Study
 ) -> None:
     ruths = open_page("/lab/studies/memory/members/")
-    look(ruths)
     fill(ruths, For_whom="Ann")
     ruths.get_by_label("auditor").check()
     press(ruths, "Create a link")
@@ -51,11 +50,9 @@ def test_from_an_invitation_to_signing_in_with_a_code(
     expect(page.get_by_role("link", name=study.title)).to_be_visible()
 
     from_account_menu(page, "Password, codes and tokens")
-    look(page)
     page.get_by_role("link", name="Set up codes").click()
     picture = page.get_by_role("img", name="QR code")
     assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
-    look(page)
     device = TOTPDevice.objects.get(user__username="ann")
     fill(page, Code=shown_by_app(device))
     press(page, "Switch codes on")
@@ -76,6 +73,5 @@ def test_from_an_invitation_to_signing_in_with_a_code(
     press(page, "Check the chain")
     expect(page.get_by_text("The chain is intact")).to_be_visible()
     expect(page.get_by_role("listitem").filter(has_text="accepted an invitation")).to_have_count(1)
-    look(page)
     page.goto(link)
     look(page)

@@ -1,6 +1,5 @@
 """A researcher with nothing but a browser: from a new site to the analysis set, which a program then downloads too."""
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,40 +8,40 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from tests.browser.accessibility import look
 from tests.browser.server import SiteServer
 from tests.browser.sites import (
     WORK_MS,
     agree,
     figure,
-    from_account_menu,
-    name_study,
     open_recruitment,
     part,
     say_who_answers_for_it,
     serving,
+    sign_in,
     take_part,
 )
+from tests.factories import make_user, sound_text
 
 pytestmark = pytest.mark.sqlite  # a site as `make serve` starts it
 
-PASSWORD = "quiet-lamps-over-the-bay"
-HUMAN, MACHINE = 8, 4  # test cases of the study
+TITLE = "Which loaf is real?"
 
 
 @pytest.fixture
-def site(tmp_path: Path, shared_dir: Path, transactional_db: None) -> Iterator[SiteServer]:
-    """With the published data to import."""
-    with serving(tmp_path, IMPORTS_DIR=str(shared_dir)) as one:
+def site(tmp_path: Path, transactional_db: None) -> Iterator[SiteServer]:
+    with serving(tmp_path, lambda: make_user("boss", is_superuser=True)) as one:
         yield one
 
 
-def test_a_study_from_the_preset_to_its_analysis_set_in_pages_alone(
+def test_a_study_from_pasted_abstracts_to_its_analysis_set_in_pages_alone(
     open_browser: Callable[[], BrowserContext], site: SiteServer, tmp_path: Path
 ) -> None:
     page = open_browser().new_page()
-    come_in(page, json.loads(site.manage("create_admin", "--json"))["url"])
-    import_published(page)
-    study = make_study(page)
+    sign_in(page, "boss", "/lab/")
+    expect(page.get_by_role("button", name="Load the demo")).to_be_visible()
+    look(page)
+    study = paste_study(page)
     dry_run(page)
     open_recruitment(page)
 
@@ -59,47 +58,29 @@ def test_a_study_from_the_preset_to_its_analysis_set_in_pages_alone(
 
     score_the_demonstration_model(page)
     read_results(page)
-    downloaded = export_analysis(page, tmp_path)
-    assert downloaded == by_program(page, site, study)
-    assert downloaded == by_command(site, study, tmp_path)
+    assert export_analysis(page) == by_program(page, site, study)
 
 
-def come_in(page: Page, link: str) -> None:
-    page.goto(link)
-    for field in page.locator("input[type=password]").all():
-        field.fill(PASSWORD)
-    page.get_by_role("button").filter(has_not_text="Sign out").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Studies")
-
-
-def import_published(page: Page) -> None:
-    from_account_menu(page, "Import published data")
-    page.get_by_text("From a folder of the server").click()
-    page.get_by_role("button", name="Start the import").click()
-    expect(page.get_by_role("link", name="See the study")).to_be_visible(timeout=WORK_MS)
-
-
-def make_study(page: Page) -> str:
-    """From the preset, with a dozen test cases and all that the list of what is missing asks for; its short name."""
-    slug = name_study(page, "Which neuroscience result is real?")
-    page.locator('a[href$="/set-up/items/"]').first.click()
-    page.get_by_text("List all").click()
-    keys = page.locator("table.plain tbody th").all_inner_texts()
-    chosen = [k for k in keys if "human" in k][:HUMAN] + [k for k in keys if "machine" in k][
-        :MACHINE
-    ]
-    page.locator("#id_keys").fill("\n".join(key.split()[0] for key in chosen))
-    page.get_by_role("button", name="Use these test cases").click()
-    expect(figure(page, "Human-created").first).to_have_text(str(HUMAN))
+def paste_study(page: Page) -> str:
+    """Have a study of four abstracts, which is previewed at once, and give what its list asks for; its short name."""
+    page.get_by_role("link", name="Paste abstracts").click()
+    look(page)
+    page.get_by_label("Field of research").fill("baking")
+    page.get_by_label("Title").fill(TITLE)
+    page.get_by_label("Abstracts").fill("\n\n".join(sound_text(n) for n in range(1, 5)))
+    page.get_by_role("button", name="Create the study").click()
+    preview = page.frame_locator("[name=preview-desktop]")
+    expect(preview.get_by_text("The dough")).to_be_visible()
+    expect(page).to_have_url(re.compile("preview=trial"))
     say_who_answers_for_it(page)
-    return slug
+    return page.url.split("/studies/")[1].split("/")[0]
 
 
 def dry_run(page: Page) -> None:
     part(page, "Set up", "Dry run")
-    page.get_by_label("Participants who finish").fill("12")
+    page.get_by_label("Participants who finish").fill("3")
     page.get_by_role("button", name="Start the dry run").click()
-    expect(figure(page, "Finished")).to_have_text("12", timeout=WORK_MS)
+    expect(figure(page, "Finished")).to_have_text("3", timeout=WORK_MS)
 
 
 def score_the_demonstration_model(page: Page) -> None:
@@ -110,14 +91,14 @@ def score_the_demonstration_model(page: Page) -> None:
 
 
 def read_results(page: Page) -> None:
-    page.get_by_role("link", name="Which neuroscience result is real?").first.click()
+    page.get_by_role("link", name=TITLE).first.click()
     part(page, "Results")
     expect(page.get_by_role("region", name="in short")).to_contain_text("100.0%", timeout=WORK_MS)
     page.get_by_role("heading", name="Humans against models").click()
     expect(page.get_by_role("img").first).to_be_visible()
 
 
-def export_analysis(page: Page, folder: Path) -> bytes:
+def export_analysis(page: Page) -> bytes:
     """The downloaded file, which holds as many rows as the page said."""
     part(page, "Export")
     page.get_by_label("Trials", exact=True).select_option("analysis")
@@ -125,9 +106,7 @@ def export_analysis(page: Page, folder: Path) -> bytes:
     n_rows = int(page.locator(".export-count strong").inner_text())
     with page.expect_download() as download:
         page.locator("#download").click()
-    path = folder / "downloaded.csv"
-    download.value.save_as(path)
-    content = path.read_bytes()
+    content = download.value.path().read_bytes()
     assert content.count(b"\n") == n_rows + 1 > 2
     return content
 
@@ -146,11 +125,3 @@ def by_program(page: Page, site: SiteServer, study: str) -> bytes:
     content: bytes = answered.body()
     program.close()
     return content
-
-
-def by_command(site: SiteServer, study: str, folder: Path) -> bytes:
-    path = folder / "by-command.csv"
-    site.manage(
-        "export_trials", study, "--set", "analysis", "--format", "csv", "--output", str(path)
-    )
-    return path.read_bytes()
