@@ -35,8 +35,9 @@ def shown(client: Client, query: str, status: int = 200) -> str:
 
 
 def test_two_studies_stand_side_by_side_with_difference_interval_and_shared_test_cases(
-    ruth: Client, study: Study, other: Study
+    ruth: Client, study: Study, other: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("analysis.report.services.save.draw_all", stub.figures)
     pin_items(other, list(study.items.filter(source="human", kind="test")))
     for n in range(6):
         make_participant(study, judgment={"correct": n % 3 > 0})

@@ -50,12 +50,12 @@ def test_the_text_is_an_aligned_table_and_sentences(crowd: Study, capsys: Any) -
 
 
 def test_of_many_teams_the_whole_the_members_and_the_most_accurate_are_printed() -> None:
-    said = lines(document(tried(7, 2, "majority")))
+    said = lines(document(tried(4, 2, "majority")))
     head = next(n for n, line in enumerate(said) if line.startswith("team "))
     rows = said[head + 1 : said.index("", head)]
     assert len(rows) == 40
-    assert [row.split("  ")[0] for row in rows[:3]] == ["2 humans + 7 models", "Human", "Model 0"]
-    accuracies = [float(re.findall(r" ([01]\.\d{4})", row)[0]) for row in rows[9:]]
+    assert [row.split("  ")[0] for row in rows[:3]] == ["2 humans + 4 models", "Human", "Model 0"]
+    accuracies = [float(re.findall(r" ([01]\.\d{4})", row)[0]) for row in rows[6:]]
     assert accuracies == sorted(accuracies, reverse=True)
 
 

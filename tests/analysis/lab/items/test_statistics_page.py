@@ -210,12 +210,13 @@ def test_disagreement_is_the_difference_of_the_two_ranks(
 def test_a_fit_is_of_the_test_cases_that_were_judged_often_enough(
     study: Study, item: Item, cooking: ResearchField, ruth: User
 ) -> None:
-    for _ in range(90):
+    for _ in range(76):
         make_participant(study)
     with answers_open():
-        for judgment in Judgment.objects.filter(trial__item__kind="test"):
+        judged = list(Judgment.objects.filter(trial__item__kind="test"))
+        for judgment in judged:
             judgment.correct = (judgment.pk * 7919) % 10 < 7
-            judgment.save()
+        Judgment.objects.bulk_update(judged, ["correct"])
     found = fitted(item, ruth)
     assert isinstance(found, Fitted)
     assert found.n_items == 12
