@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests import processes
+from tests.experiment.http_client import database_url
 
 ABSENT = (
     "torch transformers tokenizers safetensors peft accelerate tenacity statsmodels lm_eval moto"
@@ -44,9 +45,11 @@ if sys.argv[1:]:
 """
 
 
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("compute", ["", pytest.param("compute", marks=pytest.mark.sweep)])
 def test_the_site_starts_and_computes_results_without_what_scoring_takes(
     tmp_path: Path, compute: str
 ) -> None:
-    done = processes.run("-c", START, *compute.split(), folder=tmp_path, STATIC_HASHED="0")
+    environment = {"DATABASE_URL": database_url(), "STATIC_HASHED": "0"}
+    done = processes.run("-c", START, *compute.split(), folder=tmp_path, **environment)
     assert done.returncode == 0, done.stderr[-3000:]
