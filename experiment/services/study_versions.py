@@ -74,7 +74,7 @@ class Change:
     def of(
         cls, study: Study, rules: Rules | None, consent: str | None, items: Iterable[Item] | None
     ) -> "Change":
-        text = None if study.consent is None else study.consent.text
+        text = current.text if (current := study.consent) else None
         wanted = None if items is None else list({item.pk: item for item in items}.values())
         return cls(
             None if rules == study.exclusion_rules else rules,
@@ -139,7 +139,7 @@ def _record(study: Study, change: Change, before: Rules, reason: str, by: User |
         changed = {rule: f"{old[rule]} -> {new[rule]}" for rule in new if new[rule] != old[rule]}
         tell(Action.RULES_CHANGED, rules=changed)
     if change.consent is not None:
-        sha256 = study.consent.sha256 if study.consent else ""
+        sha256 = current.sha256 if (current := study.consent) else ""
         tell(Action.CONSENT_CHANGED, consent_sha256=sha256)
     if change.items is not None:
         tell(Action.ITEMS_CHANGED, n_items=len(change.items))
