@@ -281,8 +281,9 @@ def test_what_a_study_of_pairs_of_one_source_does_not_have_is_not_spoken_of(
 
 
 def test_bert_score_is_computed_by_the_command_and_kept_apart_from_the_pages_report(
-    capsys, tmp_path: Path
+    capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("analysis.report.services.save.draw_all", results_stub.figures)
     folder, quiz = save_gpt2(tmp_path / "tiny"), make_questions(6)
     run = answer(
         quiz, texts=[f"Answer {k}." if k % 2 else "The sample was large." for k in range(6)]

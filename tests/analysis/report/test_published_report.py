@@ -184,11 +184,11 @@ def test_the_bayesian_pairs_are_within_two_and_a_half_points_of_the_reference(ma
 
 
 def test_chosen_teams_are_those_of_the_report(made):
-    members = ("human", "llama-2-7b-chat", "llama-2-13b-chat", "llama-2-70b-chat")
-    options = TeamOptions(members=members, all_subsets=True, resamples=200)
+    members = ("human", "llama-2-7b-chat", "llama-2-13b-chat")
+    options = TeamOptions(members=members, resamples=200)
     chosen = make_teams(made.study, options).document.tried.teams
     theirs = {row.team.names: row for row in made.teams.logistic}
-    assert len(chosen) == 15
+    assert len(chosen) == 5
     for row in chosen:
         assert row == replace(theirs[row.team.names], gain_p_holm=row.gain_p_holm)
     # Nobody scored the machine-created test cases
