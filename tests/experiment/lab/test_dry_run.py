@@ -29,11 +29,12 @@ ASKED = {
     "currency": "EUR",
     "fee_percent": "10",
 }
+FEW = {"finishers": "6", "dropout_percent": "0"}
 
 
 @pytest.fixture
 def study() -> Study:
-    return make_study(human=12, machine=6, catch=3)
+    return make_study()
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def test_the_page_forecasts_what_the_simulated_rows_say_and_gives_the_sample_out
     assert (found.started, found.finished, found.valid) == (flow.started, 6, flow.valid)
     assert found.excluded in ({"missed_catch": 1}, {"admitted_cheating": 1})
     n_items = {stratum: len(counts) for stratum, counts in found.exposures.items()}
-    assert n_items == {"human": 12, "machine": 6, "catch": 3}
+    assert n_items == {"human": 8, "machine": 4, "catch": 3}
     assert sum(sum(counts) for counts in found.exposures.values()) <= flow.valid * study.n_trials
     low, median, high = found.minutes
     assert 5 < low <= median <= high
@@ -84,7 +85,7 @@ def test_a_study_with_advice_gets_the_power_for_the_difference_between_arms(
     make_adviser(study)
     ruth.post(
         reverse("lab:dry_run_ask", args=[study.slug]),
-        ASKED | {"finishers": "16"},
+        ASKED | FEW,
     )
     job = work.run(DryRun.objects.get())
     assert job.error == ""
@@ -102,7 +103,7 @@ def test_a_dry_run_without_frozen_advice_says_that_it_shows_no_effect(
     ruth: Client, study: Study
 ) -> None:
     make_arms(study, {"name": "alone"}, {"name": "advised", "advice": "after"})
-    ruth.post(reverse("lab:dry_run_ask", args=[study.slug]), ASKED)
+    ruth.post(reverse("lab:dry_run_ask", args=[study.slug]), ASKED | FEW)
     job = work.run(DryRun.objects.get())
     assert job.found is not None
     assert job.found.lacks_advice
@@ -115,7 +116,7 @@ def test_simulated_participants_follow_advice_as_often_as_stated(
 ) -> None:
     make_arms(study, {"name": "alone"}, {"name": "advised", "advice": "after"})
     make_adviser(study)
-    asked = ASKED | {"follow_percent": str(percent)}
+    asked = ASKED | FEW | {"follow_percent": str(percent)}
     ruth.post(reverse("lab:dry_run_ask", args=[study.slug]), asked)
     job = work.run(DryRun.objects.get())
     rows = AdvisedTrial.objects.filter(trial__judgment__isnull=False)
