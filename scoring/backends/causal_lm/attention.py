@@ -17,6 +17,8 @@ from transformers import AttentionInterface, PreTrainedModel
 from scoring.backends.causal_lm.layout import Pack
 
 NAME = "brainbench_packed"
+# A GPU's kernels read masks from addresses that are multiples of 16 bytes; a slice of rows begins at a multiple of this
+MASK_COLUMNS = 8
 # PyTorch's kernel for a CPU computes what a mask hides: rows of a segment are given only the keys up to their last
 TILE_ROWS = 64
 
@@ -37,13 +39,14 @@ class PackAttention:
         longest = max(s.n_seen + s.end - s.start for s in self.pack.segments)
         key = (window if window and window < longest else None, like.dtype, like.device)
         if key not in self._masks:
-            ones = torch.ones(longest, longest, dtype=torch.bool, device=like.device)
+            columns = -(-longest // MASK_COLUMNS) * MASK_COLUMNS
+            ones = torch.ones(longest, columns, dtype=torch.bool, device=like.device)
             seen = ones.tril()
             if key[0]:
                 seen &= ones.triu(1 - key[0])
-            self._masks[key] = torch.zeros(
-                longest, longest, dtype=like.dtype, device=like.device
-            ).masked_fill_(~seen, float("-inf"))
+            self._masks[key] = torch.zeros_like(seen, dtype=like.dtype).masked_fill_(
+                ~seen, float("-inf")
+            )
         return self._masks[key][n_seen : n_seen + n_own, : n_seen + n_own]
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast
@@ -153,6 +154,11 @@ class TransformersBackend:
                 self.choice = choose(self.model, ids, forced, self.verdicts)
                 if self.warnings is None:
                     self.warnings = self._warnings(self.choice.strategy)
+        except torch.AcceleratorError as error:
+            raise ScoringError(
+                f"The GPU failed while the model was tested: {str(error).partition(chr(10))[0]}. Start the command or the worker again. "
+                "If it fails again, add strategy=single, which is slower."
+            ) from error
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
@@ -225,7 +231,8 @@ class TransformersBackend:
         self.choice = None
         self.__dict__.pop("model", None)
         if torch.cuda.is_available():
-            torch.cuda.empty_cache()
+            with suppress(torch.AcceleratorError):  # what broke the GPU has been raised
+                torch.cuda.empty_cache()
 
 
 def described(model: PreTrainedModel) -> dict[str, Any]:

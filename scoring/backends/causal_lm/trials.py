@@ -212,10 +212,10 @@ class Trial:
         return single.logprobs([[self.groups[n][m] for n, m in self.checked]])[0]
 
     def gap(self, kind: type[Strategy]) -> Gap:
-        """How far a strategy is from that."""
+        """How far a strategy is from that. After an error of the GPU itself, no other could be tried in this process."""
         try:
             results = kind(self.backbone, self.head, self.every).logprobs(self.groups)
-        except (torch.OutOfMemoryError, MemoryError):
+        except (torch.OutOfMemoryError, MemoryError, torch.AcceleratorError):
             raise
         except Exception as error:  # noqa: BLE001 (an architecture may refuse in any way it likes)
             said = str(error).splitlines()

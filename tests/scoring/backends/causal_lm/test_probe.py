@@ -11,6 +11,7 @@ from scoring.backends.causal_lm import head as heads
 from scoring.backends.causal_lm import probe
 from scoring.backends.causal_lm.head import Backbone, OwnHead
 from scoring.backends.causal_lm.probe import Verdicts, choose
+from scoring.backends.causal_lm.strategies import Packed
 from scoring.backends.causal_lm.trials import Trial, random_groups, tiny_model
 from scoring.domain.backend import ScoringError, TokenText
 from scoring.services.open_model import open_backend
@@ -192,3 +193,15 @@ def test_a_verdict_is_of_this_model_on_these_libraries(tmp_path, prepared):
     for part in ("weights_sha256", "dtype", "attention", "libraries", "kernels", "code"):
         assert part in stored
         assert Verdicts({**about, part: "another"}, file.parent).find(10, **question) is None
+
+
+def test_an_error_of_the_gpu_is_no_verdict_on_a_strategy(tmp_path, monkeypatch):
+    """After it, each strategy would fail, and the slowest would be taken for the only right one."""
+
+    def fails(*_):
+        raise torch.AcceleratorError("CUDA error: misaligned address")
+
+    monkeypatch.setattr(Packed, "_hidden", fails)
+    with pytest.raises(torch.AcceleratorError):
+        choose(make_model("gpt2"), make_groups(), verdicts=Verdicts({"model": 1}, tmp_path))
+    assert not list(tmp_path.iterdir())

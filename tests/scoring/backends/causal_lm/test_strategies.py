@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from scoring.backends.causal_lm import attention, layout, probe
 from scoring.backends.causal_lm import head as heads
-from scoring.backends.causal_lm import probe
 from scoring.backends.causal_lm.head import Backbone, ChunkedHead, OwnHead
 from scoring.backends.causal_lm.probe import choose
 from scoring.backends.causal_lm.strategies import STRATEGIES, Mask
@@ -291,3 +291,14 @@ def test_rotary_frequencies_are_made_again_in_float64():
     exact = torch.from_numpy(theta ** -(np.arange(0, d, 2) / d))
     assert float((before - exact).abs().max()) > 1e-10
     assert float((rotary.inv_freq - exact).abs().max()) < 1e-15
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_rows_of_a_packs_mask_begin_where_kernels_of_a_gpu_can_read(dtype):
+    """At multiples of 16 bytes; with 11 columns each, the CUDA error was "misaligned address"."""
+    texts = np.arange(11), np.append(np.arange(6), 7)
+    with attention.running(layout.lay_out([texts]), torch.device("cpu")) as running:
+        masks = [running.mask(n, 3, None, torch.zeros(1, dtype=dtype)) for n in range(9)]
+    assert all(mask.data_ptr() % 16 == mask.stride(0) * mask.itemsize % 16 == 0 for mask in masks)
+    seen = torch.ones(3, 11, dtype=torch.bool).tril(8)
+    assert torch.equal(masks[8] == 0, seen)
