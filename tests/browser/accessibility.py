@@ -21,10 +21,10 @@ MISFITS = """() => {
     if (node.closest(".visually-hidden, .skip-link, .scroller, [hidden], .preview-frame, details:not([open]) > :not(summary)")) continue;
     const box = node.getBoundingClientRect(), style = getComputedStyle(node);
     if (!box.width || !box.height) continue;
-    const name = `${node.tagName}.${node.className}: ${node.textContent.trim().slice(0, 40)}`;
-    if (box.right > root.clientWidth + 1 || box.left < -1) found.push(`sticks out: ${name}`);
+    const name = () => `${node.tagName}.${node.className}: ${node.textContent.trim().slice(0, 40)}`;
+    if (box.right > root.clientWidth + 1 || box.left < -1) found.push(`sticks out: ${name()}`);
     const cut = style.overflowX !== "visible" && !["SELECT", "PROGRESS", "INPUT"].includes(node.tagName);
-    if (cut && node.scrollWidth > node.clientWidth + 1) found.push(`is cut off: ${name}`);
+    if (cut && node.scrollWidth > node.clientWidth + 1) found.push(`is cut off: ${name()}`);
   }
   return found;
 }"""

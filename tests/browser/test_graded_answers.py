@@ -13,6 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.accessibility import look
 from tests.browser.server import SiteServer
 from tests.browser.sites import WORK_MS, cooking, name_study, part, serving
+from tests.browser.test_results import UNFOLD
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 
 pytestmark = pytest.mark.sqlite  # a site as `make serve` starts it
@@ -101,19 +102,16 @@ def take_questions(page: Page) -> None:
     page.get_by_label("Field of the questions").select_option(f"cooking ({N})")
     page.get_by_role("button", name="Use these questions").click()
     expect(page.get_by_text("Saved")).to_be_visible()
-    look(page)
 
 
 def have_answered(page: Page, stub: ChatStub) -> None:
     part(page, "Models", "Answers")
     ask(page, stub, "Ask the model")
-    look(page)
 
 
 def have_graded(page: Page, stub: ChatStub) -> None:
     part(page, "Models", "Grades")
     ask(page, stub, "Start grading")
-    look(page)
     part(page, "Models", "Grades")
 
 
@@ -165,9 +163,9 @@ def read_results(page: Page) -> None:
     assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 300
     [row] = downloaded(page, told.get_by_role("link", name=re.compile("^CSV of")).last)
     assert (row["n"], float(row["rqr"]), float(row["sr"])) == (str(N), 2 / N, 2 / 3)
-    look(page)
     page.get_by_role("heading", name="The judge and people", exact=True).click()
     expect(page.locator("details.chapter[open]")).to_contain_text("Two people gave the same points")
+    page.evaluate(UNFOLD)
     look(page)
 
 

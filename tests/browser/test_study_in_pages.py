@@ -64,7 +64,6 @@ def test_a_study_from_pasted_abstracts_to_its_analysis_set_in_pages_alone(
 def paste_study(page: Page) -> str:
     """Have a study of four abstracts, which is previewed at once, and give what its list asks for; its short name."""
     page.get_by_role("link", name="Paste abstracts").click()
-    look(page)
     page.get_by_label("Field of research").fill("baking")
     page.get_by_label("Title").fill(TITLE)
     page.get_by_label("Abstracts").fill("\n\n".join(sound_text(n) for n in range(1, 5)))

@@ -29,15 +29,12 @@ def study() -> Study:
     return study
 
 
-def test_members_are_ticked_combined_and_unticked_without_any_script(
-    open_page: Callable[..., Page],
-    open_as: Callable[..., Page],
-    settings: Any,
-    tmp_path: Any,
+def test_members_are_ticked_combined_and_unticked(
+    open_page: Callable[..., Page], settings: Any, tmp_path: Any
 ) -> None:
     settings.JOB_EXECUTOR = "inline"
     store_files_in(settings, tmp_path)
-    page = open_page("/lab/studies/memory/results/", java_script_enabled=False)
+    page = open_page("/lab/studies/memory/results/")
     page.get_by_role("link", name="Teams", exact=True).click()
     heading = "Do people and models decide better together?"
     expect(page.get_by_role("heading", name=heading)).to_be_visible()
@@ -57,7 +54,5 @@ def test_members_are_ticked_combined_and_unticked_without_any_script(
     with page.expect_download() as download:
         page.get_by_role("link", name="Held-out predictions").click()
     assert download.value.path().read_bytes().startswith(b"trial,participant,")
-
-    page = open_as("ruth", page.url)
     expect(page.get_by_role("heading", name="All teams of these members")).to_be_visible()
     look(page)

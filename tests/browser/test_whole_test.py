@@ -15,7 +15,7 @@ from tests.browser.visitor import Answer, Visitor, other
 from tests.factories import make_study
 
 Visit = Callable[..., Visitor]
-N_TRIALS = 4
+N_TRIALS = 3
 READING_MS = 400_000
 PHONE = {
     "viewport": {"width": 360, "height": 740},
@@ -28,7 +28,7 @@ PHONE = {
 @pytest.fixture
 def study(transactional_db: None) -> Study:
     # Nothing can be skipped on the server's clock, which is all that there is without JavaScript: no trial is too fast.
-    shape = {"human_items": 2, "machine_items": 1, "catch_items": 1, "min_rt_ms": 0}
+    shape = {"human_items": 1, "machine_items": 1, "catch_items": 1, "min_rt_ms": 0}
     return make_study(recruitment="open", **shape)
 
 
