@@ -34,8 +34,7 @@ def test_members_are_ticked_combined_and_unticked(
 ) -> None:
     settings.JOB_EXECUTOR = "inline"
     store_files_in(settings, tmp_path)
-    page = open_page("/lab/studies/memory/results/")
-    page.get_by_role("link", name="Teams", exact=True).click()
+    page = open_page("/lab/studies/memory/results/teams/")
     heading = "Do people and models decide better together?"
     expect(page.get_by_role("heading", name=heading)).to_be_visible()
     expect(page.get_by_label("Human", exact=False).first).to_be_checked()
