@@ -72,6 +72,8 @@ def test_the_pages_from_consent_to_an_abstract_in_every_state(visit: Visit, demo
     look(visitor.page)
     visitor.button("only A").click()
     look(visitor.page)
+    visitor.button("only B").click()
+    look(visitor.page)
     visitor.button("both").click()
     visitor.driver.choose("B")
     visitor.go_on()

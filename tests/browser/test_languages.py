@@ -76,6 +76,7 @@ def test_a_study_read_from_right_to_left_is_the_mirror_image(visit: Visit, demo:
     page.get_by_role("button", name=ARABIC["I agree and want to take part"]).click()
     visitor.is_at("about-you")
     expect(visitor.heading).to_have_text(ARABIC["About you"])
+    look(page)
     visitor.skip()
     abstract = page.locator("p.abstract")
     # The abstract itself is English, and reads from left to right

@@ -35,7 +35,7 @@ def site(tmp_path: Path, transactional_db: None) -> Iterator[SiteServer]:
 
 
 def test_a_study_from_pasted_abstracts_to_its_analysis_set_in_pages_alone(
-    open_browser: Callable[[], BrowserContext], site: SiteServer, tmp_path: Path
+    open_browser: Callable[[], BrowserContext], site: SiteServer
 ) -> None:
     page = open_browser().new_page()
     sign_in(page, "boss", "/lab/")

@@ -98,7 +98,8 @@ MOST_TEAMS = 500
 SHORTENED = (
     "The request would give {n:,} teams. Only teams of at most {k} members were evaluated{whole}."
 )
-AND_WHOLE = ", as well as the whole team and the same team with one person fewer"
+AND_WHOLE = ", as well as the whole team"
+AND_FEWER = " and the same team with one person fewer"
 
 
 def chosen_members(data: SourceData, asked: Sequence[str]) -> tuple[int, list[int]]:
@@ -173,9 +174,8 @@ def wanted_teams(names: Names, n_humans: int, options: TeamOptions) -> tuple[lis
     shortened = ""
     if counts[-1] > MOST_TEAMS:
         fitting = max(1, int((counts <= MOST_TEAMS).sum()))
-        shortened = SHORTENED.format(
-            n=int(counts[-1]), k=fitting, whole="" if options.up_to else AND_WHOLE
-        )
+        also = "" if options.up_to else AND_WHOLE + (AND_FEWER if fewer else "")
+        shortened = SHORTENED.format(n=int(counts[-1]), k=fitting, whole=also)
         sizes = range(1, fitting + 1)
     teams = [
         people[:h] + rest

@@ -1,8 +1,8 @@
 """Scores with a causal language model loaded here, through transformers."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast
@@ -75,6 +75,18 @@ LIBRARIES = ("torch", "transformers", "tokenizers", "safetensors", "peft", "acce
 KERNELS = ("causal-conv1d", "flash-attn", "flash-linear-attention", "kernels", "mamba-ssm")
 # Distinct tokens of a batch: enough for matrix products at full speed, few enough for caches and memory
 BATCH_TOKENS = {"cpu": 2048, "cuda": 16384}
+
+
+@contextmanager
+def gpu_errors_said() -> Iterator[None]:
+    """An error after which this process can use the GPU no more ends the run with a sentence."""
+    try:
+        yield
+    except torch.AcceleratorError as error:
+        said = str(error).partition("\n")[0]
+        raise ScoringError(
+            f"The GPU failed: {said}. Start the command or the worker again. If it fails again, add strategy=single, which is slower."
+        ) from error
 
 
 class TransformersBackend:
@@ -150,15 +162,10 @@ class TransformersBackend:
             raise ScoringError(f"This model cannot score any of the texts: the first one {why}.")
         forced = self.args.get("strategy", "")
         try:
-            with fused_gelu(self.model):
+            with gpu_errors_said(), fused_gelu(self.model):
                 self.choice = choose(self.model, ids, forced, self.verdicts)
                 if self.warnings is None:
                     self.warnings = self._warnings(self.choice.strategy)
-        except torch.AcceleratorError as error:
-            raise ScoringError(
-                f"The GPU failed while the model was tested: {str(error).partition(chr(10))[0]}. Start the command or the worker again. "
-                "If it fails again, add strategy=single, which is slower."
-            ) from error
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
@@ -193,7 +200,7 @@ class TransformersBackend:
         open_ = [n for n, result in enumerate(results) if result is None]
         if open_:
             ids = [[text.ids for text in groups[n]] for n in open_]
-            with fused_gelu(self.model):
+            with gpu_errors_said(), fused_gelu(self.model):
                 scored = self._logprobs(self.choice.strategy, ids)
             for n, result in zip(open_, scored, strict=True):
                 results[n] = result

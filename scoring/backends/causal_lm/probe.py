@@ -225,7 +225,7 @@ def _on_tiny(model: PreTrainedModel, up_to: int) -> Trial | None:
     )
     try:
         return trial if all_finite(trial.alone) else None
-    except (torch.OutOfMemoryError, MemoryError):
+    except (torch.OutOfMemoryError, MemoryError, torch.AcceleratorError):
         raise
     except Exception:  # noqa: BLE001 (any architecture may need more than we know of)
         return None

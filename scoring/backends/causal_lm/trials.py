@@ -212,12 +212,14 @@ class Trial:
         return single.logprobs([[self.groups[n][m] for n, m in self.checked]])[0]
 
     def gap(self, kind: type[Strategy]) -> Gap:
-        """How far a strategy is from that. After an error of the GPU itself, no other could be tried in this process."""
+        """How far a strategy is from that. Where its error leaves the GPU unusable, no other could be tried after it."""
         try:
             results = kind(self.backbone, self.head, self.every).logprobs(self.groups)
-        except (torch.OutOfMemoryError, MemoryError, torch.AcceleratorError):
+        except (torch.OutOfMemoryError, MemoryError):
             raise
-        except Exception as error:  # noqa: BLE001 (an architecture may refuse in any way it likes)
+        except Exception as error:  # an architecture may refuse in any way it likes
+            if isinstance(error, torch.AcceleratorError) and not _computes(self.backbone.model):
+                raise
             said = str(error).splitlines()
             return Gap(
                 error=f"{type(error).__name__}: {said[0] if said else 'no reason given'}"[:200]
@@ -232,6 +234,14 @@ class Trial:
             max(float(np.abs(gap).max(initial=0.0)) for gap in gaps),
             max(abs(float(gap.mean())) for gap in gaps if gap.size),
         )
+
+
+def _computes(model: PreTrainedModel) -> bool:
+    """Whether the model's device still does: most errors of a GPU's kernel leave a process without it."""
+    try:
+        return bool(torch.ones(1, device=model.device).sum().item() == 1)
+    except torch.AcceleratorError:
+        return False
 
 
 def random_groups(longest: int, vocabulary: int) -> list[list[Ids]]:

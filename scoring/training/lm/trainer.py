@@ -42,6 +42,8 @@ class Plan:
     >>> plan = Plan(rows=10, context=8, rows_per_step=4, epochs=2, evaluations=2)
     >>> plan.steps, plan.evaluated, [plan.tokens(step) for step in range(1, 7)]
     (6, frozenset({3, 6}), [32, 64, 80, 112, 144, 160])
+    >>> len(plan.saved), len(Plan(400, 8, rows_per_step=4, epochs=1, evaluations=2).saved)
+    (6, 50)
     """
 
     rows: int

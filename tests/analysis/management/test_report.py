@@ -16,6 +16,8 @@ from django.db import transaction
 
 from analysis.data.filters import METHODS, ReportOptions
 from analysis.report.chapter import Part
+from analysis.report.chapters.graded_comparisons.figures import graded_texts
+from analysis.report.chapters.graded_comparisons.results import GradedComparisons
 from analysis.report.contents import CHAPTERS, chapters_about
 from analysis.report.report import Report
 from analysis.services.compute import Asked
@@ -283,7 +285,11 @@ def test_what_a_study_of_pairs_of_one_source_does_not_have_is_not_spoken_of(
 def test_bert_score_is_computed_by_the_command_and_kept_apart_from_the_pages_report(
     capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("analysis.report.services.save.draw_all", results_stub.figures)
+    def texts_only(source, tables):
+        if GradedComparisons in source.results:
+            yield "graded_comparisons", graded_texts(source, tables)
+
+    monkeypatch.setattr("analysis.report.services.save.draw_all", texts_only)
     folder, quiz = save_gpt2(tmp_path / "tiny"), make_questions(6)
     run = answer(
         quiz, texts=[f"Answer {k}." if k % 2 else "The sample was large." for k in range(6)]

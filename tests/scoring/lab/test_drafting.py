@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def stub() -> Iterator[ChatStub]:
-    with ChatStub(Lessons(a2=["changed"] * 9)) as stub:
+    with ChatStub(Lessons(a1=["changed"], a2=["changed"] * 9)) as stub:
         yield stub
 
 
@@ -85,7 +85,12 @@ class TestARun:
         assert "cost 0.0" in page
         assert "not repaired" in page
         item = Item.objects.get()
-        assert reverse("lab:item", args=["cooking", item.pk]) in page
+        link = reverse("lab:item", args=["cooking", item.pk])
+        assert link in page
+        assert "altered by writer-2026-01" in lena.get(link).text
+        page = lena.get(f"{run.get_absolute_url()}1/").text
+        assert link in page
+        assert page.count("The abstract contains") == 2  # the finding, and what the model was told
         assert "1 draft of 2 abstracts" in lena.get("/lab/fields/cooking/drafting/").text
 
     @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from scoring.backends.causal_lm import head as heads
-from scoring.backends.causal_lm import probe
+from scoring.backends.causal_lm import probe, trials
 from scoring.backends.causal_lm.head import Backbone, OwnHead
 from scoring.backends.causal_lm.probe import Verdicts, choose
 from scoring.backends.causal_lm.strategies import Packed
@@ -195,13 +195,28 @@ def test_a_verdict_is_of_this_model_on_these_libraries(tmp_path, prepared):
         assert Verdicts({**about, part: "another"}, file.parent).find(10, **question) is None
 
 
-def test_an_error_of_the_gpu_is_no_verdict_on_a_strategy(tmp_path, monkeypatch):
-    """After it, each strategy would fail, and the slowest would be taken for the only right one."""
+@pytest.mark.parametrize("is_usable", [False, True])
+def test_an_error_of_the_gpu_is_a_verdict_only_where_it_still_computes(
+    tmp_path, monkeypatch, is_usable
+):
+    """Otherwise each strategy would fail after it, and the slowest would be taken for the only right one."""
 
     def fails(*_):
-        raise torch.AcceleratorError("CUDA error: misaligned address")
+        raise torch.AcceleratorError("CUDA error: misaligned address\nand what to do")
 
     monkeypatch.setattr(Packed, "_hidden", fails)
-    with pytest.raises(torch.AcceleratorError):
-        choose(make_model("gpt2"), make_groups(), verdicts=Verdicts({"model": 1}, tmp_path))
-    assert not list(tmp_path.iterdir())
+    monkeypatch.setattr(trials, "_computes", lambda _: is_usable)
+    backend = open_backend(
+        "hf", {"pretrained": str(save_random(tmp_path / "m", config_of("gpt2")))}
+    )
+    backend.verdicts = Verdicts({"model": 1}, tmp_path / "verdicts")
+    groups = [[TokenText("item 1", ids) for ids in group] for group in make_groups()]
+    if is_usable:
+        backend.prepare(groups)
+        assert backend.choice.strategy.name == "mask"
+        return
+    with pytest.raises(
+        ScoringError, match=r"The GPU failed: CUDA error: misaligned address\. Start"
+    ):
+        backend.prepare(groups)
+    assert not (tmp_path / "verdicts").exists()
