@@ -101,7 +101,7 @@ def test_what_cannot_be_simulated_is_refused_before_anything_is_removed(study):
             simulate(study.slug, *line.split())
     assert Participant.objects.filter(kind="simulated").count() == 2
     small = make_study("small", human=2, machine=4, catch=2)
-    with pytest.raises(CommandError, match="judges 6 human test cases, but only 2"):
+    with pytest.raises(CommandError, match="judges 6 human-created test cases, but only 2"):
         simulate(small.slug)
 
 
