@@ -32,6 +32,8 @@ TORCH = tuple(
     f"tests/scoring/{folder}/"
     for folder in ("backends/causal_lm", "demo_lm", "lm_eval", "services/training", "training/lm")
 )
+# They make, rename and drop databases of one server
+COPIES = "tests/experiment/copies/"
 # Files that take long come first: at the end no worker has much left while others have nothing
 LONG = tuple(
     f"tests/{folder}/"
@@ -233,9 +235,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 class ByFile(LoadFileScheduling):
-    """A file's tests go to one worker, since they share fixtures; so do all that load torch, which takes seconds and 400 MB."""
+    """A file's tests go to one worker, since they share fixtures; so do all that load torch, which takes seconds and 400 MB,
+    and all that restore databases, which must not meet."""
 
     def _split_scope(self, nodeid: str) -> str:
+        if nodeid.startswith(COPIES):
+            return COPIES
         return "torch" if nodeid.startswith(TORCH) else super()._split_scope(nodeid)
 
 

@@ -42,7 +42,9 @@ def test_a_verified_one_leaves_nothing_behind(
     assert sorted(folder.parent.iterdir()) == there
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            cursor.execute("SELECT count(*) FROM pg_database WHERE datname LIKE '%verify%'")
+            cursor.execute(
+                "SELECT count(*) FROM pg_database WHERE datname LIKE current_database() || '%verify%'"
+            )
             assert cursor.fetchone() == (0,)
 
 
