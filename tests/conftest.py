@@ -32,8 +32,8 @@ TORCH = tuple(
     f"tests/scoring/{folder}/"
     for folder in ("backends/causal_lm", "demo_lm", "lm_eval", "services/training", "training/lm")
 )
-# They make, rename and drop databases of one server
-COPIES = "tests/experiment/copies/"
+# One worker takes all of these: torch needs seconds and 400 MB, and restored databases of one server must not meet
+TOGETHER = {"torch": TORCH, "copies": ("tests/experiment/copies/",)}
 # Files that take long come first: at the end no worker has much left while others have nothing
 LONG = tuple(
     f"tests/{folder}/"
@@ -235,13 +235,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 class ByFile(LoadFileScheduling):
-    """A file's tests go to one worker, since they share fixtures; so do all that load torch, which takes seconds and 400 MB,
-    and all that restore databases, which must not meet."""
+    """A file's tests go to one worker, since they share fixtures."""
 
     def _split_scope(self, nodeid: str) -> str:
-        if nodeid.startswith(COPIES):
-            return COPIES
-        return "torch" if nodeid.startswith(TORCH) else super()._split_scope(nodeid)
+        names = (name for name, folders in TOGETHER.items() if nodeid.startswith(folders))
+        return next(names, "") or super()._split_scope(nodeid)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
