@@ -145,11 +145,13 @@ def _columns() -> dict[str, str]:
 def close_elsewhere() -> None:
     """Close what other threads have open: a browser of an earlier test keeps its connections to the server, and so its threads."""
     own = connections["default"]
+    gc.unfreeze()  # one that was made while tests were collected would not be listed
     for found in gc.get_objects():
         # Not isinstance: it would ask lazy objects of others what they are
         if type(found) is type(own) and found is not own and found.connection is not None:
             found.connection.close()
             found.connection = None
+    gc.freeze()
 
 
 def end_other_sessions() -> None:

@@ -74,5 +74,6 @@ def faults(page: Page, schemes: Sequence[Scheme] = ("dark", "light")) -> list[st
 
 
 def look(page: Page) -> None:
-    """Nothing is wrong with it."""
+    """Nothing is wrong with it, once all of it is there."""
+    page.wait_for_load_state()
     assert "\n".join(faults(page)) == ""

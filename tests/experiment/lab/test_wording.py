@@ -39,9 +39,9 @@ def test_one_text_is_reworded_and_given_back_and_one_that_lacks_a_placeholder_re
     assert "No, thank you" in ruth.get(f"{URL}?show=own").text
     send(ruth, message, "")
     assert not study.texts.exists()
-    message = next(m for m in participant_texts() if "%(low)s" in m.source and m.plural)
-    response = send(ruth, message, "One minute", "Some minutes")
-    assert (response.status_code, "Some minutes" in response.text) == (422, True)
+    message = next(m for m in participant_texts() if "%(hours)s" in m.source and m.plural)
+    response = send(ruth, message, "One hour", "Some hours")
+    assert (response.status_code, "Some hours" in response.text) == (422, True)
     assert not study.texts.exists()
 
 
