@@ -28,12 +28,11 @@ hypothesis_settings.register_profile("any machine", deadline=None)
 hypothesis_settings.load_profile("any machine")
 FORBID_SKIPS = os.environ.get("FORBID_SKIPS", "") not in ("", "0")
 SWEEP = os.environ.get("SWEEP", "") not in ("", "0")
+# One worker takes all of these: torch needs seconds and 400 MB
 TORCH = tuple(
     f"tests/scoring/{folder}/"
     for folder in ("backends/causal_lm", "demo_lm", "lm_eval", "services/training", "training/lm")
 )
-# One worker takes all of these: torch needs seconds and 400 MB, and restored databases of one server must not meet
-TOGETHER = {"torch": TORCH, "copies": ("tests/experiment/copies/",)}
 # Files that take long come first: at the end no worker has much left while others have nothing
 LONG = tuple(
     f"tests/{folder}/"
@@ -238,8 +237,7 @@ class ByFile(LoadFileScheduling):
     """A file's tests go to one worker, since they share fixtures."""
 
     def _split_scope(self, nodeid: str) -> str:
-        names = (name for name, folders in TOGETHER.items() if nodeid.startswith(folders))
-        return next(names, "") or super()._split_scope(nodeid)
+        return "torch" if nodeid.startswith(TORCH) else super()._split_scope(nodeid)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
