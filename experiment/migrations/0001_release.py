@@ -8,6 +8,8 @@ from decimal import Decimal
 from django.conf import settings
 from django.db import migrations, models
 
+from lib.migration_operations import CreateModels
+
 
 class Migration(migrations.Migration):
 
@@ -15,9 +17,14 @@ class Migration(migrations.Migration):
 
     dependencies = [
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
+        # Each of these builds anew every model that refers to users: they come before there are many
+        ('auth', '0012_alter_user_first_name_max_length'),
+        ('otp_static', '0003_add_timestamps'),
+        ('otp_totp', '0003_add_timestamps'),
     ]
 
     operations = [
+        CreateModels([
         migrations.CreateModel(
             name='Study',
             fields=[
@@ -890,6 +897,7 @@ class Migration(migrations.Migration):
                 'ordering': ('adviser', 'item'),
             },
         ),
+        ]),
         migrations.AddField(
             model_name='study',
             name='items',

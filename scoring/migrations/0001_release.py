@@ -3,6 +3,8 @@ import uuid
 from django.conf import settings
 from django.db import migrations, models
 
+from lib.migration_operations import CreateModels
+
 
 class Migration(migrations.Migration):
 
@@ -14,6 +16,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        CreateModels([
         migrations.CreateModel(
             name='LanguageModel',
             fields=[
@@ -682,6 +685,7 @@ class Migration(migrations.Migration):
                 'ordering': ('run', 'item', 'unit'),
             },
         ),
+        ]),
         migrations.AddField(
             model_name='modelset',
             name='language_models',
