@@ -170,10 +170,13 @@ class Person:
         await self.leave({"agree": "yes"})
         await self.leave(ABOUT | {"age_number": "34", "experience_years_number": "9.5"})
         for side in "AB":
-            if "/practice/" in self.page.path:
-                await self.leave({"side": side, "recognised": "no"} | self._ratings())
+            await self.practise(side)
         self.expect("/start/")
         await self.leave({})
+
+    async def practise(self, side: str) -> None:
+        if "/practice/" in self.page.path:
+            await self.leave({"side": side, "recognised": "no"} | self._ratings())
 
     async def end(self) -> None:
         """From the debrief to the last page."""

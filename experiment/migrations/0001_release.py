@@ -313,6 +313,7 @@ class Migration(migrations.Migration):
                 ('consented_at', models.DateTimeField(null=True)),
                 ('demographics_at', models.DateTimeField(null=True)),
                 ('practice_attempts', models.PositiveIntegerField(default=0)),
+                ('practice_first', models.JSONField(editable=False, null=True)),
                 ('started_at', models.DateTimeField(help_text='When the first trial was shown.', null=True)),
                 ('debriefed_at', models.DateTimeField(null=True)),
                 ('finished_at', models.DateTimeField(null=True)),

@@ -1,7 +1,7 @@
 import secrets
 import uuid
 from datetime import datetime
-from typing import Self
+from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
@@ -134,6 +134,8 @@ class Participant(models.Model):
     consented_at = models.DateTimeField(null=True)
     demographics_at = models.DateTimeField(null=True)
     practice_attempts = models.PositiveIntegerField(default=0)
+    # The answer before the practice's example of advice, until the practice is passed; of no analysis and no export
+    practice_first: models.JSONField[Any, Any] = models.JSONField(null=True, editable=False)
     started_at = models.DateTimeField(null=True, help_text=_("When the first trial was shown."))
     debriefed_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)

@@ -131,9 +131,12 @@ def trial_page(trial: Trial) -> TrialPage:
 
 
 def practice_page(participant: Participant) -> TrialPage:
-    item = practice_item(participant.study)
-    token = str(uuid.uuid5(participant.public_id, "practice"))
-    return TrialPage(token, item.markup, practice_side(participant), is_practice=True)
+    """With an example of the advice to come, where it is due: beside the abstract or after an answer of one's own."""
+    item, example = practice_item(participant.study), advised.practice_example(participant)
+    revises = example is not None and example.follows_answer
+    token = str(uuid.uuid5(participant.public_id, "practice advice" if revises else "practice"))
+    side = practice_side(participant)
+    return TrialPage(token, item.markup, side, is_practice=True, advice=example)
 
 
 def practice_result(participant: Participant) -> tuple[Item, Side] | None:

@@ -29,6 +29,7 @@ from experiment.participant.showing import go_on, render_page, render_trial, sho
 from experiment.participant.survey_form import SurveyForm
 from experiment.participant.writing import QuestionForm
 from experiment.services import consenting, counting, drawing, taking_part, withdrawal
+from experiment.services.advised import practice_follows
 from experiment.services.channels import ending, sent_by
 from experiment.services.flow import FlowError, WrongPageError, current_page
 from experiment.services.survey import asked
@@ -80,22 +81,39 @@ def _survey(request: HttpRequest, participant: Participant, stage: Stage) -> Htt
 
 @on_stage(Stage.PRACTICE)
 def practice(request: HttpRequest, study: Study, participant: Participant) -> HttpResponse:
-    """A trial in full; nothing of it is stored but the number of attempts."""
+    """A trial in full; nothing of it is stored for good but the number of attempts."""
     if request.method != "POST":
         return show(request, participant)
     if participant.stage in (Stage.START, Stage.TRIAL):
         return go_on(request, participant)
     if participant.stage != Stage.PRACTICE:
         raise WrongPageError
-    page = showing.practice_page(participant)
-    form = TrialForm(request.POST, ratings_required=ratings_required(study, participant.arm))
+    form, revises = trial_form(request, participant)
     if not form.is_valid() or form.needs_reminder:
+        page = showing.practice_page(participant)
+        if page.revises != revises:
+            raise WrongPageError
         return render_again(request, participant, page, form)
-    side = form.cleaned_data["side"]
-    if wants_json(request) and side != taking_part.practice_side(participant):
+    is_attempt = revises or not practice_follows(participant)
+    answer, key = form.answer(), form.cleaned_data["idempotency_key"]
+    is_right = answer.side == taking_part.practice_side(participant)
+    if wants_json(request) and is_attempt and not is_right:
         # The script sends the form once more as a page; that one is the attempt.
         return problem(request, "wrong_side")
-    return go_on(request, taking_part.attempt_practice(participant, side, timezone.now()))
+    now = timezone.now()
+    return go_on(request, taking_part.practise(participant, answer, now, key=key, revises=revises))
+
+
+def trial_form(
+    request: HttpRequest, participant: Participant, position: int = 0
+) -> tuple[TrialForm, bool]:
+    """What was sent, and whether from the page that shows advice after an answer of one's own; 0 is the practice."""
+    revises = "revises" in request.POST
+    form_class = RevisionForm if revises else TrialForm
+    if participant.is_asked(position):
+        form_class = QuestionForm
+    required = ratings_required(participant.study, participant.arm)
+    return form_class(request.POST, ratings_required=required), revises
 
 
 @on_stage(Stage.START)
@@ -114,11 +132,7 @@ def trial(
             return showing.redirect_to(participant)
         return show(request, participant)
     now = timezone.now()
-    revises = "revises" in request.POST
-    form_class = RevisionForm if revises else TrialForm
-    if participant.is_asked(position):
-        form_class = QuestionForm
-    form = form_class(request.POST, ratings_required=ratings_required(study, participant.arm))
+    form, revises = trial_form(request, participant, position)
     if form.is_valid() and not form.needs_reminder:
         token, key = form.cleaned_data["trial_token"], form.cleaned_data["idempotency_key"]
         sent = taking_part.Sent(position, token, key, form.answer(), now, form.written, revises)

@@ -7,7 +7,7 @@ trial is first shown.
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
 
@@ -166,26 +166,33 @@ class ShownAdvice:
         return self.first_side != ""
 
 
-def shown_advice(row: AdvisedTrial, adviser: Adviser, *, with_passages: bool = True) -> ShownAdvice:
+def shown_advice(row: AdvisedTrial, adviser: Adviser) -> ShownAdvice:
     passages: tuple[int, ...] = ()
-    if adviser.shows_passages and with_passages:
+    if adviser.shows_passages:
         found = Advice.objects.filter(adviser=adviser, item=row.trial.item_id)
         passages = decisive(found.values_list("passages", flat=True).first() or ())
-    p, shows = row.p_shown, adviser.shows
-    return ShownAdvice(
-        name=adviser.shown_name,
-        side=row.advice_side,
-        percent=None if p is None or shows == Adviser.Shows.WORDS else percent(p),
-        words=certainty(p) if p is not None and shows == Adviser.Shows.WORDS else None,
+    shown = _as_shown(adviser, row.advice_side, row.p_shown)
+    return replace(
+        shown,
         passages=passages,
         first_side=row.first_side,
         first_confidence=row.first_confidence,
     )
 
 
+def _as_shown(adviser: Adviser, side: str, p: float | None) -> ShownAdvice:
+    is_in_words = adviser.shows == Adviser.Shows.WORDS
+    return ShownAdvice(
+        name=adviser.shown_name,
+        side=side,
+        percent=None if p is None or is_in_words else percent(p),
+        words=certainty(p) if p is not None and is_in_words else None,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """What a participant is told of advice before the first trial, with an example of how it looks."""
+    """The advice that a participant will see in the trials, with an example of how it looks."""
 
     procedure: str
     is_everywhere: bool  # with each abstract; attention checks have none
@@ -204,14 +211,32 @@ def ahead_of(participant: Participant) -> Ahead | None:
     return Ahead(arm.advice, is_everywhere, example_of(adviser))
 
 
+# Which side is right in the practice is drawn, so that always the same one says nothing of it
+EXAMPLE_SIDE = "A"
 EXAMPLE_P = 0.7
 
 
 def example_of(adviser: Adviser) -> ShownAdvice:
     """How its advice looks; what it says is made up."""
     p = EXAMPLE_P if adviser.shows_confidence else None
-    row = AdvisedTrial(advice_side="A", p_shown=p)
-    return shown_advice(row, adviser, with_passages=False)
+    passages = (1,) if adviser.shows_passages else ()
+    return replace(_as_shown(adviser, EXAMPLE_SIDE, p), passages=passages)
+
+
+def practice_follows(participant: Participant) -> bool:
+    """Whether the example of advice comes after an answer of one's own to the practice, as advice does in the trials."""
+    ahead = ahead_of(participant)
+    return ahead is not None and ahead.procedure == Procedure.AFTER
+
+
+def practice_example(participant: Participant) -> ShownAdvice | None:
+    """The example on the practice's page as it is now; None where none is shown, or not yet."""
+    ahead, first = ahead_of(participant), participant.practice_first
+    if ahead is None or (ahead.procedure == Procedure.AFTER and first is None):
+        return None
+    if first is None:
+        return ahead.example
+    return replace(ahead.example, first_side=first["side"], first_confidence=first["confidence"])
 
 
 def planted_percent(study: Study) -> int | None:

@@ -350,12 +350,12 @@ def n_asked(study: Study, arm: Arm | None) -> tuple[int, int]:
 
 
 def _n_revisions(study: Study, arm: Arm | None) -> int:
-    """How many trials have a second page, with advice after an own answer."""
+    """How many second pages there are, with advice after an own answer; the practice has one too."""
     if arm is None or arm.advice != Arm.Advice.AFTER:
         return 0
     counts = trial_counts(study, arm)
     n_tests = counts["human"] + counts["machine"]
-    return n_tests if arm.advised_items is None else arm.advised_items
+    return 1 + (n_tests if arm.advised_items is None else arm.advised_items)
 
 
 def _duration(

@@ -163,7 +163,7 @@ def practice_side(participant: Participant) -> assignment.Side:
 
 @transaction.atomic
 def attempt_practice(participant: Participant, side: str, now: datetime) -> Participant:
-    """Answer the practice trial; on to the start page if the choice was right."""
+    """Answer the practice trial for good; on to the start page if the choice was right."""
     participant = lock(participant)
     right = side == practice_side(participant)
     if right and participant.stage in (Stage.START, Stage.TRIAL) and participant.started_at is None:
@@ -171,8 +171,9 @@ def attempt_practice(participant: Participant, side: str, now: datetime) -> Part
     require(participant, Stage.PRACTICE)
     participant.practice_attempts += 1
     if right:
+        participant.practice_first = None
         advance(participant, Stage.START, now)
-    update(participant, *FLOW_FIELDS, "practice_attempts")
+    update(participant, *FLOW_FIELDS, "practice_attempts", "practice_first")
     return participant
 
 
@@ -241,6 +242,27 @@ class Answer:
 
 _NAMES = tuple(Answer.__dataclass_fields__)
 MEASURED = _NAMES[_NAMES.index("rt_choice_ms") :]  # what the page measured by itself
+
+
+@transaction.atomic
+def practise(
+    participant: Participant, answer: Answer, now: datetime, *, key: uuid.UUID, revises: bool
+) -> Participant:
+    """Answer the practice trial as its page does: where an example of advice follows, first on one's own, as in `judge`."""
+    participant = lock(participant)
+    first = participant.practice_first
+    if participant.stage == Stage.PRACTICE and revises and first is None:
+        raise WrongPageError
+    if participant.stage != Stage.PRACTICE or revises or not advised.practice_follows(participant):
+        return attempt_practice(participant, answer.side, now)
+    if first is None:
+        own = {"side": answer.side, "confidence": answer.confidence}
+        participant.practice_first = own | {"key": str(key)}
+        advance(participant, Stage.PRACTICE, now)
+        update(participant, *FLOW_FIELDS, "practice_first")
+    elif first["key"] != str(key):
+        raise AlreadyAnsweredError
+    return participant
 
 
 @dataclass(frozen=True, slots=True)

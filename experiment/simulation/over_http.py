@@ -91,6 +91,8 @@ class HttpDriver:
         for side in "AB":
             if self.url.endswith("/practice/"):
                 self._post(PRACTICE_ANSWER | {"side": side})
+            if side == "A" and "revises" in self.hidden:  # kept after the example of advice
+                self._post({"side": side, "confidence": PRACTICE_ANSWER["confidence"]})
         if self.url.endswith("/start/"):
             self._post({})
 

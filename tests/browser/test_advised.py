@@ -1,5 +1,6 @@
 """Trials with advice, after and before the own choice: on a desktop, a phone, by keyboard and without JavaScript, and interrupted."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ from tests.browser import engines
 from tests.browser.accessibility import look
 from tests.browser.drivers import Driver, KeyboardDriver, MouseDriver, NoScriptDriver, TouchDriver
 from tests.browser.test_interruptions import WAITING, lose_replies
-from tests.browser.visitor import Answer, Visitor
+from tests.browser.visitor import Answer, Visitor, other
 from tests.factories import make_adviser, make_arms
 
 Visit = Callable[..., Visitor]
@@ -36,12 +37,37 @@ def advised(study: Study, procedure: str) -> Study:
 
 
 def box(visitor: Visitor) -> Any:
-    return visitor.page.get_by_role("region", name="Advice")
+    return visitor.page.get_by_role("region", name=re.compile("Advice"))
 
 
-def is_asked_again(visitor: Visitor) -> None:
+def is_asked_again(visitor: Visitor, sure: str = "78%") -> None:
     expect(visitor.heading).to_have_text(KEEP_OR_CHANGE)
-    expect(box(visitor)).to_contain_text("78%")
+    expect(box(visitor)).to_contain_text(sure)
+
+
+def practise(visitor: Visitor, procedure: str) -> None:
+    """Come through the practice, where the example of advice is; with the wrong side first."""
+    visitor.practice()
+    right, wrong = other(visitor.wrong_practice_side), visitor.wrong_practice_side
+    if procedure == "after":
+        expect(box(visitor)).to_have_count(0)
+        visitor.fill(Answer(wrong, 70, 30))
+        visitor.go_on()
+        is_asked_again(visitor, "70%")
+        expect(visitor.page.get_by_text("Not this one.")).to_have_count(0)
+    expect(box(visitor)).to_contain_text("This is only an example")
+    if visitor.driver_type is MouseDriver:
+        look(visitor.page)
+    if procedure == "after":
+        visitor.press_unhurried("Continue")
+        expect(visitor.page.get_by_text("Not this one.")).to_be_visible()
+        visitor.driver.choose(right)
+    else:
+        visitor.fill(Answer(right, 70, 30))
+    visitor.go_on()
+    visitor.is_at("start")
+    visitor.press_unhurried("Show the first abstract")
+    visitor.is_at("trial/1")
 
 
 def rows() -> list[AdvisedTrial]:
@@ -52,7 +78,8 @@ def rows() -> list[AdvisedTrial]:
 def test_an_answer_is_kept_or_changed_after_advice(
     visit: Visit, demo: Study, driver: type[Driver], options: dict[str, Any]
 ) -> None:
-    visitor = visit(advised(demo, "after"), driver, **options).start()
+    visitor = visit(advised(demo, "after"), driver, **options)
+    practise(visitor, "after")
     for where, side in (("trial/2", "A"), ("debrief", "B")):  # the second one follows the advice
         expect(box(visitor)).to_have_count(0)
         visitor.read_for(30_000)
@@ -90,7 +117,8 @@ def test_an_answer_is_kept_or_changed_after_advice(
 def test_advice_is_seen_with_the_abstract_where_it_comes_before(
     visit: Visit, demo: Study, driver: type[Driver], options: dict[str, Any]
 ) -> None:
-    visitor = visit(advised(demo, "before"), driver, **options).start()
+    visitor = visit(advised(demo, "before"), driver, **options)
+    practise(visitor, "before")
     if driver is MouseDriver:
         look(visitor.page)
     for _ in range(2):
@@ -102,43 +130,63 @@ def test_advice_is_seen_with_the_abstract_where_it_comes_before(
     assert [judgment.side for judgment in visitor.judgments()] == ["B", "B"]
 
 
-@engines.both
-def test_reload_back_and_a_second_tab_between_answer_and_advice_change_nothing(
-    visit: Visit, demo: Study
-) -> None:
-    visitor = visit(advised(demo, "after")).start()
+def interrupted(visitor: Visitor, side: str, sure: str) -> tuple[Visitor, Answer]:
+    """Answer, reload, go back, and answer otherwise in a second tab, which is left on the page with the advice."""
     here = visitor.page.url
     stale = visitor.page.context.new_page()
     stale.goto(here)
     visitor.page.bring_to_front()
-    first = visitor.fill(Answer("A", 70, 30))
+    first = visitor.fill(Answer(side, 70, 30))
     visitor.go_on()
-    is_asked_again(visitor)
-    visitor.driver.choose("B")
+    is_asked_again(visitor, sure)
+    visitor.driver.choose(other(side))
     visitor.page.reload()
-    is_asked_again(visitor)
-    assert visitor.chosen() == "B"
+    is_asked_again(visitor, sure)
+    assert visitor.chosen() == other(side)
     visitor.page.go_back()
     visitor.page.goto(here)
-    is_asked_again(visitor)
+    is_asked_again(visitor, sure)
     # A tab that still shows the first page brings no other first answer
     tab = Visitor(stale, visitor.site, visitor.study)
     stale.bring_to_front()
-    tab.fill(Answer("B", 10, 10))
+    tab.fill(Answer(other(side), 10, 10))
     tab.go_on()
     expect(tab.heading).to_have_text("Already answered")
     tab.link("Continue where you left off").click()
-    is_asked_again(tab)
+    is_asked_again(tab, sure)
+    visitor.use(visitor.page)
+    visitor.page.bring_to_front()
+    return tab, first
+
+
+@engines.both
+def test_reload_back_and_a_second_tab_between_answer_and_advice_change_nothing(
+    visit: Visit, demo: Study
+) -> None:
+    visitor = visit(advised(demo, "after")).practice()
+    right, wrong = other(visitor.wrong_practice_side), visitor.wrong_practice_side
+    tab, first = interrupted(visitor, wrong, "70%")
+    kept = visitor.participant.practice_first
+    assert (kept["side"], kept["confidence"]) == (wrong, first.confidence)
+    visitor.driver.choose(right)
+    visitor.go_on()
+    visitor.is_at("start")
+    tab.page.bring_to_front()
+    tab.go_on()  # what the other tab still shows leads on
+    tab.is_at("start")
+    tab.page.close()
+    visitor.page.bring_to_front()
+    visitor.press_unhurried("Show the first abstract")
+    visitor.is_at("trial/1")
+    tab, first = interrupted(visitor, "A", "78%")
     [row] = rows()
     assert (row.first_side, row.first_confidence) == ("A", first.confidence)
     assert not Judgment.objects.filter(trial=row.trial).exists()
-    visitor.use(visitor.page)
-    visitor.page.bring_to_front()
     visitor.driver.choose("B")
     visitor.go_on()
     expect(visitor.page.locator('input[name="revises"]')).to_have_count(0)
     # What the other tab still shows is answered by now
-    stale.bring_to_front()
+    tab.page.bring_to_front()
     tab.go_on()
     expect(tab.heading).to_have_text("Already answered")
     assert [j.side for j in Judgment.objects.filter(trial=row.trial)] == ["B"]

@@ -27,6 +27,12 @@ class AdvisedPerson(Person):
         super().__init__(*args, **options)
         self.expertise: dict[int, int] = {}  # by position, as the first answer says it
 
+    async def practise(self, side: str) -> None:
+        """With the same answer after the example of advice."""
+        await super().practise(side)
+        if side == "A" and "revises" in hidden_fields(self.page.text):
+            await super().practise(side)
+
     def judge(self) -> tuple[dict[str, str], str, Sent]:
         form, key, sent = super().judge()
         if "revises" not in hidden_fields(self.page.text):

@@ -201,14 +201,71 @@ def test_advice_is_announced_for_each_abstract_only_where_each_has_it(
     assert ahead.is_everywhere == expected
 
 
+def practising(study: Study) -> tuple[Participant, Client, str]:
+    """Somebody on the practice's page, and its address."""
+    person = taking_part.save_demographics(enroll(study), {"age": "34"}, timezone.now())
+    return person, client_of(person), f"{study.get_absolute_url()}practice/"
+
+
+@pytest.mark.parametrize("scripted", [True, False])
+def test_the_practice_has_an_example_of_advice_after_an_own_answer(
+    study: Study, *, scripted: bool
+) -> None:
+    person, client, here = practising(study)
+    right = taking_part.practice_side(person)
+    wrong = "B" if right == "A" else "A"
+    headers = JSON if scripted else {}
+    page = client.get(here).content.decode()
+    assert ADVISER not in page
+    # An answer to a page that nobody was shown is none
+    early = client.post(here, filled_in(page, revises="1", side=right))
+    assert early.status_code == 409
+    # Which side is right is not said before the advice
+    first = filled_in(page, side=wrong)
+    answer = client.post(here, first, headers=headers)
+    shown = json.loads(answer.content)["page"] if scripted else client.get(here).content.decode()
+    assert "Advice (example)" in shown
+    assert ADVISER in shown
+    assert "70%" in shown
+    assert "Not this one." not in shown
+    assert f'value="{wrong}" checked' in shown
+    # The same again leads there, another one is refused, and so is a form of the first page that lacks something
+    assert client.post(here, first).status_code == 303
+    assert client.get(here).content.decode().count("Advice (example)") == 1
+    assert client.post(here, first | {"idempotency_key": str(uuid.uuid4())}).status_code == 409
+    assert client.post(here, first | {"side": ""}).status_code == 409
+    kept = client.post(here, filled_in(shown, side=wrong))
+    assert kept.status_code == 303
+    again = client.get(here).content.decode()
+    assert "Not this one." in again
+    assert "Advice (example)" in again
+    passed = client.post(here, filled_in(again, side=right), headers=headers)
+    assert passed.status_code == (200 if scripted else 303)
+    person.refresh_from_db()
+    assert (person.stage, person.practice_attempts, person.practice_first) == ("start", 2, None)
+    assert client.post(here, first).status_code == 303  # a tab that still shows the first page
+    assert not AdvisedTrial.objects.exists()
+
+
+def test_the_practice_has_an_example_beside_its_abstract_where_advice_comes_before(
+    study: Study,
+) -> None:
+    study.arms.update(advice="before")
+    person, client, here = practising(study)
+    page = client.get(here).content.decode()
+    assert "Advice (example)" in page
+    assert "This first abstract is for practice" in page
+    passed = client.post(here, filled_in(page, side=taking_part.practice_side(person)))
+    assert passed.headers["Location"].endswith("/start/")
+
+
 def test_who_is_advised_is_told_before_the_first_trial_and_after_the_last(study: Study) -> None:
     now = timezone.now()
-    person = taking_part.save_demographics(enroll(study), {"age": "34"}, now)
+    person, client, _ = practising(study)
     taking_part.attempt_practice(person, taking_part.practice_side(person), now)
-    client = client_of(person)
     said = client.get(f"{study.get_absolute_url()}start/").content.decode()
     assert "For some abstracts, you then see" in said  # not for attention checks
-    assert "70%" in said
+    assert 'class="advice"' not in said
     taking_part.start_trials(person, now)
     while address(person) and person.stage == "trial":
         page = client.get(address(person)).content.decode()
