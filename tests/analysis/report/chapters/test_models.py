@@ -50,7 +50,7 @@ def test_agreement_of_people_is_said_by_its_value_and_interval(
     )
     assert coefficient_interval((0.01, 0.97)) in text
     assert "limited" not in text
-    assert "difficulties (large values are easy) and the human accuracy" in text
+    assert "(scored so that larger values mean easier) and the human accuracy" in text
 
 
 def integration(data: SourceData) -> ContextAccuracy:
