@@ -220,7 +220,9 @@ def _team(study: Study, seed: int) -> tuple[Found, Said]:
         "team: log loss": _of(result.log_loss_nats, result.log_loss_nats_ci95),
         "team: Brier score": _of(result.brier, result.brier_ci95),
         "team: calibration error": _of(result.calibration_error, result.calibration_error_ci95),
-        "team: any member is right": _of(result.selector_accuracy, result.selector_accuracy_ci95),
+        "team: at least one member is right": _of(
+            result.selector_accuracy, result.selector_accuracy_ci95
+        ),
         "teams by size: expected accuracy": _of(cell.accuracy, cell.accuracy_ci95),
     }
     if result.gain is not None:
