@@ -155,7 +155,7 @@ INTERVAL = (
     "The 95% interval inverts a test along the observed pattern of the bins. It contains every multiple of the "
     "pattern for which the value is between the 2.5th and 97.5th percentile of {resamples:,} simulated errors "
     "(seed {seed}, normal noise of the bins with covariance robust to clusters of {units}). The observed "
-    "and the simulated errors therefore have the same upward bias. The interval is extended to the value."
+    "and the simulated errors therefore have the same upward bias. If necessary, the interval is widened to include the observed error."
 )
 N_SIMULATIONS = N_RESAMPLES = 1000
 STEPS = 16  # halvings of the multiple at which the value is a quantile

@@ -29,8 +29,8 @@ METHOD = (
     "error, times Student's t over the normal quantile, before percentiles are taken. The two-way variance is that "
     "between participants plus that between test cases minus that of trials (for models, whose answers are fixed, "
     "only between test cases), with Student's t for the smaller number of clusters minus one. Shares have Wilson's "
-    "score interval for the number of independent decisions with the same error. At least 3 participants and test "
-    "cases are needed."
+    "score interval for the number of independent decisions that would give the same standard error. At least 3 "
+    "participants and test cases are needed."
 )
 
 

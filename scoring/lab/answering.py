@@ -35,7 +35,7 @@ ENDS = {
     Finish.FILTERED: _("filtered"),
     Finish.TOO_LONG: _("question too long"),
     Finish.EMPTY: _("empty"),
-    Finish.THINKING: _("thought cut off"),
+    Finish.THINKING: _("reasoning cut off"),
     Finish.FAILED: _("failed"),
 }
 

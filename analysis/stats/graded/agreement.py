@@ -9,15 +9,13 @@ import numpy.typing as npt
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Bools, Interval, Ints
-from analysis.stats.graded.jackknife import correlation_interval, groups_of
+from analysis.stats.graded.jackknife import INTERVAL, correlation_interval, groups_of
 
 Weights = Literal["quadratic", "none"]
 MOST_VALUES = 200  # of grades; every two of them have a cell
 
-KAPPA = (
-    "Cohen's kappa, {weights} weights; 95% interval by leaving out clusters, on Fisher's z scale."
-)
-ALPHA = "Krippendorff's alpha, interval; 95% interval by leaving out clusters, on Fisher's z scale."
+KAPPA = f"Cohen's kappa, {{weights}} weights; {INTERVAL}."
+ALPHA = f"Krippendorff's alpha, interval; {INTERVAL}."
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,11 @@ import numpy.typing as npt
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Bools, Floats, Interval, Ints
-from analysis.stats.graded.jackknife import correlation_interval, groups_of
+from analysis.stats.graded.jackknife import INTERVAL, correlation_interval, groups_of
 
 FEWEST = 3
 MOST_GRADES = 200  # different ones
-METHOD = (
-    "Spearman's rho (mean ranks) and Kendall's tau-b over answers; 95% intervals by leaving out clusters "
-    "(templates, or questions without one), on Fisher's z scale."
-)
+METHOD = f"Spearman's rho (mean ranks) and Kendall's tau-b over answers, each with a {INTERVAL}."
 
 
 @dataclass(frozen=True)

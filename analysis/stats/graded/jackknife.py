@@ -14,6 +14,10 @@ from analysis.stats.arrays import Bools, Interval, Ints
 from analysis.stats.graded.ratios import FEWEST_CLUSTERS, degrees_of_freedom, effective_number
 
 MOST_GROUPS = 100
+INTERVAL = (
+    f"95% jackknife interval that leaves out one template, or question without one, at a time (above {MOST_GROUPS} of "
+    f"these, one of {MOST_GROUPS} groups of them), on Fisher's z scale"
+)
 
 
 def groups_of(clusters: Ints, seed: int = 42) -> Ints:

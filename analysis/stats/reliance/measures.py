@@ -16,7 +16,7 @@ from analysis.stats.two_way_clustered import clustered, of_errors
 
 SHARES = (
     "Shares of trials; standard errors clustered by participants and test cases, score interval (Wilson's, with Student's t) "
-    "of as many independent trials as have that error."
+    "for the number of independent trials that would give the same standard error."
 )
 WEIGHT = (
     "(final - first) / (advice - first) of confidence in points, signed by the side it is about (Harvey and Fischer 1997). The "
@@ -156,7 +156,8 @@ def weight_of_advice(trials: AdvisedTrials) -> WeightOfAdvice:
     far = known & (np.abs(distance) >= NEAR)
     if not far.any():
         raise NotEnough(
-            "No trial has a confidence before and after advice, and an adviser's that was shown.",
+            "No trial has all three: the participant's confidence before advice and after it, and the adviser's confidence, shown "
+            f"and at least {NEAR:g} points from the first answer.",
             "Show the adviser's confidence in an arm with advice after the first answer.",
         )
     weights = moved[far] / distance[far]

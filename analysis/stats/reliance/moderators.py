@@ -17,13 +17,13 @@ ACCURACY = (
 CONFIDENT = (
     "Log-odds of a right final answer over trials with a first answer and advice: right advice (0.5) against wrong advice (-0.5), own "
     "confidence in the first answer and the adviser's confidence (shown or not), which are standardised over these trials (mean 0, "
-    "SD 1), and the interactions of right advice with both. Trials without one of these values are left out, and so is what does not vary."
+    "SD 1), and the interactions of right advice with both. Trials without one of these values are left out, and so are predictors that do not vary."
 )
 SWITCHING = (
     "Log-odds of switching to the advice, over trials whose first answer was not the advised one: right advice (0.5) against wrong "
     "advice (-0.5), own confidence in the first answer, the adviser's confidence (shown or not), self-rated expertise, and the "
     "position of the trial, which are standardised over these trials (mean 0, SD 1); and the interaction of right advice and position. "
-    "Trials without one of these values are left out, and so is what does not vary."
+    "Trials without one of these values are left out, and so are predictors that do not vary."
 )
 # Names of effects, as report.json and the files have them
 ADVICE_RIGHT, OWN, ADVISER, EXPERTISE, POSITION = (

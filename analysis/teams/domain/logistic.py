@@ -205,9 +205,10 @@ RULE = (
     "training rows, ratings are standardised, and differences are divided by their root mean square and by the "
     "square root of their sum of squared correlations with all models. Models that favour one side by the same "
     "amount everywhere are left out. Both L2 penalties are chosen within each training fold by log loss on {inner} "
-    "inner blocks of its test cases (seed {seed}); the stronger wins within a millionth (10^6 on participants "
-    "means no individual effect). Folds with more than {rows:,} training trials search on that many trials of "
-    "randomly drawn participants. Each fold needs a separate search, so more than {most} folds are merged. {folds}."
+    "inner blocks of its test cases (seed {seed}); if log losses differ by less than a millionth, the stronger "
+    "penalty is used (a penalty of 10^6 on participants means no individual effect). Folds with more than {rows:,} "
+    "training trials search on that many trials of randomly drawn participants. Each fold needs a separate search, "
+    "so more than {most} folds are merged. {folds}."
 )
 
 

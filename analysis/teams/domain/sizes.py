@@ -23,12 +23,10 @@ SIZES = (
     "Teams of h people and m models decide by the mean of their calibrated held-out probabilities (1/2 counts as "
     "wrong). Accuracy is the expectation over all choices of h different judgments of a test case and m of the "
     "models, or over {draws} random choices (seed {seed}) if there are more than {most}; test cases have equal "
-    "weight. h is at most {humans}, the largest number that at least half of the test cases have (up to 9), on the "
-    "{items} test cases with that many judgments; m is at most {models}."
+    "weight. h is at most {humans}, the largest number of judgments (up to 9) that at least half of the test cases "
+    "have; only the {items} test cases with that many judgments are used. m is at most {models}."
 )
-INTERVAL = (
-    " Intervals: 95%, from the variance between items, as that of a share with this standard error."
-)
+INTERVAL = " 95% intervals use the standard error from the variance between items, and are computed like those of a share."
 
 
 @dataclass(frozen=True)

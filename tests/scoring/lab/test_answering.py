@@ -130,5 +130,5 @@ class TestTheAnswers:
         page = ruth.get(run.get_absolute_url())
         assert "1 of 4 texts (25.0%) could not be read" in page.text
         shown = {end: answer.thought for answer, end in page.context["answers"] if answer.thought}
-        assert shown == {"thought cut off": "Is it", "answered": "Is it?"}
+        assert shown == {"reasoning cut off": "Is it", "answered": "Is it?"}
         assert page.text.count("not graded") == 2

@@ -262,7 +262,7 @@ def advised_reliance(source: SourceResults, tables: Tables) -> Figure:
     ]
     if not found:
         raise NotEnough(
-            "In no arm did right advice meet wrong first answers, and wrong advice right ones.",
+            "No arm has both kinds of trials: a wrong first answer with right advice, and a right first answer with wrong advice.",
             "Choose advice after the first answer in an arm.",
         )
     frame = pd.DataFrame(
@@ -372,7 +372,7 @@ def _deciders(frame: pd.DataFrame) -> Drawn:
     )
     others = others.rename(columns={"final_minus_low": "low", "final_minus_high": "high"})
     span = spread([*others["low"], *others["high"], *others["final_minus"]], must=[0])
-    axis = points_axis("People after advice minus these")
+    axis = points_axis("People after advice minus this decider")
     plain_y, _width = _rows(names, field="row", labels=False, minExtent=0, maxExtent=0)
     right = alt.layer(
         upright(0.0),

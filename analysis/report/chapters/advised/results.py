@@ -465,7 +465,11 @@ DECISIONS = (
     c.count(_("Trials"), "accuracy.n", "n"),
     c.percent(_("Right"), "accuracy.value", "accuracy"),
     c.share_ci(_("95% CI"), "accuracy.ci95", "accuracy_low accuracy_high"),
-    c.points(_("People after advice minus these, points"), "versus_final.value", "final_minus"),
+    c.points(
+        _("Difference: people after advice minus this decider, points"),
+        "versus_final.value",
+        "final_minus",
+    ),
     c.points_ci(_("95% CI"), "versus_final.ci95", "final_minus_low final_minus_high"),
     c.p_value("p", "versus_final.p", "p"),
 )

@@ -132,7 +132,7 @@ class People:
 
 @dataclass(frozen=True, kw_only=True)
 class AskedModel(ModelName):
-    """judged: test cases of which both orders were read; strict: all that were asked, the others as wrong.
+    """judged: test cases for which the answers in both orders could be read; strict: all that were asked, the others as wrong.
 
     seconds_median: of an answer. stated: of answers by the confidence that they state; p_original: of test cases.
     """

@@ -85,7 +85,7 @@ def _categories(models: Sequence[ModelFlips]) -> list[Table]:
         c.count(_("Pos-Neg"), "2.counts.PosNeg"),
         c.count(_("Neg-Pos"), "2.counts.NegPos"),
         c.count(_("Neg-Neg"), "2.counts.NegNeg"),
-        c.count(_("End is not the decision"), "2.n_end_disagrees"),
+        c.count(_("Final sign differs from decision"), "2.n_end_disagrees"),
     )
     caption = _(
         "Sign of the difference at the first token that differs (or its sentence), and at the end: positive favours the "

@@ -79,14 +79,14 @@ METHOD = (
     "far minus that of the original, each over its own tokens (and the prompt's, if the run's perplexities include "
     "them). Positive values favour the original. The difference starts at the first token that differs, or the "
     "sentence that contains it. Its last value is PPL(altered) - PPL(original), so its last sign is the decision. "
-    "Tokens are compared at the same places of the text, and within an alternation by their number. Category: the "
+    "Tokens are compared at the same places of the text, and within a changed passage by their number. Category: the "
     "sign at the first place where it is not zero, then at the end. Sign flips: changes of sign from place to "
     "place. Shares have Wilson 95% intervals over test cases."
 )
 METHOD_RATIO = (
     "The log-likelihood ratio is an additional measure: the cumulative negative log-likelihood of the altered "
     "version minus that of the original, in nats and not divided by tokens. It is computed at tokens that end at "
-    "the same place in both versions, from the end of the first alternation on. Categories and sign flips are "
+    "the same place in both versions, from the end of the first changed passage on. Categories and sign flips are "
     "defined as above; right and wrong refer to the model's decision."
 )
 TYPICAL = (

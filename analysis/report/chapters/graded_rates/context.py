@@ -176,7 +176,7 @@ STATE_LABELS = {
     Finish.FILTERED.value: lazy("Blocked by a filter"),
     Finish.TOO_LONG.value: lazy("Question too long"),
     Finish.EMPTY.value: lazy("Empty"),
-    Finish.THINKING.value: lazy("Thought cut off"),
+    Finish.THINKING.value: lazy("Reasoning cut off"),
     Finish.FAILED.value: lazy("Failed"),
 }
 

@@ -196,9 +196,9 @@ FEWEST = 5  # rows; below, a rate is not shown
 NO_CATEGORIES = ("The study's questions have no categories.", "Give them categories.")
 GRADED_CATEGORIES_METHOD = (
     "A question with several categories counts in each of them. Rates of fewer than five answers are not shown. "
-    "For response quality and abstention these are all graded answers of the category; for safety, answers that "
-    "abstained or were bad; for the mean score, answers with points. A score is the share of the rubric's maximum. "
-    "Abstentions and points below 0 count as 0."
+    "The answers counted are, for response quality and abstention, all graded answers of the category; for safety, "
+    "those that abstained or were bad; for the mean score, those with points. A score is the share of the rubric's "
+    "maximum. Abstentions and points below 0 count as 0."
 )
 
 
@@ -561,7 +561,7 @@ COST = (
     c.count(_("Tokens read"), "prompt_tokens", "prompt_tokens"),
     c.count(_("Tokens written"), "completion_tokens", "completion_tokens"),
     c.number(_("Cost"), "cost", "cost", digits=4),
-    c.number(_("Of 1,000 answers"), lambda m: 1000 * m.cost / m.n, "cost_of_1000", digits=4),
+    c.number(_("Cost per 1,000 answers"), lambda m: 1000 * m.cost / m.n, "cost_of_1000", digits=4),
     c.compact(_("Cost of a good answer"), "cost_of_good", "cost_of_good"),
     c.number(_("Seconds, median"), "median_seconds", "median_seconds", digits=1),
 )

@@ -146,7 +146,7 @@ def _reliability(data: SourceData, mean: float | None) -> Reliability:
 # --- Integration: how much accuracy models lose when they read single sentences, or results in a foreign abstract.
 
 INTEGRATION_METHOD = (
-    "Isolated: each sentence with an alternation is scored alone, and accuracy is pooled over sentences or "
+    "Isolated: each sentence with a changed passage is scored alone, and accuracy is pooled over sentences or "
     "averaged within each abstract first. Swapped: the results of the text are replaced by those of other studies "
     "of the subfield. A tie counts as wrong. Standard deviations over models are with n-1; tests are paired over "
     "the models that were scored both ways."
