@@ -13,6 +13,8 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
+from analysis.data.filters import ReportOptions
+from analysis.services.compute import Asked
 from experiment.domain.roles import FIELD_RIGHTS, RIGHTS, FieldRight, FieldRole, Right, Role, Scope
 from experiment.lab.access import CREATOR, SIGNED_IN, SITE_ADMIN
 from experiment.lab.routes import ADMIN, PUBLIC, Route, routes
@@ -75,9 +77,11 @@ class Lab:
 
 @pytest.fixture(scope="module")
 def lab(django_db_setup: None, django_db_blocker: Any) -> Iterator[Lab]:
-    """Made once; each request is undone, and in the end all of it."""
+    """Made once, with its report; each request is undone, and in the end all of it."""
     with django_db_blocker.unblock(), transaction.atomic():
-        yield make_lab()
+        made = make_lab()
+        Asked(made.own, ReportOptions()).ensure_computed()
+        yield made
         transaction.set_rollback(True)
 
 
