@@ -72,7 +72,9 @@ class Prompt:
         'user: Here is an abstract from a neuroscience publication:'
         """
         if custom_text and kind != "custom":
-            raise PromptError("your own text needs the prompt “custom”")
+            raise PromptError(
+                f"your own text is only used with the prompt “custom”, but “{kind}” was chosen"
+            )
         if kind not in KINDS:
             return cls(kind)  # raises
         return cls(kind, custom_text if kind == "custom" else _template(kind, sentence))

@@ -69,7 +69,7 @@ class AnsweringForm(ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["model_args"].help_text = _(
-            "name=value, separated by commas: max_tokens (1024), temperature (0; none for the server's default), top_p, "
+            "name=value, separated by commas: max_tokens (1024), temperature (0; “none” uses the server's default), top_p, "
             "seed; for a server: concurrency and tries; in this process: batch_size; for a model that thinks aloud: "
             "enable_thinking, reasoning_effort, think_end_token."
         )

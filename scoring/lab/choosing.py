@@ -101,7 +101,11 @@ class ChoosingForm(ModelForm):
         if kind != Kind.CHAT and cleaned.get("prompt") != prompts.REASONING:
             checked_model_args(ALIASES.get(kind, kind), without_thinking(asked.model_args))
         if cleaned.get("own_prompt") and cleaned.get("prompt") != prompts.CUSTOM:
-            raise ScoringError(gettext("Your own text needs the prompt “your own text”."))
+            raise ScoringError(
+                gettext(
+                    "You entered your own text, but chose another prompt. Choose the prompt “your own text”."
+                )
+            )
         return asked
 
     def check_asked(self) -> None:
@@ -140,7 +144,7 @@ class ChoicesFileForm(forms.Form):
         max_length=50_000,
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text=_(
-            "With {versions} where the versions stood. Exported tasks contain their prompt."
+            "The prompt that was used, with {versions} in place of the two versions. Leave this empty for exported tasks, which contain their prompt."
         ),
     )
 

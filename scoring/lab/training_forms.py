@@ -52,7 +52,7 @@ class TrainingForm(FoldedForm):
         required=False,
         max_length=500,
         help_text=_(
-            "A folder of the site's models; required from scratch, otherwise that of the base model."
+            "A folder of the site's models, required if you train from scratch. Otherwise, leave this empty: the tokenizer of the base model is used."
         ),
     )
     epochs = forms.FloatField(label=_("Epochs"), required=False, min_value=0.01, max_value=1000)

@@ -217,8 +217,8 @@ def _cells(run: ChoiceRun, found: Choices) -> dict[str, str]:
 def _forecast_lines(found: list[Forecast]) -> Iterator[Any]:
     yield from table_lines((one.cells() for one in found), left=("model",))
     yield (
-        "Tokens and costs are upper bounds if every first answer can be read: each is counted with all of max_tokens. Tokens read "
-        "are estimated from the number of bytes."
+        "If every first answer can be read, tokens and costs are upper bounds, because every answer is assumed to use all of "
+        "max_tokens. Tokens read are estimated from the number of bytes."
     )
     if any(one.seconds is None for one in found):
         yield "The time is not known, because this model has not answered on this site."

@@ -520,7 +520,7 @@ class Migration(migrations.Migration):
                 ('backend', models.CharField(choices=[('transformers', 'transformers'), ('completions', 'completions server'), ('vllm', 'vLLM in the process'), ('embedded', 'embedded demonstration model'), ('imported', 'imported')], max_length=12)),
                 ('model_args', models.JSONField(blank=True, default=dict)),
                 ('condition', models.CharField(choices=[('full', 'full abstract'), ('isolated', 'isolated sentences'), ('swapped', 'swapped context')], default='full', max_length=10)),
-                ('prompt', models.CharField(choices=[('none', 'none'), ('paper', 'as in the paper'), ('clean', "the paper's sentence, the abstract's tokens scored"), ('chat', "the model's chat template"), ('custom', 'custom text')], default='paper', max_length=10)),
+                ('prompt', models.CharField(choices=[('none', 'none'), ('paper', 'as in the paper'), ('clean', "the paper's sentence, but only the abstract's tokens count"), ('chat', "the model's chat template"), ('custom', 'custom text')], default='paper', max_length=10)),
                 ('prompt_text', models.TextField(blank=True, help_text='The template, with <choice abstract>.')),
                 ('source', models.CharField(blank=True, help_text='human or machine; empty for both.', max_length=10)),
                 ('seed', models.PositiveIntegerField(blank=True, help_text='Of the swaps.', null=True)),

@@ -59,7 +59,7 @@ class ScoringRun(Job):
     class Prompt(models.TextChoices):
         NONE = "none", "none"
         PAPER = "paper", "as in the paper"
-        CLEAN = "clean", "the paper's sentence, the abstract's tokens scored"
+        CLEAN = "clean", "the paper's sentence, but only the abstract's tokens count"
         CHAT = "chat", "the model's chat template"
         CUSTOM = "custom", "custom text"
 

@@ -62,7 +62,7 @@ class Command(WritingCommand):
         parser.add_argument(
             "--temperature",
             metavar="T",
-            help="default: 0, the most likely words; none for the server's default",
+            help="default: 0, the most likely words; write “none” to use the server's default",
         )
         parser.add_argument("--limit", type=int, metavar="N", help="only the first N questions")
         parser.add_argument(

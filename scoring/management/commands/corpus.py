@@ -127,7 +127,7 @@ SKIPPED_SHOWN = 3
 
 def _add_add(parser: CommandParser) -> None:
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
-    parser.add_argument("--name", required=True, metavar="NAME", help="the corpus's")
+    parser.add_argument("--name", required=True, metavar="NAME", help="name of the corpus")
     parser.add_argument(
         "--text-column",
         default="text",

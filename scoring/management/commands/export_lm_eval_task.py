@@ -42,17 +42,21 @@ class Command(ReportingCommand):
             help="perplexity: which version is less surprising (default); choice: which letter is the more likely answer",
         )
         parser.add_argument(
-            "--condition", choices=CONDITIONS, help="condition of perplexity (default: full)"
+            "--condition",
+            choices=CONDITIONS,
+            help="with --method perplexity: condition (default: full)",
         )
         parser.add_argument("--seed", type=int, help=f"seed of the swaps (default: {DEFAULT_SEED})")
         parser.add_argument(
-            "--layout", choices=LAYOUTS, help=f"layout of choices (default: {LAYOUTS[0]})"
+            "--layout",
+            choices=LAYOUTS,
+            help=f"with --method choice: layout (default: {LAYOUTS[0]})",
         )
         parser.add_argument(
             "--examples",
             type=int,
             metavar="N",
-            help="of choices: first show N practice items with their answers",
+            help="with --method choice: first show N practice items with their answers",
         )
         parser.add_argument(
             "--prompt",

@@ -20,7 +20,8 @@ from scoring.services.texts import describe_corpus
 class Command(ScoringCommand):
     help = (
         "Score a reference corpus (one text per row, JSONL or CSV). Ratios of zlib length to perplexity show how well "
-        "a model knows it, compared with a study's test cases and a text that it has certainly memorised (--anchor)."
+        "a model knows the corpus, compared with a study's test cases and with a text that the model has certainly "
+        "memorised (--anchor)."
     )
     default_prompt = "none"
 

@@ -70,7 +70,7 @@ def test_a_template_that_cannot_be_used_is_refused(kind, template, message):
 
 
 def test_prompts_that_do_not_go_together_are_refused():
-    with pytest.raises(PromptError, match="needs the prompt “custom”"):
+    with pytest.raises(PromptError, match="only used with the prompt “custom”"):
         Prompt.of("paper", f"Read: {PLACEHOLDER}")
     with pytest.raises(PromptError, match="the model's own template"):
         Prompt.of("chat").fill("Rats slept.")
