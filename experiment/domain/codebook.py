@@ -189,7 +189,7 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
     ),
     Column(
         "changes",
-        "How often the choice was changed after the first one; for a question, how often “I do not know” was switched.",
+        "How often the choice was changed after the first one; for a question, how often the box “I do not know” was ticked or unticked.",
         "integer",
         "count",
         null=NO_JAVASCRIPT,
@@ -364,7 +364,7 @@ QUESTION_COLUMNS: tuple[Column, ...] = (
     *(
         Column(
             f"answer_{which}_ms",
-            f"From the page's first paint to the {which} time the answer was typed in or “I do not know” was switched.",
+            f"From the page's first paint to the {which} time the answer was typed in or the box “I do not know” was ticked or unticked.",
             "integer",
             "milliseconds",
             null=f"no question; {ERASED}; or {NO_JAVASCRIPT}",

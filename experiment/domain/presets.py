@@ -128,7 +128,7 @@ ADDITIONS: Mapping[str, str] = {
         "A participant who always chooses one side is then right half of the time."
     ),
     "The last question of a trial names the article and its result.": (
-        "Participants took “the study” to mean this experiment, and a yes excludes the trial."
+        "When the question said “the study”, participants took this to mean the experiment itself, and a yes excludes the trial."
     ),
     "Everyone receives a code to return with and to withdraw, and may write a comment.": (
         "The site can erase answers without storing a name."

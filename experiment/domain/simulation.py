@@ -23,7 +23,7 @@ EXCLUDED_TRIALS = 0.014
 MISSED_CATCH_SHARE = 0.7
 # Who would rate their confidence below this says "I do not know"; who is wrong writes this
 ABSTAINS_BELOW = 30
-FOLLOWS = 0.4  # chance that a simulated participant takes over advice
+FOLLOWS = 0.4  # chance that a simulated participant follows advice
 WRONG_ANSWER = "A simulated answer that is wrong."
 
 HOUR_S = 3600.0

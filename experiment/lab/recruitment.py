@@ -44,7 +44,9 @@ class ChannelForm(forms.ModelForm[Channel]):
         fields = (*WHO, *ENDS, *RULES)
         widgets = {"platform": forms.HiddenInput}
         help_texts = {
-            "id_parameter": _("Only for other panels; those of the platforms are built in.")
+            "id_parameter": _(
+                "Only for other panels. The parameters of the listed platforms are built in."
+            )
         }
 
     def __init__(self, data: object = None, *, instance: Channel) -> None:

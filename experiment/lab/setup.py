@@ -197,7 +197,7 @@ def say_saved(request: HttpRequest, revision: Revision) -> None:
         counts = {"people": revision.excluded.participants, "trials": revision.excluded.trials}
         said.append(
             gettext(
-                "The rules were applied again. Participants whose exclusion changed: %(people)d; trials: %(trials)d."
+                "The rules were applied again. Number of participants who are excluded, included again, or excluded for other reasons: %(people)d. Number of such trials: %(trials)d."
             )
             % counts
         )

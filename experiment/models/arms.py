@@ -41,7 +41,9 @@ class Arm(models.Model):
     share = models.PositiveSmallIntegerField(
         default=1,
         validators=[MinValueValidator(1), MaxValueValidator(MOST_SHARE)],
-        help_text=_("Relative to the other arms: 2 for twice as many participants as 1."),
+        help_text=_(
+            "Relative to the other arms: an arm with share 2 receives twice as many participants as an arm with share 1."
+        ),
     )
     advice = models.CharField(max_length=6, choices=Advice, default=Advice.NONE)
     advised_items = models.PositiveSmallIntegerField(

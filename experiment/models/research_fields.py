@@ -69,7 +69,12 @@ class FieldMember(models.Model):
     """What a user is to one field; domain/roles.py says what that allows."""
 
     class Role(models.TextChoices):
-        LEAD = "lead", _("lead: also its subfields, people and rules")
+        LEAD = (
+            "lead",
+            _(
+                "lead: does what a curator does, and manages the field's subfields, people and rules"
+            ),
+        )
         CURATOR = "curator", _("curator: writes and reviews test cases")
 
     field = models.ForeignKey(ResearchField, models.CASCADE, related_name="memberships")

@@ -163,7 +163,7 @@ class DryRun(Job):
 
     class PayPer(models.TextChoices):
         PARTICIPANT = "participant", _("per participant who finishes")
-        HOUR = "hour", _("per hour of the median time")
+        HOUR = "hour", _("per hour, for the median time that participants take")
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="dry_runs")
     finishers = models.PositiveIntegerField(
@@ -181,7 +181,7 @@ class DryRun(Job):
     )
     seed = models.PositiveIntegerField(default=1)
     follow_percent = models.PositiveSmallIntegerField(
-        _("how often participants take over advice (% of advised trials)"),
+        _("how often participants follow advice (% of advised trials)"),
         default=40,
         validators=[MaxValueValidator(100)],
     )

@@ -182,7 +182,9 @@ def change_study(
         raise ValidationError({"cell_field": _("Real participants have entered in these groups.")})
     asked = values.get("demographic_fields", locked.demographic_fields)
     if locked.has_begun and locked.forms_cells and locked.cell_field not in asked:
-        said = _("An answer to this forms the study's groups, so it is asked until the end.")
+        said = _(
+            "The study's groups are formed by the answers on %(question)s, so this question cannot be removed."
+        ) % {"question": locked.get_cell_field_display()}
         raise ValidationError({"demographic_fields": said})
     if not values.get("debriefing", "-").strip() and locked.has_begun and must_be_revealed(locked):
         raise ValidationError(
@@ -232,7 +234,7 @@ def set_paused(
     if now is None and locked.has_begun and lacks_advice(locked, [item]):
         raise ValidationError(
             _(
-                "Participants see advice, and there is none on this test case. Freeze its advice first."
+                "Participants see advice in this study, and no advice is frozen for this test case yet. Freeze it first."
             )
         )
     row.paused_at = now

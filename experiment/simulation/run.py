@@ -231,7 +231,7 @@ class Plan:
     arrival: Arrival
     accuracy: float
     seed: int
-    follows: float = FOLLOWS  # chance to take over advice
+    follows: float = FOLLOWS  # chance to follow advice
 
 
 def simulate(study: Study, plan: Plan, new_driver: Callable[[], Driver]) -> Iterator[int]:

@@ -33,7 +33,7 @@ function startTrial(form, page) {
   const translation = watchTranslation(form, saved?.translated, page.signal);
   const ratings = [...form.querySelectorAll("[data-rating]")].map((node) => upgradeRating(node, rated));
 
-  // `changes` counts every change of side after the first choice, or every switch of "I do not know".
+  // `changes` counts every change of side after the first choice, or every tick and untick of "I do not know".
   const state = {
     changes: saved?.changes ?? 0,
     aid_switches: saved?.aid_switches ?? 0,

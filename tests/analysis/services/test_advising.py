@@ -104,7 +104,7 @@ def test_nothing_without_advice_is_drawn_in_an_open_advised_study(study: Study) 
     pin_items(study, [later])
     set_paused(study, later, by=vera, reason="Not yet.", now=NOW)
     study = set_recruitment(study, "open")
-    with pytest.raises(ValidationError, match="Freeze its advice first"):
+    with pytest.raises(ValidationError, match="no advice is frozen"):
         set_paused(study, later, by=vera, reason="Now.", now=None)
     with pytest.raises(ValidationError, match="Close recruitment, add them"):
         pin_items(study, [make_item("last")])

@@ -123,7 +123,7 @@ def test_simulated_participants_follow_advice_as_often_as_stated(
     assert any(row.first_side != row.advice_side for row in rows)
     for row in rows:
         assert row.trial.judgment.side == (row.advice_side if percent else row.first_side)
-    assert f"take it over in {percent}%" in text(ruth, job)
+    assert f"follow it in {percent}%" in text(ruth, job)
 
 
 def test_stopping_at_work_removes_whom_it_simulated(

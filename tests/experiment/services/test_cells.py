@@ -137,11 +137,11 @@ def test_a_request_that_read_the_arm_before_the_group_was_known_goes_on_in_the_n
 def test_what_forms_the_groups_is_asked_as_long_as_the_study_runs(study: Study) -> None:
     ruth, others = make_user("ruth", study), {"demographic_fields": ["age"]}
     assert study.recruitment == "open"
-    with pytest.raises(ValidationError, match="forms the study's groups"):
+    with pytest.raises(ValidationError, match="groups are formed by the answers on"):
         change_study(study, others, by=ruth)
     describe(study, "female")
     Study.objects.update(recruitment="closed")
-    with pytest.raises(ValidationError, match="forms the study's groups"):
+    with pytest.raises(ValidationError, match="groups are formed by the answers on"):
         change_study(study, others, by=ruth)
     change_study(study, {"demographic_fields": ["gender"]}, by=ruth)
     assert Study.objects.get().forms_cells

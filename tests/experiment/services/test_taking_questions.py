@@ -251,7 +251,7 @@ def test_a_study_that_strands_participants_between_abstracts_and_questions_is_no
         ("works_run_out", "question", 3, "human"),
     ]
     sentences = [str(problem) for problem in item_problems(study)]
-    assert "questions also ask about" in sentences[0]
+    assert "3 of the articles with such test cases also have questions" in sentences[0]
     assert "run out of questions" in sentences[1]
     with pytest.raises(ValidationError, match="run out of questions"):
         set_recruitment(study, "pilot")
