@@ -6,6 +6,9 @@ Everybody who consents gets into the arm with the lowest *expected finishers per
 
 where `valid` counts its valid finishers, and P(finish | page) is that of `assignment.finish_chances` over all arms, so that
 an arm that people leave more often is not given fewer. Equal loads are drawn from at random.
+
+Where a number of valid finishers is wanted, nobody is admitted while even the lowest load reaches the arm's share of it.
+Few are then under way when the last is admitted, and those who leave make room again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -71,6 +74,16 @@ class ArmDraw:
         2
         """
         return participant_rng(seed, PURPOSE).choice(lowest(self.loads()))
+
+    def is_full(self, wanted: int) -> bool:
+        """Whether each arm is expected to have its share of so many valid finishers.
+
+        >>> draw = ArmDraw((ArmLoad(1, 1, valid=2), ArmLoad(2, 1, valid=1, live=((0, 1),))))
+        >>> draw.is_full(3), draw.is_full(4)
+        (True, False)
+        """
+        per_share = round(wanted / sum(arm.share for arm in self.arms), SCORE_DECIMALS)
+        return min(self.loads().values()) >= per_share
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

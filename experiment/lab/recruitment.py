@@ -22,6 +22,7 @@ from experiment.models.channels import PLAIN
 from experiment.services import counts, readiness, study_setup
 from experiment.services.channels import ENDS, SAMPLE_CODE, overdue, save_channel
 from experiment.services.channels import links as recruitment_links
+from experiment.services.consenting import is_full
 from experiment.services.study_language import speaking
 from lib.pages import refused, show
 
@@ -95,7 +96,8 @@ def recruiting(request: HttpRequest, study: Study) -> HttpResponse:
         recruitment_states=Study.Recruitment,
         n_overdue=overdue(now.date()).filter(study=study).count(),
         n_valid=n_valid,
-        is_full=study.target_valid is not None and n_valid >= study.target_valid,
+        is_full=is_full(study, now),
+        is_reached=study.target_valid is not None and n_valid >= study.target_valid,
         is_early=study.opens_at is not None and now < study.opens_at,
         is_late=study.closes_at is not None and now >= study.closes_at,
     )

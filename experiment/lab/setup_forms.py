@@ -347,7 +347,7 @@ class TargetForm(SettingsForm):
         }
         help_texts = {
             "target_valid": _(
-                "No new participants are admitted after that. Leave this empty for no limit."
+                "No new participants are admitted after that. Leave this empty for no limit. In a study with arms, each arm has its share of the target, and participants under way count by their chance of finishing."
             ),
             "live_minutes": _("The test case is then available to others again."),
             "external_id_days": _("Counted from consent; the consent page shows the date."),
@@ -361,7 +361,7 @@ class TargetForm(SettingsForm):
         super().__init__(*args, **kwargs)
         field, targets = self.instance.cell_field, self.fields["cell_targets"]
         targets.help_text = _(
-            "One group per line, such as “%(example)s”. A group is closed to newcomers once that many of its valid participants have finished."
+            "One group per line, such as “%(example)s”. A group is closed to newcomers once that many of its valid participants have finished. Arms share a group's target as they share the study's."
         ) % {"example": f"{cells(field or 'gender')[0]}: 50"}
         if field:
             names = ", ".join(cells(field))

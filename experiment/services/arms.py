@@ -110,33 +110,40 @@ def arm_problems(study: Study, arm: Arm) -> dict[str, str]:
     return found
 
 
-def assign(participant: Participant, now: datetime) -> None:
+def assign(participant: Participant, now: datetime) -> bool:
     """Plan the trials of a participant who has seen none, in an arm of the study, if it has any. The caller saves.
 
     One after the other is assigned, until the end of the transaction: each sees those before. Who is in a cell is
-    balanced with those in the same one.
+    balanced with those in the same one. False where there is no place for them; nothing is planned then.
     """
-    study = participant.study
+    study, cell = participant.study, participant.cell
+    wanted = study.cell_targets.get(cell) if cell else study.target_valid
+    if participant.kind != Participant.Kind.REAL:
+        wanted = None
     if arms_of(study):
         hold("arms", study.pk)
-        draw = read(study, participant.kind, now, participant.cell)
+        draw = read(study, participant.kind, now, cell)
+        if wanted is not None and draw.is_full(wanted):
+            return False
         chosen = draw.number(participant.seed)
         participant.arm_draw = draw.as_json()
         participant.arm = next(arm for arm in arms_of(study) if arm.number == chosen)
+    elif cell and wanted is not None and _n_in_cell(participant) >= wanted:
+        return False
     rng = participant_rng(participant.seed, "plan")
     plan = plan_trials(trial_counts(study, participant.arm), rng)
     participant.plan = [[trial.stratum, trial.original_side] for trial in plan]
+    return True
 
 
 # What `assign` changes
 ASSIGNED = ("arm", "arm_draw", "plan")
 
 
-def is_cell_full(study: Study, cell: str) -> bool:
-    """Whether as many valid real participants of this group finished as the study wants."""
-    wanted = study.cell_targets.get(cell)
-    people = Participant.objects.of(study, Participant.Kind.REAL).valid()
-    return wanted is not None and people.filter(cell=cell).count() >= wanted
+def _n_in_cell(participant: Participant) -> int:
+    """Valid finishers of the participant's kind and group."""
+    people = Participant.objects.of(participant.study, participant.kind).valid()
+    return people.filter(cell=participant.cell).count()
 
 
 def arms_of(study: Study) -> list[Arm]:
@@ -160,7 +167,7 @@ def replay(participant: Participant) -> int:
 
 
 def read(study: Study, kind: str, now: datetime, cell: str = "") -> ArmDraw:
-    """What an assignment would go by now; in a cell, of those in it."""
+    """What an assignment would go by now; in a cell, of those in it. A study without arms is as one, with nobody under way."""
     live: dict[int, Counter[int]] = defaultdict(Counter)
     valid: Counter[int] = Counter()
     left_at: Counter[int] = Counter()
@@ -181,7 +188,7 @@ def read(study: Study, kind: str, now: datetime, cell: str = "") -> ArmDraw:
     return ArmDraw(
         tuple(
             ArmLoad(arm, share, valid[arm], tuple(sorted(live[arm].items())))
-            for arm, share in sorted(shares.items())
+            for arm, share in sorted(shares.items() or {0: 1}.items())
         ),
         tuple(sorted(left_at.items())),
         finished,
@@ -206,7 +213,7 @@ def _query(study: int, kind: str, since: datetime, cell: str = "") -> QuerySet[A
         finished = people.valid().order_by().values("arm__number").annotate(total=Count("pk"))
         valid = finished.values_list(Value("valid"), "arm__number", zero, "total")
     else:
-        counted = settled.filter(fate=Fate.FINISHED, excluded_by="", arm_number__gt=0)
+        counted = settled.filter(fate=Fate.FINISHED, excluded_by="")
         by_arm = counted.order_by().values("arm_number").annotate(total=Sum("n"))
         valid = by_arm.values_list(Value("valid"), "arm_number", zero, "total")
     return arms.values_list(Value("arm"), "number", zero, "share").union(

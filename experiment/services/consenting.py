@@ -14,9 +14,8 @@ from experiment.models import (
     RecruitmentRecord,
     Study,
 )
-from experiment.services.arms import assign
+from experiment.services.arms import assign, read
 from experiment.services.channels import NO_EXTERNAL_IDS, ExternalIds, channel_of
-from experiment.services.counts import n_valid
 from experiment.services.flow import (
     ConsentChangedError,
     KnownIdError,
@@ -46,7 +45,7 @@ def entry_kind(study: Study, now: datetime, *, is_member: bool, channel: str = "
             raise NotOpenError(Refusal.STUDY_NOT_STARTED)
         if study.closes_at is not None and now >= study.closes_at:
             raise NotOpenError(Refusal.STUDY_ENDED)
-        if study.target_valid is not None and is_full(study):
+        if is_full(study, now):
             raise NotOpenError(Refusal.STUDY_FULL)
         # A member who looks at the running study must not end up in its data.
         return Participant.Kind.PILOT if is_member else Participant.Kind.REAL
@@ -57,8 +56,10 @@ def entry_kind(study: Study, now: datetime, *, is_member: bool, channel: str = "
     raise NotOpenError(Refusal.STUDY_NOT_STARTED)
 
 
-def is_full(study: Study) -> bool:
-    return n_valid(study, Participant.Kind.REAL) >= (study.target_valid or 0)
+def is_full(study: Study, now: datetime) -> bool:
+    """Whether enough valid participants finished; in a study with arms, whether that is expected of each arm."""
+    wanted = study.target_valid
+    return wanted is not None and read(study, Participant.Kind.REAL, now).is_full(wanted)
 
 
 def is_known(study: Study, kind: str, external: ExternalIds) -> bool:
@@ -91,7 +92,7 @@ def enroll(
     """Create the participant who has just agreed to the consent text with this hash.
 
     `kind` is called for a new participant only, and may refuse; the same `key` again gives the same participant.
-    `code` is the one that the consent page showed.
+    `code` is the one that the consent page showed. Raises NotOpenError where others took the last places meanwhile.
     """
     try:
         with transaction.atomic():
@@ -113,7 +114,8 @@ def enroll(
             participant.seed = participant.seed if seed is None else seed
             participant.give_code(code or new_code())
             _freeze_for(participant, now)
-            assign(participant, now)
+            if not assign(participant, now):
+                raise NotOpenError(Refusal.STUDY_FULL)
             _begin(participant)
             participant.external_source = external.channel or external.source
             insert(participant)

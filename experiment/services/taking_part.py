@@ -80,12 +80,10 @@ def _save_demographics(
     in_cell: tuple[str, ...] = ()
     if participant.study.forms_cells:
         participant.cell = cell_of(participant.study.cell_field, answers)
-        is_real = participant.kind == Participant.Kind.REAL
-        if is_real and arms.is_cell_full(participant.study, participant.cell):
+        if not arms.assign(participant, now):
             participant.screened_out_at = now
             update(participant, "screened_out_at")
             return participant
-        arms.assign(participant, now)
         in_cell = ("cell", *arms.ASSIGNED)
     participant.demographics = dict(answers)
     participant.demographics_at = now

@@ -13,7 +13,8 @@ from experiment.models import AuditEvent, Channel, Membership, Study
 from experiment.services.channels import ExternalIds, ending, host_problem, links
 from experiment.services.readiness import readiness_problems
 from experiment.services.study_setup import set_recruitment
-from tests.factories import make_channel, make_participant
+from tests.experiment.people import enroll
+from tests.factories import make_arms, make_channel, make_participant
 
 pytestmark = pytest.mark.django_db
 DONE = "https://app.prolific.com/done?cc=C1&id={external_id}"
@@ -222,3 +223,15 @@ def test_people_are_let_in_between_the_dates_alone(
         closes_at=None if ends is None else now + timedelta(days=ends),
     )
     assert client.get(study.get_absolute_url()).status_code == status
+
+
+def test_a_study_whose_arms_wait_for_those_under_way_says_so(ruth: Client, study: Study) -> None:
+    make_arms(study)
+    Study.objects.update(target_valid=1, recruitment="open")
+    study.refresh_from_db()
+    enroll(study)
+    address = reverse("lab:recruiting", args=[study.slug])
+    waits = "every arm is expected to reach its share of the target"
+    assert waits not in ruth.get(address).text
+    enroll(study)
+    assert waits in ruth.get(address).text

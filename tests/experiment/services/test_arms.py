@@ -11,6 +11,7 @@ from django.utils import timezone
 from experiment.domain.exclusion import Rules
 from experiment.models import Arm, Item, ItemCount, Participant, PeopleCount, Study, Trial
 from experiment.services import arms, counting, counts, drawing, overview, taking_part
+from experiment.services.flow import NotOpenError
 from experiment.services.readiness import facts_of
 from experiment.services.recounting import check, recount
 from experiment.services.study_versions import revise
@@ -62,6 +63,26 @@ def test_an_arm_that_people_leave_is_given_more_until_as_many_finished(study: St
     assert valid_by_arm(study) == {second.arm_number: 1}
     # Nobody else is expected to finish in the arm of the one who left
     assert enroll(study).arm_number == first.arm_number
+
+
+def test_a_study_is_full_while_each_arm_is_expected_to_have_its_share_of_the_target(
+    study: Study,
+) -> None:
+    make_arms(study)
+    study.target_valid = 2
+    # As long as nobody has finished or left, everybody's chance is one half
+    people = {person.arm_number: person for person in [start(study) for _ in range(4)]}
+    with pytest.raises(NotOpenError, match="study_full"):
+        enroll(study)
+    with pytest.raises(NotOpenError, match="study_full"):  # agreed to the page of a minute ago
+        enroll(study, kind=lambda: "real")
+    assert enroll(study, kind=lambda: "pilot").arm is not None
+    counting.sweep(study, "real", timezone.now() + timedelta(minutes=16))
+    assert enroll(study).kind == "real"
+    finish(people[1])
+    finish(people[2])
+    with pytest.raises(NotOpenError, match="study_full"):
+        enroll(study)
 
 
 def test_items_are_balanced_within_each_arm(study: Study) -> None:

@@ -84,6 +84,14 @@ def test_a_group_is_closed_once_its_target_is_reached_and_stays_so(study: Study)
     assert withdraw(study, person.withdrawal_code, timezone.now()) is not None
 
 
+def test_arms_share_the_target_of_a_group(study: Study) -> None:
+    make_arms(study)
+    # One half of each is expected to finish
+    assert {describe(study, "male").arm_number, describe(study, "male").arm_number} == {1, 2}
+    with pytest.raises(GroupFullError):
+        describe(study, "male")
+
+
 def test_a_participant_of_a_complete_group_is_shown_the_way_back(
     study: Study, client: Client
 ) -> None:
