@@ -33,7 +33,7 @@ def database_sentence(said: str) -> str:
     first_line = said.splitlines()[0] if said else "no reason given"
     if "no such table" in said or ("relation" in said and "does not exist" in said):
         return f"The database has no tables yet: run `manage.py migrate` first. ({first_line})"
-    return f"The database reported an error ({first_line}). DATABASE_URL names it; --traceback shows more."
+    return f"The database reported an error ({first_line}). Check DATABASE_URL, which names the database; --traceback shows more."
 
 
 if __name__ == "__main__":

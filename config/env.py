@@ -101,7 +101,9 @@ class Env:
         """Return the secret in `name`, or else the one in the file `path`, which is made once."""
         value = self.text(name, "")
         if value:
-            check_secret(name, value, "or leave it out: the site then creates one in VAR_DIR")
+            check_secret(
+                name, value, ". If you leave the variable out, the site creates a key in VAR_DIR"
+            )
         return value or file_secret(path)
 
     def token(self, name: str) -> str:

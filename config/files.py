@@ -55,18 +55,18 @@ def file_secret(path: Path) -> str:
     check_secret(
         path.name.upper(),
         secret,
-        f"in {path}: restore it from a copy. Only if there is no copy, delete it to create a new one "
+        f", in {path}: restore it from a copy. Only if there is no copy, delete it to create a new one "
         "(after a new withdrawal key, participants' own codes no longer work)",
     )
     return secret
 
 
-def check_secret(name: str, secret: str, place: str) -> None:
+def check_secret(name: str, secret: str, where: str) -> None:
     if len(secret) < _SECRET_LENGTH or len(set(secret)) < _SECRET_CHARACTERS:
         limits = (
             f"at least {_SECRET_LENGTH} characters, at least {_SECRET_CHARACTERS} of them different"
         )
-        raise EnvError(name, "***", f"{limits}, {place}")  # too short a secret is one still
+        raise EnvError(name, "***", f"{limits}{where}")  # too short a secret is one still
 
 
 def _make_secret(path: Path) -> None:

@@ -39,9 +39,9 @@ class Measured:
 
 class Bench(ReportingCommand):
     help = (
-        "Measure the CPU time and memory of a report on simulated studies of growing size, from reading the database, "
-        "without imports. The command uses a temporary SQLite database, whose work is included, and does not change the "
-        "site's database."
+        "Measure the CPU time and memory of a report on simulated studies of growing size. The measurement begins when "
+        "the database is read, includes the work of the database (a temporary SQLite one), and excludes the loading of "
+        "Python modules. The command does not change the site's database."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -17,7 +17,7 @@ DATABASES = {"postgresql": scratch_postgres, "sqlite": scratch_sqlite}
 
 class Bench(ReportingCommand):
     help = (
-        "Measure the CPU time of draws, the consent page and the lab's pages as the number of finished participants grows, for "
+        "Measure the CPU time of drawing a test case, the consent page and the lab's pages as the number of finished participants grows, for "
         "the site and its database. The command removes its temporary databases and does not change the site's. Linux only."
     )
 

@@ -24,11 +24,11 @@ from lib.jobs import leases
 CHORES = {
     "recruitment-ids": "Erase recruitment IDs after the date that the consent page named. A worker does this daily.",
     "withdrawals": (
-        "Withdraw participants again whom a restored backup has brought back. `make serve` and `make demo` also do "
-        "this."
+        "Repeat the withdrawals of participants whom a restored backup has brought back. `make serve` and `make demo` "
+        "also do this."
     ),
     "exclusions": "Apply the study's current exclusion rules again. Imported participants do not change.",
-    "counters": "Compare the counters that draws and the lab's pages use with the rows, and report differences.",
+    "counters": "Compare the rows with the counters that the drawing of test cases and the lab's pages use, and report differences.",
     "trail": "Recompute the hashes of the audit trail. The command fails if an event was changed or is missing.",
     "purge": "After the study's retention date, remove everything that could identify its participants.",
     "codes": "Store participants' own codes under the current WITHDRAWAL_KEY after it was changed.",
