@@ -4,10 +4,8 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -21,7 +19,6 @@ from experiment.services.advisers import (
     is_advised,
     set_adviser,
     unadvised,
-    unfreeze,
 )
 from lib.http import either
 from lib.pages import offer, refused, show
@@ -109,13 +106,6 @@ def advice(request: HttpRequest, study: Study) -> HttpResponse:
     adviser = adviser_of(study)
     if request.method != "POST":
         return _show(request, study, adviser, AdviserForm(instance=adviser, study=study))
-    if "freeze" in request.POST:
-        return _freeze(request, study, adviser)
-    if "unfreeze" in request.POST:
-        with refused(request):
-            unfreeze(study, by=user_of(request))
-            messages.success(request, gettext("The advice is not frozen any more."))
-        return redirect("lab:setup_advice", slug=study.slug)
     form = AdviserForm(request.POST, instance=adviser, study=study)
     if form.is_valid():
         with refused(form):
@@ -123,17 +113,6 @@ def advice(request: HttpRequest, study: Study) -> HttpResponse:
             messages.success(request, gettext("Saved."))
             return redirect("lab:setup_advice", slug=study.slug)
     return _show(request, study, adviser, form)
-
-
-def _freeze(request: HttpRequest, study: Study, adviser: Adviser | None) -> HttpResponse:
-    from analysis.services.advising import freeze
-
-    with refused(request):
-        if adviser is None:
-            raise ValidationError(gettext("Choose an adviser first, and save it."))
-        freeze(adviser, timezone.now(), by=user_of(request))
-        messages.success(request, gettext("The advice is frozen."))
-    return redirect("lab:setup_advice", slug=study.slug)
 
 
 def _show(

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
-from django.db import transaction
 from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -27,18 +26,11 @@ from experiment.domain.markup import Alternation
 from experiment.models import Advice, Adviser, Item, Judgment, Participant, Study
 from experiment.models.items import ItemQuerySet
 from experiment.services import audit
-from experiment.services.advisers import (
-    advisable_items,
-    items_without_advice,
-    refuse_new_adviser,
-    unadvised,
-)
+from experiment.services.advisers import advisable_items, unadvised
 from scoring.domain.choosing.outcomes import JEFFREYS
 from scoring.models import ScoringRun
 
 SEED = 42
-# What the rows depend on, and whether others are there by now
-GOES_BY = ("kind", "source", "planted_accuracy", "frozen_at", "version")
 PLANTED = "Advice is correct on the stated share of the test cases, in total and of each kind."
 
 
@@ -73,59 +65,62 @@ def sources_of(study: Study) -> dict[str, list[str]]:
     return {Adviser.Kind.MODEL: models, Adviser.Kind.PEOPLE: people}
 
 
-def freeze(adviser: Adviser, now: datetime, *, by: User | None = None, seed: int = SEED) -> Adviser:
-    """Store what the adviser says of every test case that can be drawn; of one that is frozen, what is still missing.
+@dataclass(frozen=True)
+class WorkedOut:
+    """What an adviser says of the test cases that are to be frozen; said: how it came about."""
 
-    Of paused ones it stores what it can say, since they may be resumed; where only they are missing, it must be all. It is worked out before anything is locked: participants finish meanwhile.
+    adviser: Adviser
+    rows: Sequence[Advice]
+    said: dict[str, Any]
+
+    def freeze(self, now: datetime, *, by: User | None = None) -> None:
+        """Store it, in place of what was frozen before a real participant entered. The caller holds the study's row."""
+        adviser = self.adviser
+        if not adviser.study.version:
+            adviser.advice.all().delete()
+            adviser.frozen_at, adviser.version = now, self.said
+        elif self.rows:
+            more = {"at": now.isoformat(), "items": len(self.rows), **self.said}
+            adviser.version = {**adviser.version, "more": [*adviser.version.get("more", []), more]}
+        else:
+            return
+        Advice.objects.bulk_create(self.rows)
+        adviser.version = {**adviser.version, "sha256": digest(adviser)}
+        adviser.save(update_fields=["version", "frozen_at"])
+        audit.record(
+            audit.Action.STUDY_CHANGED,
+            by=by,
+            study=adviser.study,
+            changed=["advice frozen"],
+            test_cases=len(self.rows),
+            sha256=adviser.version["sha256"],
+        )
+
+
+def work_out(study: Study, *, seed: int = SEED) -> WorkedOut:
+    """What the study's adviser says of its test cases: until a real participant has entered of all, then of those without frozen advice.
+
+    Of paused ones it is what it can say, since they may be resumed.
 
     Raises:
-        ValidationError: it cannot say anything of some of them, or not how sure it is; somebody changed it meanwhile; or
-            participants can enter, or real ones have, before any advice was frozen.
+        ValidationError: there is no adviser, it cannot say anything of a test case that can be drawn, or not how sure it is.
     """
-    adviser = Adviser.objects.select_related("study").get(pk=adviser.pk)
-    if adviser.frozen_at is None:
-        refuse_new_adviser(adviser.study)
+    adviser = Adviser.objects.filter(study=study).first()
+    if adviser is None:
+        raise ValidationError(_("The study has no adviser."))
+    adviser.study = study
     # Sorted here, since databases disagree on the order of texts, and draws and folds go by it
-    items = sorted(advisable_items(adviser.study), key=lambda item: (item.key, item.version))
-    missing = _keys(unadvised(adviser.study, advisable_items(adviser.study)))
-    if adviser.frozen_at is not None and not missing:
-        return adviser
-    needed = _keys(items_without_advice(adviser.study)) or missing
+    items = sorted(advisable_items(study), key=lambda item: (item.key, item.version))
+    missing, needed = {item.pk for item in items}, _keys(study.drawable_items)
+    if study.version:
+        missing &= _keys(unadvised(study, advisable_items(study)))
+        needed &= missing
     rows, said = _advise(adviser, items, needed, seed)
-    with transaction.atomic():
-        _store(adviser, [row for row in rows if row.item_id in missing], said, now, by)
-    return adviser
+    return WorkedOut(adviser, [row for row in rows if row.item_id in missing], said)
 
 
 def _keys(items: ItemQuerySet) -> set[int]:
     return set(items.order_by().values_list("pk", flat=True))
-
-
-def _store(
-    adviser: Adviser, rows: Sequence[Advice], said: dict[str, Any], now: datetime, by: User | None
-) -> None:
-    study = Study.objects.select_for_update(no_key=True).get(pk=adviser.study_id)
-    stored = Adviser.objects.select_for_update().get(pk=adviser.pk)
-    if any(getattr(stored, name) != getattr(adviser, name) for name in GOES_BY):
-        raise ValidationError(_("The adviser was changed meanwhile. Freeze its advice again."))
-    if adviser.frozen_at is None:
-        refuse_new_adviser(study)
-        adviser.advice.all().delete()
-        adviser.frozen_at, adviser.version = now, said
-    else:
-        more = {"at": now.isoformat(), "items": len(rows), **said}
-        adviser.version = {**adviser.version, "more": [*adviser.version.get("more", []), more]}
-    Advice.objects.bulk_create(rows)
-    adviser.version = {**adviser.version, "sha256": digest(adviser)}
-    adviser.save(update_fields=["version", "frozen_at"])
-    audit.record(
-        audit.Action.STUDY_CHANGED,
-        by=by,
-        study=study,
-        changed=["advice frozen"],
-        test_cases=len(rows),
-        sha256=adviser.version["sha256"],
-    )
 
 
 def digest(adviser: Adviser) -> str:
@@ -148,7 +143,7 @@ def _advise(
     """Rows, not stored, and what is said of how they came about; `needed` are the keys of items that must have one."""
     if adviser.is_planted:
         assert adviser.planted_accuracy is not None
-        rows_now = adviser.advice.all() if adviser.frozen_at is not None else adviser.advice.none()
+        rows_now = adviser.advice.all() if adviser.study.version else adviser.advice.none()
         frozen = dict(rows_now.values_list("item", "picks_original"))
         given = {n: frozen[item.pk] for n, item in enumerate(items) if item.pk in frozen}
         strata = [item.stratum for item in items]
@@ -224,7 +219,7 @@ def _shares(nats: Floats | None, picks_original: bool) -> list[float]:
 def _evidence(adviser: Adviser, items: Sequence[Item]) -> Evidence:
     if adviser.kind == Adviser.Kind.PEOPLE:
         return _of_people(adviser.study, adviser.source, items)
-    return _of_model(adviser.study, adviser.source, items)
+    return _of_model(adviser, items)
 
 
 def _of_people(study: Study, kind: str, items: Sequence[Item]) -> Evidence:
@@ -237,8 +232,9 @@ def _of_people(study: Study, kind: str, items: Sequence[Item]) -> Evidence:
     return Evidence(np.array([odds.get(item.pk, np.nan) for item in items]))
 
 
-def _of_model(study: Study, name: str, items: Sequence[Item]) -> Evidence:
-    """Of its runs those that a report of the study takes."""
+def _of_model(adviser: Adviser, items: Sequence[Item]) -> Evidence:
+    """Of its runs those that a report of the study takes; with passages where participants are shown them."""
+    study, name = adviser.study, adviser.source
     table = pd.DataFrame({"pk": np.array([item.pk for item in items], dtype=np.int64)})
     options = ReportOptions(models=(name,))
     scores = machines.read(study, table, options, prefer_imported=False, others=(name,)).scores
@@ -246,7 +242,8 @@ def _of_model(study: Study, name: str, items: Sequence[Item]) -> Evidence:
     odds = dict(zip(scores["item"], scores["margin_nats"], strict=True))
     runs = tuple(sorted(set(scores["run"].astype(int).tolist())))
     strength = np.array([odds.get(item.pk, np.nan) for item in items])
-    return Evidence(strength, runs, _passages([run for run in runs if run > 0], items))
+    scored = [run for run in runs if run > 0 and adviser.shows_passages]
+    return Evidence(strength, runs, _passages(scored, items))
 
 
 def _passages(runs: Sequence[int], items: Sequence[Item]) -> dict[int, Floats]:

@@ -14,7 +14,7 @@ from experiment.participant.guards import resume, shows_problems
 from experiment.participant.problems import problem
 from experiment.participant.showing import go_on, is_preview
 from experiment.services import consenting
-from experiment.services.advisers import is_advised
+from experiment.services.advisers import freeze_to_try, is_advised
 from experiment.services.channels import (
     NO_EXTERNAL_IDS,
     SAMPLE_ID,
@@ -147,7 +147,7 @@ def decide(request: HttpRequest, study: Study) -> HttpResponse:
         return problem(request, "no_cookie", study=study, action_url=url, asks_code=True)
     participant = consenting.enroll(
         study,
-        kind=lambda: _may_enter(request, study, seen),
+        kind=lambda: _enters_as(request, study, seen),
         consent_sha256=request.POST.get("consent_sha256", ""),
         key=seen.key,
         external=seen.external,
@@ -157,6 +157,13 @@ def decide(request: HttpRequest, study: Study) -> HttpResponse:
     response = go_on(request, participant)
     identity.write_participant(response, study, participant)
     return response
+
+
+def _enters_as(request: HttpRequest, study: Study, seen: identity.Entry) -> str:
+    """As `_may_enter`; a member's pilot of a study that was not opened yet sees advice too."""
+    kind = _may_enter(request, study, seen)
+    freeze_to_try(study, timezone.now())
+    return kind
 
 
 def decline(request: HttpRequest, study: Study, seen: identity.Entry | None) -> HttpResponse:

@@ -12,9 +12,9 @@ from experiment.domain.text_checks import Facts, disagreements
 from experiment.models import Arm, Channel, Item, Study
 from experiment.models.arms import trial_counts
 from experiment.services.advisers import (
+    advice_fault,
     adviser_of,
     is_advised,
-    items_without_advice,
     must_be_revealed,
 )
 from experiment.services.arms import arm_problems, arms_of, groups_of
@@ -37,7 +37,7 @@ BLOCKING = {
     "recruitment_over": "recruitment",
     "cells_unasked": "target",
     "no_adviser": "advice",
-    "advice_not_frozen": "advice",
+    "advice_lacking": "advice",
     "planted_unrevealed": "texts",
 }
 # What is worth knowing; KIND_disagree, of a text, besides
@@ -100,8 +100,8 @@ def _advice_problems(study: Study) -> Iterator[StudyProblem]:
     if adviser is None:
         yield StudyProblem("no_adviser")
         return
-    if missing := items_without_advice(study).count():
-        yield StudyProblem("advice_not_frozen", found=missing)
+    if fault := advice_fault(study):
+        yield StudyProblem("advice_lacking", said=fault.rstrip("."))
     if must_be_revealed(study) and not study.debriefing.strip():
         yield StudyProblem("planted_unrevealed")
 

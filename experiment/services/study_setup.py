@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.template.loader import render_to_string
+from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
@@ -18,7 +19,7 @@ from experiment.domain.presets import ARMS, PRESETS
 from experiment.models import Arm, ConsentVersion, Item, Participant, Study, StudyItem, Trial
 from experiment.models.studies import DEMO_SLUGS, RULE_COLUMNS, Tasks
 from experiment.services import audit
-from experiment.services.advisers import lacks_advice, must_be_revealed
+from experiment.services.advisers import freeze_advice, lacks_advice, must_be_revealed
 from experiment.services.arms import save_arm
 from experiment.services.audit import Action
 from experiment.services.readiness import StudyProblem, item_problems, readiness_problems
@@ -121,7 +122,7 @@ def pin_items(study: Study, items: Iterable[Item], reason: str = "", by: User | 
 
 @transaction.atomic
 def set_recruitment(study: Study, state: str, by: User | None = None, reason: str = "") -> Study:
-    """Switch recruitment; a study that cannot be completed is not opened."""
+    """Switch recruitment; a study that cannot be completed is not opened. Opening freezes the adviser's advice."""
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     if state in (Study.Recruitment.OPEN, Study.Recruitment.PILOT):
         problems = readiness_problems(study)
@@ -130,8 +131,11 @@ def set_recruitment(study: Study, state: str, by: User | None = None, reason: st
             raise ValidationError(
                 [message % {"study": study.slug, "problem": problem} for problem in problems]
             )
-    before, study.recruitment = study.recruitment, Study.Recruitment(state).value
+    before, was_open = study.recruitment, study.is_open
+    study.recruitment = Study.Recruitment(state).value
     if study.recruitment != before:
+        if study.is_open and not was_open:
+            freeze_advice(study, timezone.now(), by=by)
         study.save(update_fields=["recruitment"])
         change = {"before": before, "after": study.recruitment}
         audit.record(Action.RECRUITMENT, by=by, study=study, reason=reason, **change)
@@ -221,7 +225,7 @@ def set_paused(
     """Draw it no more, from `now` on; None: draw it again. Of one that is so already nothing changes.
 
     Raises:
-        ValidationError: no reason is given, or participants see advice, and there is none on it.
+        ValidationError: no reason is given, or participants see advice, and the adviser has none on it.
     """
     if not reason.strip():
         raise ValidationError(
@@ -231,14 +235,10 @@ def set_paused(
     row = StudyItem.objects.select_for_update().get(study=study, item=item)
     if (row.paused_at is None) == (now is None):
         return row
-    if now is None and locked.has_begun and lacks_advice(locked, [item]):
-        raise ValidationError(
-            _(
-                "Participants see advice in this study, and no advice is frozen for this test case yet. Freeze it first."
-            )
-        )
     row.paused_at = now
     row.save(update_fields=["paused_at"])
+    if now is None and locked.has_begun and lacks_advice(locked, [item]):
+        freeze_advice(locked, timezone.now(), by=by)
     audit.record(
         audit.Action.ITEMS_CHANGED,
         by=by,

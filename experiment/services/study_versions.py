@@ -224,7 +224,7 @@ def _draw_from(study: Study, items: Sequence[Item]) -> None:
     if study.is_open and lacks_advice(study, new):
         raise ValidationError(
             _(
-                "Participants see advice in this study, and no advice is frozen for these test cases yet. Close recruitment, add them, freeze their advice and open the study again."
+                "Participants see advice in this study, and no advice is frozen for these test cases yet. Close recruitment, add them and open the study again."
             )
         )
     study.study_items.exclude(item__in=[item.pk for item in items]).delete()

@@ -26,6 +26,7 @@ from experiment.models import AdvisedTrial, Participant, Study, SurveyQuestion
 from experiment.models.arms import trial_counts
 from experiment.participant.writing import MAX_ANSWER
 from experiment.services import advised, consenting, counting, drawing, taking_part
+from experiment.services.advisers import freeze_to_try
 from experiment.services.arms import groups_of
 from experiment.services.counts import Exposures, exposures, item_exposures
 from experiment.simulation.survey import survey_answers
@@ -239,6 +240,7 @@ def simulate(study: Study, plan: Plan, new_driver: Callable[[], Driver]) -> Iter
 
     Simulated time ends now, so that no simulated participant is live afterwards.
     """
+    freeze_to_try(study, timezone.now())
     rng = random.Random(f"simulation/{plan.seed}")
     scripts = _scripts(study, plan, rng)
     arrivals = draw_arrivals(scripts, plan.arrival, rng)

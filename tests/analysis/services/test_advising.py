@@ -9,10 +9,10 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from analysis.services import advising
-from analysis.services.advising import digest, freeze, sources_of
+from analysis.services.advising import SEED, digest, sources_of, work_out
 from analysis.stats.advice import planted
 from experiment.models import Advice, Adviser, Study, StudyItem
+from experiment.services.advisers import freeze_to_try
 from experiment.services.readiness import StudyProblem, readiness_problems
 from experiment.services.study_setup import change_study, pin_items, set_paused, set_recruitment
 from scoring.domain.encoding import Encoded
@@ -38,6 +38,16 @@ def adviser(study: Study, **fields: Any) -> Adviser:
     return Adviser.objects.create(study=study, **given)
 
 
+def freeze(study: Study) -> Adviser:
+    work_out(study).freeze(NOW)
+    return Adviser.objects.get(study=study)
+
+
+def frozen(study: Study, **fields: Any) -> Adviser:
+    adviser(study, **fields)
+    return freeze(study)
+
+
 def scored(study: Study, seed: int = 1) -> None:
     """A model that is right more often where its perplexities differ more."""
     rng = np.random.default_rng(seed)
@@ -48,7 +58,7 @@ def scored(study: Study, seed: int = 1) -> None:
 
 def test_a_scored_models_choices_are_frozen_with_what_they_come_from(study: Study) -> None:
     scored(study)
-    found = freeze(adviser(study), NOW)
+    found = frozen(study)
     said, rows = found.version, Advice.objects.all()
     assert (found.frozen_at, rows.count(), said["test_cases"]) == (NOW, 30, 30)
     assert said["accuracy"] == rows.filter(picks_original=True).count() / 30
@@ -65,31 +75,39 @@ def test_a_scored_models_choices_are_frozen_with_what_they_come_from(study: Stud
     assert len({round(row.p_chosen, 6) for row in rows}) > 10
 
 
-def test_scores_that_come_later_change_nothing(study: Study) -> None:
+def test_scores_that_come_later_change_nothing_once_a_real_participant_has_entered(
+    study: Study,
+) -> None:
     scored(study)
-    frozen = freeze(adviser(study), NOW)
-    before = list(Advice.objects.values())
+    before = frozen(study)
+    rows = list(Advice.objects.values())
     scored(study, seed=2)
-    again = freeze(frozen, NOW)
-    assert list(Advice.objects.values()) == before
-    assert again.version == frozen.version
+    again = freeze(study)
+    assert again.version["sha256"] != before.version["sha256"]
+    rows = list(Advice.objects.values())
+    Study.objects.update(version=1)
+    scored(study, seed=3)
+    assert freeze(Study.objects.get()).version == again.version
+    assert list(Advice.objects.values()) == rows
 
 
 def test_a_test_case_that_is_added_later_gets_advice_and_the_others_keep_theirs(
     study: Study,
 ) -> None:
     choose(study, "lab/tiny")
-    frozen = freeze(adviser(study, source="lab/tiny, asked"), NOW)
+    first = frozen(study, source="lab/tiny, asked")
+    Study.objects.update(version=1)
+    study.refresh_from_db()
     before = list(Advice.objects.values())
     study.study_items.create(item=make_item("later"))
     with pytest.raises(ValidationError, match="no choice on 1 test case"):
-        freeze(frozen, NOW)
+        freeze(study)
     choose(study, "lab/tiny")
-    again = freeze(frozen, NOW)
+    again = freeze(study)
     assert list(Advice.objects.exclude(item__key="later").values()) == before
     assert Advice.objects.count() == 31
     assert again.version["more"][0]["items"] == 1
-    assert again.version["sha256"] == digest(again) != frozen.version["sha256"]
+    assert again.version["sha256"] == digest(again) != first.version["sha256"]
 
 
 def test_nothing_without_advice_is_drawn_in_an_open_advised_study(study: Study) -> None:
@@ -97,22 +115,20 @@ def test_nothing_without_advice_is_drawn_in_an_open_advised_study(study: Study) 
     set_paused(study, row.item, by=vera, reason="It leaked.", now=NOW)
     choose(study, "org/a")
     later = make_item("later")
-    frozen = freeze(adviser(study, source="org/a, asked"), NOW)
-    assert Advice.objects.count() == 30  # of the paused one too
-    resumed = set_paused(study, row.item, by=vera, reason="It did not.", now=None)
-    assert resumed.paused_at is None
     pin_items(study, [later])
     set_paused(study, later, by=vera, reason="Not yet.", now=NOW)
+    adviser(study, source="org/a, asked")
     study = set_recruitment(study, "open")
-    with pytest.raises(ValidationError, match="no advice is frozen"):
+    assert Advice.objects.count() == 30  # of the paused one that the model knows too
+    resumed = set_paused(study, row.item, by=vera, reason="It did not.", now=None)
+    assert resumed.paused_at is None
+    with pytest.raises(ValidationError, match="no choice on 1 test case"):
         set_paused(study, later, by=vera, reason="Now.", now=None)
     with pytest.raises(ValidationError, match="Close recruitment, add them"):
         pin_items(study, [make_item("last")])
-    with pytest.raises(ValidationError, match="no choice on 1 test case"):
-        freeze(frozen, NOW)
     choose(study, "org/a")
-    freeze(frozen, NOW)
     assert set_paused(study, later, by=vera, reason="Now.", now=None).paused_at is None
+    assert Advice.objects.filter(item=later).exists()
     pin_items(study, [make_item("easy", kind="catch")])
 
 
@@ -121,7 +137,7 @@ def test_ties_of_an_asked_model_are_tossed_and_half_sure_at_least(study: Study) 
         return {"side": "A", "confidence": 90.0} if n % 3 == 0 else knows(n, original, sample)
 
     choose(study, "org/a", wavers)
-    found = freeze(adviser(study, source="org/a, asked"), NOW)
+    found = frozen(study, source="org/a, asked")
     assert found.version["ties"] == 10
     ties = Advice.objects.filter(
         item__in=[
@@ -137,39 +153,49 @@ def test_ties_of_an_asked_model_are_tossed_and_half_sure_at_least(study: Study) 
 def test_the_majority_of_participants_advises_on_what_they_judged(study: Study) -> None:
     for _ in range(12):
         make_participant(study, kind="pilot")
-    found = freeze(adviser(study, kind="people", source="pilot"), NOW)
+    found = frozen(study, kind="people", source="pilot")
     assert found.version["accuracy"] == 1
     assert sources_of(study)["people"] == ["pilot"]
 
 
-def test_what_the_adviser_does_not_know_keeps_it_from_being_frozen(study: Study) -> None:
-    ruth = adviser(study)
+def test_what_the_adviser_does_not_know_keeps_the_study_from_opening(study: Study) -> None:
+    assert readiness_problems(study) == [StudyProblem("no_adviser")]
+    adviser(study)
+    [problem] = readiness_problems(study)
+    assert "the advice cannot be frozen: The adviser has no choice on 30" in str(problem)
     with pytest.raises(ValidationError, match="no choice on 30 test cases"):
-        freeze(ruth, NOW)
+        set_recruitment(study, "open")
     assert not Advice.objects.exists()
-    assert Adviser.objects.get().frozen_at is None
+    scored(study)
+    assert readiness_problems(study) == []
+    assert not Advice.objects.exists()
+    set_recruitment(study, "pilot")
+    assert Advice.objects.count() == 30
+    assert Adviser.objects.get().frozen_at is not None
+    study.arms.update(advice="none")
+    Adviser.objects.all().delete()
+    assert readiness_problems(study) == []
 
 
-def test_an_adviser_that_is_changed_meanwhile_is_not_frozen_with_anothers_advice(
-    study: Study, monkeypatch: pytest.MonkeyPatch
+def test_who_tries_a_study_that_has_not_opened_sees_advice_if_there_can_be_any(
+    study: Study,
 ) -> None:
-    choose(study, "org/a")
-    chosen = adviser(study, source="org/a, asked")
-    of_model = advising._of_model
-
-    def changed_meanwhile(*given: Any) -> Any:
-        Adviser.objects.update(source="org/b, asked")
-        return of_model(*given)
-
-    monkeypatch.setattr(advising, "_of_model", changed_meanwhile)
-    with pytest.raises(ValidationError, match="changed meanwhile"):
-        freeze(chosen, NOW)
+    adviser(study)
+    freeze_to_try(study, NOW)
     assert not Advice.objects.exists()
-    assert Adviser.objects.get().frozen_at is None
+    scored(study)
+    freeze_to_try(study, NOW)
+    rows = list(Advice.objects.values())
+    assert len(rows) == 30
+    scored(study, seed=2)
+    freeze_to_try(study, NOW)
+    assert list(Advice.objects.values()) == rows
+    set_recruitment(study, "open")
+    assert list(Advice.objects.values()) != rows
 
 
 def test_planted_advice_is_right_as_stated_and_must_be_revealed(study: Study) -> None:
-    found = freeze(adviser(study, kind="planted", source="", planted_accuracy=0.7), NOW)
+    found = frozen(study, kind="planted", source="", planted_accuracy=0.7)
     assert found.version["accuracy"] == pytest.approx(0.7)
     assert set(Advice.objects.values_list("p_chosen", flat=True)) == {0.7}
     assert readiness_problems(study) == [StudyProblem("planted_unrevealed")]
@@ -184,12 +210,13 @@ def test_planted_advice_is_right_as_stated_and_must_be_revealed(study: Study) ->
 
 
 def test_planted_advice_keeps_its_accuracy_where_test_cases_are_added(study: Study) -> None:
-    made_up = adviser(study, kind="planted", source="", planted_accuracy=0.7)
-    first = freeze(made_up, NOW)
+    frozen(study, kind="planted", source="", planted_accuracy=0.7)
+    Study.objects.update(version=1)
+    study.refresh_from_db()
     before = dict(Advice.objects.values_list("item", "picks_original"))
     for n in range(20):
         study.study_items.create(item=make_item(f"a-{n}"))
-    freeze(first, NOW)
+    freeze(study)
     after = dict(Advice.objects.values_list("item", "picks_original"))
     assert {item: after[item] for item in before} == before
     rows = Advice.objects.filter(picks_original=True)
@@ -202,39 +229,15 @@ def test_draws_and_digest_go_by_the_same_order_on_every_database() -> None:
     study = make_study(human=0, machine=0)
     keys = ["A2", "B", "a-1", "a1", "b", "Z", "z-9", "_x"]
     study.study_items.bulk_create([StudyItem(study=study, item=make_item(key)) for key in keys])
-    found = freeze(adviser(study, kind="planted", source="", planted_accuracy=0.5), NOW)
+    found = frozen(study, kind="planted", source="", planted_accuracy=0.5)
     rows = Advice.objects.values_list(
         "item__key", "item__version", "item__sha256", "picks_original", "p_chosen", "passages"
     )
     picked = {row[0]: row[3] for row in rows}
-    right = planted(["human"] * 8, 0.5, seed=advising.SEED)
+    right = planted(["human"] * 8, 0.5, seed=SEED)
     assert picked == dict(zip(sorted(keys), right, strict=True))
     lines = "".join(json.dumps(row) + "\n" for row in sorted(rows))
     assert found.version["sha256"] == hashlib.sha256(lines.encode()).hexdigest()
-
-
-def test_advice_is_not_frozen_first_while_participants_can_enter(study: Study) -> None:
-    choose(study, "org/a")
-    chosen = adviser(study, source="org/a, asked")
-    Study.objects.update(recruitment="open")
-    with pytest.raises(ValidationError, match="Close recruitment"):
-        freeze(chosen, NOW)
-    Study.objects.update(recruitment="closed", version=1)
-    with pytest.raises(ValidationError, match="Copy the study"):
-        freeze(chosen, NOW)
-    assert not Advice.objects.exists()
-
-
-def test_a_study_with_an_advised_arm_opens_only_with_frozen_advice(study: Study) -> None:
-    assert readiness_problems(study) == [StudyProblem("no_adviser")]
-    scored(study)
-    chosen = adviser(study)
-    assert readiness_problems(study) == [StudyProblem("advice_not_frozen", found=30)]
-    freeze(chosen, NOW)
-    assert readiness_problems(study) == []
-    study.arms.update(advice="none")
-    Adviser.objects.all().delete()
-    assert readiness_problems(study) == []
 
 
 def test_passages_say_how_much_each_counted(study: Study, settings: Any, tmp_path: Any) -> None:
@@ -250,7 +253,7 @@ def test_passages_say_how_much_each_counted(study: Study, settings: Any, tmp_pat
     ]
     with token_store.staged_part(run, 0, records) as publish:
         publish()
-    freeze(adviser(study), NOW)
+    frozen(study, shows_passages=True)
     row = Advice.objects.get(item=item)
     assert row.passages == [1.0 if row.picks_original else -1.0]
     assert not any(Advice.objects.exclude(item=item).values_list("passages", flat=True))
@@ -271,7 +274,7 @@ def _tokens(text: str, word: str, nats: float) -> tuple[Encoded, np.ndarray]:
     return encoded, np.array([0.0, -nats, -0.5])
 
 
-def test_the_page_sets_freezes_and_unfreezes(study: Study, client: Client) -> None:
+def test_the_page_sets_the_adviser_until_recruitment_opens(study: Study, client: Client) -> None:
     scored(study)
     client.force_login(make_user("ruth", study))
     address = f"/lab/studies/{study.slug}/set-up/advice/"
@@ -280,12 +283,14 @@ def test_the_page_sets_freezes_and_unfreezes(study: Study, client: Client) -> No
     wanted = {"adviser": "model:lab/tiny", "shown_name": "a language model", "shows": "percent"}
     assert client.post(address, wanted | {"adviser": "planted:"}).status_code == 422
     assert client.post(address, wanted).status_code == 302
-    assert "30 test cases have no frozen advice." in client.get(address).content.decode()
-    client.post(address, {"freeze": "1"})
-    frozen = client.get(address).content.decode()
-    assert Adviser.objects.get().version["sha256"] in frozen
+    assert "Opening recruitment, also to pilots" in client.get(address).content.decode()
+    set_recruitment(study, "pilot")
+    shown = client.get(address).content.decode()
+    assert Adviser.objects.get().version["sha256"] in shown
+    assert 'name="adviser"' not in shown
     assert client.post(address, wanted).status_code == 422
-    client.post(address, {"unfreeze": "1"})
+    set_recruitment(study, "closed")
+    assert client.post(address, wanted).status_code == 302
     assert not Advice.objects.exists()
     assert Adviser.objects.get().frozen_at is None
     for name in ("advice_after", "advice_before"):

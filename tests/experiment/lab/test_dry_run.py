@@ -96,18 +96,23 @@ def test_a_study_with_advice_gets_the_power_for_the_difference_between_arms(
     assert detectable > 0
     shown = text(ruth, job)
     assert "Differences between arms" in shown
-    assert "Freeze the advice" not in shown
+    assert "The adviser had no advice" not in shown
 
 
-def test_a_dry_run_without_frozen_advice_says_that_it_shows_no_effect(
-    ruth: Client, study: Study
-) -> None:
+def test_a_dry_run_without_advice_says_that_it_shows_no_effect(ruth: Client, study: Study) -> None:
     make_arms(study, {"name": "alone"}, {"name": "advised", "advice": "after"})
     ruth.post(reverse("lab:dry_run_ask", args=[study.slug]), ASKED | FEW)
     job = work.run(DryRun.objects.get())
     assert job.found is not None
     assert job.found.lacks_advice
-    assert "Freeze the advice" in text(ruth, job)
+    assert "The adviser had no advice" in text(ruth, job)
+    make_adviser(
+        study, kind="planted", source="", planted_accuracy=0.7, is_frozen=False
+    ).advice.all().delete()
+    ruth.post(reverse("lab:dry_run_ask", args=[study.slug]), ASKED | FEW)
+    job = work.run(DryRun.objects.first())
+    assert not job.found.lacks_advice
+    assert AdvisedTrial.objects.exists()
 
 
 @pytest.mark.parametrize("percent", [0, 100])

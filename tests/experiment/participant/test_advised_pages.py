@@ -15,7 +15,7 @@ from experiment.services.advised import ahead_of
 from lib.fast import kept
 from tests.experiment.http_client import hidden_fields
 from tests.experiment.people import MEASURES, RATED, client_of, enroll, start
-from tests.factories import make_adviser, make_arms, make_study
+from tests.factories import make_adviser, make_arms, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 ADVISER = "the oracle 7351"
@@ -291,3 +291,18 @@ def test_consent_says_what_is_stored_of_advice_where_an_arm_has_any(study: Study
     assert said in Client().get(study.get_absolute_url()).content.decode()
     plain = make_study("plain", recruitment="open")
     assert said not in Client().get(plain.get_absolute_url()).content.decode()
+
+
+def test_a_member_who_tries_a_draft_sees_its_advice(client: Client) -> None:
+    draft = make_study("draft", catch_items=0)
+    make_arms(draft, {"advice": "before"})
+    adviser = make_adviser(
+        draft, kind="planted", source="", planted_accuracy=0.7, shown_name=ADVISER, is_frozen=False
+    )
+    adviser.advice.all().delete()
+    client.force_login(make_user("ruth", draft))
+    page = client.get(draft.get_absolute_url()).content.decode()
+    client.post(draft.get_absolute_url(), hidden_fields(page) | {"agree": "yes"})
+    person = Participant.objects.get(study=draft, kind="pilot")
+    taking_part.save_demographics(person, {"age": "34"}, timezone.now())
+    assert ADVISER in client.get(f"{draft.get_absolute_url()}practice/").content.decode()

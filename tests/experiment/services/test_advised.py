@@ -21,7 +21,7 @@ from experiment.models import (
 )
 from experiment.services import taking_part
 from experiment.services.advised import shown_advice
-from experiment.services.advisers import items_without_advice, set_adviser, unfreeze
+from experiment.services.advisers import items_without_advice, set_adviser
 from experiment.services.drawing import show_trial
 from experiment.services.exclusions import Marks, verdicts_of
 from experiment.services.flow import AlreadyAnsweredError, ForeignTrialError, WrongPageError
@@ -267,12 +267,10 @@ def test_frozen_advice_never_changes_and_is_forgotten_only_before_anybody_saw_it
         Advice.objects.update(p_chosen=0.5)
     with pytest.raises(IntegrityError, match="never changes"), transaction.atomic():
         Advice.objects.update(passages=[0.5])
-    with pytest.raises(ValidationError, match="frozen"):
-        set_adviser(study, {"shown_name": "a friend"}, by=ruth)
-    unfreeze(study, by=ruth)
+    changed = set_adviser(study, {"shown_name": "a friend"}, by=ruth)
+    assert (changed.shown_name, changed.frozen_at) == ("a friend", None)
     assert not Advice.objects.exists()
     assert items_without_advice(study).count() == 12
-    assert set_adviser(study, {"shown_name": "a friend"}, by=ruth).shown_name == "a friend"
 
 
 def test_nobody_begins_to_advise_while_participants_can_enter_or_after_real_ones_have() -> None:
@@ -295,7 +293,7 @@ def test_once_a_real_participant_has_entered_advice_stays(study: Study) -> None:
     assert study.version
     Study.objects.update(recruitment="closed")
     with pytest.raises(ValidationError, match="entered"):
-        unfreeze(study, by=make_user("ruth", study))
+        set_adviser(study, {"shown_name": "a friend"}, by=make_user("ruth", study))
     with pytest.raises(IntegrityError, match="never changes"), transaction.atomic():
         Adviser.objects.update(shown_name="somebody else")
     with pytest.raises(IntegrityError, match="never deleted"), transaction.atomic():

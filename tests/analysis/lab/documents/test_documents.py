@@ -5,7 +5,7 @@ from django.test import Client
 from django.urls import reverse
 
 from analysis.lab.planned import Assumed, items_hash, precision
-from analysis.services.advising import freeze
+from analysis.services.advising import work_out
 from experiment.models import Item, Study
 from tests.experiment.asked import make_asking_study
 from tests.factories import NOW, make_adviser, make_arms, make_study, make_user
@@ -140,10 +140,11 @@ def test_both_documents_describe_advice_where_an_arm_has_any(ruth: Client, study
     adviser = make_adviser(study, kind="planted", source="", planted_accuracy=0.7, is_frozen=False)
     text = fetch(ruth, "preregistration", "md").decode()
     assert "made up, correct on 70% of the test cases" in text
-    assert "not frozen yet" in text
-    frozen = freeze(adviser, NOW)
+    assert "frozen when the study opens" in text
+    work_out(study).freeze(NOW)
+    adviser.refresh_from_db()
     text = fetch(ruth, "preregistration", "md").decode()
-    assert frozen.version["sha256"] in text
+    assert adviser.version["sha256"] in text
     assert "correct on 72.2% of the test cases" in text
     assert "advice that was shown" in fetch(ruth, "data-management", "md").decode()
     assert fetch(ruth, "preregistration", "pdf").startswith(b"%PDF")
