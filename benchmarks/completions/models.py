@@ -89,7 +89,8 @@ def torch_lm(model: Any) -> Lm:
 
     def rows(ids: list[int]) -> Rows:
         with lock, torch.no_grad():
-            return torch.log_softmax(model(torch.tensor([ids])).logits[0], -1).double().numpy()
+            logits = model(torch.tensor([ids])).logits[0]
+            return np.asarray(torch.log_softmax(logits, -1).double())
 
     return rows
 

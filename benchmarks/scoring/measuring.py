@@ -42,7 +42,7 @@ def peak_mb(device: torch.device, work: Callable[[], object]) -> float | None:
         torch.cuda.reset_peak_memory_stats(device)
         before = torch.cuda.memory_allocated(device)
         work()
-        return (torch.cuda.max_memory_allocated(device) - before) / MIB
+        return float(torch.cuda.max_memory_allocated(device) - before) / MIB
     if not CLEAR.exists():
         return None
     ctypes.CDLL(None).malloc_trim(0)

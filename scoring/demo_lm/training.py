@@ -171,7 +171,7 @@ def _step(
     logits = model(rows[:, :-1]).logits.flatten(0, 1)  # (B * T, V)
     loss = functional.cross_entropy(logits, rows[:, 1:].flatten())  # targets: (B * T,)
     optimizer.zero_grad(set_to_none=True)
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
 

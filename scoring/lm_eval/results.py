@@ -50,7 +50,7 @@ def environment() -> str:
     except ImportError:
         return "N/A (torch not installed)"
     try:
-        return str(get_pretty_env_info())  # type: ignore[no-untyped-call]
+        return str(get_pretty_env_info())
     except Exception as error:  # noqa: BLE001 (it asks a dozen programs; no results are lost over one of them)
         return str(error)
 

@@ -211,7 +211,7 @@ def load(args: Mapping[str, str]) -> Loaded:
     _check_whole(name, model, info)
     _check_tied(name, model)
     if dtype == torch.float64:
-        model.to(torch.float64)  # type: ignore[arg-type]  # what an architecture keeps in float32, too
+        model.to(torch.float64)  # what an architecture keeps in float32, too
     if dtype == AUTO:
         provenance["dtype"] = str(model.dtype).removeprefix("torch.")
     provenance["weights_unused"] = sorted(info.get("unexpected_keys", ()))

@@ -61,10 +61,10 @@ def measure(settings: TrainingSettings, model: Any) -> Measured:
         return loss
 
     def learn() -> None:
-        forward().backward()  # type: ignore[no-untyped-call]
+        forward().backward()
 
     loss, activation_bytes = _kept(model, forward)
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
     optimizer.step()
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
@@ -249,5 +249,5 @@ def memory_of(settings: TrainingSettings, total: int, trainable: int) -> Memory:
 
 def _fits(memory: Memory) -> bool:
     if torch.cuda.is_available():
-        return memory.total < torch.cuda.mem_get_info()[0]
+        return memory.total < int(torch.cuda.mem_get_info()[0])
     return memory.total < os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
