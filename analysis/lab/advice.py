@@ -1,5 +1,6 @@
 """The section "Advice" of a study's set-up: who advises, what participants see of it, and the frozen advice."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -27,7 +28,8 @@ PREVIEWS = {
     "advice_after": _("After a choice"),
     "advice_before": _("With the abstract"),
 }
-PLANTED = str(Adviser.Kind.PLANTED.value)
+MOST_MEMBERS = 10  # their names fit in the adviser's source
+PLANTED, TEAM = str(Adviser.Kind.PLANTED.value), str(Adviser.Kind.TEAM.value)
 
 
 class AdviserForm(forms.ModelForm[Adviser]):
@@ -36,6 +38,12 @@ class AdviserForm(forms.ModelForm[Adviser]):
     adviser = forms.ChoiceField(
         label=_("Adviser"),
         help_text=_("A model needs a finished run on every test case that can be drawn."),
+    )
+    members = forms.MultipleChoiceField(
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label=_("Models of the team"),
+        help_text=_("Only for a team: two to ten models."),
     )
     planted_percent = forms.IntegerField(
         min_value=50,
@@ -46,7 +54,7 @@ class AdviserForm(forms.ModelForm[Adviser]):
             "Only for made-up advice. The debrief reveals it, and the study needs its own debriefing text."
         ),
     )
-    field_order = ("adviser", "planted_percent", "shown_name", "shows", "shows_passages")
+    field_order = ("adviser", "members", "planted_percent", "shown_name", "shows", "shows_passages")
 
     class Meta:
         model = Adviser
@@ -58,10 +66,20 @@ class AdviserForm(forms.ModelForm[Adviser]):
         }
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+        from analysis.services.advising import sources_of
+
         super().__init__(*args, **kwargs)
-        offer(self, "adviser", _choices(study))
+        found = sources_of(study)
+        models = [name for name in found[Adviser.Kind.MODEL] if Adviser.JOINT not in name]
+        has_team = len(models) > 1
+        offer(self, "adviser", _choices(found, has_team=has_team))
+        offer(self, "members", [(name, name) for name in models])
+        if not has_team:
+            del self.fields["members"]
         adviser = self.instance
-        if adviser.pk is not None:
+        if adviser.kind == Adviser.Kind.TEAM:
+            self.initial.update(adviser=f"{TEAM}:", members=adviser.members)
+        elif adviser.pk is not None:
             self.initial["adviser"] = f"{adviser.kind}:{adviser.source}"
             if adviser.planted_accuracy is not None:
                 self.initial["planted_percent"] = round(100 * adviser.planted_accuracy)
@@ -71,6 +89,9 @@ class AdviserForm(forms.ModelForm[Adviser]):
         is_planted = given.get("adviser", "").startswith(f"{PLANTED}:")
         if is_planted and given.get("planted_percent") is None:
             self.add_error("planted_percent", _("Give the share of correct advice."))
+        is_team = given.get("adviser", "").startswith(f"{TEAM}:")
+        if is_team and not 2 <= len(given.get("members", [])) <= MOST_MEMBERS:
+            self.add_error("members", _("Choose two to ten models."))
         return given
 
     def _post_clean(self) -> None:
@@ -79,21 +100,21 @@ class AdviserForm(forms.ModelForm[Adviser]):
     @property
     def values(self) -> dict[str, Any]:
         kind, _colon, source = self.cleaned_data["adviser"].partition(":")
+        if kind == TEAM:
+            source = Adviser.JOINT.join(self.cleaned_data["members"])
         share = self.cleaned_data["planted_percent"] / 100 if kind == PLANTED else None
         shown = {name: self.cleaned_data[name] for name in self._meta.fields or ()}
         return {"kind": kind, "source": source, "planted_accuracy": share, **shown}
 
 
-def _choices(study: Study) -> list[Any]:
-    from analysis.services.advising import sources_of
-
-    found = sources_of(study)
+def _choices(found: Mapping[str, Sequence[str]], *, has_team: bool) -> list[Any]:
     kinds = Adviser.Kind
     people = [
         (f"{kinds.PEOPLE}:{kind}", Participant.Kind(kind).label) for kind in found[kinds.PEOPLE]
     ]
+    team = [(f"{TEAM}:", _("a team of models, chosen below"))] if has_team else []
     return [
-        (_("Models"), [(f"{kinds.MODEL}:{name}", name) for name in found[kinds.MODEL]]),
+        (_("Models"), [*((f"{kinds.MODEL}:{name}", name) for name in found[kinds.MODEL]), *team]),
         (_("Majority of participants"), people),
         (_("Made up for this study"), [(f"{PLANTED}:", _("advice of a stated accuracy"))]),
     ]

@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -15,13 +15,15 @@ from django.core.exceptions import ValidationError
 from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from scipy.special import expit, logit
 
 from analysis.data import machines, tokens
 from analysis.data.filters import ASKED, ReportOptions
 from analysis.data.version import choice_runs
 from analysis.stats import NotEnough
 from analysis.stats.advice import METHOD, Calibrated, calibrated, passage_shares, planted
-from analysis.stats.arrays import Floats, Ints
+from analysis.stats.arrays import Bools, Floats, Ints
+from analysis.teams.domain.machines import of_models
 from experiment.domain.markup import Alternation
 from experiment.models import Advice, Adviser, Item, Judgment, Participant, Study
 from experiment.models.items import ItemQuerySet
@@ -40,11 +42,13 @@ class Evidence:
 
     towards_original: (n,) how strongly it prefers the original to the altered version: of a model, the difference of the
     logarithms of its perplexities, or the log-odds of its answers, in nats; of people, the log-odds of their choices; 0 is a
-    tie, NaN nothing. runs: of which it is, by number; those of choices are negative.
+    tie, NaN nothing. runs: of which it is, by number; those of choices are negative. method: of a team, whose log-odds come from
+    fits without the test case, and need no calibration.
     """
 
     towards_original: Floats
     runs: tuple[int, ...] = ()
+    method: str = ""
     passages: Mapping[int, Floats] = field(default_factory=dict)
 
 
@@ -154,7 +158,16 @@ def _advise(
             for p in [adviser.planted_accuracy]
         ]
         return rows, {"method": PLANTED, "seed": seed, **_numbers(rows)}
-    evidence = _evidence(adviser, items)
+    try:
+        return _calibrated(adviser, items, needed, seed)
+    except NotEnough as error:
+        raise ValidationError(str(error)) from error
+
+
+def _calibrated(
+    adviser: Adviser, items: Sequence[Item], needed: Collection[int], seed: int
+) -> tuple[list[Advice], dict[str, Any]]:
+    evidence = _evidence(adviser, items, seed)
     known = ~np.isnan(evidence.towards_original)
     if n_unknown := sum(
         item.pk in needed and not is_known for item, is_known in zip(items, known, strict=True)
@@ -172,22 +185,24 @@ def _advise(
     toss = np.random.default_rng([seed, 1]).random(len(strength)) < 0.5
     right = (strength > 0) | ((strength == 0) & toss)
     work = [item.work for item, is_known in zip(items, known, strict=True) if is_known]
-    try:
+    if evidence.method:
+        p, fits = expit(np.abs(strength)), {}
+    else:
         found = calibrated(np.abs(strength), right, seed=seed, work=work)
-    except NotEnough as error:
-        raise ValidationError(str(error)) from error
+        p, fits = found.p, _fits(found)
     rows = [
         Advice(
             adviser=adviser,
             item=item,
             picks_original=bool(right[n]),
-            p_chosen=float(found.p[n]),
+            p_chosen=float(p[n]),
             passages=_shares(evidence.passages.get(place), bool(right[n])),
         )
         for n, place in enumerate(np.flatnonzero(known).tolist())
         for item in [items[place]]
     ]
-    return rows, {"method": METHOD, "seed": seed, **_numbers(rows), **_fits(found, evidence)}
+    said = {"method": evidence.method or METHOD, "seed": seed, "runs": list(evidence.runs), **fits}
+    return rows, said | _numbers(rows) | {"ties": int((strength == 0).sum())}
 
 
 def _numbers(rows: Sequence[Advice]) -> dict[str, Any]:
@@ -200,13 +215,11 @@ def _numbers(rows: Sequence[Advice]) -> dict[str, Any]:
     }
 
 
-def _fits(found: Calibrated, evidence: Evidence) -> dict[str, Any]:
+def _fits(found: Calibrated) -> dict[str, Any]:
     return {
-        "runs": list(evidence.runs),
         "folds": len(found.coefficients),
         "fits": [None if fit is None else list(fit) for fit in found.coefficients],
         "raised_to_half": found.n_raised,
-        "ties": int((evidence.towards_original == 0).sum()),
     }
 
 
@@ -216,10 +229,32 @@ def _shares(nats: Floats | None, picks_original: bool) -> list[float]:
     return [float(share) for share in passage_shares(nats, picks_original=picks_original)]
 
 
-def _evidence(adviser: Adviser, items: Sequence[Item]) -> Evidence:
+def _evidence(adviser: Adviser, items: Sequence[Item], seed: int) -> Evidence:
     if adviser.kind == Adviser.Kind.PEOPLE:
         return _of_people(adviser.study, adviser.source, items)
-    return _of_model(adviser, items)
+    if adviser.kind == Adviser.Kind.TEAM:
+        return _of_team(adviser, items, seed)
+    found = _of_model(adviser.study, adviser.source, items)
+    if not adviser.shows_passages:
+        return found
+    return replace(found, passages=_passages([run for run in found.runs if run > 0], items))
+
+
+def _of_team(adviser: Adviser, items: Sequence[Item], seed: int) -> Evidence:
+    """Nothing on test cases of which one of its models says nothing."""
+    each = {name: _of_model(adviser.study, name, items) for name in adviser.members}
+    towards = np.column_stack([found.towards_original for found in each.values()])
+    known: Bools = np.asarray(np.isfinite(towards).all(axis=1))
+    odds, runs = (
+        np.full(len(items), np.nan),
+        sorted({n for found in each.values() for n in found.runs}),
+    )
+    if not known.any():
+        return Evidence(odds)
+    work = [item.work for item, is_known in zip(items, known, strict=True) if is_known]
+    p_original, method = of_models(list(each), towards[known], work, seed)
+    odds[known] = logit(p_original)
+    return Evidence(odds, tuple(runs), method)
 
 
 def _of_people(study: Study, kind: str, items: Sequence[Item]) -> Evidence:
@@ -232,9 +267,8 @@ def _of_people(study: Study, kind: str, items: Sequence[Item]) -> Evidence:
     return Evidence(np.array([odds.get(item.pk, np.nan) for item in items]))
 
 
-def _of_model(adviser: Adviser, items: Sequence[Item]) -> Evidence:
-    """Of its runs those that a report of the study takes; with passages where participants are shown them."""
-    study, name = adviser.study, adviser.source
+def _of_model(study: Study, name: str, items: Sequence[Item]) -> Evidence:
+    """Of its runs those that a report of the study takes."""
     table = pd.DataFrame({"pk": np.array([item.pk for item in items], dtype=np.int64)})
     options = ReportOptions(models=(name,))
     scores = machines.read(study, table, options, prefer_imported=False, others=(name,)).scores
@@ -242,8 +276,7 @@ def _of_model(adviser: Adviser, items: Sequence[Item]) -> Evidence:
     odds = dict(zip(scores["item"], scores["margin_nats"], strict=True))
     runs = tuple(sorted(set(scores["run"].astype(int).tolist())))
     strength = np.array([odds.get(item.pk, np.nan) for item in items])
-    scored = [run for run in runs if run > 0 and adviser.shows_passages]
-    return Evidence(strength, runs, _passages(scored, items))
+    return Evidence(strength, runs)
 
 
 def _passages(runs: Sequence[int], items: Sequence[Item]) -> dict[int, Floats]:

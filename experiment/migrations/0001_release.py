@@ -613,8 +613,8 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('study', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='adviser', to='experiment.study')),
-                ('kind', models.CharField(choices=[('model', 'a model that took this test'), ('people', 'the majority of participants'), ('planted', 'advice of a stated accuracy, made up for this study')], max_length=10)),
-                ('source', models.CharField(blank=True, max_length=200)),
+                ('kind', models.CharField(choices=[('model', 'a model that took this test'), ('team', 'a team of models that took this test'), ('people', 'the majority of participants'), ('planted', 'advice of a stated accuracy, made up for this study')], max_length=10)),
+                ('source', models.CharField(blank=True, max_length=2200)),
                 ('shown_name', models.CharField(help_text='As within a sentence, such as “a language model”.', max_length=80, verbose_name='name that participants see')),
                 ('shows', models.CharField(choices=[('choice', 'its choice'), ('percent', 'its choice, and how sure it is in percent'), ('words', 'its choice, and how sure it is in words')], default='percent', max_length=10, verbose_name='what participants see')),
                 ('shows_passages', models.BooleanField(default=False, verbose_name='show the passages that counted most')),
@@ -623,7 +623,7 @@ class Migration(migrations.Migration):
                 ('version', models.JSONField(default=dict, editable=False)),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('kind__in', ('model', 'people', 'planted'))), name='adviser_kind_known'), models.CheckConstraint(condition=models.Q(('shows__in', ('choice', 'percent', 'words'))), name='adviser_shows_known'), models.CheckConstraint(condition=models.Q(models.Q(('kind', 'planted'), ('planted_accuracy__isnull', False), ('planted_accuracy__range', (0.5, 1))), models.Q(models.Q(('kind', 'planted'), _negated=True), ('planted_accuracy', None)), _connector='OR'), name='adviser_planted_accuracy')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('kind__in', ('model', 'team', 'people', 'planted'))), name='adviser_kind_known'), models.CheckConstraint(condition=models.Q(('shows__in', ('choice', 'percent', 'words'))), name='adviser_shows_known'), models.CheckConstraint(condition=models.Q(models.Q(('kind', 'planted'), ('planted_accuracy__isnull', False), ('planted_accuracy__range', (0.5, 1))), models.Q(models.Q(('kind', 'planted'), _negated=True), ('planted_accuracy', None)), _connector='OR'), name='adviser_planted_accuracy')],
             },
         ),
         migrations.CreateModel(

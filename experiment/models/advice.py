@@ -16,12 +16,16 @@ from lib.name_fields import NameField
 class Adviser(models.Model):
     """Whose choices participants of advised arms see. Once frozen, what it says of a test case never changes.
 
-    source: names what is asked: a model as reports name it, or a kind of participants; empty for planted advice.
+    source: names what is asked: a model as reports name it, several joined by " + ", or a kind of participants; empty for
+    planted advice.
     version: what the frozen rows come from: runs, method, seed, fit and digest, as the service that froze them says.
     """
 
+    JOINT = " + "
+
     class Kind(models.TextChoices):
         MODEL = "model", _("a model that took this test")
+        TEAM = "team", _("a team of models that took this test")
         PEOPLE = "people", _("the majority of participants")
         PLANTED = "planted", _("advice of a stated accuracy, made up for this study")
 
@@ -32,7 +36,7 @@ class Adviser(models.Model):
 
     study = models.OneToOneField(Study, models.CASCADE, related_name="adviser")
     kind = models.CharField(max_length=10, choices=Kind)
-    source = NameField(max_length=200, blank=True)
+    source = NameField(max_length=2_200, blank=True)
     shown_name = NameField(
         _("name that participants see"),
         max_length=80,
@@ -53,7 +57,7 @@ class Adviser(models.Model):
 
     class Meta:
         constraints = (
-            known("adviser_kind_known", "kind", "model", "people", "planted"),
+            known("adviser_kind_known", "kind", "model", "team", "people", "planted"),
             known("adviser_shows_known", "shows", "choice", "percent", "words"),
             models.CheckConstraint(
                 # Of an empty value a range says neither yes nor no, and a constraint would let it pass
@@ -69,6 +73,11 @@ class Adviser(models.Model):
 
     def __str__(self) -> str:
         return f"{self.study}: {self.source or self.kind}"
+
+    @property
+    def members(self) -> list[str]:
+        """The models of a team."""
+        return self.source.split(self.JOINT)
 
     @property
     def is_planted(self) -> bool:

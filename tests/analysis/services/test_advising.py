@@ -16,6 +16,7 @@ from experiment.services.advisers import freeze_to_try
 from experiment.services.readiness import StudyProblem, readiness_problems
 from experiment.services.study_setup import change_study, pin_items, set_paused, set_recruitment
 from scoring.domain.encoding import Encoded
+from scoring.models import ItemScore
 from scoring.services import token_store
 from scoring.services.token_store import TokenRecord
 from tests.analysis.data.choosing import choose, knows
@@ -48,10 +49,10 @@ def frozen(study: Study, **fields: Any) -> Adviser:
     return freeze(study)
 
 
-def scored(study: Study, seed: int = 1) -> None:
+def scored(study: Study, seed: int = 1, name: str = "lab/tiny") -> None:
     """A model that is right more often where its perplexities differ more."""
     rng = np.random.default_rng(seed)
-    run = ask(study)
+    run = ask(study, name)
     margins = rng.normal(0.1, 0.15, len(study_items(run)))
     store(run, [(10.0, 10.0 * float(np.exp(margin))) for margin in margins])
 
@@ -148,6 +149,35 @@ def test_ties_of_an_asked_model_are_tossed_and_half_sure_at_least(study: Study) 
     )
     assert 1 <= ties.filter(picks_original=True).count() <= 9
     assert found.version["runs"][0] < 0
+
+
+def test_a_team_of_models_advises_by_fits_without_the_publication(study: Study) -> None:
+    scored(study)
+    scored(study, seed=2, name="lab/small")
+    found = frozen(study, kind="team", source="lab/tiny + lab/small")
+    said, rows = found.version, Advice.objects.order_by("item")
+    assert (said["test_cases"], len(said["runs"])) == (30, 2)
+    assert "publications in 10 random blocks" in said["method"].lower()
+    before = {row.item_id: (row.picks_original, row.p_chosen) for row in rows}
+    assert all(0.5 <= p < 1 for _, p in before.values())
+    # What the models say of one publication changes its own advice, which no other test case of it had a part in
+    item = rows[0].item
+    for score in ItemScore.objects.filter(item=item):
+        score.ppl_original, score.ppl_altered = score.ppl_altered, score.ppl_original
+        score.save()
+    freeze(study)
+    turned = Advice.objects.get(item=item)
+    picked, p = before[item.pk]
+    assert turned.picks_original != picked
+    assert turned.p_chosen == pytest.approx(p)
+
+
+def test_a_team_with_a_silent_member_keeps_the_study_from_opening(study: Study) -> None:
+    scored(study)
+    choose(study, "org/a", limit=29)
+    adviser(study, kind="team", source="lab/tiny + org/a, asked")
+    with pytest.raises(ValidationError, match="no choice on 1 test case"):
+        work_out(study)
 
 
 def test_the_majority_of_participants_advises_on_what_they_judged(study: Study) -> None:
@@ -282,6 +312,13 @@ def test_the_page_sets_the_adviser_until_recruitment_opens(study: Study, client:
     assert 'value="model:lab/tiny"' in page
     wanted = {"adviser": "model:lab/tiny", "shown_name": "a language model", "shows": "percent"}
     assert client.post(address, wanted | {"adviser": "planted:"}).status_code == 422
+    assert 'name="members"' not in page
+    scored(study, seed=2, name="lab/small")
+    team = wanted | {"adviser": "team:", "members": ["lab/tiny"]}
+    assert client.post(address, team).status_code == 422
+    assert client.post(address, team | {"members": ["lab/small", "lab/tiny"]}).status_code == 302
+    assert Adviser.objects.get().members == ["lab/small", "lab/tiny"]
+    assert client.get(address).content.decode().count("checked") >= 3
     assert client.post(address, wanted).status_code == 302
     assert "Opening recruitment, also to pilots" in client.get(address).content.decode()
     set_recruitment(study, "pilot")
