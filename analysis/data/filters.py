@@ -14,9 +14,8 @@ TEXTS = ("as-published", "repaired")
 TRIALS = ("analysed", "all")
 PERPLEXITY, CHOICE = "perplexity", "choice"
 METHODS = (PERPLEXITY, CHOICE)
-ASKED = (
-    ", asked"  # behind the names of a model that was asked, beside the same model that was scored
-)
+# Behind the name of a model that was asked, beside the same model that was scored
+ASKED = " (asked)"
 # Pilots tried the study out: their trials are no result.
 PARTICIPANTS = ("real", "simulated", "imported")
 

@@ -84,13 +84,13 @@ def test_filters_in_the_address_become_options(ruth: Client, computed: list[Repo
 def test_models_are_filtered_by_method_where_one_was_asked(
     ruth: Client, study: Study, computed: list[ReportOptions]
 ) -> None:
-    finish(ask(study, "lab/a, asked"), right=5)  # of a model whose own name ends so
+    finish(ask(study, "lab/a (asked)"), right=5)  # of a model whose own name ends so
     assert 'name="method"' not in shown(ruth)
     choose(study, "lab/b")
     page = shown(ruth, "?method=choice&now=1")
     assert computed[-1].method == "choice"
     assert 'name="method" value="choice" checked' in page
-    assert 'value="lab/b, asked"' in page
+    assert 'value="lab/b (asked)"' in page
 
 
 @pytest.mark.parametrize(

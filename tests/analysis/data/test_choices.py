@@ -25,8 +25,8 @@ def test_a_model_that_was_asked_is_a_row_beside_the_same_model_scored(study):
     score(study, "org/b")
     run = choose(study, "org/a")
     data = read(study)
-    assert list(data.models["name"]) == ["org/a", "org/a, asked", "org/b"]
-    assert list(data.models["display_name"]) == ["org/a", "org/a, asked", "org/b"]
+    assert list(data.models["name"]) == ["org/a", "org/a (asked)", "org/b"]
+    assert list(data.models["display_name"]) == ["org/a", "org/a (asked)", "org/b"]
     assert list(data.models["method"]) == ["perplexity", "choice", "perplexity"]
     assert list(data.set_models) == [0, 1, 2]
     asked = data.full[data.full["model"] == 1]
@@ -78,12 +78,12 @@ def test_a_model_of_the_set_is_a_member_once_scored_before_asked(study):
         model = LanguageModel.objects.get(name=name)
         ModelSetMember.objects.create(model_set=model_set, language_model=model, position=position)
     data = read(study)
-    assert names(data, data.set_models) == ["org/scored", "org/asked, asked"]
-    assert names(data, data.extra_models) == ["org/other, asked", "org/scored, asked"]
+    assert names(data, data.set_models) == ["org/scored", "org/asked (asked)"]
+    assert names(data, data.extra_models) == ["org/other (asked)", "org/scored (asked)"]
     asked = read(study, method="choice")
-    assert names(asked, asked.set_models) == ["org/scored, asked", "org/asked, asked"]
+    assert names(asked, asked.set_models) == ["org/scored (asked)", "org/asked (asked)"]
     assert set(read(study, method="perplexity").models["method"]) == {"perplexity"}
-    assert list(read(study, models=("org/other, asked",)).models["name"]) == ["org/other, asked"]
+    assert list(read(study, models=("org/other (asked)",)).models["name"]) == ["org/other (asked)"]
 
 
 def test_of_several_runs_one_counts_that_covers_most_then_the_newest_and_no_simulated_one(study):
@@ -94,14 +94,14 @@ def test_of_several_runs_one_counts_that_covers_most_then_the_newest_and_no_simu
     choose(study, "org/made-up", is_simulated=True)
     data = read(study)
     assert set(data.full["run"]) == {-widest.pk}
-    assert list(data.models["name"]) == ["org/a, asked"]
+    assert list(data.models["name"]) == ["org/a (asked)"]
     type(unfinished).objects.filter(pk=unfinished.pk).update(status="finished")
     assert set(read(study).full["run"]) == {-unfinished.pk}
 
 
 def test_simulated_runs_alone_are_shown_and_say_so(study):
     choose(study, is_simulated=True)
-    assert list(read(study).models["display_name"]) == ["org/a, asked (simulated)"]
+    assert list(read(study).models["display_name"]) == ["org/a (asked) (simulated)"]
 
 
 def test_answers_about_a_test_case_are_seen_by_each_study_that_shows_it(study):

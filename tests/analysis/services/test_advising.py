@@ -96,7 +96,7 @@ def test_a_test_case_that_is_added_later_gets_advice_and_the_others_keep_theirs(
     study: Study,
 ) -> None:
     choose(study, "lab/tiny")
-    first = frozen(study, source="lab/tiny, asked")
+    first = frozen(study, source="lab/tiny (asked)")
     Study.objects.update(version=1)
     study.refresh_from_db()
     before = list(Advice.objects.values())
@@ -118,7 +118,7 @@ def test_nothing_without_advice_is_drawn_in_an_open_advised_study(study: Study) 
     later = make_item("later")
     pin_items(study, [later])
     set_paused(study, later, by=vera, reason="Not yet.", now=NOW)
-    adviser(study, source="org/a, asked")
+    adviser(study, source="org/a (asked)")
     study = set_recruitment(study, "open")
     assert Advice.objects.count() == 30  # of the paused one that the model knows too
     resumed = set_paused(study, row.item, by=vera, reason="It did not.", now=None)
@@ -138,7 +138,7 @@ def test_ties_of_an_asked_model_are_tossed_and_half_sure_at_least(study: Study) 
         return {"side": "A", "confidence": 90.0} if n % 3 == 0 else knows(n, original, sample)
 
     choose(study, "org/a", wavers)
-    found = frozen(study, source="org/a, asked")
+    found = frozen(study, source="org/a (asked)")
     assert found.version["ties"] == 10
     ties = Advice.objects.filter(
         item__in=[
@@ -175,7 +175,7 @@ def test_a_team_of_models_advises_by_fits_without_the_publication(study: Study) 
 def test_a_team_with_a_silent_member_keeps_the_study_from_opening(study: Study) -> None:
     scored(study)
     choose(study, "org/a", limit=29)
-    adviser(study, kind="team", source="lab/tiny + org/a, asked")
+    adviser(study, kind="team", source="lab/tiny + org/a (asked)")
     with pytest.raises(ValidationError, match="no choice on 1 test case"):
         work_out(study)
 

@@ -33,13 +33,13 @@ RULE = (
     "confidence is an ordered probit with free cut-points, in {levels}. The probability is the posterior "
     "predictive one given the trials of the other test cases; {folds}. At a probability of 1/2, for example if two "
     "people disagree with the same level of confidence, the sum of their signed ratings decides. Probabilities are "
-    "limited to 1e-9 from 0 and 1. A model that is a weighted sum of others within 1% is left out."
+    "kept at least 1e-9 away from 0 and from 1. A model that is a weighted sum of others within 1% is left out."
 )
 REWEIGHTED = (
     "One test case at a time is left out by reweighting the posterior draws, or by a fit without it if fewer than "
     "a fifth of the draws remain effective. The draws come from the posterior of all test cases, so the truth of a "
-    "test case influences its own prediction within their Monte Carlo error. When it was reversed in simulated "
-    "trials, predictions changed by less than .003 for a human and a model; for five members, by .003 with 200 "
+    "test case still influences the prediction for it, within the Monte Carlo error of the draws. When this truth was "
+    "reversed in simulated trials, predictions changed by less than .003 for a human and a model; for five members, by .003 with 200 "
     "test cases and up to .06 with 31 (more with fewer)."
 )
 REFITTED = "Every fold has a separate fit."

@@ -45,7 +45,7 @@ def test_confidence_is_signed_by_the_side_that_was_chosen(data):
 def test_a_model_that_was_asked_is_a_member_by_its_log_odds(data):
     asked = with_asked(data, (0, answers_of(40 * data.difficulty_nats[0], samples=5)))
     evidence, items = gather(asked, [0, 4]).evidence, data.trials["item"].to_numpy()
-    assert evidence.names[1:] == ("org/model-0", "org/model-0, asked")
+    assert evidence.names[1:] == ("org/model-0", "org/model-0 (asked)")
     margins = asked.difficulty_nats[4][items]
     assert evidence.towards_truth[:, 2] == pytest.approx(margins)
     assert np.array_equal(evidence.as_published[:, 2], evidence.signed[:, 2])
