@@ -314,6 +314,9 @@ def _people(data: SourceData, items: np.ndarray) -> People:
 def _paired(data: SourceData, model: int) -> AskedOrScored:
     twin = _twin(data, model)
     if twin is None:
-        raise NotEnough("The model was not scored.", "Score it by perplexity.")
+        raise NotEnough(
+            "The report has no perplexities of this model.",
+            "Score the model by perplexity, and include both methods in the report.",
+        )
     correct, margins = data.model_correct, data.difficulty_nats
     return asked_or_scored(correct[model], correct[twin], margins[model], margins[twin])
