@@ -86,7 +86,7 @@ END_PAGES = ("completion", "screen-out", "full")
 @for_study(Right.SEE_DATA)
 def recruiting(request: HttpRequest, study: Study) -> HttpResponse:
     now = timezone.now()
-    n_valid = counts.n_valid(study, Participant.Kind.REAL)
+    n_valid, wanted = counts.n_valid(study, Participant.Kind.REAL), study.target_valid
     return show(
         request,
         "lab/recruitment/page.html",
@@ -95,9 +95,8 @@ def recruiting(request: HttpRequest, study: Study) -> HttpResponse:
         problems=readiness.readiness_problems(study),
         recruitment_states=Study.Recruitment,
         n_overdue=overdue(now.date()).filter(study=study).count(),
-        n_valid=n_valid,
         is_full=is_full(study, now),
-        is_reached=study.target_valid is not None and n_valid >= study.target_valid,
+        is_reached=wanted is not None and n_valid >= wanted,
         is_early=study.opens_at is not None and now < study.opens_at,
         is_late=study.closes_at is not None and now >= study.closes_at,
     )

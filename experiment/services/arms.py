@@ -1,24 +1,26 @@
 """The arms of a study: which a participant gets into, by what it was chosen, and how the study team sets them up."""
 
 from collections import Counter, defaultdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
-from django.db.models import Count, Max, QuerySet, Sum, Value
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Sum, Value
 from django.utils.translation import gettext as _
 
 from experiment.domain.arms import MOST_ARMS, ArmDraw, ArmLoad
 from experiment.domain.assignment import participant_rng, plan_trials
-from experiment.models import Arm, Participant, PeopleCount, Study
+from experiment.models import Arm, Participant, PeopleCount, Study, Trial
 from experiment.models.arms import COUNTS_OF_ARM, FIXED, trial_counts
 from experiment.services import audit
 from lib.fast.prepared import Prepared
 from lib.locks import hold
 
 Fate = PeopleCount.Fate
+# A page that was left open says for ever that somebody is there; hardly anybody reads one for so long
+LONGEST_PAGE = timedelta(hours=1)
 
 
 @transaction.atomic
@@ -173,7 +175,7 @@ def read(study: Study, kind: str, now: datetime, cell: str = "") -> ArmDraw:
     left_at: Counter[int] = Counter()
     shares: dict[int, int] = {}
     finished = 0
-    given = (study.pk, kind, study.live_since(now))
+    given = (study.pk, kind, study.live_since(now), now - LONGEST_PAGE)
     for what, arm, page, n in _read_in_cell(*given, cell) if cell else _read(*given):
         if what == "arm":
             shares[arm] = n
@@ -195,14 +197,19 @@ def read(study: Study, kind: str, now: datetime, cell: str = "") -> ArmDraw:
     )
 
 
-def _query(study: int, kind: str, since: datetime, cell: str = "") -> QuerySet[Any, Any]:
+def _query(
+    study: int, kind: str, since: datetime, came_since: datetime, cell: str = ""
+) -> QuerySet[Any, Any]:
     """In one query, so that nobody is seen to have finished and still to be under way, or neither."""
     zero = Value(0)
     arms = Arm.objects.filter(study=study).order_by()
     people = Participant.objects.filter(study=study, kind=kind, arm__isnull=False)
     if cell:
         people = people.filter(cell=cell)
-    present = people.under_way().filter(last_seen_at__gte=since).order_by()
+    trials = Trial.objects.filter(participant=OuterRef("pk"), shown_at__gte=came_since)
+    came = Q(consented_at__gte=came_since) | Q(Exists(trials))
+    admitted = people.under_way().filter(screened_out_at=None)
+    present = admitted.filter(came, last_seen_at__gte=since).order_by()
     settled = PeopleCount.objects.filter(
         study=study, kind=kind, fate__in=(Fate.LEFT, Fate.FINISHED)
     )
@@ -227,7 +234,7 @@ def _query(study: int, kind: str, since: datetime, cell: str = "") -> QuerySet[A
 _EXAMPLES = (
     (1, 2),
     ("real", "pilot"),
-    (datetime(2001, 1, 1, tzinfo=UTC), datetime(2002, 1, 1, tzinfo=UTC)),
+    *[(datetime(2001, 1, 1, tzinfo=UTC), datetime(2002, 1, 1, tzinfo=UTC))] * 2,
 )
 _read = Prepared(_query, *_EXAMPLES)
 _read_in_cell = Prepared(_query, *_EXAMPLES, ("female", "male"))

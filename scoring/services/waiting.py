@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from experiment.domain.roles import Right
 from experiment.models import Participant, ResearchField, Study
-from experiment.services import work
+from experiment.services import consenting, work
 from experiment.services.counts import n_valid_of
 from experiment.services.curation.reviews import n_waiting_for as n_reviews_of
 from experiment.services.rights import fields_of, studies_with
@@ -42,7 +42,7 @@ class Decision:
     """An open study that goes on only if somebody decides."""
 
     study: Study
-    is_full: bool  # the target is reached
+    is_full: bool  # the target is reached, and no arm lacks its share
     is_over: bool  # its last day has passed
     n_valid: int
 
@@ -95,7 +95,7 @@ def _decisions(user: User, now: datetime) -> list[Decision]:
     found = []
     for study in studies:
         n, target = valid.get(study.pk, 0), study.target_valid
-        is_full = target is not None and n >= target
+        is_full = target is not None and n >= target and consenting.is_full(study, now)
         is_over = study.closes_at is not None and study.closes_at <= now
         if is_full or is_over:
             found.append(Decision(study, is_full, is_over, n))

@@ -235,3 +235,17 @@ def test_a_study_whose_arms_wait_for_those_under_way_says_so(ruth: Client, study
     assert waits not in ruth.get(address).text
     enroll(study)
     assert waits in ruth.get(address).text
+    # Nobody else is admitted then, whoever leaves
+    for closed in ({"closes_at": timezone.now()}, {"closes_at": None, "recruitment": "closed"}):
+        Study.objects.update(**closed)
+        assert waits not in ruth.get(address).text
+
+
+def test_the_target_that_is_reached_is_named_and_not_how_many_finished(
+    ruth: Client, study: Study
+) -> None:
+    Study.objects.update(target_valid=2)
+    for _ in range(3):
+        make_participant(study)
+    shown = ruth.get(reverse("lab:recruiting", args=[study.slug])).text
+    assert "The target of 2 valid finishers is reached" in shown

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from experiment.domain.exclusion import Rules
 from experiment.models import Arm, Item, ItemCount, Participant, PeopleCount, Study, Trial
-from experiment.services import arms, counting, counts, drawing, overview, taking_part
+from experiment.services import arms, consenting, counting, counts, drawing, overview, taking_part
 from experiment.services.flow import NotOpenError
 from experiment.services.readiness import facts_of
 from experiment.services.recounting import check, recount
@@ -83,6 +83,19 @@ def test_a_study_is_full_while_each_arm_is_expected_to_have_its_share_of_the_tar
     finish(people[2])
     with pytest.raises(NotOpenError, match="study_full"):
         enroll(study)
+
+
+def test_an_open_page_takes_a_place_for_an_hour_from_consent_or_a_new_trial(study: Study) -> None:
+    make_arms(study)
+    study.target_valid = 2
+    people = [start(study) for _ in range(4)]
+    soon, late = (timezone.now() + timedelta(minutes=minutes) for minutes in (50, 70))
+    for person in people:
+        taking_part.touch(person, late)
+    assert [consenting.is_full(study, now) for now in (soon, late)] == [True, False]
+    for person in people:
+        drawing.show_trial(person, 1, soon)
+    assert consenting.is_full(study, late)
 
 
 def test_items_are_balanced_within_each_arm(study: Study) -> None:

@@ -92,6 +92,17 @@ def test_arms_share_the_target_of_a_group(study: Study) -> None:
         describe(study, "male")
 
 
+def test_participants_of_a_full_group_take_no_place_of_the_study(study: Study) -> None:
+    make_arms(study)
+    study.target_valid = 2
+    for _ in range(2):
+        describe(study, "male")
+    for _ in range(2):
+        with pytest.raises(GroupFullError):
+            describe(study, "male")
+    assert describe(study, "female").stage == "practice"
+
+
 def test_a_participant_of_a_complete_group_is_shown_the_way_back(
     study: Study, client: Client
 ) -> None:

@@ -12,6 +12,7 @@ from experiment.models import Item, ItemImport, Study
 from scoring.services.grading import people
 from scoring.services.waiting import Waiting, lately_ended, waiting_for
 from tests.factories import (
+    make_arms,
     make_item,
     make_participant,
     make_question,
@@ -69,12 +70,17 @@ def test_answers_to_grade_and_to_settle_where_somebody_made_a_plan(study: Study,
 def test_open_studies_that_are_full_or_over_wait_for_who_sets_them_up(ben: Any) -> None:
     now = timezone.now()
     full, over, dates = make_study("full"), make_study("over"), timedelta(days=1)
-    for study in (full, over, make_study("fine"), make_study("closed")):
+    # It goes on until the other arm has its share
+    uneven = make_study("uneven")
+    first, _ = make_arms(uneven)
+    for study in (full, over, uneven, make_study("fine"), make_study("closed")):
         study.memberships.create(user=ben, role=Role.RESEARCHER)
         Study.objects.filter(pk=study.pk).update(recruitment="open", target_valid=2)
     make_participant(full)
     assert waits(ben).n == 0
     make_participant(full)
+    for _ in range(2):
+        make_participant(uneven, arm=first)
     Study.objects.filter(pk=over.pk).update(closes_at=now - dates)
     Study.objects.filter(slug="closed").update(closes_at=now - dates, recruitment="closed")
     decisions = waits(ben).decisions
