@@ -228,6 +228,9 @@ def test_the_practice_has_an_example_of_advice_after_an_own_answer(
     assert ADVISER in shown
     assert "70%" in shown
     assert "Not this one." not in shown
+    held = client.post(f"{study.get_absolute_url()}withdraw/", {"code": person.withdrawal_code})
+    assert f"you first chose side {wrong}. Confidence: 70." in held.content.decode()
+    assert "None yet." not in held.content.decode()
     assert f'value="{wrong}" checked' in shown
     # The same again leads there, another one is refused, and so is a form of the first page that lacks something
     assert client.post(here, first).status_code == 303
