@@ -283,7 +283,12 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
         null="none was given",
     ),
     Column("consented_at", "When the participant agreed.", "time", null=NOT_IMPORTED),
-    Column("practice_attempts", "How many choices the practice trial took.", "integer", "count"),
+    Column(
+        "practice_attempts",
+        "How many choices the practice trial took; where an example of advice is shown, only final choices count.",
+        "integer",
+        "count",
+    ),
     Column(
         "started_at", "When the participant's first trial was shown.", "time", null=NOT_IMPORTED
     ),
