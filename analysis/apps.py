@@ -18,4 +18,5 @@ class AnalysisConfig(AppConfig):
         data_set.TABLES.append("analysis.data_set.more_tables")
         data_set.STATES.append("analysis.services.compute.data_set_state")
         advisers.WORKS_OUT.append("analysis.services.advising.work_out")
+        advisers.CHECKS.append("analysis.services.advising.check")
         people_erased.connect(forget_results, sender=Study)

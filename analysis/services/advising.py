@@ -3,8 +3,8 @@
 import hashlib
 import json
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -26,9 +26,8 @@ from analysis.stats.arrays import Bools, Floats, Ints
 from analysis.teams.domain.machines import of_models
 from experiment.domain.markup import Alternation
 from experiment.models import Advice, Adviser, Item, Judgment, Participant, Study
-from experiment.models.items import ItemQuerySet
 from experiment.services import audit
-from experiment.services.advisers import advisable_items, unadvised
+from experiment.services.advisers import advisable_items, keys_of
 from scoring.domain.choosing.outcomes import JEFFREYS
 from scoring.models import ScoringRun
 
@@ -42,14 +41,11 @@ class Evidence:
 
     towards_original: (n,) how strongly it prefers the original to the altered version: of a model, the difference of the
     logarithms of its perplexities, or the log-odds of its answers, in nats; of people, the log-odds of their choices; 0 is a
-    tie, NaN nothing. runs: of which it is, by number; those of choices are negative. method: of a team, whose log-odds come from
-    fits without the test case, and need no calibration.
+    tie, NaN nothing. runs: of which it is, by number; those of choices are negative.
     """
 
     towards_original: Floats
     runs: tuple[int, ...] = ()
-    method: str = ""
-    passages: Mapping[int, Floats] = field(default_factory=dict)
 
 
 def sources_of(study: Study) -> dict[str, list[str]]:
@@ -71,23 +67,22 @@ def sources_of(study: Study) -> dict[str, list[str]]:
 
 @dataclass(frozen=True)
 class WorkedOut:
-    """What an adviser says of the test cases that are to be frozen; said: how it came about."""
+    """What an adviser says of the test cases that are to be frozen; said: how it came about; is_more: beside what is frozen."""
 
     adviser: Adviser
     rows: Sequence[Advice]
     said: dict[str, Any]
+    is_more: bool
 
     def freeze(self, now: datetime, *, by: User | None = None) -> None:
-        """Store it, in place of what was frozen before a real participant entered. The caller holds the study's row."""
+        """Store it."""
         adviser = self.adviser
-        if not adviser.study.version:
-            adviser.advice.all().delete()
-            adviser.frozen_at, adviser.version = now, self.said
-        elif self.rows:
+        if self.is_more:
             more = {"at": now.isoformat(), "items": len(self.rows), **self.said}
             adviser.version = {**adviser.version, "more": [*adviser.version.get("more", []), more]}
         else:
-            return
+            adviser.advice.all().delete()
+            adviser.frozen_at, adviser.version = now, self.said
         Advice.objects.bulk_create(self.rows)
         adviser.version = {**adviser.version, "sha256": digest(adviser)}
         adviser.save(update_fields=["version", "frozen_at"])
@@ -101,30 +96,42 @@ class WorkedOut:
         )
 
 
-def work_out(study: Study, *, seed: int = SEED) -> WorkedOut:
-    """What the study's adviser says of its test cases: until a real participant has entered of all, then of those without frozen advice.
+def check(study: Study, to_add: Set[int] | None = None) -> None:
+    """Raise what `work_out` would about test cases on which the adviser has no choice; nothing is fitted for it."""
+    adviser, items = _asked(study, to_add)
+    if not adviser.is_planted:
+        _known(adviser, _evidence(adviser, items), items, to_add)
 
-    Of paused ones it is what it can say, since they may be resumed.
+
+def work_out(study: Study, to_add: Set[int] | None = None, *, seed: int = SEED) -> WorkedOut:
+    """What the study's adviser says of its test cases: of those with these keys, which have no frozen advice, or of all of them anew.
+
+    Anew, it is of paused ones what it can say, since they may be resumed.
 
     Raises:
-        ValidationError: there is no adviser, it cannot say anything of a test case that can be drawn, or not how sure it is.
+        ValidationError: there is no adviser, or nothing is frozen to be added to; or it cannot say anything of a test case that is
+            to be added or can be drawn, or not how sure it is.
     """
+    adviser, items = _asked(study, to_add)
+    rows, said = _advise(adviser, items, to_add, seed)
+    if to_add is not None:
+        rows = [row for row in rows if row.item_id in to_add]
+    return WorkedOut(adviser, rows, said, is_more=to_add is not None)
+
+
+def _asked(study: Study, to_add: Set[int] | None) -> tuple[Adviser, list[Item]]:
     adviser = Adviser.objects.filter(study=study).first()
     if adviser is None:
         raise ValidationError(_("The study has no adviser."))
+    if to_add is not None and adviser.frozen_at is None:
+        raise ValidationError(
+            _(
+                "No advice was frozen before participants could enter. Copy the study to start again with advice."
+            )
+        )
     adviser.study = study
     # Sorted here, since databases disagree on the order of texts, and draws and folds go by it
-    items = sorted(advisable_items(study), key=lambda item: (item.key, item.version))
-    missing, needed = {item.pk for item in items}, _keys(study.drawable_items)
-    if study.version:
-        missing &= _keys(unadvised(study, advisable_items(study)))
-        needed &= missing
-    rows, said = _advise(adviser, items, needed, seed)
-    return WorkedOut(adviser, [row for row in rows if row.item_id in missing], said)
-
-
-def _keys(items: ItemQuerySet) -> set[int]:
-    return set(items.order_by().values_list("pk", flat=True))
+    return adviser, sorted(advisable_items(study), key=lambda item: (item.key, item.version))
 
 
 def digest(adviser: Adviser) -> str:
@@ -142,12 +149,12 @@ def digest(adviser: Adviser) -> str:
 
 
 def _advise(
-    adviser: Adviser, items: Sequence[Item], needed: Collection[int], seed: int
+    adviser: Adviser, items: Sequence[Item], to_add: Set[int] | None, seed: int
 ) -> tuple[list[Advice], dict[str, Any]]:
-    """Rows, not stored, and what is said of how they came about; `needed` are the keys of items that must have one."""
+    """Rows, not stored, and what is said of how they came about."""
     if adviser.is_planted:
         assert adviser.planted_accuracy is not None
-        rows_now = adviser.advice.all() if adviser.study.version else adviser.advice.none()
+        rows_now = adviser.advice.none() if to_add is None else adviser.advice.all()
         frozen = dict(rows_now.values_list("item", "picks_original"))
         given = {n: frozen[item.pk] for n, item in enumerate(items) if item.pk in frozen}
         strata = [item.stratum for item in items]
@@ -159,16 +166,59 @@ def _advise(
         ]
         return rows, {"method": PLANTED, "seed": seed, **_numbers(rows)}
     try:
-        return _calibrated(adviser, items, needed, seed)
+        return _calibrated(adviser, items, to_add, seed)
     except NotEnough as error:
         raise ValidationError(str(error)) from error
 
 
 def _calibrated(
-    adviser: Adviser, items: Sequence[Item], needed: Collection[int], seed: int
+    adviser: Adviser, items: Sequence[Item], to_add: Set[int] | None, seed: int
 ) -> tuple[list[Advice], dict[str, Any]]:
-    evidence = _evidence(adviser, items, seed)
-    known = ~np.isnan(evidence.towards_original)
+    evidence = _evidence(adviser, items)
+    known = _known(adviser, evidence, items, to_add)
+    towards = np.column_stack([each.towards_original for each in evidence.values()])[known]
+    runs = sorted({run for each in evidence.values() for run in each.runs})
+    items = [item for item, is_known in zip(items, known, strict=True) if is_known]
+    work, is_team = [item.work for item in items], adviser.kind == Adviser.Kind.TEAM
+    if is_team:
+        p_original, method = of_models(list(evidence), towards, work, seed)
+        strength = logit(p_original)
+    else:
+        strength, method = towards[:, 0], METHOD
+    # A tie is decided by a toss, as whoever must advise would
+    toss = np.random.default_rng([seed, 1]).random(len(strength)) < 0.5
+    right = (strength > 0) | ((strength == 0) & toss)
+    if is_team:  # its fits have not seen the test case, and need no calibration
+        p, fits = expit(np.abs(strength)), {}
+    else:
+        found = calibrated(np.abs(strength), right, seed=seed, work=work)
+        p, fits = found.p, _fits(found)
+    scored = [run for run in runs if run > 0 and adviser.shows_passages and not is_team]
+    passages = _passages(scored, items)
+    rows = [
+        Advice(
+            adviser=adviser,
+            item=item,
+            picks_original=bool(right[n]),
+            p_chosen=float(p[n]),
+            passages=_shares(passages.get(n), bool(right[n])),
+        )
+        for n, item in enumerate(items)
+    ]
+    said = {"method": method, "seed": seed, "runs": runs, **fits}
+    return rows, said | _numbers(rows) | {"ties": int((strength == 0).sum())}
+
+
+def _known(
+    adviser: Adviser,
+    evidence: Mapping[str, Evidence],
+    items: Sequence[Item],
+    to_add: Set[int] | None,
+) -> Bools:
+    """(n,) whether there is evidence of an item, in a team from every model; each that must be advised on needs it."""
+    towards = np.column_stack([each.towards_original for each in evidence.values()])
+    known: Bools = np.asarray(np.isfinite(towards).all(axis=1))
+    needed = keys_of(adviser.study.drawable_items) if to_add is None else to_add
     if n_unknown := sum(
         item.pk in needed and not is_known for item, is_known in zip(items, known, strict=True)
     ):
@@ -180,29 +230,7 @@ def _calibrated(
             )
             % {"n": n_unknown}
         )
-    strength = evidence.towards_original[known]
-    # A tie is decided by a toss, as whoever must advise would
-    toss = np.random.default_rng([seed, 1]).random(len(strength)) < 0.5
-    right = (strength > 0) | ((strength == 0) & toss)
-    work = [item.work for item, is_known in zip(items, known, strict=True) if is_known]
-    if evidence.method:
-        p, fits = expit(np.abs(strength)), {}
-    else:
-        found = calibrated(np.abs(strength), right, seed=seed, work=work)
-        p, fits = found.p, _fits(found)
-    rows = [
-        Advice(
-            adviser=adviser,
-            item=item,
-            picks_original=bool(right[n]),
-            p_chosen=float(p[n]),
-            passages=_shares(evidence.passages.get(place), bool(right[n])),
-        )
-        for n, place in enumerate(np.flatnonzero(known).tolist())
-        for item in [items[place]]
-    ]
-    said = {"method": evidence.method or METHOD, "seed": seed, "runs": list(evidence.runs), **fits}
-    return rows, said | _numbers(rows) | {"ties": int((strength == 0).sum())}
+    return known
 
 
 def _numbers(rows: Sequence[Advice]) -> dict[str, Any]:
@@ -229,32 +257,12 @@ def _shares(nats: Floats | None, picks_original: bool) -> list[float]:
     return [float(share) for share in passage_shares(nats, picks_original=picks_original)]
 
 
-def _evidence(adviser: Adviser, items: Sequence[Item], seed: int) -> Evidence:
+def _evidence(adviser: Adviser, items: Sequence[Item]) -> dict[str, Evidence]:
+    """By source: of a team's models one by one."""
     if adviser.kind == Adviser.Kind.PEOPLE:
-        return _of_people(adviser.study, adviser.source, items)
-    if adviser.kind == Adviser.Kind.TEAM:
-        return _of_team(adviser, items, seed)
-    found = _of_model(adviser.study, adviser.source, items)
-    if not adviser.shows_passages:
-        return found
-    return replace(found, passages=_passages([run for run in found.runs if run > 0], items))
-
-
-def _of_team(adviser: Adviser, items: Sequence[Item], seed: int) -> Evidence:
-    """Nothing on test cases of which one of its models says nothing."""
-    each = {name: _of_model(adviser.study, name, items) for name in adviser.members}
-    towards = np.column_stack([found.towards_original for found in each.values()])
-    known: Bools = np.asarray(np.isfinite(towards).all(axis=1))
-    odds, runs = (
-        np.full(len(items), np.nan),
-        sorted({n for found in each.values() for n in found.runs}),
-    )
-    if not known.any():
-        return Evidence(odds)
-    work = [item.work for item, is_known in zip(items, known, strict=True) if is_known]
-    p_original, method = of_models(list(each), towards[known], work, seed)
-    odds[known] = logit(p_original)
-    return Evidence(odds, tuple(runs), method)
+        return {adviser.source: _of_people(adviser.study, adviser.source, items)}
+    names = adviser.members if adviser.kind == Adviser.Kind.TEAM else [adviser.source]
+    return _of_models(adviser.study, names, items)
 
 
 def _of_people(study: Study, kind: str, items: Sequence[Item]) -> Evidence:
@@ -267,16 +275,21 @@ def _of_people(study: Study, kind: str, items: Sequence[Item]) -> Evidence:
     return Evidence(np.array([odds.get(item.pk, np.nan) for item in items]))
 
 
-def _of_model(study: Study, name: str, items: Sequence[Item]) -> Evidence:
-    """Of its runs those that a report of the study takes."""
+def _of_models(study: Study, names: Sequence[str], items: Sequence[Item]) -> dict[str, Evidence]:
+    """Of their runs those that a report of the study takes."""
     table = pd.DataFrame({"pk": np.array([item.pk for item in items], dtype=np.int64)})
-    options = ReportOptions(models=(name,))
-    scores = machines.read(study, table, options, prefer_imported=False, others=(name,)).scores
-    scores = scores[(scores["condition"] == "full") & scores["item"].isin(table["pk"])]
-    odds = dict(zip(scores["item"], scores["margin_nats"], strict=True))
-    runs = tuple(sorted(set(scores["run"].astype(int).tolist())))
-    strength = np.array([odds.get(item.pk, np.nan) for item in items])
-    return Evidence(strength, runs)
+    options = ReportOptions(models=tuple(names))
+    found = machines.read(study, table, options, prefer_imported=False, others=names)
+    scores = found.scores[found.scores["condition"] == "full"]
+    numbers = {name: n for n, name in enumerate(found.models["name"])}
+    evidence = {}
+    for name in names:
+        own = scores[scores["model"] == numbers.get(name)]
+        odds = dict(zip(own["item"], own["margin_nats"], strict=True))
+        runs = tuple(sorted(set(own["run"].astype(int).tolist())))
+        strength = np.array([odds.get(item.pk, np.nan) for item in items])
+        evidence[name] = Evidence(strength, runs)
+    return evidence
 
 
 def _passages(runs: Sequence[int], items: Sequence[Item]) -> dict[int, Floats]:

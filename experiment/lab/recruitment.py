@@ -110,11 +110,10 @@ def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
         raise Http404
     try:
         study = study_setup.set_recruitment(study, state, by=user_of(request))
-    except ValidationError:
-        message = gettext(
-            "Recruitment remains in the state “%(state)s”. This page lists what is missing."
-        )
-        messages.error(request, message % {"state": study.recruitment})
+    except ValidationError as error:
+        message = gettext("Recruitment remains in the state “%(state)s”. %(reason)s")
+        said = {"state": study.recruitment, "reason": " ".join(error.messages)}
+        messages.error(request, message % said)
     else:
         message = gettext("Recruitment is now %(state)s.")
         messages.success(request, message % {"state": Study.Recruitment(state).label})

@@ -3,8 +3,9 @@
 What an adviser says of each test case is worked out by analysis/services/advising.py, which knows models and statistics.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -23,11 +24,15 @@ class WorkedOut(Protocol):
     """What the adviser of a study says of its test cases, not stored yet."""
 
     def freeze(self, now: datetime, *, by: User | None = None) -> None:
-        """Store it; the caller holds the study's row."""
+        """Store it."""
 
 
-# (study) -> WorkedOut; ValidationError where the adviser cannot say it. Named by the app that knows models and statistics
-WORKS_OUT: list[str] = []
+# (study, keys of the test cases whose advice is added to what is frozen, or None: all of it anew); ValidationError where the
+# adviser cannot say it. Named by the app that knows models and statistics
+WORKS_OUT: list[str] = []  # -> WorkedOut
+CHECKS: list[str] = []  # -> None; only whether the adviser says anything, which costs little
+# What advice is worked out from, and what is frozen by now
+GOES_BY = ("kind", "source", "planted_accuracy", "shows_passages", "frozen_at", "version")
 
 
 def adviser_of(study: Study) -> Adviser | None:
@@ -105,31 +110,74 @@ def set_adviser(study: Study, values: Mapping[str, Any], *, by: User | None) -> 
 
 
 def advice_fault(study: Study) -> str:
-    """Why opening the study could not freeze its adviser's advice; empty where it could, or where nothing is missing."""
-    if study.has_begun and not items_without_advice(study).exists():
-        return ""
+    """Why opening the study could not freeze its adviser's advice, as far as that is known before it is worked out; empty where it could."""
     try:
-        _work_out(study)
+        _ask(CHECKS, study, _to_add(study))
     except ValidationError as error:
         return " ".join(error.messages)
     return ""
 
 
-def freeze_advice(study: Study, now: datetime, *, by: User | None = None) -> None:
-    """Store what the adviser says of the study's test cases, where participants see advice. The caller holds the study's row.
+@dataclass(frozen=True)
+class Prepared:
+    """Advice that was worked out to be frozen."""
 
-    Until a real participant has entered, all of it anew; then only of test cases that have none.
+    found: Sequence[WorkedOut]
+    goes_by: Sequence[Any]
+
+    def freeze(self, study: Study, now: datetime, *, by: User | None = None) -> None:
+        """Store it. The caller holds the study's row, and has not changed it yet.
+
+        Raises:
+            ValidationError: it was worked out from something else.
+        """
+        if self.goes_by != _goes_by(study):
+            raise ValidationError(
+                _(
+                    "The study, its adviser or its test cases were changed while the advice was worked out. Try again."
+                )
+            )
+        for each in self.found:
+            each.freeze(now, by=by)
+
+
+def prepare_advice(study: Study, resumed: Item | None = None) -> Prepared:
+    """Work out the advice that is to be frozen as the study opens, or as one test case is resumed, where participants see any.
+
+    Nothing is locked: it can take seconds, and participants finish meanwhile.
 
     Raises:
         ValidationError: the adviser cannot say anything of some of them, or not how sure it is.
     """
-    if is_advised(study):
-        for found in _work_out(study):
-            found.freeze(now, by=by)
+    goes_by = _goes_by(study)
+    return Prepared(_ask(WORKS_OUT, study, _to_add(study, resumed)) if goes_by else (), goes_by)
 
 
-def _work_out(study: Study) -> list[WorkedOut]:
-    return [import_string(path)(study) for path in WORKS_OUT]
+def _to_add(study: Study, resumed: Item | None = None) -> set[int] | None:
+    """Keys of the test cases whose advice is added to what is frozen; None: until a real participant has entered, opening freezes all anew."""
+    if resumed is None and not study.version:
+        return None
+    items = study.drawable_items
+    if resumed is not None:
+        items = advisable_items(study).filter(pk=resumed.pk)
+    return keys_of(unadvised(study, items)) if study.has_begun else set()
+
+
+def _ask(paths: Iterable[str], study: Study, to_add: set[int] | None) -> list[Any]:
+    return [] if to_add == set() else [import_string(path)(study, to_add) for path in paths]
+
+
+def _goes_by(study: Study) -> list[Any]:
+    """What advice depends on as far as people set it, and what is frozen; empty where no participant sees any."""
+    if not is_advised(study):
+        return []
+    adviser = Adviser.objects.filter(study=study).values_list(*GOES_BY).first()
+    items = [keys_of(advisable_items(study)), keys_of(study.drawable_items)]
+    return [study.recruitment, study.version, adviser, *items]
+
+
+def keys_of(items: ItemQuerySet) -> set[int]:
+    return set(items.order_by().values_list("pk", flat=True))
 
 
 def freeze_to_try(study: Study, now: datetime) -> None:
@@ -139,5 +187,8 @@ def freeze_to_try(study: Study, now: datetime) -> None:
     """
     if study.has_begun or not is_advised(study) or not items_without_advice(study).exists():
         return
-    with suppress(ValidationError), transaction.atomic():
-        freeze_advice(Study.objects.select_for_update(no_key=True).get(pk=study.pk), now)
+    with suppress(ValidationError):
+        advice = prepare_advice(study)
+        with transaction.atomic():
+            locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+            advice.freeze(locked, now)

@@ -19,7 +19,7 @@ from experiment.domain.presets import ARMS, PRESETS
 from experiment.models import Arm, ConsentVersion, Item, Participant, Study, StudyItem, Trial
 from experiment.models.studies import DEMO_SLUGS, RULE_COLUMNS, Tasks
 from experiment.services import audit
-from experiment.services.advisers import freeze_advice, lacks_advice, must_be_revealed
+from experiment.services.advisers import must_be_revealed, prepare_advice
 from experiment.services.arms import save_arm
 from experiment.services.audit import Action
 from experiment.services.readiness import StudyProblem, item_problems, readiness_problems
@@ -120,26 +120,34 @@ def pin_items(study: Study, items: Iterable[Item], reason: str = "", by: User | 
     return study.study_items.filter(item__in=items).count() - n_before
 
 
-@transaction.atomic
 def set_recruitment(study: Study, state: str, by: User | None = None, reason: str = "") -> Study:
     """Switch recruitment; a study that cannot be completed is not opened. Opening freezes the adviser's advice."""
-    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    if state in (Study.Recruitment.OPEN, Study.Recruitment.PILOT):
-        problems = readiness_problems(study)
-        if problems:
-            message = _("%(study)s cannot be opened: %(problem)s.")
-            raise ValidationError(
-                [message % {"study": study.slug, "problem": problem} for problem in problems]
-            )
-    before, was_open = study.recruitment, study.is_open
-    study.recruitment = Study.Recruitment(state).value
-    if study.recruitment != before:
-        if study.is_open and not was_open:
-            freeze_advice(study, timezone.now(), by=by)
-        study.save(update_fields=["recruitment"])
-        change = {"before": before, "after": study.recruitment}
-        audit.record(Action.RECRUITMENT, by=by, study=study, reason=reason, **change)
-    return study
+    advice = None
+    if opens := state in (Study.Recruitment.OPEN, Study.Recruitment.PILOT):
+        study = Study.objects.get(pk=study.pk)
+        _require_ready(study)
+        advice = prepare_advice(study)
+    with transaction.atomic():
+        study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        if opens:
+            _require_ready(study)
+        before, after = study.recruitment, Study.Recruitment(state).value
+        if after != before:
+            if advice is not None:
+                advice.freeze(study, timezone.now(), by=by)
+            study.recruitment = after
+            study.save(update_fields=["recruitment"])
+            change = {"before": before, "after": after}
+            audit.record(Action.RECRUITMENT, by=by, study=study, reason=reason, **change)
+        return study
+
+
+def _require_ready(study: Study) -> None:
+    if problems := readiness_problems(study):
+        message = _("%(study)s cannot be opened: %(problem)s.")
+        raise ValidationError(
+            [message % {"study": study.slug, "problem": problem} for problem in problems]
+        )
 
 
 def withdrawal_problem(study: Study, policy: str) -> str:
@@ -218,7 +226,6 @@ def change_study(
     return revise(study, rules=rules, consent=consent, reason=reason, by=by)
 
 
-@transaction.atomic
 def set_paused(
     study: Study, item: Item, *, by: User, reason: str, now: datetime | None
 ) -> StudyItem:
@@ -231,23 +238,25 @@ def set_paused(
         raise ValidationError(
             _("Give a reason for the study's audit trail."), code="reason_required"
         )
-    locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    row = StudyItem.objects.select_for_update().get(study=study, item=item)
-    if (row.paused_at is None) == (now is None):
+    advice = None if now else prepare_advice(Study.objects.get(pk=study.pk), item)
+    with transaction.atomic():
+        locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        row = StudyItem.objects.select_for_update().get(study=study, item=item)
+        if (row.paused_at is None) == (now is None):
+            return row
+        if advice is not None:
+            advice.freeze(locked, timezone.now(), by=by)
+        row.paused_at = now
+        row.save(update_fields=["paused_at"])
+        audit.record(
+            audit.Action.ITEMS_CHANGED,
+            by=by,
+            study=study,
+            reason=reason.strip(),
+            item=str(item),
+            change="paused" if now else "resumed",
+        )
         return row
-    row.paused_at = now
-    row.save(update_fields=["paused_at"])
-    if now is None and locked.has_begun and lacks_advice(locked, [item]):
-        freeze_advice(locked, timezone.now(), by=by)
-    audit.record(
-        audit.Action.ITEMS_CHANGED,
-        by=by,
-        study=study,
-        reason=reason.strip(),
-        item=str(item),
-        change="paused" if now else "resumed",
-    )
-    return row
 
 
 def lacking_without(study: Study, item: Item) -> list[StudyProblem]:

@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 from django.core.exceptions import ValidationError
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
-from analysis.services.advising import SEED, digest, sources_of, work_out
+from analysis.services.advising import SEED, WorkedOut, digest, sources_of, work_out
 from analysis.stats.advice import planted
 from experiment.models import Advice, Adviser, Study, StudyItem
-from experiment.services.advisers import freeze_to_try
-from experiment.services.readiness import StudyProblem, readiness_problems
+from experiment.services import advisers
+from experiment.services.advisers import freeze_to_try, prepare_advice
+from experiment.services.readiness import StudyProblem, preflight, readiness_problems
 from experiment.services.study_setup import change_study, pin_items, set_paused, set_recruitment
 from scoring.domain.encoding import Encoded
 from scoring.models import ItemScore
@@ -40,7 +43,8 @@ def adviser(study: Study, **fields: Any) -> Adviser:
 
 
 def freeze(study: Study) -> Adviser:
-    work_out(study).freeze(NOW)
+    study = Study.objects.get(pk=study.pk)
+    prepare_advice(study).freeze(study, NOW)
     return Adviser.objects.get(study=study)
 
 
@@ -88,7 +92,7 @@ def test_scores_that_come_later_change_nothing_once_a_real_participant_has_enter
     rows = list(Advice.objects.values())
     Study.objects.update(version=1)
     scored(study, seed=3)
-    assert freeze(Study.objects.get()).version == again.version
+    assert freeze(study).version == again.version
     assert list(Advice.objects.values()) == rows
 
 
@@ -98,7 +102,6 @@ def test_a_test_case_that_is_added_later_gets_advice_and_the_others_keep_theirs(
     choose(study, "lab/tiny")
     first = frozen(study, source="lab/tiny (asked)")
     Study.objects.update(version=1)
-    study.refresh_from_db()
     before = list(Advice.objects.values())
     study.study_items.create(item=make_item("later"))
     with pytest.raises(ValidationError, match="no choice on 1 test case"):
@@ -121,6 +124,7 @@ def test_nothing_without_advice_is_drawn_in_an_open_advised_study(study: Study) 
     adviser(study, source="org/a (asked)")
     study = set_recruitment(study, "open")
     assert Advice.objects.count() == 30  # of the paused one that the model knows too
+    before = list(Advice.objects.values())
     resumed = set_paused(study, row.item, by=vera, reason="It did not.", now=None)
     assert resumed.paused_at is None
     with pytest.raises(ValidationError, match="no choice on 1 test case"):
@@ -130,6 +134,8 @@ def test_nothing_without_advice_is_drawn_in_an_open_advised_study(study: Study) 
     choose(study, "org/a")
     assert set_paused(study, later, by=vera, reason="Now.", now=None).paused_at is None
     assert Advice.objects.filter(item=later).exists()
+    assert list(Advice.objects.exclude(item=later).values()) == before
+    assert Adviser.objects.get().version["more"][0]["items"] == 1
     pin_items(study, [make_item("easy", kind="catch")])
 
 
@@ -207,6 +213,100 @@ def test_what_the_adviser_does_not_know_keeps_the_study_from_opening(study: Stud
     assert readiness_problems(study) == []
 
 
+def test_a_study_under_way_is_opened_again_although_the_scores_are_gone(study: Study) -> None:
+    scored(study)
+    adviser(study)
+    set_recruitment(study, "open")
+    rows = list(Advice.objects.values())
+    Study.objects.update(version=1, recruitment="closed")
+    study.scoring_runs.all().delete()
+    assert set_recruitment(study, "open").recruitment == "open"
+    assert list(Advice.objects.values()) == rows
+    study.study_items.create(item=make_item("later"))
+    [problem] = readiness_problems(Study.objects.get())
+    assert "no choice on 1 test case" in str(problem)
+
+
+def test_opening_after_a_pilot_freezes_anew(study: Study) -> None:
+    scored(study)
+    adviser(study)
+    set_recruitment(study, "pilot")
+    before = list(Advice.objects.values())
+    scored(study, seed=2)
+    set_recruitment(study, "open")
+    assert list(Advice.objects.values()) != before
+    set_recruitment(study, "pilot")
+    study.scoring_runs.all().delete()
+    with pytest.raises(ValidationError, match="no choice on 30 test cases"):
+        set_recruitment(study, "open")
+
+
+@pytest.mark.parametrize("changed", ["adviser", "test cases", "resumed", "entered", "arms"])
+def test_advice_is_not_frozen_where_it_was_worked_out_from_something_else(
+    study: Study, changed: str
+) -> None:
+    scored(study)
+    rows = Study.objects.filter(pk=study.pk)
+    adviser(study)
+    later = study.study_items.create(item=make_item("later"), paused_at=NOW)
+    advice = prepare_advice(study)
+    if changed == "adviser":
+        Adviser.objects.update(source="lab/small")
+    elif changed == "test cases":
+        study.study_items.filter(item__kind="test").first().delete()
+    elif changed == "resumed":
+        study.study_items.filter(pk=later.pk).update(paused_at=None)
+    elif changed == "entered":
+        rows.update(version=1)
+    else:
+        study.arms.update(advice="none")
+    with pytest.raises(ValidationError, match="Try again"):
+        advice.freeze(rows.get(), NOW)
+    assert not Advice.objects.exists()
+
+
+def test_nothing_is_added_to_advice_that_was_never_frozen(study: Study) -> None:
+    scored(study)
+    adviser(study)
+    Study.objects.update(version=1)
+    [problem] = readiness_problems(Study.objects.get())
+    assert "No advice was frozen before participants could enter" in str(problem)
+    with pytest.raises(ValidationError, match="No advice was frozen"):
+        freeze(study)
+
+
+NOTED: list[bool] = []
+
+
+def noted(study: Study, to_add: set[int] | None) -> WorkedOut:
+    """Works out as usual, and notes whether the study's row was locked."""
+    NOTED.append(any("FOR NO KEY UPDATE" in query["sql"] for query in connection.queries_log))
+    return work_out(study, to_add)
+
+
+@pytest.mark.postgres
+def test_advice_is_worked_out_once_to_be_frozen_and_before_the_study_is_locked(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(advisers, "WORKS_OUT", [f"{__name__}.noted"])
+    NOTED.clear()
+    adviser(study, kind="planted", source="", planted_accuracy=0.7)
+    Study.objects.update(debriefing="The advice was made up.")
+    study.refresh_from_db()
+    with CaptureQueriesContext(connection):
+        assert not [problem for problem in preflight(study) if problem.is_blocking]
+        assert NOTED == []
+        set_recruitment(study, "open")
+    assert NOTED == [False]
+    later = study.study_items.create(item=make_item("later"), paused_at=NOW).item
+    vera = make_user("vera", study)
+    connection.queries_log.clear()
+    with CaptureQueriesContext(connection):
+        set_paused(study, later, by=vera, reason="Now.", now=None)
+    assert NOTED == [False, False]
+    assert Advice.objects.filter(item=later).exists()
+
+
 def test_who_tries_a_study_that_has_not_opened_sees_advice_if_there_can_be_any(
     study: Study,
 ) -> None:
@@ -242,7 +342,6 @@ def test_planted_advice_is_right_as_stated_and_must_be_revealed(study: Study) ->
 def test_planted_advice_keeps_its_accuracy_where_test_cases_are_added(study: Study) -> None:
     frozen(study, kind="planted", source="", planted_accuracy=0.7)
     Study.objects.update(version=1)
-    study.refresh_from_db()
     before = dict(Advice.objects.values_list("item", "picks_original"))
     for n in range(20):
         study.study_items.create(item=make_item(f"a-{n}"))
@@ -257,6 +356,7 @@ def test_planted_advice_keeps_its_accuracy_where_test_cases_are_added(study: Stu
 @pytest.mark.both
 def test_draws_and_digest_go_by_the_same_order_on_every_database() -> None:
     study = make_study(human=0, machine=0)
+    make_arms(study, {"advice": "after"})
     keys = ["A2", "B", "a-1", "a1", "b", "Z", "z-9", "_x"]
     study.study_items.bulk_create([StudyItem(study=study, item=make_item(key)) for key in keys])
     found = frozen(study, kind="planted", source="", planted_accuracy=0.5)
@@ -324,6 +424,8 @@ def test_the_page_sets_the_adviser_until_recruitment_opens(study: Study, client:
     set_recruitment(study, "pilot")
     shown = client.get(address).content.decode()
     assert Adviser.objects.get().version["sha256"] in shown
+    assert "each opening of recruitment freezes the advice again" in shown
+    assert "Later data do not change it." not in shown
     assert 'name="adviser"' not in shown
     assert client.post(address, wanted).status_code == 422
     set_recruitment(study, "closed")

@@ -134,6 +134,8 @@ def test_recruitment_is_switched_on_the_page_and_by_a_command(ruth: Client, stud
     study.refresh_from_db()
     assert study.recruitment == "pilot"
     study.study_items.all().delete()
+    refused = ruth.post(address, {"recruitment": "open"}, follow=True)
+    assert "remains in the state “pilot”. memory cannot be opened: " in refused.text
     with pytest.raises(CommandError, match="cannot be opened"):
         run("set_recruitment", "memory", "open")
     with pytest.raises(CommandError, match=r"There is no study “nowhere”\. Choose from .*\."):

@@ -5,8 +5,8 @@ from django.test import Client
 from django.urls import reverse
 
 from analysis.lab.planned import Assumed, items_hash, precision
-from analysis.services.advising import work_out
 from experiment.models import Item, Study
+from experiment.services.advisers import prepare_advice
 from tests.experiment.asked import make_asking_study
 from tests.factories import NOW, make_adviser, make_arms, make_study, make_user
 
@@ -141,8 +141,10 @@ def test_both_documents_describe_advice_where_an_arm_has_any(ruth: Client, study
     text = fetch(ruth, "preregistration", "md").decode()
     assert "made up, correct on 70% of the test cases" in text
     assert "frozen when the study opens" in text
-    work_out(study).freeze(NOW)
+    prepare_advice(study).freeze(study, NOW)
     adviser.refresh_from_db()
+    assert "frozen when the study opens" in fetch(ruth, "preregistration", "md").decode()
+    Study.objects.update(version=1)
     text = fetch(ruth, "preregistration", "md").decode()
     assert adviser.version["sha256"] in text
     assert "correct on 72.2% of the test cases" in text
