@@ -35,7 +35,7 @@ METHODS = {
     "logistic": (
         _("Logistic regression"),
         _(
-            "Weights the members' signed confidences, each on its own scale and equally for both sides. The method models "
+            "Weights the members' signed confidences, each on its own scale and equally for both sides. The method estimates "
             "each participant's accuracy and chooses its penalties on training data."
         ),
     ),

@@ -21,7 +21,7 @@ WEIGHTS /= WEIGHTS.sum()
 METHOD = (
     "Expected width of the 95% two-way interval (participants and test cases) of the mean accuracy of a new study, "
     "from the variance that the fitted mixed model implies for new people and test cases that are judged equally "
-    "often. Targets give the fewest participants by the same variance. The fitted parameters are treated as known. "
+    "often. For each target width, the smallest sufficient number of participants follows from the same variance. The fitted parameters are treated as known. "
     "The low and high ends replace the standard deviation of test cases by the ends of its interval."
 )
 

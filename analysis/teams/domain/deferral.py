@@ -149,7 +149,7 @@ POLICIES = (
 )
 CHOSEN = (
     "The threshold is the one with the most training trials right (among equals, the one that asks least), and is "
-    "evaluated on the held-out trials. More than 20 folds are merged for this: {folds}. The model's certainties "
+    "evaluated on the held-out trials. If there are more than 20 folds, they are merged. The folds here: {folds}. The model's certainties "
     "are the held-out ones and are not fitted again within training."
 )
 

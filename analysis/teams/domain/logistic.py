@@ -200,15 +200,16 @@ MOST_ROWS, ROWS_IN_TURN = 20_000, 100
 
 RULE = (
     "Logistic regression towards the original, without intercept and therefore equal for both sides. Its "
-    "predictors are a person's choice, the choice times its rating, each model's difference of log-perplexities, "
-    "and, with a separate penalty, each participant's choice (nothing for people outside the training data). On "
+    "predictors are a person's choice (with one weight for all people), the choice times its rating, each model's "
+    "difference of log-perplexities and, with a separate penalty, the choice again with a weight for each participant "
+    "(0 for people outside the training data). On "
     "training rows, ratings are standardised, and differences are divided by their root mean square and by the "
     "square root of their sum of squared correlations with all models. Models that favour one side by the same "
     "amount everywhere are left out. Both L2 penalties are chosen within each training fold by log loss on {inner} "
     "inner blocks of its test cases (seed {seed}); if log losses differ by less than a millionth, the stronger "
     "penalty is used (a penalty of 10^6 on participants means no individual effect). Folds with more than {rows:,} "
     "training trials search on that many trials of randomly drawn participants. Each fold needs a separate search, "
-    "so more than {most} folds are merged. {folds}."
+    "so folds are merged if there are more than {most}. {folds}."
 )
 
 

@@ -47,7 +47,7 @@ def classroom(world: World, scale: Scale) -> Outcome:
         p95 = [float(np.percentile(ledger.waited_s, 95)) for ledger in (alone, beside)]
         refused = sum(led.record.statuses[code] for led in (alone, beside) for code in REFUSED)
     slower = Figure(
-        "ratio of the 95th percentile of waits to that without the bad requests",
+        "95th percentile of waits, divided by the same percentile without bad requests",
         p95[1] / p95[0],
         "",
         MOST_TIMES_SLOWER if scale.is_full else None,

@@ -146,7 +146,7 @@ def test_a_team_that_goes_against_its_members_is_named_and_so_is_one_that_follow
     against = replace(all_of, none_right=Tried(9, 2))
     for own, leader, said in (
         (all_of, "org/model-0", "always follows Model 0"),
-        (against, None, "right on 2 trials on which neither member was"),
+        (against, None, "right on 2 trials on which both members were wrong"),
     ):
         led = replace(pair, complementarity=own)
         assert (led.leader.name if led.leader else None) == leader

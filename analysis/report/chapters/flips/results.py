@@ -79,7 +79,8 @@ METHOD = (
     "far minus that of the original, each over its own tokens (and the prompt's, if the run's perplexities include "
     "them). Positive values favour the original. The difference starts at the first token that differs, or the "
     "sentence that contains it. Its last value is PPL(altered) - PPL(original), so its last sign is the decision. "
-    "Tokens are compared at the same places of the text, and within a changed passage by their number. Category: the "
+    "Tokens are compared at the same places of the text; within a changed passage, the first with the first, the "
+    "second with the second, and so on. Category: the "
     "sign at the first place where it is not zero, then at the end. Sign flips: changes of sign from place to "
     "place. Shares have Wilson 95% intervals over test cases."
 )
