@@ -72,7 +72,9 @@ OUT_OF = {
     ),
     "participant": (
         _("Test cases and participants"),
-        _("The fit did not use this participant either, as if a new one joined."),
+        _(
+            "A team is evaluated on test cases and participants that were not used in its fit, as if new people joined."
+        ),
     ),
 }
 

@@ -166,9 +166,9 @@ RESAMPLED = (
     "The two-way variance is that between participants (the first of a row) plus that between test cases minus "
     "that of trials, with fixed held-out predictions and Student's t for the smaller number of clusters minus one. "
     "Shares have Wilson's score interval for the number of independent decisions that would give the same standard "
-    "error. For gain, log loss and Brier score, test cases and independently the people of the rows are resampled "
-    "with replacement (pigeonhole bootstrap, {resamples:,} resamples, seed {seed}), deviations are scaled to that "
-    "error, and percentiles are taken. p is twice the smaller share of these differences on either side of 0. The interval of "
+    "error. The intervals of gain, log loss and Brier score come from resampling test cases and, independently, the "
+    "people of the rows with replacement (pigeonhole bootstrap, {resamples:,} resamples, seed {seed}). Deviations are "
+    "scaled to that error before percentiles are taken. p is twice the smaller share of these differences on either side of 0. The interval of "
     "the calibration error inverts a test along the observed pattern of the bins. docs/results.md gives the "
     "coverage of each interval."
 )

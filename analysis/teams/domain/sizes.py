@@ -23,9 +23,13 @@ SIZES = (
     "Teams of h people and m models decide by the mean of their calibrated held-out probabilities (1/2 counts as "
     "wrong). Accuracy is the expectation over all choices of h different judgments of a test case and m of the "
     "models, or over {draws} random choices (seed {seed}) if there are more than {most}; test cases have equal "
-    "weight. h is at most {humans}, the largest number of judgments (up to 9) that at least half of the test cases "
-    "have; only the {items} test cases with that many judgments are used. m is at most {models}."
+    "weight. {people} m is at most {models}."
 )
+PEOPLE = (
+    "h is at most {humans}, the largest number of judgments (up to 9) that at least half of the test cases have; only "
+    "the {items} test cases with that many judgments are used."
+)
+NO_PEOPLE = "h is 0, because fewer than half of the test cases have a judgment."
 INTERVAL = " 95% intervals use the standard error from the variance between items, and are computed like those of a share."
 
 
@@ -106,14 +110,8 @@ def expected_accuracies(
         )
         for (h, m), accuracy in zip(sizes, per_item.mean(axis=0).tolist(), strict=True)
     )
-    rule = SIZES.format(
-        draws=n_draws,
-        seed=seed,
-        most=MOST_SUBSETS,
-        humans=max_humans,
-        items=len(items),
-        models=n_models,
-    )
+    people = PEOPLE.format(humans=max_humans, items=len(items)) if max_humans else NO_PEOPLE
+    rule = SIZES.format(draws=n_draws, seed=seed, most=MOST_SUBSETS, people=people, models=n_models)
     return Expected(cells, per_item, items, max_humans, n_models, rule)
 
 

@@ -112,7 +112,7 @@ def test_drafts_are_accepted_in_bulk_and_those_in_review_are_named(run, tmp_path
     call_command("import_questions", path, "--field", "drugs", "--accept", "--dry-run")
     said = " ".join(capsys.readouterr().out.split())
     assert "1 is in review and will not be accepted" in said
-    assert "it first returns to draft: u-1 v1" in said
+    assert "or return it to draft first: u-1 v1" in said
     assert run(ROWS)["waiting"] == []
 
 
