@@ -110,8 +110,10 @@ def expected_accuracies(
         )
         for (h, m), accuracy in zip(sizes, per_item.mean(axis=0).tolist(), strict=True)
     )
-    judged = PEOPLE.format(humans=max_humans, items=len(items)) if max_humans else NO_PEOPLE
-    rule = SIZES.format(draws=n_draws, seed=seed, most=MOST_SUBSETS, people=judged, models=n_models)
+    most_people = PEOPLE.format(humans=max_humans, items=len(items)) if max_humans else NO_PEOPLE
+    rule = SIZES.format(
+        draws=n_draws, seed=seed, most=MOST_SUBSETS, people=most_people, models=n_models
+    )
     return Expected(cells, per_item, items, max_humans, n_models, rule)
 
 
