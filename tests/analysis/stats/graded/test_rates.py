@@ -120,7 +120,7 @@ def test_two_templates_are_too_few_to_tell_how_others_would_differ():
 @given(st.lists(st.tuples(*[st.integers(0, 30)] * 4), min_size=1, max_size=12))
 def test_every_interval_is_of_shares_and_holds_its_rate(rows):
     table = np.array(rows)
-    if not table.sum():
+    if not table[:, :3].sum():  # no grade that can be read
         return
     found = rates_of_counts(table)
     for share in (found.rqr, found.sr, found.ar):
