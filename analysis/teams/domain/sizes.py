@@ -110,9 +110,9 @@ def expected_accuracies(
         )
         for (h, m), accuracy in zip(sizes, per_item.mean(axis=0).tolist(), strict=True)
     )
-    most_people = PEOPLE.format(humans=max_humans, items=len(items)) if max_humans else NO_PEOPLE
+    about_people = PEOPLE.format(humans=max_humans, items=len(items)) if max_humans else NO_PEOPLE
     rule = SIZES.format(
-        draws=n_draws, seed=seed, most=MOST_SUBSETS, people=most_people, models=n_models
+        draws=n_draws, seed=seed, most=MOST_SUBSETS, people=about_people, models=n_models
     )
     return Expected(cells, per_item, items, max_humans, n_models, rule)
 
