@@ -1,4 +1,7 @@
-"""The page that a participant is on: its address, what is on it, and how it is shown, at its address or within the answer to the page before."""
+"""The page that a participant is on: its address, what is on it, and how it is shown, at its address or within the response to the form of the page before.
+
+Long: one small function for each page, which all share how a page is rendered.
+"""
 
 import logging
 import uuid

@@ -130,9 +130,8 @@ def set_recruitment(study: Study, state: str, by: User | None = None, reason: st
     with transaction.atomic():
         study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
         if opens:
-            _require_ready(
-                study
-            )  # again: the study may have changed while its advice was worked out
+            # Again: the study may have changed while its advice was worked out
+            _require_ready(study)
         before, after = study.recruitment, Study.Recruitment(state).value
         if after != before:
             if advice is not None:
