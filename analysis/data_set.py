@@ -15,7 +15,7 @@ from analysis.data.filters import CHOICE, METHODS, PARTICIPANTS, SOURCES, Report
 from analysis.data.items import read_items
 from analysis.services.compute import Asked
 from analysis.teams.options import TeamOptions
-from experiment.domain.codebook import TRIAL_COLUMNS, Column
+from experiment.domain.export_columns import TRIAL_COLUMNS, Column
 from experiment.domain.release import Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Participant, Study, Trial

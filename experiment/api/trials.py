@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from experiment.api.access import StudyTable
 from experiment.domain import trial_query
-from experiment.domain.codebook import (
+from experiment.domain.export_columns import (
     ADVICE_COLUMNS,
     ARM_COLUMNS,
     QUESTION_COLUMNS,

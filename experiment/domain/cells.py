@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from experiment.domain.codebook import DECLINED, TRIAL_COLUMNS
+from experiment.domain.export_columns import DECLINED, TRIAL_COLUMNS
 from experiment.domain.release import AGES, YEARS, band
 
 _LEVELS = {column.name: column.levels for column in TRIAL_COLUMNS}

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from experiment.domain.codebook import EXPORT_REASONS, TRIAL_COLUMNS
+from experiment.domain.export_columns import EXPORT_REASONS, TRIAL_COLUMNS
 
 SETS = ("all", "analysis")
 LEVELS = {column.name: column.levels for column in TRIAL_COLUMNS}

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 from django_stubs_ext import StrOrPromise
 
 from experiment.domain import release, trial_query
-from experiment.domain.codebook import EXPORT_REASONS
+from experiment.domain.export_columns import EXPORT_REASONS
 from experiment.domain.release import CSV, DATA_SET, USUAL_K, Form
 from experiment.domain.roles import Right
 from experiment.domain.trial_query import QueryError, TrialQuery

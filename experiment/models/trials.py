@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
-from experiment.domain.codebook import TRANSLATED
+from experiment.domain.export_columns import TRANSLATED
 from experiment.models.items import Item, known
 from experiment.models.participants import Participant
 from experiment.models.studies import Study

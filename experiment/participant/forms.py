@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from django_countries import countries
 from django_stubs_ext import StrOrPromise
 
-from experiment.domain.codebook import TRANSLATED
+from experiment.domain.export_columns import TRANSLATED
 from experiment.models.trials import MOST_STORED_MS
 from experiment.services.taking_part import MEASURED, Answer, Written
 

@@ -20,7 +20,7 @@ from experiment.domain.advice import (
     percent,
 )
 from experiment.domain.assignment import QUESTION, Side
-from experiment.domain.codebook import TRANSLATED
+from experiment.domain.export_columns import TRANSLATED
 from experiment.models import Advice, AdvisedTrial, Adviser, Arm, Participant, Study, Trial
 from experiment.models.trials import MOST_STORED_MS
 from experiment.services.advisers import adviser_of

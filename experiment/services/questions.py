@@ -14,7 +14,7 @@ from django.db.models import Count
 from django.utils.translation import gettext as _
 
 from experiment.domain.assignment import QUESTION, Stratum
-from experiment.domain.codebook import Column
+from experiment.domain.export_columns import Column
 from experiment.domain.questions import made_from
 from experiment.domain.questions import split as split_questions
 from experiment.domain.questions.columns import (

@@ -14,7 +14,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext
 
-from experiment.domain.codebook import TRIAL_COLUMNS, Column
+from experiment.domain.export_columns import TRIAL_COLUMNS, Column
 from experiment.domain.release import Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Item, Study

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from experiment.domain import codebook, presets
+from experiment.domain import export_columns, presets
 from experiment.lab import routes
 
 
@@ -24,7 +24,7 @@ def openapi(_: Path) -> str:
 
 # Name -> file in docs, and what it is to hold
 DOCS: dict[str, tuple[str, Callable[[Path], str]]] = {
-    "codebook": ("codebook.md", lambda _: codebook.as_markdown()),
+    "codebook": ("codebook.md", lambda _: export_columns.as_markdown()),
     "protocol": ("participants.md", protocol),
     "rights": ("rights.md", lambda _: routes.as_markdown()),
     "openapi": ("openapi.yaml", openapi),

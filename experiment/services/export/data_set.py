@@ -14,8 +14,8 @@ from typing import Any, BinaryIO, cast
 from django.template.loader import render_to_string
 from django.utils.module_loading import import_string
 
-from experiment.domain import codebook
-from experiment.domain.codebook import Column
+from experiment.domain import export_columns
+from experiment.domain.export_columns import Column
 from experiment.domain.release import Form
 from experiment.domain.survey import COLUMN
 from experiment.domain.trial_query import TrialQuery
@@ -220,7 +220,7 @@ def describe(
     archive.writestr("README.md", render_to_string("experiment/export/readme.md", context))
     archive.writestr("CHANGES.md", render_to_string("experiment/export/changes.md", context))
     archive.writestr("documentation/manifest.json", _json(manifest))
-    archive.writestr("documentation/codebook.md", codebook.as_markdown())
+    archive.writestr("documentation/codebook.md", export_columns.as_markdown())
 
 
 def variable(column: Column) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from experiment.domain import codebook
+from experiment.domain import export_columns
 from experiment.domain.release import CSV, DATA_SET, Form, Released
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study
@@ -172,7 +172,7 @@ class _Rows:
             participants=self.counted.participants,
             items=len(self.counted.items),
             sha256=sha256,
-            codebook=codebook.version(),
+            codebook=export_columns.version(),
             code=code_version(),
             made_at=self.made_at,
             rules_mixed=are_mixed(self.study, self.query.kind, self.query.rules),
@@ -192,7 +192,7 @@ def _write_zip(rows: _Rows, file: BinaryIO) -> Manifest:
         with archive.open(f"trials.{rows.form.format}", "w", force_zip64=True) as target:
             manifest = rows.write(cast("BinaryIO", target))
         archive.writestr("manifest.json", manifest.as_json())
-        archive.writestr("codebook.md", codebook.as_markdown())
+        archive.writestr("codebook.md", export_columns.as_markdown())
     return manifest
 
 

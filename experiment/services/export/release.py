@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from experiment.domain.codebook import IDENTITY_COLUMNS, TRIAL_COLUMNS, Column
+from experiment.domain.export_columns import IDENTITY_COLUMNS, TRIAL_COLUMNS, Column
 from experiment.domain.release import (
     QUASI_IDENTIFIERS,
     SUPPRESSED,

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from django.core.cache import cache
 from django.db.models import Q, Sum
 
-from experiment.domain.codebook import CATCH_TRIAL
 from experiment.domain.exclusion import NOT_FINISHED, PARTICIPANT_REASONS, Rules
+from experiment.domain.export_columns import CATCH_TRIAL
 from experiment.domain.trial_query import Problem, QueryError, TrialQuery
 from experiment.models import Item, ItemCount, Judgment, Participant, Study
 from experiment.models.survey import FIXED

@@ -1,6 +1,6 @@
 """Judged trials as columns of typed values: a participant's and an item's are read once, a trial's own by column.
 
-The columns are those of codebook.py, in its order. An empty text is None, as every missing value.
+The columns are those of export_columns.py, in its order. An empty text is None, as every missing value.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,8 @@ from django.db.models import QuerySet
 
 from experiment.domain import markup
 from experiment.domain.assignment import QUESTION
-from experiment.domain.codebook import (
+from experiment.domain.exclusion import NOT_FINISHED
+from experiment.domain.export_columns import (
     ADVICE_COLUMNS,
     ARM_COLUMNS,
     CATCH_TRIAL,
@@ -23,7 +24,6 @@ from experiment.domain.codebook import (
     Column,
     survey_column,
 )
-from experiment.domain.exclusion import NOT_FINISHED
 from experiment.models import Item, ItemCount, Judgment, Participant, Study, SurveyAnswer
 from experiment.models.participants import ParticipantQuerySet
 from experiment.models.trials import JudgmentQuerySet, server_ms

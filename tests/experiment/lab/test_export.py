@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from experiment.domain.codebook import IDENTITY_COLUMNS
+from experiment.domain.export_columns import IDENTITY_COLUMNS
 from experiment.models import AuditEvent, Participant, Study, TrialExport
 from lib.jobs.models import LivingWorker
 from lib.jobs.workers import Worker

@@ -5,7 +5,7 @@ import io
 from typing import Any
 
 from experiment.domain import markup
-from experiment.domain.codebook import TRIAL_COLUMNS
+from experiment.domain.export_columns import TRIAL_COLUMNS
 from experiment.models import Judgment, Study
 from lib.csv import cell
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from experiment.domain.codebook import ADVICE_COLUMNS, ARM_COLUMNS, TRIAL_COLUMNS
+from experiment.domain.export_columns import ADVICE_COLUMNS, ARM_COLUMNS, TRIAL_COLUMNS
 from experiment.domain.release import Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import AdvisedTrial, Participant, Study

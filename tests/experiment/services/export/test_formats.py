@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from django.utils import timezone
 
-from experiment.domain.codebook import TRIAL_COLUMNS
+from experiment.domain.export_columns import TRIAL_COLUMNS
 from experiment.domain.release import FORMATS, Form, parse
 from experiment.domain.trial_query import QueryError, TrialQuery
 from experiment.models import Judgment, Study

@@ -10,7 +10,7 @@ from collections import Counter
 import pandas as pd
 import pytest
 
-from experiment.domain.codebook import TRIAL_COLUMNS
+from experiment.domain.export_columns import TRIAL_COLUMNS
 from experiment.domain.release import DROPPED, PSYCH_DS, QUASI_IDENTIFIERS, Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study

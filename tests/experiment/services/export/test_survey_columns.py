@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from experiment.domain.codebook import TRIAL_COLUMNS
+from experiment.domain.export_columns import TRIAL_COLUMNS
 from experiment.domain.release import Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study, SurveyQuestion

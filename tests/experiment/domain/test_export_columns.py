@@ -1,13 +1,13 @@
 """The codebook agrees with what exports write and with what participants are asked."""
 
-from experiment.domain import codebook, exclusion
-from experiment.domain.codebook import TRIAL_COLUMNS
+from experiment.domain import exclusion, export_columns
+from experiment.domain.export_columns import TRIAL_COLUMNS
 from experiment.models import Participant, Study
 from experiment.participant import forms
 from experiment.services.advised import ADDED_UP
 
 
-def column(name: str) -> codebook.Column:
+def column(name: str) -> export_columns.Column:
     return next(column for column in TRIAL_COLUMNS if column.name == name)
 
 
@@ -26,11 +26,11 @@ def test_levels_are_those_of_the_database() -> None:
 def test_levels_are_those_that_participants_choose_from() -> None:
     assert column("gender").levels == tuple(value for value, _ in forms.GENDERS)
     assert column("position_held").levels == tuple(value for value, _ in forms.POSITIONS)
-    assert codebook.DECLINED == forms.PREFER_NOT
+    assert export_columns.DECLINED == forms.PREFER_NOT
 
 
 def test_every_reason_and_flag_is_explained() -> None:
-    page = codebook.as_markdown()
+    page = export_columns.as_markdown()
     reasons = (*exclusion.PARTICIPANT_REASONS, *exclusion.TRIAL_REASONS, *exclusion.FLAGS)
     for reason in reasons:
         if reason is not exclusion.WITHDRAWN:
@@ -38,6 +38,6 @@ def test_every_reason_and_flag_is_explained() -> None:
 
 
 def test_columns_that_add_up_both_pages_of_an_advised_trial_are_named() -> None:
-    told = next(c for c in codebook.ADVICE_COLUMNS if c.name == "advice_procedure").meaning
+    told = next(c for c in export_columns.ADVICE_COLUMNS if c.name == "advice_procedure").meaning
     sums = next(sentence for sentence in told.split(". ") if "sums" in sentence)
     assert all(f"`{name}`" in sums for name in ("rt_ms", *ADDED_UP))
