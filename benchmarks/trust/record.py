@@ -11,7 +11,7 @@ from django.utils import timezone
 from pydantic import TypeAdapter
 
 from benchmarks.machine import machine
-from benchmarks.trust.fault import Database, Fault, Outcome
+from benchmarks.trust.outcome import Database, Fault, Outcome
 from benchmarks.trust.world import Result
 from lib.code import code_version
 

@@ -14,7 +14,7 @@ from psycopg.sql import SQL, Identifier
 
 from benchmarks.databases import DURABLE, create_database, named, using
 from benchmarks.trust.audit import compare, failures, out_of_step
-from benchmarks.trust.fault import Database, Fault, Figure, Outcome, Scale
+from benchmarks.trust.outcome import Database, Fault, Figure, Outcome, Scale
 from benchmarks.web.material import make_items
 from benchmarks.web.people import Ledger, Person, taking_part
 from benchmarks.web.site import ENTRY, Site, collect_static, make_study, serve_site

@@ -12,13 +12,13 @@ from django.core.cache import cache
 
 from benchmarks.trust import record
 from benchmarks.trust.audit import out_of_step
-from benchmarks.trust.fault import Figure, Outcome
+from benchmarks.trust.faults import FAULTS
 from benchmarks.trust.fuzz import journey, sending
 from benchmarks.trust.fuzz.broken import Sent
 from benchmarks.trust.fuzz.cases import Tally
 from benchmarks.trust.fuzz.forms import People
 from benchmarks.trust.fuzz.material import prepare
-from benchmarks.trust.table import FAULTS
+from benchmarks.trust.outcome import Figure, Outcome
 from experiment.models import AuditEvent, ItemCount
 from experiment.participant import views
 from experiment.services import audit, taking_part

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from benchmarks.trust.fault import Database, Part, Scale
+from benchmarks.trust.faults import FAULTS
+from benchmarks.trust.outcome import Database, Part, Scale
 from benchmarks.trust.record import Stamp, as_row, keep
-from benchmarks.trust.table import FAULTS
 from benchmarks.trust.world import Result, strike_all
 from lib.commands import ReportingCommand, add_json_argument, progress, table_lines
 

@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 )
 
 from benchmarks.trust.fuzz.cases import Tally, quietly
-from benchmarks.trust.fuzz.faults import KINDS, Clock, Fault, forget_process_state
+from benchmarks.trust.fuzz.cutting import KINDS, Clock, Fault, forget_process_state
 from benchmarks.trust.fuzz.material import make_study
 from benchmarks.trust.fuzz.person import FoundError, Person, Post, look
 from experiment.models import Participant, Study, StudyItem

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.test import Client
 from lxml import html
 
-from benchmarks.trust.fuzz.faults import Fault, befallen
+from benchmarks.trust.fuzz.cutting import Fault, befallen
 from benchmarks.web.people import ABOUT, HTML, JSON, MEASURES, RATED
 from experiment.models import Judgment, Participant, Study
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from benchmarks.databases import using
-from benchmarks.trust.fault import Figure, Outcome, Scale
+from benchmarks.trust.outcome import Figure, Outcome, Scale
 from benchmarks.trust.strikes.processes import NEVER_WRITTEN_S, struck
 from benchmarks.trust.world import World
 from benchmarks.web.people import Person, Sent, hidden_fields

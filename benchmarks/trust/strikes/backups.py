@@ -14,7 +14,7 @@ from psycopg.sql import SQL, Identifier
 from benchmarks.databases import create_database, using
 from benchmarks.growth.filling import Crowd
 from benchmarks.trust.audit import compare
-from benchmarks.trust.fault import Figure, Outcome, Scale
+from benchmarks.trust.outcome import Figure, Outcome, Scale
 from benchmarks.trust.world import World
 from benchmarks.web.people import Ledger
 from benchmarks.web.site import SLUG, Site

@@ -27,7 +27,7 @@ import psycopg
 
 from benchmarks.databases import using
 from benchmarks.experiment.crowd import add_people
-from benchmarks.trust.fault import Figure, Outcome, Scale
+from benchmarks.trust.outcome import Figure, Outcome, Scale
 from benchmarks.trust.world import World
 from benchmarks.web.client import REDIRECTS, Client, Record
 from benchmarks.web.people import HTML, JSON, Ledger, Person, hidden_fields, noted

@@ -8,8 +8,8 @@ from dataclasses import replace
 from django.conf import settings
 
 from benchmarks.trust.audit import failures
-from benchmarks.trust.fault import Figure, Outcome, Scale
 from benchmarks.trust.fuzz.__main__ import QUICKLY
+from benchmarks.trust.outcome import Figure, Outcome, Scale
 from benchmarks.trust.world import World
 from benchmarks.web.site import environment_of, free_port
 

@@ -18,7 +18,7 @@ import psycopg
 from django.conf import settings
 
 from benchmarks.growth.measuring import Growth, measure_study
-from benchmarks.trust.fault import Database, Figure, Outcome, Scale
+from benchmarks.trust.outcome import Database, Figure, Outcome, Scale
 from benchmarks.trust.strikes.clients import END_CONNECTIONS
 from benchmarks.trust.world import World
 from benchmarks.web.people import Ledger

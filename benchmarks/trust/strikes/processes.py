@@ -17,7 +17,7 @@ from benchmarks.completions.stub import MODEL, CompletionsStub
 from benchmarks.databases import using
 from benchmarks.trust import jobs
 from benchmarks.trust.broker import Broker
-from benchmarks.trust.fault import Figure, Outcome, Scale
+from benchmarks.trust.outcome import Figure, Outcome, Scale
 from benchmarks.trust.world import World
 from benchmarks.web.material import make_items
 from benchmarks.web.people import Person
@@ -234,7 +234,7 @@ def _stop_between_writes(group: int, run: ScoringRun) -> None:
 N_ITEMS = 24
 DELAY_S = 0.1  # of each answer, so that the run lasts for all faults
 # In the stub's words, and how often each strikes; three failures in a row, or the server would be taken to fail on this text for ever
-FAULTS = (("429", 1), ("500", 3), ("hangs", 1), ("drops", 2), ("garbage", 1))
+BEHAVIOURS = (("429", 1), ("500", 3), ("hangs", 1), ("drops", 2), ("garbage", 1))
 # A request at a time, so that what is asked in vain can be counted
 PATIENCE = {"concurrency": "1", "timeout": "3", "retry_seconds": "60"}
 
@@ -266,7 +266,7 @@ def misbehaving(world: World, _: Scale) -> Outcome:
         problems += jobs.differences(run, whole, site.folder)
     more = len(stub.requests) - 2 * n_requests
     return Outcome(
-        cases=sum(n for _, n in FAULTS) + 1,
+        cases=sum(n for _, n in BEHAVIOURS) + 1,
         acknowledged=run.total,
         stored=run.done,
         lost=run.total - run.done,
@@ -278,7 +278,7 @@ def misbehaving(world: World, _: Scale) -> Outcome:
 def _misbehave(stub: CompletionsStub, run: ScoringRun) -> list[str]:
     """Each fault amid the run. What no retry mends fails it with a sentence; then it is asked for again."""
     found = []
-    for fault, times in FAULTS:
+    for fault, times in BEHAVIOURS:
         jobs.wait_for(run, done=run.done + 1)
         stub.fault_times, stub.fault = times, fault
         wait_until(lambda: not stub.fault_times, jobs.FINISHED_WITHIN_S)

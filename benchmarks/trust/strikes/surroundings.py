@@ -35,7 +35,7 @@ from benchmarks.experiment.crowd import TRIALS_EACH, add_people
 from benchmarks.trust import jobs
 from benchmarks.trust.audit import DISK_FULL, REDIS_GONE, STORAGE_GONE
 from benchmarks.trust.broker import Broker
-from benchmarks.trust.fault import Figure, Outcome, Scale
+from benchmarks.trust.outcome import Figure, Outcome, Scale
 from benchmarks.trust.world import World, share_static_files
 from benchmarks.web.people import HTML, Ledger, Person, StrayedError, hidden_fields, noted
 from benchmarks.web.site import CELERY, ENTRY, SLUG, Site, wait_until

@@ -3,7 +3,7 @@
 from functools import partial
 
 from benchmarks.trust.broker import missing_redis
-from benchmarks.trust.fault import Database, Fault, Part
+from benchmarks.trust.outcome import Database, Fault, Part
 from benchmarks.trust.strikes import (
     advised,
     backups,

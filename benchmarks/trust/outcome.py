@@ -1,4 +1,4 @@
-"""A fault of docs/trust.md: its name, on which databases it strikes, how, and what was found."""
+"""The outcome of a fault of docs/trust.md, what belongs to it, and the type of a line in faults.py."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
