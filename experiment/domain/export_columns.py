@@ -63,7 +63,7 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
     ),
     Column(
         "stage",
-        "Stage that the participant had reached at the time of the export.",
+        "Stage that the participant had reached at the time of the export; `asked_before` and `asked_after` are the pages of survey questions.",
         levels=(
             "demographics",
             "asked_before",
@@ -382,7 +382,7 @@ QUESTION_COLUMNS: tuple[Column, ...] = (
 ARM_COLUMNS: tuple[Column, ...] = (
     Column(
         "arm",
-        "The name of the arm that the participant was assigned to at consent.",
+        "The name of the participant's arm.",
         null="the participant entered before the study had arms",
     ),
 )

@@ -108,8 +108,8 @@ DEVIATIONS = (
     Deviation(
         "reading_aid",
         True,
-        "The text contains both passages, which is hard to read if many follow one another. Each use is counted, so that "
-        "its effect can be examined.",
+        "Participants read one text with the original and the altered wording at each changed place, which is hard to read if "
+        "many such places follow one another. The site counts each use of the aid, so that its effect can be examined.",
     ),
     Deviation(
         "debrief_catch_trials",
@@ -127,8 +127,9 @@ ADDITIONS: Mapping[str, str] = {
     "The side of the original is balanced within a participant, not only random.": (
         "A participant who always chooses one side is then right half of the time."
     ),
-    "The last question of a trial names the article and its result.": (
-        "When the question said “the study”, participants took this to mean the experiment itself, and a yes excludes the trial."
+    "The last question of a trial asks whether the participant already knew the article or its result.": (
+        "When the question said “the study”, participants thought of the experiment in which they were taking part. A “yes” "
+        "excludes the trial, so valid trials were lost."
     ),
     "Everyone receives a code to return with and to withdraw, and may write a comment.": (
         "The site can erase answers without storing a name."

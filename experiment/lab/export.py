@@ -113,7 +113,7 @@ class ExportForm(forms.Form):
         label=_("For the public: group what participants said about themselves")
     )
     k = forms.CharField(
-        label=_("Smallest group of people with the same answers"),
+        label=_("Smallest group of participants with the same answers about themselves"),
         widget=forms.NumberInput(attrs={"min": 2, "max": 9999}),
     )
     words = forms.BooleanField(

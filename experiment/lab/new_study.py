@@ -55,7 +55,7 @@ class NewStudyForm(forms.Form):
         required=False,
         label=_("Questions of"),
         help_text=_(
-            "All accepted questions, ten per participant; you can choose others in the set-up. There are no abstracts, catch trials or practice."
+            "The study starts with all accepted questions, ten per participant; you can change this in the set-up. There are no abstracts, catch trials or practice."
         ),
     )
     source = StudyField(
@@ -64,7 +64,7 @@ class NewStudyForm(forms.Form):
         label=_("Study to copy"),
         empty_label=_("Please choose"),
         help_text=_(
-            "Copies settings, texts and test cases, but not participants, members or codes."
+            "Copies settings, texts and test cases, but not participants, members or a recruitment platform's links and codes."
         ),
         to_field_name="slug",
     )

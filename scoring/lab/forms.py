@@ -180,7 +180,7 @@ class QueueForm(FoldedForm, ScoredForm):
         required=False,
         min_value=0,
         max_value=MAX_NUMBER,
-        help_text=f"Empty: {DEFAULT_SEED}.",
+        help_text=f"Only for “Swapped context”, which replaces sentences by those of other abstracts. If empty, {DEFAULT_SEED}.",
     )
     batch_tokens = forms.IntegerField(
         label="Tokens scored at once",

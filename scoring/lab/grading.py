@@ -55,7 +55,9 @@ class PlanForm(forms.Form):
         label=_("Rubric"),
         max_length=50_000,
         widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false"}),
-        help_text=_("JSON: name, levels, deductions, abstention, good_from."),
+        help_text=_(
+            "JSON: name, levels, deductions, abstention and good_from, the share of the most points from which an answer counts as good."
+        ),
     )
     rubric: Rubric
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from experiment.models import Item, Participant, Study
+from experiment.models import Item, Judgment, Participant, Study
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Finish
 from scoring.domain.grading.reading import exact_points
@@ -82,7 +83,7 @@ def regraded(points: float, rubric: Rubric, rng: random.Random, share: float = 0
 
 LABEL = "Simulated"
 JUDGE = f"{LABEL} judge"
-NOTE = "Does not exist: its answers are drawn by chance."
+NOTE = "This model does not exist; its answers are drawn at random."
 NO_QUESTIONS = "The study has no questions that could be answered."
 BATCH = 2_000
 TOKENS_PER_WORD = 1.4
@@ -195,7 +196,7 @@ def _judged(study: Study, runs: Sequence[AnsweringRun], rubric: Rubric, seed: in
         instructions=NOTE,
         rubric=rubric.to_json(),
         runs=[*(run.pk for run in runs), PEOPLE],
-        **_over(sum(run.total for run in runs), seed),
+        **_over(sum(run.total for run in runs) + _of_participants(study).count(), seed),
     )
 
 
@@ -238,9 +239,12 @@ def _graded(
     PersonGrade.objects.bulk_create(person_grades, batch_size=BATCH)
 
 
+def _of_participants(study: Study) -> QuerySet[Judgment]:
+    return written(study).filter(trial__participant__kind=Participant.Kind.SIMULATED)
+
+
 def _judge_participants(judged: GradingRun, rubric: Rubric) -> None:
     """What simulated participants wrote is graded by the expert's words, as it is by the exact-match judge."""
-    simulated = written(judged.study).filter(trial__participant__kind=Participant.Kind.SIMULATED)
     texts = (
         "pk",
         "written_answer__abstained",
@@ -248,7 +252,9 @@ def _judge_participants(judged: GradingRun, rubric: Rubric) -> None:
         "trial__item__expert_answer",
     )
     grades = []
-    for pk, abstained, text, expert in simulated.order_by("pk").values_list(*texts):
+    for pk, abstained, text, expert in (
+        _of_participants(judged.study).order_by("pk").values_list(*texts)
+    ):
         known = rubric.abstention if abstained else exact_points(text, expert, rubric)
         value = 0.0 if known is None else known
         grades.append(

@@ -104,7 +104,7 @@ def test_a_test_case_that_is_added_later_gets_advice_and_the_others_keep_theirs(
     Study.objects.update(version=1)
     before = list(Advice.objects.values())
     study.study_items.create(item=make_item("later"))
-    with pytest.raises(ValidationError, match="no choice on 1 test case"):
+    with pytest.raises(ValidationError, match="not judged 1 test case"):
         freeze(study)
     choose(study, "lab/tiny")
     again = freeze(study)
@@ -127,7 +127,7 @@ def test_nothing_without_advice_is_drawn_in_an_open_advised_study(study: Study) 
     before = list(Advice.objects.values())
     resumed = set_paused(study, row.item, by=vera, reason="It did not.", now=None)
     assert resumed.paused_at is None
-    with pytest.raises(ValidationError, match="no choice on 1 test case"):
+    with pytest.raises(ValidationError, match="not judged 1 test case"):
         set_paused(study, later, by=vera, reason="Now.", now=None)
     with pytest.raises(ValidationError, match="Close recruitment, add them"):
         pin_items(study, [make_item("last")])
@@ -182,7 +182,7 @@ def test_a_team_with_a_silent_member_keeps_the_study_from_opening(study: Study) 
     scored(study)
     choose(study, "org/a", limit=29)
     adviser(study, kind="team", source="lab/tiny + org/a (asked)")
-    with pytest.raises(ValidationError, match="no choice on 1 test case"):
+    with pytest.raises(ValidationError, match="not judged 1 test case"):
         work_out(study)
 
 
@@ -198,8 +198,8 @@ def test_what_the_adviser_does_not_know_keeps_the_study_from_opening(study: Stud
     assert readiness_problems(study) == [StudyProblem("no_adviser")]
     adviser(study)
     [problem] = readiness_problems(study)
-    assert "the advice cannot be frozen: The adviser has no choice on 30" in str(problem)
-    with pytest.raises(ValidationError, match="no choice on 30 test cases"):
+    assert "cannot be computed: The adviser has not judged 30" in str(problem)
+    with pytest.raises(ValidationError, match="not judged 30 test cases"):
         set_recruitment(study, "open")
     assert not Advice.objects.exists()
     scored(study)
@@ -224,7 +224,7 @@ def test_a_study_under_way_is_opened_again_although_the_scores_are_gone(study: S
     assert list(Advice.objects.values()) == rows
     study.study_items.create(item=make_item("later"))
     [problem] = readiness_problems(Study.objects.get())
-    assert "no choice on 1 test case" in str(problem)
+    assert "not judged 1 test case" in str(problem)
 
 
 def test_opening_after_a_pilot_freezes_anew(study: Study) -> None:
@@ -237,7 +237,7 @@ def test_opening_after_a_pilot_freezes_anew(study: Study) -> None:
     assert list(Advice.objects.values()) != before
     set_recruitment(study, "pilot")
     study.scoring_runs.all().delete()
-    with pytest.raises(ValidationError, match="no choice on 30 test cases"):
+    with pytest.raises(ValidationError, match="not judged 30 test cases"):
         set_recruitment(study, "open")
 
 
