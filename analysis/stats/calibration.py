@@ -152,8 +152,9 @@ ERROR = (
     "`when_calibrated_q95` its 95th percentile in simulations in which each bin's accuracy is its mean probability."
 )
 INTERVAL = (
-    "The 95% interval inverts a test along the observed pattern of the bins. It contains every multiple of the "
-    "pattern for which the value is between the 2.5th and 97.5th percentile of {resamples:,} simulated errors "
+    "The 95% interval inverts a test. The bins' observed deviations (accuracy minus mean probability) are multiplied by a "
+    "common factor, and errors are simulated for each factor. The interval contains the error of every multiple for which "
+    "the observed error lies between the 2.5th and 97.5th percentile of {resamples:,} simulated errors "
     "(seed {seed}, normal noise of the bins with covariance robust to clusters of {units}). The observed "
     "and the simulated errors therefore have the same upward bias. If necessary, the interval is widened to include the observed error."
 )

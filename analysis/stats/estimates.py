@@ -209,7 +209,7 @@ def paired_t(x: npt.ArrayLike, y: npt.ArrayLike) -> PairedTest:
     if n < FEWEST:
         raise NotEnough(
             f"A paired test needs at least three pairs; there {'is' if n == 1 else 'are'} {n}.",
-            "Add the missing values on one of the two sides.",
+            "Add pairs in which both values are known.",
         )
     difference = first - second
     mean, sd = float(difference.mean()), _sd(difference)

@@ -12,7 +12,7 @@ from analysis.stats.calibration import scored
 N_DRAWS, SHARE = 5, 0.8
 MIN_N = 20  # five draws of fewer are all but the same
 NOTE = (
-    "As in the paper's Table S3: one stream of random numbers (NumPy's legacy generator) for all rows in this "
+    "As in Table S3 of the BrainBench paper: one stream of random numbers (NumPy's legacy generator) for all rows in this "
     "order; five draws of 80% without replacement; logistic regression with an L2 penalty (C = 1) on the unscaled "
     "score; mean and standard error (n-1) of five coefficients and their two-sided t against 0. These values are "
     "only for comparison: the five samples overlap, so this t is not a valid test, and the penalty shrinks the "

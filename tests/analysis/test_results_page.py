@@ -52,7 +52,7 @@ def test_an_interval_around_zero_is_never_shown_as_a_difference() -> None:
     test = replace(own.models_vs_humans.test, mean_difference=0.02, ci95=(-0.03, 0.07))
     around = replace(own, models_vs_humans=replace(own.models_vs_humans, test=test))
     page = sections(stub.report(None, HUMAN, stub.with_results(source, around)))
-    assert "the interval includes no difference" in str(page[0].blocks[0].meaning)
+    assert "the interval includes zero" in str(page[0].blocks[0].meaning)
 
 
 def test_simulated_participants_are_marked_at_the_top_and_on_every_figure(

@@ -14,7 +14,7 @@ from analysis.stats.graded.jackknife import INTERVAL, correlation_interval, grou
 Weights = Literal["quadratic", "none"]
 MOST_VALUES = 200  # of grades; every two of them have a cell
 
-KAPPA = f"Cohen's kappa, {{weights}} weights; {INTERVAL}."
+KAPPA = f"Cohen's kappa, {{weighted}}; {INTERVAL}."
 ALPHA = f"Krippendorff's alpha, interval; {INTERVAL}."
 
 
@@ -75,7 +75,12 @@ def weighted_kappa(
     value = kappa(np.ones(len(cells), dtype=bool))
     groups = groups_of(kept if clusters is None else np.asarray(clusters)[kept])
     interval = correlation_interval(value, groups, kappa)
-    return Agreement(value, len(cells), interval, KAPPA.format(weights=weights))
+    return Agreement(
+        value,
+        len(cells),
+        interval,
+        KAPPA.format(weighted="unweighted" if weights == "none" else f"{weights} weights"),
+    )
 
 
 def krippendorff_alpha(ratings: npt.ArrayLike, clusters: Ints | None = None) -> Agreement:

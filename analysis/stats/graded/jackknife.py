@@ -15,8 +15,8 @@ from analysis.stats.graded.ratios import FEWEST_CLUSTERS, degrees_of_freedom, ef
 
 MOST_GROUPS = 100
 INTERVAL = (
-    f"95% jackknife interval that leaves out one template, or question without one, at a time (above {MOST_GROUPS} of "
-    f"these, one of {MOST_GROUPS} groups of them), on Fisher's z scale"
+    f"95% jackknife interval on Fisher's z scale that leaves out one cluster at a time (a template, or a question without "
+    f"a template; more than {MOST_GROUPS} clusters are first merged at random into {MOST_GROUPS} groups)"
 )
 
 

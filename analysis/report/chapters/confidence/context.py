@@ -53,7 +53,7 @@ def calibration_page(source: SourceResults, about: About) -> Page:
     groups: Groups = [*([(_("Humans"), humans)] if humans else []), *((m.label, m) for m in models)]
     rows = [row for row in found.table_s3 if present(row.fit)]
     caption = _(
-        "The paper's Table S3 procedure; its t is not a valid test because the samples overlap"
+        "The BrainBench paper's Table S3 procedure; its t is not a valid test because the samples overlap"
     )
     table_s3 = c.page_table(caption, S3, rows, "table_s3")
     tables = [*_regressions(humans, models), *_errors(groups), *table_s3]

@@ -75,7 +75,7 @@ class Courses:
 # --- Flips: on the way through a text, does a model's preference change sides? From token records of full runs.
 
 METHOD = (
-    "As in the paper's figures S15 and S16: at each token or sentence, the perplexity of the altered version so "
+    "As in figures S15 and S16 of the BrainBench paper: at each token or sentence, the perplexity of the altered version so "
     "far minus that of the original, each over its own tokens (and the prompt's, if the run's perplexities include "
     "them). Positive values favour the original. The difference starts at the first token that differs, or the "
     "sentence that contains it. Its last value is PPL(altered) - PPL(original), so its last sign is the decision. "

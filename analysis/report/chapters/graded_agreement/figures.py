@@ -38,6 +38,7 @@ from analysis.report.chapters.graded_agreement.results import (
     Varied,
 )
 from analysis.report.chapters.graded_rates.drawing import colours, heat, rows_of, who
+from analysis.report.chapters.graded_rates.results import GradedRates
 from analysis.stats.graded.sensitivity import Abstaining
 from lib.formatting import MINUS
 
@@ -207,7 +208,7 @@ def graded_thresholds(source: SourceResults, tables: Tables) -> Figure:
             }
             for m in own.models
         ],
-        "n_questions": max(one.rqr.n for model in own.models for one in model.thresholds),
+        "n_questions": need(source.of(GradedRates).graded_rates).n_questions,
         **who(own.models),
     }
     return make_figure("graded_thresholds", drawn, context, table)

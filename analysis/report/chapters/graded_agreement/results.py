@@ -250,8 +250,8 @@ NO_PAIRS = (
 GRADED_AGREEMENT_METHOD = (
     "People's final grade is the one that a third person settled, otherwise the first. Only grades by the same "
     "rubric are compared. Points below 0 or above the rubric's maximum count as 0 or as the maximum. Grades "
-    "between those of the rubric count as the nearest one in kappa and the table. An abstention is the rubric's "
-    "-1, which the weights put next to 0. Kappa of outcomes treats good, abstained and bad as categories. Equal "
+    "between those of the rubric count as the nearest one in kappa and the table. An abstention has "
+    "the code -1; the weights of kappa treat it as the category next to 0 points. Kappa of outcomes treats good, abstained and bad as categories. Equal "
     "means the same points; the same outcome means both good, both abstained, or both bad."
 )
 

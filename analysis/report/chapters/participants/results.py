@@ -29,8 +29,8 @@ ONLY_OTHERS = (
     "Open the study to participants.",
 )
 NO_ANALYSED = (
-    "The analysis does not contain any participants yet.",
-    "Let participants finish the study.",
+    "No participant has an analysed judgment of a test case yet.",
+    "Let participants judge test cases and finish the study.",
 )
 NOT_GIVEN = (
     "No participant in the analysis gave this information.",
@@ -42,7 +42,7 @@ FEW = (
     "At least {small} people are needed, so that nobody can be recognised.",
 )
 PARTICIPANTS_METHOD = (
-    "Participants with at least one analysed trial, over the whole study, regardless of the report's source. "
+    "Participants with at least one analysed trial, over the whole study, on human- and machine-created test cases. "
     "Answers given by fewer than {small} people are counted together with missing answers, and numbers given by "
     "fewer than {small} are left out. Dates are those of consent, in the server's time zone. Minutes run from "
     "consent to the end, including pauses. The time per trial ends with Continue. Quartiles by linear "
@@ -224,7 +224,7 @@ STEPS = (
     c.count(_("People"), "n", "n"),
 )
 FLOW_METHOD = (
-    "Counts of people over the whole study, regardless of the report's source. Participants with several reasons "
+    "Counts of people over the whole study, with human- and machine-created test cases. Participants with several reasons "
     "for exclusion are counted under the first, so that the numbers add up. Analysed: finished, not excluded, and "
     "with at least one analysed trial."
 )

@@ -79,7 +79,8 @@ def build_teams(data: SourceData) -> Built:
         policies_method=found.method,
         sizes=try_estimate(sizes, evidence, runs.folds, data.seed),
         adding_human=tuple(corrected_adding([*runs.adding_human(), *adding_pairs])),
-        multiplicity=MULTIPLICITY.format(n="each method's"),
+        multiplicity=MULTIPLICITY.format(n="all of a method's")
+        + " Those of the logistic method include each of the study's other models with one human.",
     )
     tables = {
         "teams": team_table(together),
