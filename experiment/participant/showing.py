@@ -93,11 +93,10 @@ class Progress:
 
 
 def progress(participant: Participant) -> Progress:
-    n_done, n_all = page_number(participant), n_pages(participant.n_trials)
     return Progress(
         participant.stage,
-        n_done + 1,
-        n_all + 1,
+        page_number(participant) + 1,
+        n_pages(participant.n_trials) + 1,
         participant.position,
         participant.n_trials,
         participant.n_questions,
@@ -463,7 +462,7 @@ def render_page(
     context: dict[str, Any],
     status: int = 200,
 ) -> HttpResponse:
-    shared = _shared(participant) | {"is_preview": is_preview(request)}
+    shared = _shared(participant, progress(participant)) | {"is_preview": is_preview(request)}
     shown = shared | _own(request, participant) | context
     return HttpResponse(loader.render_to_string(f"participant/{name}.html", shown), status=status)
 
@@ -479,22 +478,22 @@ def render_kept(
     """A page with nothing filled in. `context` depends on the study, the page and `key` alone; `own` is what else is shown."""
     if is_preview(request):  # of texts that are not saved yet: nothing to keep
         return render_page(request, participant, name, context() | dict(own))
-    arm = participant.arm
+    arm, at = participant.arm, progress(participant)
     of_arm = arm and (arm.pk, arm.instructions, arm.debriefing)
-    here = (name, version_of(participant.study), of_arm, progress(participant), key)
+    here = (name, version_of(participant.study), of_arm, at, key)
 
     def render(marks: Mapping[str, str]) -> str:
-        shared = _shared(participant) | context()
+        shared = _shared(participant, at) | context()
         return loader.render_to_string(f"participant/{name}.html", shared | dict(marks))
 
     return HttpResponse(fill(here, render, {**_own(request, participant), **own}))
 
 
-def _shared(participant: Participant) -> dict[str, Any]:
+def _shared(participant: Participant, at: Progress) -> dict[str, Any]:
     return {
         "study": participant.study,
         "arm": participant.arm,
-        "progress": progress(participant),
+        "progress": at,
         "form_action": url_of(participant),
     }
 
