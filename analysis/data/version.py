@@ -10,7 +10,6 @@ from django.db.models.functions import Cast
 from analysis.data.filters import PARTICIPANTS, ReportOptions
 from experiment.models import Adviser, Arm, DataRevision, Item, ItemCount, Participant, Study
 from experiment.services import counts
-from experiment.services.counts import default_kind
 from scoring.models import (
     AnsweringRun,
     ChoiceRun,
@@ -33,7 +32,7 @@ ITEM_FIELDS = ("pk", "key", "version", "status", "texts", "subfield", "source", 
 
 def usual_kind(study: Study) -> str:
     """The kind of participants that results are about where none is asked for: as elsewhere, but never pilots."""
-    return default_kind(study, PARTICIPANTS)
+    return counts.default_kind(study, PARTICIPANTS)
 
 
 def participants_kind(study: Study, options: ReportOptions) -> str:

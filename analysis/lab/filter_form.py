@@ -25,12 +25,12 @@ from analysis.data.filters import (
     TRIALS,
     ReportOptions,
 )
-from analysis.data.version import choice_runs, has_choices, usual_kind
+from analysis.data.version import choice_runs
 from analysis.services.compute import Asked, Computer, Waiting
 from analysis.store import StoredResult
 from experiment.lab.export import ALL_JUDGED, OF_ANALYSIS
 from experiment.models import Item, Participant, Study
-from experiment.services.counts import kind_counts, published_elsewhere
+from experiment.services.counts import default_of, kind_counts, published_elsewhere
 from scoring.models import ChoiceRun, LanguageModel, ModelSetMember, ScoringRun
 
 LABELS = {
@@ -215,11 +215,10 @@ def read(study: Study, query: QueryDict) -> Chosen:
     sources = [source for source in SOURCES if study.has(source)]
     subfields = sorted({subfield for _source, subfield, _texts in items if subfield})
     counts, has_elsewhere = kind_counts(study), published_elsewhere(study).exists()
-    usual = usual_kind(study)
     defaults = {
         # Of both, the one that the paper is about; of questions alone, what is of the whole study
         "source": sources[0] if sources else "all",
-        "kind": usual,
+        "kind": default_of(counts, PARTICIPANTS),
         "texts": ReportOptions().texts,
         "trials": ReportOptions().trials,
         "method": "",
@@ -233,22 +232,23 @@ def read(study: Study, query: QueryDict) -> Chosen:
     single = {
         name: _one(name, query, values, defaults, problems) for name, values in known_values.items()
     }
-    known = {"models": _models(study), "subfields": {name: name for name in subfields}}
+    models, has_choices = _models(study)
+    known = {"models": models, "subfields": {name: name for name in subfields}}
     several = {name: _some(name, query, names, problems) for name, names in known.items()}
     kind = single["kind"]
-    kinds = {*counts, usual, *([Kind.IMPORTED.value] if has_elsewhere else [])}
+    kinds = {*counts, defaults["kind"], *([Kind.IMPORTED.value] if has_elsewhere else [])}
     there: dict[str, Sequence[str]] = {
         "source": known_values["source"] if len(sources) > 1 else (),
         "kind": [k for k in PARTICIPANTS if k in kinds],
         "trials": TRIALS,
         "texts": TEXTS if any(texts == Item.Texts.REPAIRED for *_, texts in items) else (),
-        "method": KNOWN["method"] if has_choices(study) else (),
+        "method": KNOWN["method"] if has_choices else (),
     }
     return Chosen(
         study=study,
         options=ReportOptions(
             source=single["source"],
-            participants="" if kind == usual else kind,
+            participants="" if kind == defaults["kind"] else kind,
             texts=single["texts"],
             trials=single["trials"],
             method=single["method"],
@@ -309,8 +309,8 @@ def shortened(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 
-def _models(study: Study) -> dict[str, str]:
-    """Name -> what it is called, of models that have finished runs or are of the study's set; as tables list them.
+def _models(study: Study) -> tuple[dict[str, str], bool]:
+    """Name -> what it is called, of models that have finished runs or are of the study's set, as tables list them; and whether any was asked.
 
     Those that were asked come under the names of these rows, beside the same models scored.
     """
@@ -326,7 +326,7 @@ def _models(study: Study) -> dict[str, str]:
     for m in sorted(rows, key=lambda m: (m.family or "~", m.n_parameters or 0, m.name)):
         found |= {m.name: str(m)} if m.pk in scored | in_set else {}
         found |= {f"{m.name}{ASKED}": f"{m}{ASKED}"} if m.pk in asked else {}
-    return found
+    return found, bool(asked)
 
 
 def _one_of(there: dict[str, Sequence[str]], single: Mapping[str, str]) -> list[Filter]:

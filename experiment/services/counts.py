@@ -128,11 +128,12 @@ Kind = Participant.Kind
 
 
 def default_kind(study: Study, kinds: Collection[str] = Kind.values) -> str:
-    """The kind, one of `kinds`, where none is asked for: the only one that there is; of several, or of none, real.
+    return default_of(kind_counts(study), kinds)
 
-    Imported where published people are all that is not simulated.
-    """
-    there = kind_counts(study).keys() & set(kinds)
+
+def default_of(counts: dict[str, int], kinds: Collection[str]) -> str:
+    """The kind where none is asked for: the only one of `kinds` that there is, imported beside simulated ones, else real."""
+    there = counts.keys() & set(kinds)
     if there == {Kind.IMPORTED, Kind.SIMULATED}:
         return Kind.IMPORTED.value
     return there.pop() if len(there) == 1 else Kind.REAL.value
