@@ -78,7 +78,7 @@ def data_version(study: Study) -> str:
         f"{SCHEMA_VERSION}.{ESTIMATORS_VERSION}",
         [study.title, study.is_demo, study.version, study.ethics_number, study.ethics_body],
         # Reports on all trials, and the flow, hold people under way
-        [counts.data_state(study, kind.value, with_live=True) for kind in Participant.Kind],
+        counts.data_state(study, *Participant.Kind.values, with_live=True),
         _elsewhere(study, items),
         sorted(
             {

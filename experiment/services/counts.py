@@ -95,32 +95,27 @@ def _item_counts(study: Study, kind: str) -> QuerySet[ItemCount]:
     return ItemCount.objects.filter(study=study, kind=kind)
 
 
-def under_way(study: Study, kind: str) -> list[int]:
+def under_way(study: Study, *kinds: str) -> list[int]:
     """The primary keys of participants under way.
 
     Queries of their trials name them: PostgreSQL takes them for many, since it does not know that who is on a trial has
     most often left, and would read all trials of all participants.
     """
-    people = Participant.objects.of(study, kind).under_way()
+    people = Participant.objects.under_way().filter(study=study, kind__in=kinds)
     return list(people.order_by("pk").values_list("pk", flat=True))
 
 
-def revision(study: Study, kind: str) -> int:
-    """Raised by every change of settled participants' data; 0 where there is none."""
-    number = DataRevision.objects.filter(study=study, kind=kind).values_list("number", flat=True)
-    return number.first() or 0
-
-
-def data_state(study: Study, kind: str, *, with_live: bool) -> list[object]:
-    """A name for the data of a study's people of one kind: equal lists, equal rows. Costs the same at any size.
+def data_state(study: Study, *kinds: str, with_live: bool) -> list[object]:
+    """A name for the data of a study's people of these kinds: equal lists, equal rows. Costs the same at any size.
 
     with_live: those too of participants under way, who are in the export of all trials and in no analysis.
     """
-    state: list[object] = [study.slug, kind, revision(study, kind)]
+    revisions = DataRevision.objects.filter(study=study, kind__in=kinds).order_by("kind")
+    state: list[object] = [study.slug, list(revisions.values_list("kind", "number"))]
     if with_live:
-        people = Participant.objects.filter(pk__in=under_way(study, kind))
+        people = Participant.objects.filter(pk__in=under_way(study, *kinds))
         judged = people.order_by("pk").annotate(n=Count("trials__judgment"))
-        state.append(list(judged.values_list("pk", "stage", "n")))
+        state.append(list(judged.values_list("pk", "kind", "stage", "n")))
     return state
 
 
