@@ -15,16 +15,8 @@ from analysis.teams.domain.deferral import policies
 from analysis.teams.domain.evaluation import MEASURES, MULTIPLICITY, resampling_words
 from analysis.teams.domain.evidence import Evidence, Gathered, Names, gather, human_name
 from analysis.teams.domain.folds import by_item, by_item_and_participant
-from analysis.teams.domain.runs import (
-    Progress,
-    Runs,
-    chosen_policy_table,
-    member_results,
-    method_named,
-    policy_table,
-    prediction_table,
-    team_table,
-)
+from analysis.teams.domain.runs import Progress, Runs, member_results, method_named
+from analysis.teams.domain.tables import tables
 from analysis.teams.options import MOST_HUMANS, PUBLISHED, TeamOptions
 from analysis.teams.results import MemberResult, Method, TriedTeams
 
@@ -228,13 +220,7 @@ def try_teams(
         shortened=shortened,
         multiplicity=MULTIPLICITY.format(n=sum(len(names) > 1 for names, _ in runs.held)),
     )
-    tables = {
-        "teams": team_table(results),
-        "predictions": _predictions(runs, data),
-        "policies": policy_table(found.points),
-        "policies_chosen": chosen_policy_table(found.chosen),
-    }
-    return tried, tables
+    return tried, tables(runs, data.items, results, found, predicted=_predicted(runs))
 
 
 def in_common(
@@ -258,10 +244,9 @@ def in_common(
     }
 
 
-def _predictions(runs: Runs, data: SourceData) -> pd.DataFrame:
-    """Of all teams; where that would be too long, of the largest one and its members."""
-    only = None
-    if len(runs.evidence) * len(runs.held) > MOST_PREDICTIONS:
-        longest = max((names for names, _ in runs.held), key=len)
-        only = [longest, *[names for names, _ in runs.held if len(names) == 1]]
-    return prediction_table(runs, data.items, only)
+def _predicted(runs: Runs) -> list[Names] | None:
+    """Whose predictions the table has: all teams'; where that would be too long, the largest one's and its members'."""
+    if len(runs.evidence) * len(runs.held) <= MOST_PREDICTIONS:
+        return None
+    longest = max((names for names, _ in runs.held), key=len)
+    return [longest, *[names for names, _ in runs.held if len(names) == 1]]

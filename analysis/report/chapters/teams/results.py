@@ -15,15 +15,12 @@ from analysis.teams.domain.evidence import HUMAN, Evidence, Names, gather
 from analysis.teams.domain.runs import (
     METHODS,
     Runs,
-    chosen_policy_table,
     corrected_adding,
     corrected_gains,
     method_named,
-    policy_table,
-    prediction_table,
-    team_table,
 )
 from analysis.teams.domain.sizes import sizes
+from analysis.teams.domain.tables import tables
 from analysis.teams.domain.trying import (
     complete_models,
     in_common,
@@ -82,15 +79,9 @@ def build_teams(data: SourceData) -> Built:
         multiplicity=MULTIPLICITY.format(n="all of a method's")
         + " Those of the logistic method include each of the study's other models with one human.",
     )
-    tables = {
-        "teams": team_table(together),
-        "team_policies": policy_table(found.points),
-        "team_policies_chosen": chosen_policy_table(found.chosen),
-        "team_predictions": prediction_table(
-            runs, data.items, only=list(subsets(chosen, len(chosen)))
-        ),
-    }
-    return Built(Teams(result), tables)
+    predicted = list(subsets(chosen, len(chosen)))
+    named = tables(runs, data.items, together, found, predicted=predicted, prefix="team_")
+    return Built(Teams(result), named)
 
 
 def _of(method: Method, rows: Sequence[TeamResult]) -> tuple[TeamResult, ...]:

@@ -1,0 +1,108 @@
+"""What was tried on held-out trials, as tables: teams, who decides, and each prediction."""
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.codec import to_json
+from analysis.stats.arrays import Ints
+from analysis.teams.domain.deferral import Policies
+from analysis.teams.domain.evidence import Names
+from analysis.teams.domain.runs import Runs
+from analysis.teams.results import ChosenPolicy, PolicyPoint, TeamResult
+
+TEAM_COLUMNS = (
+    "team=team.label", "display_name=team.display_name", "method", "n_humans", "n_models", "n_trials", "n_items", "n_participants", "n_correct",
+    "accuracy", "accuracy_ci95", "log_loss=log_loss_nats", "log_loss_ci95=log_loss_nats_ci95", "brier", "brier_ci95", "calibration_error",
+    "calibration_error_ci95", "best_member", "best_member_accuracy", "gain", "gain_ci95", "gain_p", "gain_p_holm",
+    "gain_two_way_se", "gain_two_way_ci95", "selector_accuracy", "selector_ci95=selector_accuracy_ci95",
+)  # fmt: skip
+POLICY_COLUMNS = (
+    "model=team.label", "display_name=team.display_name", "policy", "share", "share_asked", "threshold", "n_asked", "n_trials", "n_correct",
+    "accuracy", "random_accuracy", "cost", "accuracy_ci95",
+)  # fmt: skip
+CHOSEN_COLUMNS = (
+    "model=team.label", "display_name=team.display_name", "policy", "threshold", "share_asked", "n_asked", "n_trials", "n_correct", "accuracy",
+    "cost", "folds", "accuracy_ci95", "gain", "gain_ci95",
+)  # fmt: skip
+END = "_ci95"
+
+
+def tables(
+    runs: Runs,
+    items: pd.DataFrame,
+    results: Sequence[TeamResult],
+    found: Policies,
+    *,
+    predicted: Sequence[Names] | None,
+    prefix: str = "",
+) -> dict[str, pd.DataFrame]:
+    """One row per team and method, who decides, and the predictions of these teams (None: of all).
+
+    `prefix` stands before the names of all tables but that of teams.
+    """
+    return {
+        "teams": _table(results, TEAM_COLUMNS),
+        f"{prefix}policies": _table(found.points, POLICY_COLUMNS),
+        f"{prefix}policies_chosen": _table(found.chosen, CHOSEN_COLUMNS),
+        f"{prefix}predictions": _predictions(runs, items, predicted),
+    }
+
+
+def _table(
+    rows: Sequence[TeamResult | PolicyPoint | ChosenPolicy], names: Sequence[str]
+) -> pd.DataFrame:
+    """The fields of these names; `name=path` stands under another."""
+    columns = [part for name in names for part in _parts(name.partition("=")[0])]
+    return pd.DataFrame([_cells(row, names) for row in rows], columns=columns)
+
+
+def _parts(name: str) -> list[str]:
+    stem = name.removesuffix(END)
+    return [f"{stem}_low", f"{stem}_high"] if name.endswith(END) else [name]
+
+
+def _cells(row: Any, names: Sequence[str]) -> list[Any]:
+    cells: list[Any] = []
+    for name in names:
+        value = to_json(attrgetter(name.rpartition("=")[2])(row))
+        cells += (value or (None, None)) if name.endswith(END) else (value,)
+    return cells
+
+
+def _predictions(runs: Runs, items: pd.DataFrame, only: Sequence[Names] | None) -> pd.DataFrame:
+    """One row per team and trial: what was held out together, who judged, the probability of the original, right or not.
+
+    `trial` and `participant` are numbers from 1 in the study's order ("" where rows are items; several joined by +).
+    """
+    evidence = runs.evidence
+    common = pd.DataFrame(
+        {
+            "trial": _joined(evidence.trial),
+            "participant": _joined(evidence.participant),
+            "item": items["key"].to_numpy()[evidence.item],
+            "original_side": np.where(evidence.truth > 0, "B", "A"),
+        }
+    )
+    parts = [
+        common.assign(
+            team=evidence.of(names).team.label,
+            method=method.value,
+            fold=(held.folds or runs.folds).fold + 1,
+            p_original=held.p_original,
+            p_b=np.where(evidence.truth > 0, held.p_original, 1 - held.p_original),
+            is_right=held.is_right,
+        )
+        for (names, method), held in runs.held.items()
+        if only is None or names in only
+    ]
+    if not parts:
+        return common.iloc[:0]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _joined(numbers: Ints) -> list[str]:
+    return ["+".join(str(n) for n in row) for row in (numbers + 1).tolist()]
