@@ -45,3 +45,9 @@ def test_nothing_is_prepared_where_the_setting_says_so(monkeypatch: pytest.Monke
     monkeypatch.setattr(connection.connection, "prepare_threshold", None)
     made = type(connection.prepared_cursor().cursor)
     assert made is type(connection.cursor().cursor) is not PreparedCursor
+
+
+def test_no_query_is_compiled() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW jit")
+        assert cursor.fetchone() == ("off",)

@@ -30,6 +30,11 @@ class DatabaseWrapper(TakesPlaces, base.DatabaseWrapper):
 
     ops_class = DatabaseOperations
 
+    def get_connection_params(self) -> dict[str, Any]:
+        """Django's, without compiling queries: for a study's 100,000 participants, that took 25 ms for a query of 1 ms."""
+        params: dict[str, Any] = super().get_connection_params()  # type: ignore[misc]
+        return params | {"options": f"-c jit=off {params.get('options', '')}".strip()}
+
     def prepared_cursor(self) -> CursorWrapper:
         """For SQL that is asked again and again with other values; an ordinary cursor where DATABASE_PREPARE is 0."""
         self.close_if_health_check_failed()
