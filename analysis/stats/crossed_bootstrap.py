@@ -25,8 +25,8 @@ CACHED = 8_192  # numbers that are read again and again
 
 METHOD = (
     "Participants and test cases are resampled together (pigeonhole bootstrap, {resamples} resamples, seed "
-    "{seed}), which counts the noise of single trials three times. Deviations are therefore scaled to the two-way "
-    "error, times Student's t over the normal quantile, before percentiles are taken. The two-way variance is that "
+    "{seed}), which counts the noise of single trials three times. Before percentiles are taken, deviations are therefore scaled "
+    "to the two-way error, multiplied by the ratio of the quantiles of Student's t and the normal distribution. The two-way variance is that "
     "between participants plus that between test cases minus that of trials (for models, whose answers are fixed, "
     "only between test cases), with Student's t for the smaller number of clusters minus one. Shares have Wilson's "
     "score interval for the number of independent decisions that would give the same standard error. At least 3 "
@@ -178,8 +178,8 @@ def two_sided_p(values: Floats) -> float | None:
 MOST_RANKS, FEWEST, MOST = 20_000_000, 200, 1000
 AT_ONCE = 25_000  # numbers in an array, so that it stays in the processor's cache
 RANK_METHOD = (
-    "95% percentile intervals from {resamples:,} resamples of test cases (seed {seed}), the same for all judges; "
-    "ranks are recomputed in each. They show how the means of the same models would differ for another sample of "
+    "95% percentile intervals from {resamples:,} resamples of test cases (seed {seed}). The same resamples are used for "
+    "people and for all models, and ranks are recomputed in each. They show how the means of the same models would differ for another sample of "
     "test cases."
 )
 

@@ -109,7 +109,7 @@ DEVIATIONS = (
         "reading_aid",
         True,
         "Participants read one text with the original and the altered wording at each changed place, which is hard to read if "
-        "many such places follow one another. The site counts each use of the aid, so that its effect can be examined.",
+        "many such places follow one another. The site counts how often participants read one side on its own.",
     ),
     Deviation(
         "debrief_catch_trials",
@@ -131,8 +131,8 @@ ADDITIONS: Mapping[str, str] = {
         "When the question said “the study”, participants thought of the experiment in which they were taking part. A “yes” "
         "excludes the trial, so valid trials were lost."
     ),
-    "Everyone receives a code to return with and to withdraw, and may write a comment.": (
-        "The site can erase answers without storing a name."
+    "Everyone may write a comment, and receives a code with which to return or withdraw.": (
+        "With the code, the site can find and erase a person's answers without storing a name."
     ),
 }
 

@@ -79,7 +79,9 @@ class NewStudyForm(forms.Form):
         required=False,
         validators=[is_name],
         label=_("Title"),
-        help_text=_("Participants see this title. If empty, the title of the original is used."),
+        help_text=_(
+            "Participants see this title. If empty, it is taken from what the study starts from."
+        ),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     slug = forms.SlugField(

@@ -62,7 +62,7 @@ class AnsweringForm(ModelForm):
     instructions = instructions_field(
         default_instructions,
         8,
-        _("Filled in: {field}. Leave this empty for the built-in text."),
+        _("The site fills in {field}. Leave this empty for the built-in text."),
         _("System prompt"),
     )
 

@@ -59,7 +59,7 @@ class DraftingForm(ModelForm):
         texts.default_instructions,
         16,
         _(
-            "Filled in: {field}, {subfield}, {purpose}, {examples} and {abstract}. Leave this empty for the built-in text."
+            "The site fills in {field}, {subfield}, {purpose}, {examples} and {abstract}. Leave this empty for the built-in text."
         ),
     )
     abstracts: list[SourceAbstract]
@@ -99,7 +99,9 @@ class ReviewingForm(ModelForm):
     instructions = instructions_field(
         review_instructions,
         10,
-        _("Filled in: {field}, {subfield} and {purpose}. Leave this empty for the built-in text."),
+        _(
+            "The site fills in {field}, {subfield} and {purpose}. Leave this empty for the built-in text."
+        ),
     )
 
 

@@ -56,7 +56,7 @@ class PlanForm(forms.Form):
         max_length=50_000,
         widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false"}),
         help_text=_(
-            "JSON: name, levels, deductions, abstention and good_from, the share of the most points from which an answer counts as good."
+            "JSON: name, levels, deductions, abstention and good_from. An answer counts as good if it has at least the share good_from of the maximum points."
         ),
     )
     rubric: Rubric
@@ -84,7 +84,7 @@ class JudgeForm(ModelForm):
         label=_("Answers of"), coerce=str, widget=forms.CheckboxSelectMultiple
     )
     prompt = instructions_field(
-        default_prompt, 14, _("Filled in: {rubric}. Leave this empty for the built-in text.")
+        default_prompt, 14, _("The site fills in {rubric}. Leave this empty for the built-in text.")
     )
     PEOPLE = "people"
     draft: GradingRun

@@ -39,6 +39,9 @@ class PublishedForm(forms.Form):
     )
     texts = forms.ChoiceField(
         label=_("Damaged texts"),
+        help_text=_(
+            "A faulty program damaged some published texts. They can be repaired where this is certain, or kept as published."
+        ),
         choices=[
             (Item.Texts.REPAIRED.value, _("repaired")),
             (Item.Texts.AS_PUBLISHED.value, _("as published")),

@@ -168,7 +168,7 @@ RESAMPLED = (
     "Shares have Wilson's score interval for the number of independent decisions that would give the same standard "
     "error. The intervals of gain, log loss and Brier score come from resampling test cases and, independently, the "
     "people who judged the trials with replacement (pigeonhole bootstrap, {resamples:,} resamples, seed {seed}). Deviations are "
-    "scaled to that error before percentiles are taken. p is twice the smaller share of these differences on either side of 0. The interval of "
+    "scaled to that error before percentiles are taken. p is twice the smaller of the two shares of resampled gains, scaled in the same way, on either side of 0. The interval of "
     "the calibration error inverts a test, with the bins' observed deviations multiplied by a common factor. docs/results.md gives the "
     "coverage of each interval."
 )

@@ -95,7 +95,7 @@ TYPICAL = (
     "by sentence, the test case whose last difference is the median (the lower of two)."
 )
 NOTHING = (
-    "No token records of language models are stored. Imports do not contain any.",
+    "No token records (probabilities token by token) of language models are stored. Imports do not contain any.",
     "Score a model on the full texts on the Models page of study {study}.",
 )
 
