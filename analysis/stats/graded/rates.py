@@ -24,8 +24,8 @@ METHOD = (
 )
 CLUSTERED = (
     "Answers from one template are a cluster: linearised ratio with the CR2 correction. The 95% interval is "
-    "Wilson's for the number of independent answers with the same precision, with Student's t, and never more than "
-    "the actual number. Plain Wilson intervals are used if no template repeats, and below three clusters."
+    "Wilson's, with Student's t, for the number of independent answers (at most the actual number) that would give the "
+    "same precision. Plain Wilson intervals are used if no template repeats, and below three clusters."
 )
 
 

@@ -145,7 +145,7 @@ ORDER = (
 )
 POLICIES = (
     "“human”: the person's choice replaces the model's where asked; “team”: the combination of both decides where asked; "
-    "elsewhere the model decides. Asking at random: the expected accuracy when as many trials are asked, whichever they are."
+    "elsewhere the model decides. Asking at random: the expected accuracy when a person is asked on the same number of trials, drawn at random."
 )
 CHOSEN = (
     "The threshold is the one with the most training trials right (among equals, the one that asks least), and is "

@@ -163,11 +163,12 @@ def _patterns(names: Names, is_right: Bools, team_right: Bools) -> tuple[Pattern
 BATCH = 10_000_000  # resampled numbers held at once
 
 RESAMPLED = (
-    "The two-way variance is that between participants (of two people in a trial, the first) plus that between test "
-    "cases minus that of trials, with fixed held-out predictions and Student's t for the smaller number of clusters minus one. "
+    "The two-way variance is that between participants plus that between test cases minus that of trials, with "
+    "fixed held-out predictions and Student's t for the smaller number of clusters minus one. A trial with two people "
+    "belongs to the first of them. "
     "Shares have Wilson's score interval for the number of independent decisions that would give the same standard "
-    "error. The intervals of gain, log loss and Brier score come from resampling test cases and, independently, the "
-    "people who judged the trials with replacement (pigeonhole bootstrap, {resamples:,} resamples, seed {seed}). Deviations are "
+    "error. The intervals of gain, log loss and Brier score come from resampling with replacement both the test cases and, "
+    "independently, the people who judged the trials (pigeonhole bootstrap, {resamples:,} resamples, seed {seed}). Deviations are "
     "scaled to that error before percentiles are taken. p is twice the smaller of the two shares of resampled gains, scaled in the same way, on either side of 0. The interval of "
     "the calibration error inverts a test, with the bins' observed deviations multiplied by a common factor. docs/results.md gives the "
     "coverage of each interval."

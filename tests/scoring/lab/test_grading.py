@@ -111,7 +111,10 @@ class TestPeople:
         assert (grade.points, grade.level, grade.note) == (2.5, 3.0, "Long.")
         assert grade.grader == study.members.get(username="ada")
         assert grade.seconds is not None
-        assert "The 2 answers of the sample need 4 grades in total. Given so far: 1, 1 of them by you." in after.text
+        assert (
+            "The 2 answers of the sample need 4 grades in total. Given so far: 1, 1 of them by you."
+            in after.text
+        )
         choose(ada, verdict="abstained", deductions=["harmless additions"])
         assert "You have no answers left" in ada.get(GRADE).text
         assert PersonGrade.objects.filter(abstained=True, points=-1, deductions=[]).count() == 1

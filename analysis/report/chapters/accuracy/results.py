@@ -212,8 +212,8 @@ def _models_vs_humans(data: SourceData) -> ModelsVsHumans:
     over_items = paired_t(models, float(np.nanmean(data.item_accuracy)))
     method = (
         f"{test.method} Each model's accuracy is compared with people's accuracy over all trials. A model that is scored chooses the "
-        "version with the lower perplexity, whose words it predicts better (the exponential of the mean negative log-probability "
-        "of a token, a word or part of a word); a tie is wrong."
+        "version with the lower perplexity (the exponential of the mean negative log-probability of a token, which is a word or part "
+        "of a word), that is, the version whose words it predicts better; a tie is wrong."
     )
     return ModelsVsHumans(
         test=replace(test, method=method), human_accuracy=human, t_item_means=over_items.t

@@ -50,9 +50,9 @@ def by_grader(data: GradedData) -> Floats:
 
 RATES = ("rqr", "sr", "ar")
 THRESHOLDS = (
-    "An answer is good if it has at least this share of its rubric's points. In addition to the rubric's own "
-    "definition, points below 0, unreadable grades or answers without a text count as abstentions. The intervals "
-    "are computed like those of the rates."
+    "An answer is good if it has at least this share of its rubric's points. Each other definition of "
+    "abstention adds one kind of answer to the rubric's own: points below 0, unreadable grades, or answers without a text. "
+    "The intervals are computed like those of the rates."
 )
 
 

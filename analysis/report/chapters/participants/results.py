@@ -200,7 +200,7 @@ def _need_several(n: int, none: tuple[str, str]) -> None:
 def _trial_seconds(own: TakingPart) -> Spread:
     known: Floats = own.rt_ms[np.isfinite(own.rt_ms)] / 1000
     if not len(known):
-        raise NotEnough(*NOT_RECORDED)
+        raise NotEnough(*(NOT_RECORDED if len(own.rt_ms) else NO_ANALYSED))
     return spread_of(known)
 
 
