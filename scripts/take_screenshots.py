@@ -26,6 +26,8 @@ PASSWORD = "thrown-away-with-the-database"  # noqa: S105
 SETTLED = """async () => {
   await document.fonts.ready;
   await Promise.all(document.getAnimations().map(animation => animation.finished));
+  const seen = [...document.images].filter(image => image.getBoundingClientRect().top < innerHeight);
+  await Promise.all(seen.map(image => image.decode()));
 }"""
 
 

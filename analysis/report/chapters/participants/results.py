@@ -325,7 +325,7 @@ def _progress(counts: FlowCounts) -> Iterator[Step]:
     for code, label, n in (
         (Code.RECRUITED, first, counts.recruited),
         (Code.CONSENTED, "Gave consent", counts.consented),
-        (Code.STARTED, "Began to judge", counts.started),
+        (Code.STARTED, "Started the trials", counts.started),
         (Code.FINISHED, "Finished", counts.finished),
         (Code.WITHDRAWN, "withdrawn", counts.withdrawn or None),
     ):
