@@ -228,6 +228,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
+    # Databases are made where a test is marked for them; without one, a fixture of the whole run would find none
+    users = [item for item in items if "django_db_setup" in getattr(item, "fixturenames", ())]
+    if users and not any(item.get_closest_marker("django_db") for item in items):
+        users[0].add_marker("django_db")
     items.sort(
         key=lambda item: (not item.nodeid.startswith(TORCH), not item.nodeid.startswith(LONG))
     )
