@@ -68,6 +68,13 @@ def test_where_no_fit_exists_the_share_of_the_others_stands_in() -> None:
         calibrated([1.0], [1], seed=1)
 
 
+def test_a_probability_of_exactly_a_half_is_not_raised() -> None:
+    # In each work one choice is right and one wrong, and nothing tells them apart
+    found = calibrated(np.ones(20), [0, 1] * 10, seed=1, work=np.arange(20) // 2)
+    assert found.coefficients == (None,) * 10
+    assert (set(found.p), found.n_raised) == ({0.5}, 0)
+
+
 def test_planted_advice_is_right_as_often_as_stated_in_each_stratum() -> None:
     strata = ["human"] * 10 + ["machine"] * 8
     found = planted(strata, 0.7, seed=1)

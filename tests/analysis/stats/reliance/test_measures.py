@@ -188,6 +188,8 @@ def test_near_the_advice_there_is_no_weight_and_beyond_it_weights_are_limited():
     )
     assert (own.n_near, own.n_limited, own.weight.n) == (1, 2, 3)
     assert own.weight.value == pytest.approx((1 + 0 + 0.5) / 3)
+    # Of all four: moved by -28, 60, -10 and 20 points at distances of 2 and 40
+    assert own.slope.value == pytest.approx((-28 * 2 + 70 * 40) / (2**2 + 3 * 40**2))
 
 
 def test_the_share_that_is_realised_is_a_ratio_of_gains_with_fiellers_interval():

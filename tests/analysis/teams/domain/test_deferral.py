@@ -108,6 +108,16 @@ def test_a_model_that_knows_when_it_does_not_know_gains_from_asking_just_there()
     assert all(asked.accuracy >= judges.random_accuracy(asked) - 1e-12 for asked in curve)
 
 
+def test_nobody_is_asked_about_a_model_that_is_always_right_though_it_is_never_certain():
+    """A certainty of .5 is not below the threshold of .5 that asks nobody."""
+    evidence = make_evidence(n_items=10, per_item=2)
+    n = len(evidence)
+    wrong = {Policy.HUMAN: np.zeros(n, dtype=bool)}
+    judges = Judges(np.full(n, 0.5), np.ones(n, dtype=bool), wrong)
+    found = choose_threshold(by_item(evidence), judges)[0]
+    assert (found.threshold, found.share, found.accuracy) == (0.5, 0, 1)
+
+
 def test_a_team_decides_as_it_says_it_did():
     evidence, judges = made()
     folds, model = by_item(evidence), ("org/model-0",)

@@ -46,6 +46,12 @@ def test_where_rows_are_items_the_two_way_error_is_that_of_a_paired_t_test():
     np.testing.assert_allclose(found.ci95, found.two_way_ci95, atol=0.005)
 
 
+@pytest.mark.parametrize(("n_items", "n_people"), [(200, 5), (5, 200)])
+def test_clusters_are_as_many_as_there_are_items_or_people_whichever_are_fewer(n_items, n_people):
+    evidence = make_evidence(n_items=n_items, per_item=n_people, n_participants=n_people)
+    assert Draws.of(evidence).n_clusters == 5
+
+
 def test_fewer_than_three_items_or_people_have_no_two_way_error():
     evidence = make_evidence(**SIZES)
     for chosen in (evidence.item < 2, evidence.participant[:, 0] < 2):

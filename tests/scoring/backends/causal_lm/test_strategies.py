@@ -254,6 +254,19 @@ def test_every_strategy_agrees_with_the_papers_formulas_to_a_billionth():
                     assert np.abs(g[1:] - e[1:]).max() < TOLERANCE_NATS
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_of_every_so_many_positions_the_last_is_one_and_the_others_are_nan(strategy):
+    model, groups = double("gpt2"), make_groups()
+    backbone = Backbone(model)
+    full, some = (strategy(backbone, OwnHead(backbone), n).logprobs(groups) for n in (1, 3))
+    for a, b in zip(full, some, strict=True):
+        for one, thinned in zip(a, b, strict=True):
+            from_the_last = np.arange(len(one))[::-1]
+            expected = np.where(from_the_last % 3 == 0, one, np.nan)
+            assert thinned == pytest.approx(expected, abs=TOLERANCE_NATS, nan_ok=True)
+            assert np.isfinite(thinned[-1])
+
+
 @pytest.mark.parametrize(
     "name", ["gpt2", "gemma2", "qwen3", "phi3", "mpt", "mamba2", "deepseek_v3"]
 )

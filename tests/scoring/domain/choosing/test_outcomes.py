@@ -37,6 +37,12 @@ def test_each_order_counts_as_much_however_many_of_its_answers_can_be_read() -> 
     assert found.is_tie
 
 
+def test_each_order_counts_as_much_with_log_odds_too() -> None:
+    found = outcome([Reply("A", "A", log_odds=3.0)] * 3 + [Reply("B", "A", log_odds=1.0)])
+    assert found is not None
+    assert found.log_odds == 1
+
+
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_answers_that_all_agree_are_sure_but_not_beyond_measure(n: int) -> None:
     found = outcome([Reply("A", "A")] * n + [Reply("B", "B")] * n)
