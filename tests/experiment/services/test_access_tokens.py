@@ -1,4 +1,4 @@
-"""Access tokens: printed once, worth no more than their owner's rights, and gone when revoked or expired."""
+"""A user's rights; access tokens: printed once, worth no more than those, and gone when revoked or expired."""
 
 import json
 from datetime import timedelta
@@ -16,6 +16,7 @@ from experiment.services.rights import (
     find_token,
     owners_rights,
     revoke_token,
+    studies_with,
 )
 from tests.experiment.lab_client import run, run_json
 from tests.factories import make_study, make_user
@@ -26,6 +27,17 @@ pytestmark = pytest.mark.django_db
 def rights_with(token: AccessToken, study: Study) -> frozenset[Right]:
     """What may be done with it, as the API asks (experiment/api/access.py)."""
     return rights_within(token.scopes, owners_rights(token, study))
+
+
+@pytest.mark.parametrize("role", Role)
+def test_a_right_is_ones_own_whatever_other_members_of_the_study_have(
+    study: Study, role: Role
+) -> None:
+    user = make_user()
+    study.members.add(user, through_defaults={"role": role})
+    for other in Role:
+        study.members.add(make_user(other), through_defaults={"role": other})
+    assert {right for right in Right if study in studies_with(user, right)} == RIGHTS[role]
 
 
 def test_only_the_hash_is_stored(study: Study) -> None:

@@ -106,6 +106,14 @@ def test_the_advice_is_first_shown_with_the_page_after_the_first_answer(study: S
     assert row.shown_at == NOW + timedelta(seconds=50)
 
 
+def test_a_clock_that_is_set_back_shows_no_advice_before_the_first_answer(study: Study) -> None:
+    person, trial = at_first_trial(study)
+    row = first_of(person, trial)
+    show_trial(person, 1, NOW)
+    row.refresh_from_db()
+    assert row.shown_at == row.first_received_at == NOW + timedelta(seconds=50)
+
+
 def test_the_answer_after_advice_is_the_judgment_on_one_clock_with_the_first(study: Study) -> None:
     person, trial = at_first_trial(study)
     row = first_of(person, trial)

@@ -12,7 +12,7 @@ from django.utils import timezone
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import AuditEvent, Judgment, Participant, RecruitmentRecord, Study, Trial
 from experiment.services import withdrawal
-from experiment.services.export.trials import count
+from experiment.services.export.trials import completed, count, first_rows
 from experiment.services.withdrawal import (
     Reapplied,
     find_on_request,
@@ -27,6 +27,16 @@ from tests.storages import store_files_in
 
 pytestmark = [pytest.mark.both, pytest.mark.django_db]
 SAID = "Marked comment 7351"
+# What an export's rows are known again by, whatever they answer
+LINKS = [
+    "participant",
+    "seed",
+    "consented_at",
+    "started_at",
+    "finished_at",
+    "shown_at",
+    "received_at",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +50,13 @@ def marked(study: Study) -> Participant:
     Participant.objects.filter(pk=person.pk).update(comments=SAID)
     person.refresh_from_db()
     return person
+
+
+def links(study: Study) -> set[tuple[str, Any]]:
+    """All that the rows of an export say in these columns."""
+    rows = first_rows(study, completed(study, TrialQuery("all", "real")), study.n_trials)
+    assert len(rows) == study.n_trials
+    return {(name, row[name]) for row in rows for name in LINKS if row[name] is not None}
 
 
 @pytest.mark.drifts
@@ -92,11 +109,12 @@ def test_who_withdraws_under_the_policy_of_keeping_answers_leaves_answers_of_nob
     Study.objects.update(withdrawal_policy="anonymise")
     study.refresh_from_db()
     person = marked(study)
-    code = person.withdrawal_code
+    code, known = person.withdrawal_code, links(study)
+    assert {name for name, _ in known} == set(LINKS)
     before = list(Judgment.objects.values_list("side", "correct", "confidence", "excluded_by"))
     assert withdraw(study, code, timezone.now()) is not None
     row = Participant.objects.get()
-    assert row.public_id != person.public_id
+    assert not links(study) & known
     assert (row.stage, row.is_anonymous, row.excluded_by) == ("finished", True, person.excluded_by)
     assert (row.demographics, row.comments, row.external_source) == ({}, "", "")
     assert (row.enrollment_key, row.code_digest, row.started_at, row.finished_at) == (None,) * 4
