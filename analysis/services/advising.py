@@ -224,8 +224,8 @@ def _known(
     ):
         raise ValidationError(
             ngettext(
-                "The adviser has not judged %(n)d test case. Complete the adviser's run first, or select another adviser.",
-                "The adviser has not judged %(n)d test cases. Complete the adviser's run first, or select another adviser.",
+                "The adviser has not judged %(n)d test case. Complete the missing runs or judgments, or select another adviser.",
+                "The adviser has not judged %(n)d test cases. Complete the missing runs or judgments, or select another adviser.",
                 n_unknown,
             )
             % {"n": n_unknown}

@@ -296,6 +296,9 @@ def unread_lines(unread: Unread) -> Iterator[str]:
 
 def spending_lines(spending: Spending) -> Iterator[str]:
     usage = spending.usage
+    if spending.answers and spending.unknown == spending.answers:
+        yield f"{spending.answers:,} answers in {spending.seconds:,.0f} s; the number of tokens is unknown."
+        return
     unknown = f" (not reported for {spending.unknown} answers)" if spending.unknown else ""
     yield (
         f"{spending.answers:,} answers in {spending.seconds:,.0f} s: {usage.prompt_tokens:,} tokens read, "

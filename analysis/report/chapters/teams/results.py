@@ -36,6 +36,10 @@ from analysis.teams.results import (
     TeamResult,
 )
 
+WITH_OTHERS = (
+    " Those of the logistic method include each of the study's other models with one human."
+)
+
 
 @dataclass(frozen=True)
 class Teams:
@@ -53,6 +57,7 @@ def build_teams(data: SourceData) -> Built:
     evidence, runs = gathered.evidence, Runs.of(gathered.evidence, data)
     of_panel = {HUMAN} | {str(data.models["name"].iloc[m]) for m in panel}
     chosen: Names = tuple(name for name in evidence.names if name in of_panel)
+    others = n_humans and set(evidence.names) - set(chosen)
     _try_all(runs, chosen, data.seed)
     rows = runs.results()
     pairs, adding_pairs = _people_together(data) if n_humans else ([], [])
@@ -76,8 +81,7 @@ def build_teams(data: SourceData) -> Built:
         policies_method=found.method,
         sizes=try_estimate(sizes, evidence, runs.folds, data.seed),
         adding_human=tuple(corrected_adding([*runs.adding_human(), *adding_pairs])),
-        multiplicity=MULTIPLICITY.format(n="all of a method's")
-        + " Those of the logistic method include each of the study's other models with one human.",
+        multiplicity=MULTIPLICITY.format(n="all of a method's") + (WITH_OTHERS if others else ""),
     )
     predicted = list(subsets(chosen, len(chosen)))
     named = tables(runs, data.items, together, found, predicted=predicted, prefix="team_")
