@@ -316,7 +316,7 @@ class Study(models.Model):
                 ),
                 name="study_ethics_approval_whole",
                 violation_error_message=_(
-                    "An ethics approval needs both its number and the body that gave it."
+                    "An ethics approval needs both its number and the ethics committee that gave it."
                 ),
             ),
         )
