@@ -42,6 +42,12 @@ class ArmContrast:
         people = self.var_first / (each * self.n_first) + self.var_second / (each * self.n_second)
         return float((people + self.var_items / self.n_items) ** 0.5)
 
+    @property
+    def ci95(self) -> tuple[float, float]:
+        """Of the difference, with the people whom the dry run had."""
+        margin = Z * self.se(self.n_people)
+        return self.difference - margin, self.difference + margin
+
     def power(self, target: int) -> float:
         """Chance of a two-sided p below .05 for a true difference as large as this one.
 

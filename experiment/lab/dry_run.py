@@ -16,6 +16,7 @@ from experiment.lab.access import for_study, user_of
 from experiment.models import DryRun, Participant, Study
 from experiment.services import counts, work
 from experiment.services import work as service
+from experiment.services.advisers import is_advised
 from experiment.services.counts import summary
 from experiment.services.readiness import completion_problems
 from lib.pages import refused, show
@@ -100,6 +101,7 @@ def dry_run(
         template,
         run=job,
         found=job.found,
+        is_advised=is_advised(study),
         recruiting=job.recruiting,
         excluded=[(LABELS.get(code, code), n) for code, n in excluded.items()],
         exposures=[summary(stratum, counts) for stratum, counts in exposures.items()],

@@ -37,6 +37,12 @@ def test_the_error_is_what_differences_vary_by(by_item: float) -> None:
     assert statistics.fmean(one.difference for one in found) == pytest.approx(0.1, abs=0.02)
 
 
+def test_the_interval_of_a_difference_is_that_of_the_dry_run_itself() -> None:
+    rng = random.Random(7)
+    ends = [contrast(draw(rng)).ci95 for _ in range(200)]
+    assert statistics.fmean(low < 0.1 < high for low, high in ends) == pytest.approx(0.95, abs=0.04)
+
+
 def test_more_people_bring_power_up_to_what_the_test_cases_allow() -> None:
     one = ArmContrast("a", "b", 20, 20, 40, 0.1, 0.03, 0.03, 0.04, 20)
     assert one.power(40) < one.power(400) < one.power(4000)

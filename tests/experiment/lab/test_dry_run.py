@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -9,10 +10,13 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
+from experiment.domain.arm_power import ArmContrast
+from experiment.domain.forecast import Simulated
 from experiment.models import AdvisedTrial, AuditEvent, DryRun, Participant, Study
 from experiment.services import work as services
 from experiment.simulation import dry_run as work
 from experiment.simulation.run import count_flow
+from lib.formatting import points_interval
 from tests.factories import make_adviser, make_arms, make_participant, make_study, make_user
 
 pytestmark = pytest.mark.django_db
@@ -97,6 +101,19 @@ def test_a_study_with_advice_gets_the_power_for_the_difference_between_arms(
     shown = text(ruth, job)
     assert "Differences between arms" in shown
     assert "The adviser had no advice" not in shown
+    assert f"(95% CI {points_interval(one.ci95)})" in shown
+    low, high = one.ci95
+    assert ("interval includes 0" in shown) == (low <= 0 <= high)
+
+
+@pytest.mark.parametrize(("difference", "power"), [(0.02, "interval includes 0"), (0.5, "100%")])
+def test_a_difference_whose_interval_includes_zero_has_no_power(
+    ruth: Client, asked: DryRun, difference: float, power: str
+) -> None:
+    one = ArmContrast("alone", "advised", 3, 3, 6, difference, 0.02, 0.02, 0.0, 12)
+    found = Simulated(6, 6, 6, (5, 6, 7), {}, {}, 30, (one,))
+    DryRun.objects.update(result=asdict(found))
+    assert f'<td class="number">{power}</td>' in text(ruth, asked)
 
 
 def test_a_dry_run_without_advice_says_that_it_shows_no_effect(ruth: Client, study: Study) -> None:
@@ -128,7 +145,7 @@ def test_simulated_participants_follow_advice_as_often_as_stated(
     assert any(row.first_side != row.advice_side for row in rows)
     for row in rows:
         assert row.trial.judgment.side == (row.advice_side if percent else row.first_side)
-    assert f"follow it in {percent}%" in text(ruth, job)
+    assert f"follow advice in {percent}% of their advised trials" in text(ruth, job)
 
 
 def test_stopping_at_work_removes_whom_it_simulated(
