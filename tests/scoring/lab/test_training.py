@@ -105,3 +105,15 @@ def test_a_study_of_others_cannot_be_named_to_score_on(
     assert "elsewhere" not in page
     ruth.post(f"{training.get_absolute_url()}score/", {"study": "elsewhere"})
     assert not Study.objects.get(slug="elsewhere").scoring_runs.exists()
+
+
+def test_a_queued_score_names_the_study_as_it_is_called(
+    ruth: Client, corpus: Corpus, study: Study
+) -> None:
+    training = asked(corpus)
+    Training.objects.update(status="finished", language_model=ensure_language_model("lab/x"))
+    Study.objects.filter(pk=study.pk).update(title="Onions & leeks")
+    page = ruth.post(f"{training.get_absolute_url()}score/", {"study": study.slug}, follow=True)
+    assert (
+        "Onions &amp; leeks is queued" in page.text or "Onions &amp; leeks are queued" in page.text
+    )

@@ -54,6 +54,7 @@ def test_both_documents_name_the_arms_of_a_study_that_has_any(ruth: Client, stud
     )
     text = fetch(ruth, "preregistration", "md").decode()
     assert r"| A \| B | 75% | no advice | 6 human, 3 machine, 2 catch | may be left out |" in text
+    assert "| after the participant's own choice, which may then be revised |" in text
     assert "2 human, 3 machine, 2 catch | required |" in text
     assert "within groups" not in text
     Study.objects.update(cell_field="gender", cell_targets={"other": 7})
