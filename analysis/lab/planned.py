@@ -12,7 +12,7 @@ from scipy.special import logit
 from analysis.lab.documents import Assumed
 from analysis.stats.power import Design, components, variance, width_of
 from experiment.domain.assignment import QUESTION
-from experiment.models import Item, Membership, Study
+from experiment.models import Arm, Item, Membership, Study
 from experiment.models.arms import ratings_required, trial_counts
 from experiment.services.advisers import adviser_of, is_advised
 from experiment.services.arms import arms_of
@@ -59,6 +59,7 @@ def precision(study: Study, assumed: Assumed, n_items: int) -> list[Precision]:
 
 def context(study: Study, assumed: Assumed, now: datetime) -> dict[str, Any]:
     """For both documents."""
+    arms = arms_of(study)
     works = works_by_stratum(study)
     items = study.accepted_items.exclude(kind=Item.Kind.PRACTICE)
     strata = [
@@ -76,6 +77,8 @@ def context(study: Study, assumed: Assumed, now: datetime) -> dict[str, Any]:
         "rubric": rubric_of(plan_of(study)).name,
         "strata": strata,
         "arms": list(_arms(study)),
+        "has_unadvised": any(arm.advice == Arm.Advice.NONE or arm.advised_items for arm in arms),
+        "asks_first": any(arm.advice == Arm.Advice.AFTER for arm in arms),
         "survey": survey_questions(study),
         "items_sha256": items_hash(study),
         "n_test": n_test,

@@ -65,6 +65,27 @@ def test_both_documents_name_the_arms_of_a_study_that_has_any(ruth: Client, stud
     assert "the arm that the participant" in fetch(ruth, "data-management", "md").decode()
 
 
+def test_the_planned_analyses_are_those_of_the_arms(ruth: Client, study: Study) -> None:
+    def planned() -> str:
+        text = fetch(ruth, "preregistration", "md").decode()
+        assert "\n\n- [further" not in text
+        return text.split("## Planned analyses")[1]
+
+    assert "arm" not in planned().split()
+    make_arms(study, {"name": "a"}, {"name": "b"})
+    assert "compared between arms" in planned()
+    assert "advice" not in planned()
+    study.arms.filter(name="b").update(advice="after")
+    text = planned()
+    assert "compared between arms" not in text
+    for part in ("minus that of answers without advice", "Change after advice", "self-reliance"):
+        assert part in text
+    study.arms.update(advice="before")
+    text = planned()
+    assert "minus that in the first arm" in text
+    assert "Change after advice" not in text
+
+
 @pytest.fixture
 def asking(client: Client) -> Study:
     study = make_asking_study("memory", counts=(0, 0, 0), asked=3)
