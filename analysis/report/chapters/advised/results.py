@@ -62,8 +62,8 @@ from analysis.teams.results import Method
 from lib import formatting as f
 
 NOBODY = (
-    "No participant has seen advice on these test cases.",
-    "Let participants of an arm with advice finish the study.",
+    "No analysed trial had advice.",
+    "Valid participants of an arm with advice are needed.",
 )
 PROCEDURE_NAMES = {
     NONE: _("none"),

@@ -11,9 +11,7 @@ from analysis.report.chapters.accuracy.results import Accuracy, Positions, Subfi
 from analysis.report.chapters.confidence.results import Calibration, Expertise
 from analysis.report.chapters.uncertainty.results import Sensitivity
 from analysis.report.contents import chapter_named
-from tests.analysis.report.chapters.chapter_results import (
-    results_of,
-)
+from tests.analysis.report.chapters.chapter_results import page_of, results_of
 
 ACCURACY = chapter_named("accuracy")
 POSITIONS = chapter_named("positions")
@@ -63,6 +61,14 @@ def test_a_model_counted_twice_moves_no_other_models_accuracy_nor_the_peoples(sm
     assert two.models_mean.n == one.models_mean.n + 1
     assert two.humans == one.humans
     assert two.models_vs_humans.human_accuracy == one.humans.trials.accuracy
+
+
+def test_a_mean_of_two_models_has_no_brackets_around_a_missing_interval(small):
+    data = replace(small, models=small.models.iloc[:2], full=small.full[small.full["model"] < 2])
+    words = page_of(ACCURACY, results_of(data, ACCURACY))[1]
+    assert "2 language models found the original in" in words
+    assert "95% CI" not in words.split("on average")[0].split("2 language models")[1]
+    assert "(95% CI" in page_of(ACCURACY, results_of(small, ACCURACY))[1]
 
 
 def test_positions_that_are_not_stated_come_last_and_unlisted_ones_after_the_listed(small):

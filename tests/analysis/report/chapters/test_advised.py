@@ -121,7 +121,9 @@ def test_without_advice_that_anybody_saw_there_is_no_chapter(data):
     table = data.advised[data.advised["procedure"] == NONE].reset_index(drop=True)
     for advised in (table, table.iloc[:0]):
         found = built_of(replace(data, advised=advised), ADVISED).results
-        assert all(isinstance(part, MissingResult) for part in vars(found).values())
+        for part in vars(found).values():
+            assert isinstance(part, MissingResult)
+            assert part.reason == "No analysed trial had advice."
 
 
 def test_advice_beside_alone_has_no_computed_teams(data):
