@@ -34,20 +34,41 @@ class Command(ReportingCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("slug")
-        parser.add_argument("--finish", type=int, default=200, help="number of finishers")
+        parser.add_argument(
+            "--finish", type=int, default=200, help="number of finishers (default: %(default)s)"
+        )
         parser.add_argument(
             "--dropout",
             type=float,
             default=0.8,
-            help="probability of leaving early, at a random page",
+            help="probability of leaving early, at a random page (default: %(default)s)",
         )
-        parser.add_argument("--arrival", choices=ARRIVALS, default="steady")
-        parser.add_argument("--accuracy", type=float, default=0.63)
         parser.add_argument(
-            "--follows", type=float, default=FOLLOWS, help="probability of following advice"
+            "--arrival",
+            choices=ARRIVALS,
+            default="steady",
+            help="pace at which participants arrive (default: %(default)s)",
         )
-        parser.add_argument("--seed", type=int, default=1)
-        parser.add_argument("--policy", choices=Study.Policy.values, help="default: the study's")
+        parser.add_argument(
+            "--accuracy",
+            type=float,
+            default=0.63,
+            help="probability that a choice is right without advice (default: %(default)s)",
+        )
+        parser.add_argument(
+            "--follows",
+            type=float,
+            default=FOLLOWS,
+            help="probability of following advice (default: %(default)s)",
+        )
+        parser.add_argument(
+            "--seed", type=int, default=1, help="seed of all random numbers (default: %(default)s)"
+        )
+        parser.add_argument(
+            "--policy",
+            choices=Study.Policy.values,
+            help="how test cases are drawn (default: the study's policy)",
+        )
         parser.add_argument(
             "--http",
             metavar="URL",
