@@ -24,7 +24,7 @@ def measured() -> tuple[Coverage, ...]:
 def lines(rows: Sequence[Coverage]) -> str:
     """A row for each interval: the share of studies whose interval holds the truth, at each size."""
     sizes = [size for size in SIZES if any(row.size == size.name for row in rows)]
-    heads = [f"{s.n_people} people, {s.n_items} items, {s.each} each" for s in sizes]
+    heads = [f"{s.n_people} people, {s.n_items} items, {s.each} per person" for s in sizes]
     by = {(row.interval, row.size): row for row in rows}
     names = list(dict.fromkeys(row.interval for row in rows))
     found = [f"| interval | {' | '.join(heads)} |", "|---|" + "---|" * len(sizes)]
