@@ -5,7 +5,7 @@ import { listenForShortcuts } from "./shortcuts.js";
 import { text } from "./texts.js";
 
 /** As trial.js asks of a task. */
-export function startSides(form, { measures, state, answered, save, busy, ratingProblems, signal }) {
+export function startSides(form, { measures, state, answered, save, sideChanged, busy, ratingProblems, signal }) {
   const field = (name) => form.elements.namedItem(name);
   const recognised = form.querySelector(".recognised");
   const aidPanel = form.querySelector("#aid");
@@ -35,7 +35,8 @@ export function startSides(form, { measures, state, answered, save, busy, rating
     if (!isFirst) state.changes += 1;
     lastSide = side;
     showSide();
-    form.querySelector("#choice-status").textContent = text(isFirst ? "chosen-first" : "chosen", { side });
+    const canRate = sideChanged(side) || isFirst;
+    form.querySelector("#choice-status").textContent = text(canRate ? "chosen-first" : "chosen", { side });
     answered();
   }
 

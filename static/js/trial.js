@@ -58,7 +58,7 @@ function startTrial(form, page) {
 
   function restore(values) {
     task.restore(values);
-    for (const rating of ratings) if (values[rating.name]) rating.set(values[rating.name]);
+    for (const { name, set } of ratings) if (name in values) set(values[name]);
     if (values.reminded) field("reminded").value = values.reminded;
   }
 
@@ -66,6 +66,14 @@ function startTrial(form, page) {
     measures.first(`${name}_first_ms`, event);
     measures.last(`${name}_last_ms`, event);
     answered();
+  }
+
+  /** After advice: the rating of the first answer is of its side alone. Returns whether the other side is to be rated. */
+  function sideChanged(side) {
+    const { firstSide, firstConfidence } = form.dataset;
+    if (!firstSide) return false;
+    ratings.find(({ name }) => name === "confidence").set(side === firstSide ? firstConfidence : "");
+    return side !== firstSide;
   }
 
   const unrated = () => (task.isRated() ? ratings.filter((rating) => rating.get() === "") : []);
@@ -163,7 +171,7 @@ function startTrial(form, page) {
   // What is asked: {read(), restore(values), missing(), isRated(), aidSwitches(), begin()}
   const startTask = form.querySelector("#answer_text") ? startWriting : startSides;
   const task = startTask(form, {
-    measures, state, answered, save, ratingProblems, busy: sender.busy, signal: page.signal,
+    measures, state, answered, save, sideChanged, ratingProblems, busy: sender.busy, signal: page.signal,
   });
   restore(pending ?? saved ?? {});
   task.begin();

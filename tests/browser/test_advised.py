@@ -45,6 +45,12 @@ def is_asked_again(visitor: Visitor, sure: str = "78%") -> None:
     expect(box(visitor)).to_contain_text(sure)
 
 
+def switch(visitor: Visitor, side: str, confidence: int = 90) -> None:
+    """Choose the other side than before the advice, and rate the confidence in it."""
+    visitor.driver.choose(side)
+    visitor.driver.rate("confidence", confidence)
+
+
 def practise(visitor: Visitor, procedure: str) -> None:
     """Come through the practice, where the example of advice is; with the wrong side first."""
     visitor.practice()
@@ -61,7 +67,7 @@ def practise(visitor: Visitor, procedure: str) -> None:
     if procedure == "after":
         visitor.press_unhurried("Continue")
         expect(visitor.page.get_by_text("Not this one.")).to_be_visible()
-        visitor.driver.choose(right)
+        switch(visitor, right)
     else:
         visitor.fill(Answer(right, 70, 30))
     visitor.go_on()
@@ -92,8 +98,7 @@ def test_an_answer_is_kept_or_changed_after_advice(
             look(visitor.page)
         visitor.read_for(6_000)
         if side == "B":
-            visitor.driver.choose("B")
-            visitor.driver.rate("confidence", 90)
+            switch(visitor, "B")
         visitor.go_on()
         visitor.is_at(where)
     stored = visitor.judgments()
@@ -111,6 +116,41 @@ def test_an_answer_is_kept_or_changed_after_advice(
     if driver is MouseDriver:
         look(visitor.page)
     expect(visitor.page.locator(".result-advice")).to_have_count(2)
+
+
+FIRST_RATING = "The rating shown is the one that you gave for your first choice."
+
+
+@pytest.mark.parametrize(("driver", "options"), BROWSERS, ids=IDS)
+def test_the_first_confidence_is_not_kept_for_the_other_side(
+    visit: Visit, demo: Study, driver: type[Driver], options: dict[str, Any]
+) -> None:
+    Study.objects.filter(pk=demo.pk).update(ratings_required=False)
+    visitor = visit(advised(demo, "after"), driver, **options).start()
+    first = visitor.fill(Answer("A", 96, 3))
+    visitor.go_on()
+    is_asked_again(visitor)
+    visitor.driver.choose("B")
+    if not driver.has_script:
+        expect(visitor.page.get_by_text(FIRST_RATING)).to_be_visible()
+        assert visitor.rating("confidence") == str(first.confidence)
+        return
+    expect(visitor.page.get_by_text(FIRST_RATING)).to_have_count(0)
+    state = visitor.page.locator(".rating-state")
+    assert visitor.rating("confidence") == ""
+    expect(state).to_have_text("Not yet rated")
+    visitor.driver.choose("A")
+    assert visitor.rating("confidence") == str(first.confidence)
+    expect(state).to_have_text("Rated")
+    # A rating of the other side may stay empty after one reminder, as any other
+    visitor.driver.choose("B")
+    visitor.go_on()
+    expect(visitor.page.locator("#confidence-error")).to_contain_text("You have not answered this")
+    visitor.go_on()
+    expect(visitor.page.locator('input[name="revises"]')).to_have_count(0)
+    [judgment] = visitor.judgments()
+    assert (judgment.side, judgment.confidence) == ("B", None)
+    assert judgment.expertise is not None
 
 
 @pytest.mark.parametrize(("driver", "options"), BROWSERS, ids=IDS)
@@ -142,7 +182,7 @@ def interrupted(visitor: Visitor, side: str, sure: str) -> tuple[Visitor, Answer
     visitor.driver.choose(other(side))
     visitor.page.reload()
     is_asked_again(visitor, sure)
-    assert visitor.chosen() == other(side)
+    assert (visitor.chosen(), visitor.rating("confidence")) == (other(side), "")
     visitor.page.go_back()
     if visitor.page.url == "about:blank":  # the practice was this browser's first page
         visitor.page.goto(here)
@@ -170,10 +210,11 @@ def test_reload_back_and_a_second_tab_between_answer_and_advice_change_nothing(
     tab, first = interrupted(visitor, wrong, "70%")
     kept = visitor.participant.practice_first
     assert (kept["side"], kept["confidence"]) == (wrong, first.confidence)
-    visitor.driver.choose(right)
+    switch(visitor, right)
     visitor.go_on()
     visitor.is_at("start")
     tab.page.bring_to_front()
+    tab.driver.rate("confidence", 90)
     tab.go_on()  # what the other tab still shows leads on
     tab.is_at("start")
     tab.page.close()
@@ -184,11 +225,12 @@ def test_reload_back_and_a_second_tab_between_answer_and_advice_change_nothing(
     [row] = rows()
     assert (row.first_side, row.first_confidence) == ("A", first.confidence)
     assert not Judgment.objects.filter(trial=row.trial).exists()
-    visitor.driver.choose("B")
+    switch(visitor, "B")
     visitor.go_on()
     expect(visitor.page.locator('input[name="revises"]')).to_have_count(0)
     # What the other tab still shows is answered by now
     tab.page.bring_to_front()
+    tab.driver.rate("confidence", 90)
     tab.go_on()
     expect(tab.heading).to_have_text("Already answered")
     assert [j.side for j in Judgment.objects.filter(trial=row.trial)] == ["B"]
@@ -209,7 +251,7 @@ def test_a_network_that_is_cut_between_answer_and_advice_loses_and_doubles_nothi
     is_asked_again(visitor)
     # The answer after the advice arrives, and what the site says of it is lost
     lose_replies(visitor)
-    visitor.driver.choose("B")
+    switch(visitor, "B")
     visitor.go_on()
     expect(visitor.page.locator("#send-status")).to_have_text(WAITING)
     visitor.page.unroute("**/trial/**")
