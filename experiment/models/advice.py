@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
+from experiment.domain.advice import percent
 from experiment.models.items import Item, known
 from experiment.models.studies import Study
 from experiment.models.trials import SIDE_CHOICES, Trial
@@ -177,6 +178,14 @@ class AdvisedTrial(models.Model):
 
     def __str__(self) -> str:
         return str(self.trial)
+
+    @property
+    def percent_shown(self) -> int | None:
+        return None if self.p_shown is None else percent(self.p_shown)
+
+    @property
+    def viewed_seconds(self) -> float | None:
+        return None if self.viewed_ms is None else self.viewed_ms / 1000
 
     @property
     def advice_is_right(self) -> bool:

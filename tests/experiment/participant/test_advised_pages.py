@@ -278,7 +278,10 @@ def test_who_is_advised_is_told_before_the_first_trial_and_after_the_last(study:
     assert debrief.count("Before the advice, you chose side") == 9
     assert "had help other than the advice shown, for at least one abstract." in debrief
     held = client.post(f"{study.get_absolute_url()}withdraw/", {"code": person.withdrawal_code})
-    assert held.content.decode().count("Before the advice, you chose side A.") == 9
+    stored = held.content.decode()
+    assert stored.count("Before the advice, you chose side A.") == 9
+    assert stored.count("Confidence of the advice: 78%.") == 9
+    assert stored.count("Time on the page with the advice: 75.3 s.") == 9
 
 
 def test_a_study_without_advice_says_nothing_of_it() -> None:
