@@ -22,6 +22,7 @@ from experiment.domain.assignment import QUESTION, Side
 from experiment.domain.markup import Alternation, Segment, by_side
 from experiment.models import (
     AdvisedTrial,
+    Adviser,
     Item,
     Judgment,
     Participant,
@@ -37,6 +38,8 @@ from experiment.participant.survey_form import SurveyForm
 from experiment.participant.writing import MAX_ANSWER, QuestionForm
 from experiment.services import advised, counting, drawing
 from experiment.services.advised import ShownAdvice, shown_advice
+from experiment.services.advisers import adviser_of
+from experiment.services.arms import arms_of
 from experiment.services.channels import ending
 from experiment.services.counts import study_duration
 from experiment.services.drawing import known_item
@@ -204,6 +207,8 @@ class Results:
     n_unlisted: int
     n_questions: int = 0
     planted_percent: int | None = None  # how often advice was right that was made up for the study
+    adviser: Adviser | None = None  # of a study with several arms, of which any has advice
+    all_advised: bool = False  # each of these arms has
 
     @property
     def n_advised(self) -> int:
@@ -228,7 +233,11 @@ def results(participant: Participant) -> Results:
     given = advised.given_to(participant)
     found = [_result(row, given.get(row.trial_id)) for row in listed]
     planted = advised.planted_percent(participant.study) if given else None
-    return Results(found, n_unlisted, n_questions, planted)
+    arms = arms_of(participant.study) if participant.arm_id else []
+    is_told = len(arms) > 1 and any(arm.is_advised for arm in arms)
+    adviser = adviser_of(participant.study) if is_told else None
+    all_advised = all(arm.is_advised for arm in arms)
+    return Results(found, n_unlisted, n_questions, planted, adviser, all_advised)
 
 
 class Judged(NamedTuple):

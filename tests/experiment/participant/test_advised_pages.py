@@ -1,5 +1,6 @@
 """Pages of trials with advice: nothing of the advice is in any answer of the site before the own answer is stored."""
 
+import html
 import json
 import uuid
 from collections.abc import Iterator
@@ -9,13 +10,13 @@ from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
-from experiment.models import AdvisedTrial, Judgment, Participant, Study
+from experiment.models import AdvisedTrial, Adviser, Arm, Judgment, Participant, Study
 from experiment.services import taking_part
 from experiment.services.advised import ahead_of
 from lib.fast import kept
 from tests.experiment.http_client import hidden_fields
 from tests.experiment.people import MEASURES, RATED, client_of, enroll, start
-from tests.factories import make_adviser, make_arms, make_study, make_user
+from tests.factories import make_adviser, make_arms, make_participant, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 ADVISER = "the oracle 7351"
@@ -282,6 +283,37 @@ def test_who_is_advised_is_told_before_the_first_trial_and_after_the_last(study:
     assert stored.count("Before the advice, you chose side A.") == 9
     assert stored.count("Confidence of the advice: 78%.") == 9
     assert stored.count("Time on the page with the advice: 75.3 s.") == 9
+
+
+GROUPS = "Participants were assigned to different groups of this study by chance."
+
+
+@pytest.mark.parametrize(
+    ("other_arm", "planted", "said"),
+    [
+        ("none", False, f"Depending on the group, they saw advice from {ADVISER}, or no advice."),
+        ("before", False, f"In each group, they saw advice from {ADVISER}."),
+        ("none", True, f"they saw advice whose stated source was “{ADVISER}”, or no advice."),
+        ("before", True, f"In each group, they saw advice whose stated source was “{ADVISER}”."),
+        (None, False, ""),
+    ],
+)
+def test_the_debrief_tells_each_group_of_the_others(
+    study: Study, other_arm: str | None, said: str, *, planted: bool
+) -> None:
+    if other_arm:
+        Arm.objects.create(study=study, number=2, name="other", advice=other_arm)
+    if planted:
+        Adviser.objects.update(kind="planted", source="", planted_accuracy=0.7)
+    for arm in study.arms.all():
+        person = make_participant(
+            study, stage="debrief", arm=arm, finished_at=None, last_seen_at=timezone.now()
+        )
+        address = f"{study.get_absolute_url()}debrief/"
+        page = html.unescape(client_of(person).get(address).content.decode())
+        assert page.count(GROUPS) == (other_arm is not None)
+        assert said in page
+        assert ("advice from" in page) == (other_arm is not None and not planted)
 
 
 def test_a_study_without_advice_says_nothing_of_it() -> None:
