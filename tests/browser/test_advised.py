@@ -118,7 +118,7 @@ def test_an_answer_is_kept_or_changed_after_advice(
     expect(visitor.page.locator(".result-advice")).to_have_count(2)
 
 
-FIRST_RATING = "The rating shown is the one that you gave for your first choice."
+FIRST_RATING = "The rating shown is the one that you gave before the advice."
 
 
 @pytest.mark.parametrize(("driver", "options"), BROWSERS, ids=IDS)

@@ -434,4 +434,4 @@ def test_the_page_sets_the_adviser_until_recruitment_opens(study: Study, client:
     assert Adviser.objects.get().frozen_at is None
     for name in ("advice_after", "advice_before"):
         shown = client.get(f"/lab/studies/{study.slug}/set-up/preview/{name}/").content.decode()
-        assert "The choice of a language model" in shown
+        assert "Chosen by a language model" in shown

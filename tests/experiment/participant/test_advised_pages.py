@@ -293,8 +293,8 @@ GROUPS = "Participants were assigned to different groups of this study by chance
     [
         ("none", False, f"Depending on the group, they saw advice from {ADVISER}, or no advice."),
         ("before", False, f"In each group, they saw advice from {ADVISER}."),
-        ("none", True, f"they saw advice whose stated source was “{ADVISER}”, or no advice."),
-        ("before", True, f"In each group, they saw advice whose stated source was “{ADVISER}”."),
+        ("none", True, f"they saw advice that was said to come from “{ADVISER}”, or no advice."),
+        ("before", True, f"In each group, they saw advice that was said to come from “{ADVISER}”."),
         (None, False, ""),
     ],
 )
@@ -326,7 +326,7 @@ def test_a_study_without_advice_says_nothing_of_it() -> None:
 
 
 def test_consent_says_what_is_stored_of_advice_where_an_arm_has_any(study: Study) -> None:
-    said = "You may also see advice about the abstracts."
+    said = "We may also show you advice about the abstracts."
     assert said in Client().get(study.get_absolute_url()).content.decode()
     plain = make_study("plain", recruitment="open")
     assert said not in Client().get(plain.get_absolute_url()).content.decode()
