@@ -133,7 +133,7 @@ def plan_two_people(page: Page) -> None:
 def grade_all(page: Page, otherwise: dict[int, str]) -> None:
     """By keys; as the judge would, but for what `otherwise` says."""
     for given in range(N):
-        expect(page.get_by_text(re.compile(f"are given, {given} of them by you"))).to_be_visible()
+        expect(page.get_by_text(re.compile(f"so far: .*, {given} of them by you"))).to_be_visible()
         expect(page.locator("#shortcuts:not([hidden])")).to_be_attached()
         n = int(re.findall(r"recipe (\d+)", page.locator(".graded-text").first.inner_text())[0])
         keys = {NONE: ABSTAINS, WRONG: BAD}

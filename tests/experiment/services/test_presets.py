@@ -44,5 +44,5 @@ def test_an_ethics_approval_is_shown_at_consent_and_is_whole_or_absent(client: C
     assert "AB/2026/007" in page
     assert "Review Board of the &lt;City&gt;" in page
     assert "board@example.org" in page
-    with pytest.raises(ValidationError, match="the body that gave it"):
+    with pytest.raises(ValidationError, match="committee that gave it"):
         create_study("half", "brainbench", ethics_number="AB/2026/007")
