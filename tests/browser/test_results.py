@@ -52,6 +52,7 @@ def test_chapters_are_opened_filtered_and_saved(open_page: Callable[..., Page]) 
     open_chapter(page, "Calibration")
     expect(second).to_have_attribute("open", "")
     expect(first).not_to_have_attribute("open", "")
+    expect(page).to_have_url(re.compile("#calibration$"))  # or the next address would be no other
     page.goto(f"{RESULTS}#models")  # by its address
     expect(first).to_have_attribute("open", "")
     expect(second).not_to_have_attribute("open", "")
