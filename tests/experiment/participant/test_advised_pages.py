@@ -275,7 +275,7 @@ def test_who_is_advised_is_told_before_the_first_trial_and_after_the_last(study:
         page = client.get(address(person)).content.decode()
         client.post(address(person), filled_in(page))
     debrief = client.get(f"{study.get_absolute_url()}debrief/").content.decode()
-    assert debrief.count("The advice was right") + debrief.count("The advice was wrong") == 9
+    assert debrief.count("The advice was side") == 9
     assert debrief.count("Before the advice, you chose side") == 9
     assert "had help other than the advice shown, for at least one abstract." in debrief
     held = client.post(f"{study.get_absolute_url()}withdraw/", {"code": person.withdrawal_code})
