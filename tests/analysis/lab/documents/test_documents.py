@@ -61,7 +61,10 @@ def test_both_documents_name_the_arms_of_a_study_that_has_any(ruth: Client, stud
     text = fetch(ruth, "preregistration", "md").decode()
     assert "same answer about: gender identity" in text
     assert "“other” are no longer admitted once 7" in text
-    assert "Each target number of valid participants is divided among the arms by their shares." in text
+    assert (
+        "Each target number of valid participants is divided among the arms by their shares."
+        in text
+    )
     assert "the arm that the participant" in fetch(ruth, "data-management", "md").decode()
 
 
