@@ -37,7 +37,7 @@ help:
 	@echo 'make braingpt  train a model and an adapter, and test them on the demo study (3 minutes of one core); TEXTS=FOLDER adds your own texts'
 	@echo 'make serve   serve your own site, without the demo study'
 	@echo 'make check   lint, and the tests of rules, estimators and what changes data of participants (one and a half minutes on two quick cores)'
-	@echo 'make test    every check, and every test but those of make sweep (10 minutes on two quick cores, 25 on slow ones)'
+	@echo 'make test    every check, and every test but those of make sweep (10 minutes on two quick cores)'
 	@echo 'make lint    the checks alone'
 	@echo 'make sweep   slow: the remaining tests on SQLite, braingpt, the balance of assignment over more seeds, scoring killed at random, families of models, Bayesian teams, coverage of intervals, Firefox, benchmarks'
 	@echo 'make venv    only .venv; after it, .venv/bin/python manage.py help lists the commands'
