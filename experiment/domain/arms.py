@@ -8,7 +8,8 @@ where `valid` counts its valid finishers, and P(finish | page) is that of `assig
 an arm that people leave more often is not given fewer. Equal loads are drawn from at random.
 
 Where a number of valid finishers is wanted, nobody is admitted while even the lowest load reaches the arm's share of it.
-Few are then under way when the last is admitted, and those who leave make room again.
+Few are then under way when the last is admitted, and those who leave make room again. If more of them finish in one arm
+than was expected, the others admit until they have caught up.
 """
 
 from collections.abc import Mapping, Sequence
@@ -76,14 +77,27 @@ class ArmDraw:
         return participant_rng(seed, PURPOSE).choice(lowest(self.loads()))
 
     def is_full(self, wanted: int) -> bool:
-        """Whether each arm is expected to have its share of so many valid finishers.
+        """Whether each arm is expected to have its share of so many valid finishers, and none lags behind the fullest.
+
+        An arm lags while it is expected to end more than one valid finisher behind another, by their shares. It catches up
+        beyond its own share of `wanted` too, but by `most_beyond` at most: after a rush into one arm, all others would
+        otherwise recruit as many.
 
         >>> draw = ArmDraw((ArmLoad(1, 1, valid=2), ArmLoad(2, 1, valid=1, live=((0, 1),))))
         >>> draw.is_full(3), draw.is_full(4)
         (True, False)
+        >>> ArmDraw((ArmLoad(1, 1, valid=12), ArmLoad(2, 1, valid=10))).is_full(20)
+        False
         """
-        per_share = round(wanted / sum(arm.share for arm in self.arms), SCORE_DECIMALS)
-        return min(self.loads().values()) >= per_share
+        shares = sum(arm.share for arm in self.arms)
+        within_one = max((arm.valid - 1) / arm.share for arm in self.arms)
+        loads = self.loads()
+        for arm in self.arms:
+            share = wanted * arm.share / shares
+            enough = max(share, min(within_one * arm.share, share + most_beyond(share)))
+            if loads[arm.number] < round(enough / arm.share, SCORE_DECIMALS):
+                return False
+        return True
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -96,6 +110,15 @@ class ArmDraw:
         """
         arms = tuple(ArmLoad(**{**arm, "live": _pairs(arm["live"])}) for arm in kept["arms"])
         return cls(arms, _pairs(kept["left_at"]), kept["finished"])
+
+
+def most_beyond(share_of_target: float) -> float:
+    """How many valid finishers beyond its share of the target an arm may be given to catch up.
+
+    >>> most_beyond(100), most_beyond(10)
+    (5.0, 2)
+    """
+    return max(2, share_of_target / 20)
 
 
 def _pairs(rows: Sequence[Sequence[int]]) -> tuple[tuple[int, int], ...]:

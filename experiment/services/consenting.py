@@ -57,7 +57,7 @@ def entry_kind(study: Study, now: datetime, *, is_member: bool, channel: str = "
 
 
 def is_full(study: Study, now: datetime) -> bool:
-    """Whether enough valid participants finished; in a study with arms, whether that is expected of each arm."""
+    """Whether enough valid participants finished; in a study with arms, whether that is expected of each and none lags behind."""
     wanted = study.target_valid
     return wanted is not None and read(study, Participant.Kind.REAL, now).is_full(wanted)
 

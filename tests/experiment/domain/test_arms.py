@@ -98,12 +98,12 @@ def differences(studies: list[People]) -> list[int]:
 
 
 @pytest.mark.parametrize("arrival", ["steady", "waves"])
-def test_two_arms_that_share_a_target_of_200_valid_finishers_differ_by_two_at_most(
+def test_two_arms_that_share_a_target_of_200_valid_finishers_differ_by_one_at_most(
     arrival: Arrival,
 ) -> None:
     studies = [simulated(arrival, seed, target=TARGET) for seed in range(1, 4)]
-    assert max(differences(studies)) <= 2
-    assert all(TARGET <= study.valid.total() <= TARGET + 4 for study in studies)
+    assert max(differences(studies)) <= 1
+    assert all(TARGET <= study.valid.total() <= TARGET + 7 for study in studies)
 
 
 # Without a target, those who are under way when the last comes cannot be made up for
@@ -114,12 +114,12 @@ def test_two_arms_that_share_a_target_of_200_valid_finishers_differ_by_two_at_mo
         ("trickle", None, 0.97, 0),
         ("steady", None, 0.7, 0),
         ("waves", None, 0.7, 0),
-        ("trickle", TARGET, 0.95, 20),
-        ("steady", TARGET, 0.95, 80),
-        ("waves", TARGET, 0.95, 120),
+        ("trickle", TARGET, 1, 20),
+        ("steady", TARGET, 1, 80),
+        ("waves", TARGET, 1, 120),
     ],
 )
-def test_of_100_such_studies_nearly_all_do(
+def test_100_studies_with_a_target_differ_by_two_at_most_and_most_others_do(
     arrival: Arrival, target: int | None, share_within: float, most_turned_away: int
 ) -> None:
     studies = [simulated(arrival, seed, target=target) for seed in range(1, 101)]
@@ -144,6 +144,35 @@ def test_a_study_is_full_once_each_arm_is_expected_to_have_its_share() -> None:
     assert not replace(draw, arms=(first, replace(second, live=()))).is_full(40)
     # Thirds are rounded
     assert ArmDraw((ArmLoad(1, 3, valid=10), ArmLoad(2, 3, valid=10))).is_full(20)
+
+
+@pytest.mark.parametrize(
+    ("valid", "wanted", "full"),
+    [
+        ((101, 100), 200, True),
+        ((102, 100), 200, False),
+        ((102, 101), 200, True),
+        ((130, 104), 200, False),
+        ((130, 105), 200, True),  # 5% beyond its share
+        ((13, 11), 20, False),
+        ((13, 12), 20, True),  # two
+        ((102, 104), 200, False),
+    ],
+)
+def test_an_arm_that_lags_catches_up_but_not_without_end(
+    valid: tuple[int, int], wanted: int, full: bool
+) -> None:
+    arms = tuple(ArmLoad(number, 1, n) for number, n in enumerate(valid, start=1))
+    assert ArmDraw(arms).is_full(wanted) is full
+
+
+def test_an_arm_catches_up_by_its_share() -> None:
+    first, second = ArmLoad(1, 3, valid=150), ArmLoad(2, 1, valid=51)
+    assert ArmDraw((first, second)).is_full(200)
+    draw = ArmDraw((first, replace(second, valid=52)), left_at=((0, 8),), finished=2)
+    assert not draw.is_full(200)
+    assert draw.number(seed=1) == 1
+    assert replace(draw, arms=(replace(first, valid=153), draw.arms[1])).is_full(200)
 
 
 def test_equal_loads_are_drawn_from_at_random_and_by_the_seed_alone() -> None:
