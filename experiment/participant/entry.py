@@ -104,6 +104,7 @@ def render_consent(
     consent: ConsentVersion | None = None,
 ) -> HttpResponse:
     """`consent` is a text that is only looked at yet; otherwise the study's. is_from_site: by who has not accepted the task there."""
+    asked = survey_questions(study)
     context: dict[str, Any] = {
         "study": study,
         "consent": consent or study.consent,
@@ -114,7 +115,8 @@ def render_consent(
         "ids_until": consenting.ids_until(study, timezone.now()),
         "site": sent_by(study, seen.external.channel or seen.external.source) if seen else "",
         "is_advised": is_advised(study),
-        "has_survey": bool(survey_questions(study)),
+        "has_survey": bool(asked),
+        "has_attention": any(question.kind == "attention" for question in asked),
         "questions": DemographicsForm(fields=study.demographic_fields, field=study.field),
     }
     if not is_undecided:

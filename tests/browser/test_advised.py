@@ -67,6 +67,7 @@ def practise(visitor: Visitor, procedure: str) -> None:
     if procedure == "after":
         visitor.press_unhurried("Continue")
         expect(visitor.page.get_by_text("Not this one.")).to_be_visible()
+        expect(visitor.heading).to_have_text("Which version of this abstract is the original?")
         switch(visitor, right)
     else:
         visitor.fill(Answer(right, 70, 30))

@@ -101,6 +101,8 @@ def test_answers_to_attention_checks_are_said_to_be_kept_where_there_are_any(
     Study.objects.update(withdrawal_policy="anonymise")
     study.refresh_from_db()
     make_survey(study, kind, place="after")
+    consent = Client().get(study.get_absolute_url()).content.decode()
+    assert ("your answers to attention checks" in consent) == (kind == "attention")
     person = answer(start(study), until=study.n_trials)
     given = {kind: GIVEN[f"survey_{kind}"]}
     person = taking_part.save_survey(person, SurveyQuestion.Place.AFTER, given, timezone.now())

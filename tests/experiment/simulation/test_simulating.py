@@ -156,18 +156,15 @@ def test_simulated_participants_get_into_arms_of_different_lengths(study):
 
 @pytest.mark.sqlite
 @pytest.mark.sweep
-@pytest.mark.parametrize("seed", range(1, 5))
-@pytest.mark.parametrize(("arrival", "high"), [("waves", 0.55), ("steady", 0.57)])
-def test_200_finishers_in_two_arms_judge_150_items_as_evenly_in_each(arrival, high, seed):
-    # As often as 300 are judged by all of them: counts are whole, so that an sd depends on the mean
-    # Of 100 finishers in a study without arms, sds are from .20 to .57 (docs/decisions/0026)
-    study = make_study("large", human=100, machine=50, catch=6)
+@pytest.mark.parametrize("seed", range(1, 3))
+@pytest.mark.parametrize(("arrival", "high"), [("waves", 0.55), ("steady", 0.40)])
+def test_each_of_two_arms_judges_as_evenly_as_a_study_of_its_size_does(arrival, high, seed):
+    # The bounds of 200 finishers and 300 items without arms, above
+    study = make_study("large", human=200, machine=100, catch=6)
     make_arms(study)
     options = ("--dropout", "0.8", "--arrival", arrival, "--seed", str(seed))
-    simulate(study.slug, "--finish", "200", *options)
+    simulate(study.slug, "--finish", "400", *options)
     assert max(sd_by_arm(study).values()) <= high
-    valid = valid_by_arm(study)
-    assert abs(valid[1] - valid[2]) <= 4
 
 
 def check_answers_to_questions(study):
