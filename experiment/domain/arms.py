@@ -9,7 +9,7 @@ an arm that people leave more often is not given fewer. Equal loads are drawn fr
 
 Where a number of valid finishers is wanted, nobody is admitted while even the lowest load reaches the arm's share of it.
 Few are then under way when the last is admitted, and those who leave make room again. If more of them finish in one arm
-than was expected, the others admit until they have caught up.
+than was expected, others are admitted beyond their share until they have caught up.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,6 +25,7 @@ from experiment.domain.assignment import (
 
 MOST_SHARE = 100
 MOST_ARMS = 12
+MOST_BEYOND = 10  # a tenth, in whole valid finishers
 PURPOSE = "arm"
 
 
@@ -76,28 +77,32 @@ class ArmDraw:
         """
         return participant_rng(seed, PURPOSE).choice(lowest(self.loads()))
 
-    def is_full(self, wanted: int) -> bool:
-        """Whether each arm is expected to have its share of so many valid finishers, and none lags behind the fullest.
+    def is_full(self, wanted: int, *, catches_up: bool = True) -> bool:
+        """Whether the arm that the next participant would get into has as many expected valid finishers as it may.
 
-        An arm lags while it is expected to end more than one valid finisher behind another, by their shares. It catches up
-        beyond its own share of `wanted` too, but by `most_beyond` at most: after a rush into one arm, all others would
-        otherwise recruit as many.
+        That is its share of `wanted`; or more, where it `catches_up` with an arm that has more valid finishers by their
+        shares: until it is expected to be one behind, or `MOST_BEYOND` above its own share of `wanted`. Without that
+        limit, all arms would grow as large as one that a rush overfilled.
 
         >>> draw = ArmDraw((ArmLoad(1, 1, valid=2), ArmLoad(2, 1, valid=1, live=((0, 1),))))
         >>> draw.is_full(3), draw.is_full(4)
         (True, False)
-        >>> ArmDraw((ArmLoad(1, 1, valid=12), ArmLoad(2, 1, valid=10))).is_full(20)
-        False
+        >>> draw = ArmDraw((ArmLoad(1, 1, valid=12), ArmLoad(2, 1, valid=10)))
+        >>> draw.is_full(20), draw.is_full(20, catches_up=False)
+        (False, True)
         """
-        shares = sum(arm.share for arm in self.arms)
-        within_one = max((arm.valid - 1) / arm.share for arm in self.arms)
         loads = self.loads()
-        for arm in self.arms:
-            share = wanted * arm.share / shares
-            enough = max(share, min(within_one * arm.share, share + most_beyond(share)))
-            if loads[arm.number] < round(enough / arm.share, SCORE_DECIMALS):
-                return False
-        return True
+        least = min(loads.values())
+        enough = per_share = wanted / sum(arm.share for arm in self.arms)
+        for arm in self.arms if catches_up else ():
+            if loads[arm.number] == least:
+                one_behind = max(
+                    other.valid / other.share - 1 / min(arm.share, other.share)
+                    for other in self.arms
+                )
+                beyond = per_share * arm.share // MOST_BEYOND / arm.share
+                enough = max(enough, min(one_behind, per_share + beyond))
+        return least >= round(enough, SCORE_DECIMALS)
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -110,15 +115,6 @@ class ArmDraw:
         """
         arms = tuple(ArmLoad(**{**arm, "live": _pairs(arm["live"])}) for arm in kept["arms"])
         return cls(arms, _pairs(kept["left_at"]), kept["finished"])
-
-
-def most_beyond(share_of_target: float) -> float:
-    """How many valid finishers beyond its share of the target an arm may be given to catch up.
-
-    >>> most_beyond(100), most_beyond(10)
-    (5.0, 2)
-    """
-    return max(2, share_of_target / 20)
 
 
 def _pairs(rows: Sequence[Sequence[int]]) -> tuple[tuple[int, int], ...]:

@@ -125,7 +125,9 @@ def assign(participant: Participant, now: datetime) -> bool:
     if arms_of(study):
         hold("arms", study.pk)
         draw = read(study, participant.kind, now, cell)
-        if wanted is not None and draw.is_full(wanted):
+        # Cells catch up each by itself; the study, from its sums, would admit people whom no cell has a place for
+        catches_up = bool(cell) or not study.forms_cells
+        if wanted is not None and draw.is_full(wanted, catches_up=catches_up):
             return False
         chosen = draw.number(participant.seed)
         participant.arm_draw = draw.as_json()

@@ -57,9 +57,11 @@ def entry_kind(study: Study, now: datetime, *, is_member: bool, channel: str = "
 
 
 def is_full(study: Study, now: datetime) -> bool:
-    """Whether enough valid participants finished; in a study with arms, whether that is expected of each and none lags behind."""
-    wanted = study.target_valid
-    return wanted is not None and read(study, Participant.Kind.REAL, now).is_full(wanted)
+    """Whether enough valid participants finished; in a study with arms, as `ArmDraw.is_full` says."""
+    if (wanted := study.target_valid) is None:
+        return False
+    draw = read(study, Participant.Kind.REAL, now)
+    return draw.is_full(wanted, catches_up=not study.forms_cells)
 
 
 def is_known(study: Study, kind: str, external: ExternalIds) -> bool:

@@ -9,8 +9,9 @@ from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
+from experiment.domain.arms import ArmDraw, ArmLoad
 from experiment.models import Participant, Study
-from experiment.services import arms, overview, taking_part
+from experiment.services import arms, consenting, overview, taking_part
 from experiment.services.flow import GroupFullError, lock
 from experiment.services.readiness import readiness_problems
 from experiment.services.recounting import check
@@ -42,6 +43,17 @@ def finish(study: Study, gender: str, **fields: Any) -> Participant:
     person = taking_part.start_trials(person, timezone.now())
     person = answer(person, until=person.n_trials)
     return taking_part.finish(person, cheated=False, comments="", now=timezone.now())
+
+
+@pytest.mark.parametrize(("field", "full"), [("gender", True), ("", False)])
+def test_arms_catch_up_in_each_group_and_not_over_all(
+    study: Study, monkeypatch: pytest.MonkeyPatch, field: str, full: bool
+) -> None:
+    # Over all, an arm would get people whose group has no place for them
+    draw = ArmDraw((ArmLoad(1, 1, valid=102), ArmLoad(2, 1, valid=100)))
+    monkeypatch.setattr(consenting, "read", lambda *given: draw)
+    study.cell_field, study.target_valid = field, 200
+    assert consenting.is_full(study, timezone.now()) is full
 
 
 def test_arms_are_balanced_within_each_group_and_not_only_over_all(study: Study) -> None:
