@@ -292,9 +292,17 @@ GROUPS = "Participants were assigned to different groups of this study by chance
     ("other_arm", "planted", "said"),
     [
         ("none", False, f"Depending on the group, they saw advice from {ADVISER}, or no advice."),
-        ("before", False, f"In each group, they saw advice from {ADVISER}."),
+        (
+            "before",
+            False,
+            f"All groups saw advice from {ADVISER}, but not necessarily in the same way.",
+        ),
         ("none", True, f"they saw advice that was said to come from “{ADVISER}”, or no advice."),
-        ("before", True, f"In each group, they saw advice that was said to come from “{ADVISER}”."),
+        (
+            "before",
+            True,
+            f"All groups saw advice that was said to come from “{ADVISER}”, but not necessarily",
+        ),
         (None, False, ""),
     ],
 )
