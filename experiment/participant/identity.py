@@ -27,6 +27,7 @@ from experiment.services.channels import (
 from experiment.services.flow import UnfilledLinkError
 from experiment.services.study_language import find_study, newest_text_of
 from lib.fast.prepared import Prepared
+from lib.unguessable import unguessable_id
 
 
 class PreviewLinkError(Exception):
@@ -145,6 +146,12 @@ def write_entry(response: HttpResponse, study: Study, entry: Entry) -> None:
     }
     # Until the browser is closed: a visitor who declines, or only looks, leaves nothing behind.
     _write(response, "entry", study, values, None)
+
+
+def renew_entry(request: HttpRequest, response: HttpResponse, study: Study) -> None:
+    """Another code for this browser, whose own was erased; the recruitment ids stay, so that nobody enters twice."""
+    if entry := read_entry(request, study):
+        write_entry(response, study, Entry(unguessable_id(), entry.external, entry.simulated))
 
 
 def read_study(request: HttpRequest, slug: str) -> Study:

@@ -284,7 +284,9 @@ def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
         return render(request, "participant/withdraw.html", context, status=UNPROCESSABLE)
     if is_confirmed or participant.stage == Stage.WITHDRAWN:
         context = {"study": study, "withdrawn": True, "anonymous": participant.is_anonymous}
-        return render(request, "participant/withdraw.html", context)
+        response = render(request, "participant/withdraw.html", context)
+        identity.renew_entry(request, response, study)
+        return response
     context = {
         "study": study,
         "held": held_about(participant),

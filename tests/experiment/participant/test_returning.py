@@ -82,6 +82,18 @@ def test_who_withdrew_may_begin_anew_since_nothing_is_known_of_them(study: Study
     assert "Informed consent" in come(study, LINK)
 
 
+def test_who_withdrew_is_given_another_code_in_the_same_browser(study: Study) -> None:
+    client = Client()
+    come(study, LINK, client)
+    decide(study, client)
+    code = Participant.objects.get().withdrawal_code
+    send(study, "withdraw", client, code=code, confirm="1")
+    page = come(study, "", client)
+    assert "Informed consent" in page
+    assert 'your ID (<span dir="ltr">5f3a</span>)' in page
+    assert code not in page
+
+
 def test_ids_are_erased_after_the_day_that_consent_named_and_not_before(study: Study) -> None:
     Study.objects.update(external_id_days=10)
     study.refresh_from_db()

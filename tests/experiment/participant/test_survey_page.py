@@ -109,7 +109,7 @@ def test_answers_to_attention_checks_are_said_to_be_kept_where_there_are_any(
     taking_part.finish(person, cheated=False, comments="", now=timezone.now())
     sent = {"code": person.withdrawal_code}
     held = client_of(person).post(f"{study.get_absolute_url()}withdraw/", sent).content.decode()
-    assert "We keep your choices, your ratings" in held
+    assert "We then keep your choices, your ratings" in held
     assert ("attention checks" in held) == (kind == "attention")
 
 
