@@ -129,6 +129,7 @@ def kept_page(
     def render(marks: Mapping[str, str]) -> str:
         found = worded(name, study=study, **context)
         page = {"study": study, "problem": found, "asks_code": "csrf_token" in marks, **marks}
+        page["may_continue"] = name == "known_id"
         return loader.render_to_string("participant/problem.html", page)
 
     return fill((*key, *context.items()), render, own)
