@@ -263,7 +263,13 @@ def test_the_practice_has_an_example_beside_its_abstract_where_advice_comes_befo
     assert passed.headers["Location"].endswith("/start/")
 
 
-def test_who_is_advised_is_told_before_the_first_trial_and_after_the_last(study: Study) -> None:
+@pytest.mark.parametrize(
+    ("shows", "as_words"), [("percent", ""), ("words", ", which you saw in words")]
+)
+def test_who_is_advised_is_told_before_the_first_trial_and_after_the_last(
+    study: Study, shows: str, as_words: str
+) -> None:
+    Adviser.objects.update(shows=shows)
     now = timezone.now()
     person, client, _ = practising(study)
     taking_part.attempt_practice(person, taking_part.practice_side(person), now)
@@ -281,7 +287,7 @@ def test_who_is_advised_is_told_before_the_first_trial_and_after_the_last(study:
     held = client.post(f"{study.get_absolute_url()}withdraw/", {"code": person.withdrawal_code})
     stored = held.content.decode()
     assert stored.count("Before the advice, you chose side A.") == 9
-    assert stored.count("Confidence of the advice: 78%.") == 9
+    assert stored.count(f"Confidence of the advice{as_words}: 78%.") == 9
     assert stored.count("Time on the page with the advice: 75.3 s.") == 9
 
 
