@@ -25,7 +25,7 @@ from experiment.domain.assignment import (
 
 MOST_SHARE = 100
 MOST_ARMS = 12
-MOST_BEYOND = 10  # a tenth, in whole valid finishers
+MOST_BEYOND = 10  # percent of an arm's share of the target, in whole valid finishers
 PURPOSE = "arm"
 
 
@@ -91,18 +91,20 @@ class ArmDraw:
         >>> draw.is_full(20), draw.is_full(20, catches_up=False)
         (False, True)
         """
-        loads = self.loads()
-        least = min(loads.values())
-        enough = per_share = wanted / sum(arm.share for arm in self.arms)
-        for arm in self.arms if catches_up else ():
-            if loads[arm.number] == least:
-                one_behind = max(
-                    other.valid / other.share - 1 / min(arm.share, other.share)
-                    for other in self.arms
-                )
-                beyond = per_share * arm.share // MOST_BEYOND / arm.share
-                enough = max(enough, min(one_behind, per_share + beyond))
-        return least >= round(enough, SCORE_DECIMALS)
+        loads, shares = self.loads(), sum(arm.share for arm in self.arms)
+        least, per_share = min(loads.values()), wanted / shares
+        if not catches_up:
+            return least >= round(per_share, SCORE_DECIMALS)
+
+        def enough(arm: ArmLoad) -> float:
+            one_behind = max(
+                other.valid / other.share - 1 / min(arm.share, other.share) for other in self.arms
+            )
+            most = (100 + MOST_BEYOND) * wanted * arm.share // (100 * shares)
+            return round(max(per_share, min(one_behind, most / arm.share)), SCORE_DECIMALS)
+
+        # Any of those that are least filled may be drawn
+        return any(least >= enough(arm) for arm in self.arms if loads[arm.number] == least)
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -167,6 +167,9 @@ def test_a_study_is_full_once_each_arm_is_expected_to_have_its_share() -> None:
         ((3, 1), (152, 50), 200, True),  # by shares less than one
         ((3, 1), (154, 50), 200, False),
         ((8, 1, 1), (42, 6, 8), 50, False),
+        ((8, 1, 1), (40, 5, 8), 50, True),  # the second may be drawn, and may have no more
+        ((11, 11), (35, 32), 60, False),
+        ((1, 1), (13, 11), 21, True),  # a tenth in whole finishers
         (
             (8, 1, 1),
             (44, 5, 8),

@@ -50,10 +50,17 @@ def test_arms_catch_up_in_each_group_and_not_over_all(
     study: Study, monkeypatch: pytest.MonkeyPatch, field: str, full: bool
 ) -> None:
     # Over all, an arm would get people whose group has no place for them
+    make_arms(study)
     draw = ArmDraw((ArmLoad(1, 1, valid=102), ArmLoad(2, 1, valid=100)))
     monkeypatch.setattr(consenting, "read", lambda *given: draw)
     study.cell_field, study.target_valid = field, 200
+    study.cell_targets = {"male": 200}
     assert consenting.is_full(study, timezone.now()) is full
+    monkeypatch.setattr(arms, "read", lambda *given: draw)
+    person = Participant(study=study, kind="real", seed=1, cell="")
+    assert arms.assign(person, timezone.now()) is not full
+    person.cell = "male"
+    assert arms.assign(person, timezone.now())
 
 
 def test_arms_are_balanced_within_each_group_and_not_only_over_all(study: Study) -> None:
