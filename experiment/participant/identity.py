@@ -11,7 +11,7 @@ from django.core import signing
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 
 from experiment.domain.recruitment_ids import is_id, is_preview
-from experiment.domain.withdrawal_code import new_code
+from experiment.domain.withdrawal_code import grouped, new_code
 from experiment.models import Participant, RecruitmentRecord, Study
 from experiment.models.channels import MAX_EXTERNAL_ID, PLAIN
 from experiment.participant.problems import BadLinkError, UnknownChannelError
@@ -148,9 +148,10 @@ def write_entry(response: HttpResponse, study: Study, entry: Entry) -> None:
     _write(response, "entry", study, values, None)
 
 
-def renew_entry(request: HttpRequest, response: HttpResponse, study: Study) -> None:
-    """Another code for this browser, whose own was erased; the recruitment ids stay, so that nobody enters twice."""
-    if entry := read_entry(request, study):
+def renew_entry(request: HttpRequest, response: HttpResponse, study: Study, erased: str) -> None:
+    """Another code for this browser if its own was erased; the recruitment ids stay, so that nobody enters twice."""
+    entry = read_entry(request, study)
+    if entry and grouped(entry.code) == grouped(erased):
         write_entry(response, study, Entry(unguessable_id(), entry.external, entry.simulated))
 
 

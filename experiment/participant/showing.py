@@ -351,7 +351,12 @@ def practice(request: HttpRequest, participant: Participant) -> HttpResponse:
     """Again, with a word, after a wrong choice."""
     is_wrong = participant.practice_attempts > 0
     page = practice_page(participant)
-    return render_trial(request, participant, page, is_wrong_practice=is_wrong)
+    notices: dict[str, Any] = {"is_wrong_practice": is_wrong}
+    if (
+        is_wrong and page.revises
+    ):  # what was sent last, which may differ from the answer before the advice
+        notices["given"] = {"side": "B" if page.original_side == "A" else "A", "confidence": ""}
+    return render_trial(request, participant, page, **notices)
 
 
 def start(request: HttpRequest, participant: Participant) -> HttpResponse:

@@ -285,7 +285,7 @@ def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
     if is_confirmed or participant.stage == Stage.WITHDRAWN:
         context = {"study": study, "withdrawn": True, "anonymous": participant.is_anonymous}
         response = render(request, "participant/withdraw.html", context)
-        identity.renew_entry(request, response, study)
+        identity.renew_entry(request, response, study, code)
         return response
     context = {
         "study": study,

@@ -278,6 +278,11 @@ class Held:
         """Whether they answered attention checks, which `anonymise` keeps."""
         return any(answer.question.kind == "attention" for answer in self.survey)
 
+    @property
+    def has_erased_survey(self) -> bool:
+        """Whether they answered survey questions that `anonymise` does not keep."""
+        return any(answer.question.kind != "attention" for answer in self.survey)
+
 
 def held_about(person: Participant) -> Held:
     judgments = Judgment.objects.filter(trial__participant=person)

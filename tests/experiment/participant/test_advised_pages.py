@@ -251,6 +251,20 @@ def test_the_practice_has_an_example_of_advice_after_an_own_answer(
     assert not AdvisedTrial.objects.exists()
 
 
+def test_after_a_wrong_practice_the_wrong_side_is_chosen_whatever_came_before_the_advice(
+    study: Study,
+) -> None:
+    person, client, here = practising(study)
+    right = taking_part.practice_side(person)
+    wrong = "B" if right == "A" else "A"
+    client.post(here, filled_in(client.get(here).content.decode(), side=right))
+    client.post(here, filled_in(client.get(here).content.decode(), side=wrong))
+    again = client.get(here).content.decode()
+    assert "Choose the other version" in again
+    assert f'value="{wrong}" checked' in again
+    assert client.post(here, filled_in(again, side=right)).headers["Location"].endswith("/start/")
+
+
 def test_the_practice_has_an_example_beside_its_abstract_where_advice_comes_before(
     study: Study,
 ) -> None:

@@ -61,6 +61,19 @@ def test_an_id_alone_and_a_link_that_is_refused_open_nothing_and_begin_no_second
     assert Participant.objects.count() == 1
 
 
+def test_the_sites_code_is_said_to_be_for_who_does_not_go_on(study: Study) -> None:
+    make_channel(study, "prolific", returns="refuse", screen_out_code="OUT-1")
+    agree(study, LINK)
+    known = come(study, LINK)
+    assert "If you do not continue, enter this code on the recruitment site:" in known
+    client = Client()
+    come(study, LINK.replace("5f3a", "5f3b"), client)
+    declined = decide(study, client, "no").content.decode()
+    assert "When you return to the recruitment site, enter this code there:" in declined
+    assert "OUT-1" in known
+    assert "OUT-1" in declined
+
+
 def test_the_code_goes_on_in_any_browser_however_it_is_typed(study: Study) -> None:
     person, client = answer(start(study), until=2), Client()
     assert send(study, "return", client, code="ABCD-EFGH-JKLM").status_code == 422
@@ -87,6 +100,9 @@ def test_who_withdrew_is_given_another_code_in_the_same_browser(study: Study) ->
     come(study, LINK, client)
     decide(study, client)
     code = Participant.objects.get().withdrawal_code
+    other = agree(study, LINK.replace("5f3a", "5f3b")).withdrawal_code
+    send(study, "withdraw", client, code=other, confirm="1")
+    assert code in come(study, "", client)
     send(study, "withdraw", client, code=code, confirm="1")
     page = come(study, "", client)
     assert "Informed consent" in page
