@@ -125,9 +125,7 @@ def assign(participant: Participant, now: datetime) -> bool:
     if arms_of(study):
         hold("arms", study.pk)
         draw = read(study, participant.kind, now, cell)
-        # Cells catch up each by itself; the study, from its sums, would admit people whom no cell has a place for
-        catches_up = bool(cell) or not study.forms_cells
-        if wanted is not None and draw.is_full(wanted, catches_up=catches_up):
+        if wanted is not None and is_full(study, draw, wanted, cell):
             return False
         chosen = draw.number(participant.seed)
         participant.arm_draw = draw.as_json()
@@ -138,6 +136,14 @@ def assign(participant: Participant, now: datetime) -> bool:
     plan = plan_trials(trial_counts(study, participant.arm), rng)
     participant.plan = [[trial.stratum, trial.original_side] for trial in plan]
     return True
+
+
+def is_full(study: Study, draw: ArmDraw, wanted: int, cell: str = "") -> bool:
+    """Whether the study, or a cell of it, has no place: arms catch up in each cell, or in a study without cells.
+
+    Over all cells, an arm would get people whose cell has no place for them.
+    """
+    return draw.is_full(wanted, catches_up=bool(cell) or not study.forms_cells)
 
 
 # What `assign` changes

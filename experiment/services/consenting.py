@@ -14,7 +14,7 @@ from experiment.models import (
     RecruitmentRecord,
     Study,
 )
-from experiment.services.arms import assign, read
+from experiment.services import arms
 from experiment.services.channels import NO_EXTERNAL_IDS, ExternalIds, channel_of
 from experiment.services.flow import (
     ConsentChangedError,
@@ -60,8 +60,7 @@ def is_full(study: Study, now: datetime) -> bool:
     """Whether enough valid participants finished; in a study with arms, as `ArmDraw.is_full` says."""
     if (wanted := study.target_valid) is None:
         return False
-    draw = read(study, Participant.Kind.REAL, now)
-    return draw.is_full(wanted, catches_up=not study.forms_cells)
+    return arms.is_full(study, arms.read(study, Participant.Kind.REAL, now), wanted)
 
 
 def is_known(study: Study, kind: str, external: ExternalIds) -> bool:
@@ -116,7 +115,7 @@ def enroll(
             participant.seed = participant.seed if seed is None else seed
             participant.give_code(code or new_code())
             _freeze_for(participant, now)
-            if not assign(participant, now):
+            if not arms.assign(participant, now):
                 raise NotOpenError(Refusal.STUDY_FULL)
             _begin(participant)
             participant.external_source = external.channel or external.source

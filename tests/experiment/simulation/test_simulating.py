@@ -165,6 +165,8 @@ def test_each_of_two_arms_judges_as_evenly_as_a_study_of_its_size_does(arrival, 
     options = ("--dropout", "0.8", "--arrival", arrival, "--seed", str(seed))
     simulate(study.slug, "--finish", "400", *options)
     assert max(sd_by_arm(study).values()) <= high
+    valid = valid_by_arm(study)
+    assert abs(valid[1] - valid[2]) <= 6  # as many as without a target (docs/decisions/0026)
 
 
 def check_answers_to_questions(study):
