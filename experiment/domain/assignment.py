@@ -20,6 +20,7 @@ from typing import Literal, NamedTuple, Self
 Side = Literal["A", "B"]
 Stratum = Literal["human", "machine", "catch", "question"]
 SIDES: tuple[Side, Side] = ("A", "B")
+OPPOSITE: dict[str, Side] = {"A": "B", "B": "A"}
 QUESTION: Stratum = "question"
 
 # Sums of the same chances in another order differ in the last bits; scores closer than this are equal.

@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from experiment.domain import markup
-from experiment.domain.assignment import QUESTION, Side
+from experiment.domain.assignment import OPPOSITE, QUESTION, Side
 from experiment.domain.markup import Alternation, Segment, by_side
 from experiment.models import (
     AdvisedTrial,
@@ -184,7 +184,7 @@ class Result:
 
     @property
     def original_side(self) -> str:
-        return self.chosen_side if self.correct else "B" if self.chosen_side == "A" else "A"
+        return self.chosen_side if self.correct else OPPOSITE[self.chosen_side]
 
     @property
     def advice_is_right(self) -> bool:
@@ -355,7 +355,7 @@ def practice(request: HttpRequest, participant: Participant) -> HttpResponse:
     if (
         is_wrong and page.revises
     ):  # what was sent last, which may differ from the answer before the advice
-        notices["given"] = {"side": "B" if page.original_side == "A" else "A", "confidence": ""}
+        notices["given"] = {"side": OPPOSITE[page.original_side], "confidence": ""}
     return render_trial(request, participant, page, **notices)
 
 

@@ -13,7 +13,7 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx2
 
-from experiment.domain.assignment import QUESTION
+from experiment.domain.assignment import OPPOSITE, QUESTION
 from experiment.domain.simulation import Script, TrialScript, after_advice
 from experiment.domain.survey import COLUMN
 from experiment.models import AdvisedTrial, Participant, Study, SurveyQuestion, Trial
@@ -109,7 +109,7 @@ class HttpDriver:
         if shown.stratum == QUESTION:
             self._write(trial, shown.item.expert_answer)
             return
-        other = "B" if shown.original_side == "A" else "A"
+        other = OPPOSITE[shown.original_side]
         side = shown.original_side if is_right(shown.stratum) else other
         if row := AdvisedTrial.objects.filter(trial=shown).first():
             side, _key = after_advice(side, row.advice_side, key, trial.follows)

@@ -12,7 +12,7 @@ from typing import Protocol
 from django.db import transaction
 from django.utils import timezone
 
-from experiment.domain.assignment import QUESTION, participant_rng
+from experiment.domain.assignment import OPPOSITE, QUESTION, participant_rng
 from experiment.domain.simulation import (
     FOLLOWS,
     Arrival,
@@ -111,11 +111,7 @@ class ServiceDriver:
         if shown.stratum == QUESTION:
             self._write(trial, key, now)
             return
-        side = (
-            shown.original_side
-            if is_right(shown.stratum)
-            else ("B" if shown.original_side == "A" else "A")
-        )
+        side = shown.original_side if is_right(shown.stratum) else OPPOSITE[shown.original_side]
         if row := advised.row_of(shown):
             side, _key = after_advice(side, row.advice_side, key, trial.follows)
         answer = taking_part.Answer(
