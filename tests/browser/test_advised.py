@@ -43,6 +43,7 @@ def box(visitor: Visitor) -> Any:
 def is_asked_again(visitor: Visitor, sure: str = "78%") -> None:
     expect(visitor.heading).to_have_text(KEEP_OR_CHANGE)
     expect(box(visitor)).to_contain_text(sure)
+    visitor.wait_for_script()
 
 
 def switch(visitor: Visitor, side: str, confidence: int = 90) -> None:
@@ -68,6 +69,7 @@ def practise(visitor: Visitor, procedure: str) -> None:
         visitor.press_unhurried("Continue")
         expect(visitor.page.get_by_text("Not this one.")).to_be_visible()
         expect(visitor.heading).to_have_text("Which version of this abstract is the original?")
+        visitor.wait_for_script()
         switch(visitor, right)
     else:
         visitor.fill(Answer(right, 70, 30))

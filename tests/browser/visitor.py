@@ -137,6 +137,7 @@ class Visitor:
         self.fill(Answer(self.wrong_practice_side, 70, 30))
         self.go_on()
         expect(self.page.get_by_text("Not this one.")).to_be_visible()
+        self.wait_for_script()
         self.is_at("practice")
         if self.driver.has_script:
             self.driver.choose(other(self.wrong_practice_side))
@@ -210,10 +211,13 @@ class Visitor:
     def is_at(self, where: str) -> None:
         expect(self.page).to_have_url(re.compile(f"{re.escape(self.home)}{where}/?$"))
         expect(self.heading).to_be_visible()
-        if self.driver.has_script and where.startswith(("trial", "practice")):
-            expect(
-                self.page.locator("#shortcuts:not([hidden])")
-            ).to_be_attached()  # trial.js is at work
+        if where.startswith(("trial", "practice")):
+            self.wait_for_script()
+
+    def wait_for_script(self) -> None:
+        """Until trial.js is at work, which puts sliders in the place of number fields."""
+        if self.driver.has_script:
+            expect(self.page.locator("#shortcuts:not([hidden])")).to_be_attached()
 
     # A trial
 
