@@ -69,6 +69,7 @@ def test_short_test_cases_are_sent_together_and_reviewed_by_keys(open_as: OpenAs
     page.get_by_label("Select all 3 shown").check()
     expect(page.locator("#n-selected")).to_have_text("3 selected")
     page.get_by_role("button", name="Send to review").click()
+    expect(page.get_by_role("heading", name="Send to review 3")).to_be_visible()
     for box in page.get_by_label("Why these texts are correct as they are").all():
         box.fill("They are short.")
     page.get_by_role("button", name="Send to review").click()
@@ -79,7 +80,10 @@ def test_short_test_cases_are_sent_together_and_reviewed_by_keys(open_as: OpenAs
     for n in (3, 2, 1):
         expect(reviewer.locator("#queue-heading")).to_contain_text(str(n))
         expect(reviewer.locator("#shortcuts:not([hidden])")).to_be_attached()
+        here = reviewer.url
         reviewer.keyboard.press("n")
+        if n > 1:
+            expect(reviewer).not_to_have_url(here)
         expect(reviewer.locator("#shortcuts:not([hidden])")).to_be_attached()
         reviewer.keyboard.press("a")
     expect(reviewer.locator("#queue")).to_have_count(0)

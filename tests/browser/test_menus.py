@@ -31,6 +31,7 @@ def test_on_a_phone_menus_open_by_a_tap_and_are_seen_whole(
     address = f"/lab/studies/{study.slug}/members/"
     page = open_as("boss", address, java_script_enabled=java_script_enabled, **NARROW)
     menu = page.get_by_role("navigation", name="Parts of the study")
+    expect(menu.get_by_role("link", name="Export")).to_be_visible()
     assert all(is_whole(link, 320) for link in menu.get_by_role("link").all())
     privacy = page.get_by_role("link", name="Privacy")
     expect(privacy).to_be_hidden()

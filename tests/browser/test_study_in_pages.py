@@ -102,6 +102,7 @@ def export_analysis(page: Page) -> bytes:
     part(page, "Export")
     page.get_by_label("Trials", exact=True).select_option("analysis")
     page.get_by_role("button", name="Show these trials").click()
+    expect(page).to_have_url(re.compile("set=analysis"))
     n_rows = int(page.locator(".export-count strong").inner_text())
     with page.expect_download() as download:
         page.locator("#download").click()

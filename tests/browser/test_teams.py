@@ -49,7 +49,7 @@ def test_members_are_ticked_combined_and_unticked(
     assert "members=human&members=lab%2F1&members=lab%2F2&method=majority" in page.url
     expect(page.get_by_label("lab/0")).not_to_be_checked()
     expect(page.get_by_label("Majority")).to_be_checked()
-    assert page.locator("figure").count() >= 1
+    expect(page.locator("figure").first).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("link", name="Held-out predictions").click()
     assert download.value.path().read_bytes().startswith(b"trial,participant,")

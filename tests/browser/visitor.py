@@ -216,6 +216,7 @@ class Visitor:
 
     def wait_for_script(self) -> None:
         """Until trial.js is at work, which puts sliders in the place of number fields."""
+        self.page.wait_for_load_state("domcontentloaded")  # without a script, of the whole abstract
         if self.driver.has_script:
             expect(self.page.locator("#shortcuts:not([hidden])")).to_be_attached()
 
