@@ -352,9 +352,8 @@ def practice(request: HttpRequest, participant: Participant) -> HttpResponse:
     is_wrong = participant.practice_attempts > 0
     page = practice_page(participant)
     notices: dict[str, Any] = {"is_wrong_practice": is_wrong}
-    if (
-        is_wrong and page.revises
-    ):  # what was sent last, which may differ from the answer before the advice
+    if is_wrong and page.revises:
+        # What was sent last, which may differ from the answer before the advice
         notices["given"] = {"side": OPPOSITE[page.original_side], "confidence": ""}
     return render_trial(request, participant, page, **notices)
 

@@ -82,7 +82,7 @@ def test_short_test_cases_are_sent_together_and_reviewed_by_keys(open_as: OpenAs
         expect(reviewer.locator("#shortcuts:not([hidden])")).to_be_attached()
         here = reviewer.url
         reviewer.keyboard.press("n")
-        if n > 1:
+        if n > 1:  # the last one has no next
             expect(reviewer).not_to_have_url(here)
         expect(reviewer.locator("#shortcuts:not([hidden])")).to_be_attached()
         reviewer.keyboard.press("a")

@@ -137,7 +137,6 @@ class Visitor:
         self.fill(Answer(self.wrong_practice_side, 70, 30))
         self.go_on()
         expect(self.page.get_by_text("Not this one.")).to_be_visible()
-        self.wait_for_script()
         self.is_at("practice")
         if self.driver.has_script:
             self.driver.choose(other(self.wrong_practice_side))
@@ -215,8 +214,8 @@ class Visitor:
             self.wait_for_script()
 
     def wait_for_script(self) -> None:
-        """Until trial.js is at work, which puts sliders in the place of number fields."""
-        self.page.wait_for_load_state("domcontentloaded")  # without a script, of the whole abstract
+        """Until all of the abstract is there, and trial.js at work, which puts sliders in the place of number fields."""
+        self.page.wait_for_load_state("domcontentloaded")
         if self.driver.has_script:
             expect(self.page.locator("#shortcuts:not([hidden])")).to_be_attached()
 
