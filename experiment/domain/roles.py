@@ -2,7 +2,7 @@
 
 Test cases belong to fields: a field's curators and leads write, review and retire them, whatever studies they are in. A study's
 curator sees the test cases of that study with their texts, pauses them, and sees nothing of its data; who also writes them is a member
-of their field.
+of their field. A field's texts are its members', unless its lead shares it; services/usable.py says which a person may use.
 """
 
 from collections.abc import Iterable
@@ -43,18 +43,23 @@ class FieldRole(StrEnum):
 
     LEAD = "lead"
     CURATOR = "curator"
+    READER = "reader"
 
 
 class FieldRight(StrEnum):
     """What can be allowed in a field of research."""
 
+    USE_FIELD = "use_field"  # its accepted test cases and questions: read, and taken into studies
     CURATE_FIELD = "curate_field"  # its test cases: read, write, review, import, export
-    LEAD_FIELD = "lead_field"  # its name, subfields, people and how many reviews are needed
+    LEAD_FIELD = (
+        "lead_field"  # its name, subfields, people, sharing and how many reviews are needed
+    )
 
 
 FIELD_RIGHTS: dict[FieldRole, frozenset[FieldRight]] = {
     FieldRole.LEAD: frozenset(FieldRight),
-    FieldRole.CURATOR: frozenset({FieldRight.CURATE_FIELD}),
+    FieldRole.CURATOR: frozenset({FieldRight.USE_FIELD, FieldRight.CURATE_FIELD}),
+    FieldRole.READER: frozenset({FieldRight.USE_FIELD}),
 }
 MOST_REVIEWS = 5  # that a field can ask for
 

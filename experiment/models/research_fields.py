@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.roles import MOST_REVIEWS
 from experiment.models.items import known
+from experiment.models.studies import Study
 from experiment.models.trials import Judgment
 from lib.name_fields import NameField
 
@@ -14,7 +15,7 @@ from lib.name_fields import NameField
 class ResearchField(models.Model):
     """A field of research: what its test cases are about, and who writes and accepts them.
 
-    `Item.field` is its name, as exports and studies have it.
+    `Item.field` is its name, as exports and studies have it. services/usable.py says who may use its test cases.
     """
 
     slug = models.SlugField(max_length=60, unique=True)
@@ -34,6 +35,14 @@ class ResearchField(models.Model):
     members = models.ManyToManyField(
         settings.AUTH_USER_MODEL, through="FieldMember", related_name="research_fields"
     )
+    is_shared = models.BooleanField(
+        _("share with the whole site"),
+        default=False,
+        help_text=_(
+            "Everybody with an account here may then read its accepted test cases and use them in studies. Otherwise only its members may, and the researchers of the studies that you name."
+        ),
+    )
+    shared_with = models.ManyToManyField(Study, related_name="shared_fields", blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -76,6 +85,7 @@ class FieldMember(models.Model):
             ),
         )
         CURATOR = "curator", _("curator: writes and reviews test cases")
+        READER = "reader", _("reader: takes accepted test cases into their own studies")
 
     field = models.ForeignKey(ResearchField, models.CASCADE, related_name="memberships")
     user = models.ForeignKey(
@@ -88,7 +98,7 @@ class FieldMember(models.Model):
         ordering = ("field", "user")
         constraints = (
             models.UniqueConstraint(fields=("field", "user"), name="field_member_unique"),
-            known("field_member_role_known", "role", "lead", "curator"),
+            known("field_member_role_known", "role", "lead", "curator", "reader"),
         )
 
     def __str__(self) -> str:

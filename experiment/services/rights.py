@@ -79,7 +79,8 @@ def fields_of(user: User | AnonymousUser) -> QuerySet[ResearchField]:
         return ResearchField.objects.none()
     if user.is_superuser:
         return ResearchField.objects.all()
-    return ResearchField.objects.filter(memberships__user=user.pk)
+    roles = [role for role in FieldRole if FieldRight.CURATE_FIELD in FIELD_RIGHTS[role]]
+    return ResearchField.objects.filter(memberships__user=user.pk, memberships__role__in=roles)
 
 
 PREFIX = "bbl_"  # so that a scanner of published code knows one when it sees it

@@ -29,6 +29,7 @@ from experiment.services.advisers import lacks_advice
 from experiment.services.audit import Action
 from experiment.services.exclusions import Marks, Verdicts, verdicts
 from experiment.services.reapplying import Changed, apply_changed_rules
+from experiment.services.usable import unusable
 
 
 class ReasonRequiredError(ValidationError):
@@ -105,7 +106,7 @@ def revise(
 
     Raises:
         ReasonRequiredError: something would change in a frozen study, and no reason is given.
-        ValidationError: an item that is new in the study is not accepted, or lacks the advice that participants see.
+        ValidationError: an item that is new in the study is not accepted, or not `by`'s to use, or lacks the advice that participants see.
     """
     locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     change = Change.of(locked, rules, consent, items)
@@ -117,7 +118,7 @@ def revise(
     if change.consent is not None:
         _word_consent(locked, change.consent)
     if change.items is not None:
-        _draw_from(locked, change.items)
+        _draw_from(locked, change.items, by)
     version = None
     if locked.version:
         now, new = timezone.now(), change.rules or locked.exclusion_rules
@@ -211,7 +212,7 @@ def _item_ids(study: Study) -> set[int]:
     return set(study.study_items.values_list("item_id", flat=True))
 
 
-def _draw_from(study: Study, items: Sequence[Item]) -> None:
+def _draw_from(study: Study, items: Sequence[Item], by: User | None) -> None:
     """Let the study draw from exactly these. One that it holds already may have been retired since."""
     present = _item_ids(study)
     new = [item for item in items if item.pk not in present]
@@ -220,6 +221,11 @@ def _draw_from(study: Study, items: Sequence[Item]) -> None:
         raise ValidationError(
             _("Only accepted items can be used: %(items)s."),
             params={"items": ", ".join(refused[:10])},
+        )
+    if foreign := unusable(new, by, study):
+        raise ValidationError(
+            _("You may not use these test cases: %(items)s. Ask a lead of their field."),
+            params={"items": ", ".join(map(str, foreign[:10]))},
         )
     if study.is_open and lacks_advice(study, new):
         raise ValidationError(

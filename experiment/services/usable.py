@@ -1,0 +1,56 @@
+"""Which test cases, questions and templates a user may read and take into studies. Every way from a field's text to a person asks here.
+
+A field is its members', unless its lead shares it with studies or the site. The published set and the built-in texts are the site's,
+and so is what belongs to no field. A study's members also see what it draws from (ItemQuerySet.shown_by).
+"""
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import Q, QuerySet
+
+from experiment.domain.roles import FIELD_RIGHTS, FieldRight, FieldRole, Right
+from experiment.models import Item, ResearchField, Study
+from experiment.models.items import ItemQuerySet
+from experiment.services.rights import may
+
+# None: the site itself, for which its administrator's commands act
+Person = User | AnonymousUser | None
+OF_SITE = Q(is_demo=True) | ~Q(collection="") | Q(field="")
+
+
+def usable_fields(user: Person, study: Study | None = None) -> QuerySet[ResearchField]:
+    """Fields all of whose accepted texts the user may read and take: into this study, or into one of their own."""
+    if user is None or (user.is_active and user.is_superuser):
+        return ResearchField.objects.all()
+    if not user.is_active or user.pk is None:
+        return ResearchField.objects.none()
+    roles = [role for role in FieldRole if FieldRight.USE_FIELD in FIELD_RIGHTS[role]]
+    mine = ResearchField.objects.filter(memberships__user=user.pk, memberships__role__in=roles)
+    usable = Q(is_shared=True) | Q(pk__in=mine.values("pk"))
+    if study is not None and may(user, Right.SET_UP, study):
+        usable |= Q(pk__in=study.shared_fields.values("pk"))
+    return ResearchField.objects.filter(usable)
+
+
+def usable_items(user: Person, study: Study | None = None) -> ItemQuerySet:
+    """The accepted versions that the user may read and take: into this study, or into one of their own.
+
+    A study may keep what it draws from.
+    """
+    accepted = Item.objects.accepted()
+    if user is None or (user.is_active and user.is_superuser):
+        return accepted
+    if not user.is_active or user.pk is None:
+        return accepted.none()
+    usable = OF_SITE | Q(field__in=usable_fields(user, study).values("name"))
+    if study is not None and may(user, Right.SET_UP, study):
+        usable |= Q(pk__in=study.study_items.values("item"))
+    return accepted.filter(usable)
+
+
+def unusable(items: list[Item], user: Person, study: Study | None = None) -> list[Item]:
+    """Those of these accepted versions that the user may not take."""
+    if user is None or (user.is_active and user.is_superuser):
+        return []
+    wanted = usable_items(user, study).filter(pk__in=[item.pk for item in items])
+    usable = set(wanted.values_list("pk", flat=True))
+    return [item for item in items if item.pk not in usable]
