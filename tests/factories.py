@@ -82,7 +82,11 @@ def accepted(item: Item) -> Item:
 
 
 def make_research_field(
-    slug: str = "cooking", *subfields: str, lead: Any = None, curators: Sequence[Any] = ()
+    slug: str = "cooking",
+    *subfields: str,
+    lead: Any = None,
+    curators: Sequence[Any] = (),
+    readers: Sequence[Any] = (),
 ) -> ResearchField:
     """A field of this name, with subfields and people."""
     research_field = ResearchField.objects.create(slug=slug, name=slug)
@@ -90,8 +94,9 @@ def make_research_field(
         research_field.subfields.create(name=name)
     if lead is not None:
         research_field.members.add(lead, through_defaults={"role": "lead"})
-    for user in curators:
-        research_field.members.add(user, through_defaults={"role": "curator"})
+    for role, users in {"curator": curators, "reader": readers}.items():
+        for user in users:
+            research_field.members.add(user, through_defaults={"role": role})
     return research_field
 
 

@@ -255,7 +255,7 @@ def difference(request: HttpRequest, research_field: ResearchField, upload: str)
         return gone(request, "import", "lab:import_items", research_field.slug)
     if not form.is_valid():
         return redirect("lab:import_items", research_field.slug)
-    plan = plan_import(data, research_field, form.options)
+    plan = plan_import(data, research_field, form.options, by=user_of(request))
     return _difference(request, upload, plan, form)
 
 

@@ -1,4 +1,4 @@
-"""A new study: from a preset, of questions alone, as a copy of one that may be read, or from a file."""
+"""A new study: from a preset, of questions alone, as a copy of one that may be set up, or from a file."""
 
 from typing import Any
 
@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.presets import ADDITIONS, PRESETS, comparison
+from experiment.domain.roles import Right
 from experiment.lab.access import for_creators
 from experiment.models import ResearchField, Study
 from experiment.services.item_choice import ItemChoice, create_chosen_study
@@ -20,6 +21,7 @@ from experiment.services.questions import (
     fields_with_questions,
     questions_title,
 )
+from experiment.services.rights import studies_with
 from experiment.services.study_file import MAX_BYTES, copy_study, create_from_file
 from experiment.services.study_setup import unused_slug, unused_title
 from lib.http import either
@@ -98,8 +100,8 @@ class NewStudyForm(forms.Form):
         super().__init__(*args, **kwargs)
         source = self.fields["source"]
         assert isinstance(source, forms.ModelChoiceField)
-        source.queryset = Study.objects.visible_to(user).order_by("title")
-        offered = [(field.slug, f"{field.name} ({n})") for field, n in fields_with_questions()]
+        source.queryset = studies_with(user, Right.SET_UP).order_by("title")
+        offered = [(field.slug, f"{field.name} ({n})") for field, n in fields_with_questions(user)]
         offer(self, "questions_of", [("", _("Please choose")), *offered])
 
     def clean_slug(self) -> str:

@@ -87,7 +87,9 @@ def difference(request: HttpRequest, research_field: ResearchField, upload: str)
     if not form.is_valid():
         return redirect("lab:question_import", research_field.slug)
     file = read_questions(data, form.columns)
-    plan = plan_questions(file, research_field, form.reason, new_subfields=form.makes_subfields)
+    plan = plan_questions(
+        file, research_field, form.reason, by=user_of(request), new_subfields=form.makes_subfields
+    )
     return _difference(request, upload, plan, form)
 
 

@@ -264,7 +264,7 @@ def _planned(
 ) -> tuple[QuestionPlan, bool]:
     """What the questions would do; done where this is what was `shown`, which is None where nothing is to be done yet."""
     if shown is None:
-        return plan_questions(filled.as_file, research_field, accept), False
+        return plan_questions(filled.as_file, research_field, accept, by=user), False
     try:
         file = filled.as_file
         return import_questions(file, research_field, accept, by=user, shown=shown), True

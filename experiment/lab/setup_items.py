@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
@@ -23,6 +24,7 @@ from experiment.models.studies import Tasks
 from experiment.services.item_choice import Counted, ItemChoice, choose, choose_items, read_keys
 from experiment.services.questions import QuestionChoice, fields_with_questions, take_questions
 from experiment.services.study_versions import ReasonRequiredError
+from experiment.services.usable import usable_items
 from lib.http import either
 from lib.pages import ANY, offer, refused, show
 
@@ -57,9 +59,9 @@ class ItemsForm(forms.Form):
     )
     keys = _keys(rows=4)
 
-    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, study: Study, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        usable = Item.objects.accepted().filter(kind=Item.Kind.TEST).order_by()
+        usable = usable_items(user, study).filter(kind=Item.Kind.TEST).order_by()
         used: dict[str, set[str]] = defaultdict(set)
         for field, subfield in usable.values_list("field", "subfield").distinct():
             used[field].add(subfield)
@@ -119,10 +121,10 @@ class QuestionsForm(forms.Form):
         help_text=_("If fewer questions are chosen, each participant answers all of them."),
     )
 
-    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, study: Study, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.auto_id = "questions_%s"  # the page has another form with a reason
-        fields = [(field, n) for field, n in fields_with_questions() if n]
+        fields = [(field, n) for field, n in fields_with_questions(user, study) if n]
         offered = [(field.slug, f"{field.name} ({n})") for field, n in fields]
         offer(self, "questions_of", [("", _("no questions")), *offered])
         taken = study.items.filter(kind=Item.Kind.QUESTION).values_list("field", flat=True).first()
@@ -147,8 +149,8 @@ class QuestionsForm(forms.Form):
 @for_study(Right.SET_UP)
 def items(request: HttpRequest, study: Study) -> HttpResponse:
     if request.method != "POST":
-        return _page(request, study, ItemsForm(study=study))
-    form = ItemsForm(request.POST, study=study)
+        return _page(request, study)
+    form = ItemsForm(request.POST, study=study, user=user_of(request))
     if form.is_valid():
         reason, about = form.cleaned_data.get("reason", ""), form.cleaned_data["keys"] and "keys"
         before = (study.field, study.tasks)
@@ -167,7 +169,7 @@ def items(request: HttpRequest, study: Study) -> HttpResponse:
 @for_study(Right.SET_UP)
 def questions(request: HttpRequest, study: Study) -> HttpResponse:
     """Draw accepted questions of a field, or none."""
-    form = QuestionsForm(request.POST, study=study)
+    form = QuestionsForm(request.POST, study=study, user=user_of(request))
     if form.is_valid():
         sent = form.cleaned_data
         research_field = ResearchField.objects.filter(slug=sent["questions_of"]).first()
@@ -184,7 +186,7 @@ def questions(request: HttpRequest, study: Study) -> HttpResponse:
             say_saved(request, revision)
             _say_changed(request, study, *before)
             return redirect("lab:setup_items", slug=study.slug)
-    return _page(request, study, ItemsForm(study=study), question_form=form)
+    return _page(request, study, question_form=form)
 
 
 def _say_changed(request: HttpRequest, study: Study, field: str, tasks: Tasks) -> None:
@@ -205,11 +207,11 @@ def _say_changed(request: HttpRequest, study: Study, field: str, tasks: Tasks) -
 @for_study(Right.SET_UP)
 def count(request: HttpRequest, study: Study) -> HttpResponse:
     """What the choice would give; for the page's script."""
-    form = ItemsForm(request.POST, study=study)
+    form = ItemsForm(request.POST, study=study, user=user_of(request))
     context: dict[str, Any] = {"problems": []}
     if form.is_valid():
         try:
-            context["counted"] = Counted.of(choose(form.choice))
+            context["counted"] = Counted.of(choose(form.choice, user_of(request), study))
         except ValidationError as error:
             context["problems"] = error.messages
     else:
@@ -220,7 +222,7 @@ def count(request: HttpRequest, study: Study) -> HttpResponse:
 def _page(
     request: HttpRequest,
     study: Study,
-    form: ItemsForm,
+    form: ItemsForm | None = None,
     question_form: QuestionsForm | None = None,
 ) -> HttpResponse:
     pinned = study.items.order_by("kind", "source", "key").only(
@@ -230,8 +232,8 @@ def _page(
         request,
         study,
         "items",
-        form,
+        form or ItemsForm(study=study, user=user_of(request)),
         page=Paginator(pinned, PER_PAGE).get_page(request.GET.get("page")),
         counted=Counted.of(study.items.only("key", "kind", "source", "subfield")),
-        question_form=question_form or QuestionsForm(study=study),
+        question_form=question_form or QuestionsForm(study=study, user=user_of(request)),
     )

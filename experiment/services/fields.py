@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Iterable
+from itertools import chain, count
 from pathlib import Path
 
 from django.contrib.auth.models import User
@@ -117,9 +118,24 @@ def _record(subfield: Subfield, by: User, change: str) -> None:
 
 
 def _refuse_taken(research_field: ResearchField) -> None:
-    others = ResearchField.objects.exclude(pk=research_field.pk)
-    if others.filter(name__iexact=research_field.name).exists():
+    own = ResearchField.objects.filter(pk=research_field.pk)
+    is_kept = own.filter(name__iexact=research_field.name).exists()
+    if not is_kept and _is_taken(research_field.name):
         raise ValidationError({"name": _("Another field of this site has this name.")})
+
+
+def unused_name(name: str, study: str) -> str:
+    """The name, or where another field has it, with the study's short name after it."""
+    tails = chain(("", f" ({study})"), (f" ({study} {n})" for n in count(2)))
+    longest = ResearchField._meta.get_field("name").max_length or 0
+    names = (name[: longest - len(tail)].strip() + tail for tail in tails)
+    return next(free for free in names if not _is_taken(free))
+
+
+def _is_taken(name: str) -> bool:
+    """By a field, or by test cases: nobody prepares those for a field that somebody else will make."""
+    fields, items = ResearchField.objects.all(), Item.objects.all()
+    return fields.filter(name__iexact=name).exists() or items.filter(field__iexact=name).exists()
 
 
 def _unused_slug(name: str) -> str:

@@ -22,6 +22,7 @@ from experiment.services import audit
 from experiment.services.fields import ensure_field
 from experiment.services.study_setup import create_study, fit_briefing, unused_title
 from experiment.services.study_versions import Revision, revise
+from experiment.services.usable import usable_items
 
 OTHER_TITLE = "Which result is real?"
 NONE_FITS = gettext_lazy("No accepted test case matches all criteria.")
@@ -100,16 +101,17 @@ def read_keys(lines: Iterable[str], name: str) -> tuple[ListedKey, ...]:
     return tuple(found)
 
 
-def choose(choice: ItemChoice) -> list[Item]:
-    """The newest accepted version of each test case that fits; built-in practice and catch items where none is listed.
+def choose(choice: ItemChoice, by: User | None, study: Study | None = None) -> list[Item]:
+    """The newest accepted version of each test case that fits and that `by` may take, into this study; built-in practice and catch items where none is listed.
 
     A published text whose repair waits for a person is left out, and so is demo material unless it is listed, or is all
     that fits of the field that is asked for.
 
     Raises:
-        ValidationError: a listed key is unknown or does not fit, and every one is named; or nothing fits.
+        ValidationError: a listed key is none of those, or does not fit, and every one is named; or nothing fits.
     """
-    chosen = _listed(choice) if choice.keys else _matching(choice)
+    usable = usable_items(by, study)
+    chosen = _listed(choice, usable) if choice.keys else _matching(choice, usable)
     own = {item.kind for item in chosen}
     return [*chosen, *(item for item in ensure_builtin_items() if item.kind not in own)]
 
@@ -128,7 +130,7 @@ def create_chosen_study(
 
     Test cases from elsewhere have a field of their own, and are not called BrainBench.
     """
-    items, settings = choose(choice), PRESETS[preset]
+    items, settings = choose(choice, by), PRESETS[preset]
     counts = fitting_counts(settings.counts, items)
     fields: dict[str, Any] = {f"{stratum}_items": n for stratum, n in counts.items()}
     if choice.collection != settings.collection:
@@ -149,7 +151,7 @@ def choose_items(
         ReasonRequiredError: the study is frozen, and no reason is given.
         ValidationError: no test case fits: a study is made without any, but never emptied.
     """
-    items, kinds = choose(choice), (Item.Kind.TEST, Item.Kind.QUESTION)
+    items, kinds = choose(choice, by, study), (Item.Kind.TEST, Item.Kind.QUESTION)
     if not any(item.kind in kinds for item in items):
         raise ValidationError(NONE_FITS)
     if not any(item.kind == Item.Kind.QUESTION for item in items):
@@ -225,7 +227,7 @@ def common_field(items: Sequence[Item]) -> str:
 def taken(study: Study) -> Taken:
     rows = list(study.items.only("key", "kind", "source", "subfield", "collection"))
     counted = Counted.of(rows)
-    others = Item.objects.filter(kind=Item.Kind.TEST, is_demo=False)
+    others = Item.objects.accepted().filter(kind=Item.Kind.TEST, is_demo=False)
     published = others.filter(collection__in={row.collection for row in rows} - {""})
     return Taken(
         counted.strata,
@@ -235,8 +237,8 @@ def taken(study: Study) -> Taken:
     )
 
 
-def _matching(choice: ItemChoice) -> list[Item]:
-    rows = Item.objects.filter(kind=Item.Kind.TEST)
+def _matching(choice: ItemChoice, usable: QuerySet[Item]) -> list[Item]:
+    rows = usable.filter(kind=Item.Kind.TEST)
     conditions = {"collection": choice.collection, "source": choice.source, "field": choice.field}
     rows = rows.filter(**{name: value for name, value in conditions.items() if value})
     if choice.subfields:
@@ -249,41 +251,36 @@ def _matching(choice: ItemChoice) -> list[Item]:
     return found
 
 
-def _newest(rows: QuerySet[Item]) -> dict[str, Item]:
+def _newest(accepted: QuerySet[Item]) -> dict[str, Item]:
     """By key, the newest accepted version, but nothing published whose repair waits for a person."""
-    accepted = rows.filter(status=Item.Status.ACCEPTED).order_by("key", "version")
-    newest = {item.key: item for item in accepted}
-    return {key: newest[key] for key in newest.keys() - _waiting(rows)}
+    newest = {item.key: item for item in accepted.order_by("key", "version")}
+    return {key: newest[key] for key in newest.keys() - _waiting(accepted)}
 
 
-def _waiting(rows: QuerySet[Item]) -> set[str]:
+def _waiting(accepted: QuerySet[Item]) -> set[str]:
     """Keys of the published texts whose repair waits for a person."""
-    repairs = rows.filter(texts=Item.Texts.REPAIRED).exclude(status=Item.Status.ACCEPTED)
-    newest = dict(
-        rows.filter(status=Item.Status.ACCEPTED).order_by("version").values_list("key", "texts")
-    )
+    newest = dict(accepted.order_by("version").values_list("key", "texts"))
+    repairs = Item.objects.filter(texts=Item.Texts.REPAIRED).exclude(status=Item.Status.ACCEPTED)
     keys = repairs.values_list("key", flat=True)
     return {key for key in keys if newest.get(key) == Item.Texts.AS_PUBLISHED}
 
 
-def _listed(choice: ItemChoice) -> list[Item]:
-    rows = Item.objects.filter(key__in={listed.key for listed in choice.keys})
-    known, usable = set(rows.values_list("key", flat=True)), _newest(rows)
+def _listed(choice: ItemChoice, usable: QuerySet[Item]) -> list[Item]:
+    found = _newest(usable.filter(key__in={listed.key for listed in choice.keys}))
     rest = replace(choice, keys=())
     problems = []
     for listed in choice.keys:
-        item = usable.get(listed.key)
+        item = found.get(listed.key)
         values = {"place": listed.place, "key": listed.key}
-        if listed.key not in known:
-            problems.append(_("%(place)s: there is no test case “%(key)s”") % values)
-        elif item is None:
-            problems.append(_("%(place)s: no version of “%(key)s” is accepted") % values)
+        if item is None:  # no word on whether others have it
+            message = _("%(place)s: there is no accepted test case “%(key)s” that you may use")
+            problems.append(message % values)
         elif item.kind == Item.Kind.TEST and (missing := _misfit(item, rest)):
             values["missing"] = missing
             problems.append(_("%(place)s: “%(key)s” does not match %(missing)s") % values)
     if problems:
         raise ValidationError([f"{problem}." for problem in problems])
-    return list(usable.values())
+    return list(found.values())
 
 
 def _misfit(item: Item, choice: ItemChoice) -> str:

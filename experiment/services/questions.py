@@ -10,7 +10,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from experiment.domain.assignment import QUESTION, Stratum
@@ -41,6 +41,7 @@ from experiment.services.item_choice import ListedKey, field_follows, fit_field,
 from experiment.services.item_files import csv_line, select
 from experiment.services.study_setup import create_study, pin_items, unused_title
 from experiment.services.study_versions import Revision, revise
+from experiment.services.usable import usable_fields, usable_items
 from lib.table_files import CONTENT_TYPES, writing
 
 
@@ -141,24 +142,34 @@ class QuestionChoice:
     seed: int = 1
 
 
-def fields_with_questions() -> list[tuple[ResearchField, int]]:
-    """All fields, each with how many accepted questions it has; of a question all versions are one."""
-    accepted = Item.objects.accepted().filter(kind=Item.Kind.QUESTION).order_by()
-    used = accepted.values_list("field").annotate(n=Count("key", distinct=True))
+def fields_with_questions(
+    by: User | None, study: Study | None = None
+) -> list[tuple[ResearchField, int]]:
+    """Fields that one may use, or some of whose questions, each with how many of its accepted ones; of a question all versions are one."""
+    usable = usable_items(by, study).filter(kind=Item.Kind.QUESTION).order_by()
+    used = usable.values_list("field").annotate(n=Count("key", distinct=True))
     numbers: dict[str, int] = dict(used)
-    return [(field, numbers.get(field.name, 0)) for field in ResearchField.objects.all()]
+    fields = ResearchField.objects.filter(
+        Q(name__in=numbers) | Q(pk__in=usable_fields(by, study).values("pk"))
+    )
+    return [(field, numbers.get(field.name, 0)) for field in fields]
 
 
 def choose_questions(
-    research_field: ResearchField, choice: QuestionChoice | None = None
+    research_field: ResearchField,
+    choice: QuestionChoice | None = None,
+    *,
+    by: User | None,
+    study: Study | None = None,
 ) -> list[Item]:
-    """The newest accepted version of each question of the field that fits, by key.
+    """The newest accepted version of each question of the field that fits and that `by` may take, by key.
 
     Raises:
         ValidationError: a template, category or key is unknown, and every one is named; or nothing fits.
     """
     choice = choice or QuestionChoice()
-    rows = Item.objects.accepted().filter(field=research_field.name, kind=Item.Kind.QUESTION)
+    usable = usable_items(by, study)
+    rows = usable.filter(field=research_field.name, kind=Item.Kind.QUESTION)
     rows = rows.select_related("template").order_by("key", "version")
     items = list({item.key: item for item in rows}.values())
     if problems := [*_unknown(items, choice)]:
@@ -217,7 +228,7 @@ EACH = 10  # questions per participant
 def create_questions_study(
     slug: str, research_field: ResearchField, *, title: str = "", by: User | None = None
 ) -> Study:
-    """Create a study of a field's questions alone: all accepted ones, ten per participant or all that there are; none yet where none is accepted."""
+    """Create a study of a field's questions alone: all accepted ones that one may use, ten per participant or all that there are; none yet where there is none."""
     counts: dict[str, Any] = {
         "human_items": 0,
         "machine_items": 0,
@@ -226,8 +237,8 @@ def create_questions_study(
     }
     title = title or unused_title(questions_title(research_field), slug)
     study = create_study(slug, PRESET, by=by, title=title, field=research_field.name, **counts)
-    accepted = Item.objects.accepted().filter(kind=Item.Kind.QUESTION)
-    if accepted.filter(field=research_field.name).exists():
+    usable = usable_items(by, study).filter(kind=Item.Kind.QUESTION)
+    if usable.filter(field=research_field.name).exists():
         take_questions(study, research_field, EACH, by=by)
     return study
 
@@ -254,7 +265,9 @@ def take_questions(
     """
     if research_field is None and not (study.human_items or study.machine_items):
         raise ValidationError(_("The study would be empty. Add test cases first."))
-    questions = choose_questions(research_field, choice) if research_field else []
+    questions = (
+        choose_questions(research_field, choice, by=by, study=study) if research_field else []
+    )
     items = [*study.items.exclude(kind=Item.Kind.QUESTION), *questions]
     follows = field_follows(study)
     revision = revise(study, items=items, reason=reason, by=by)
@@ -279,6 +292,7 @@ def pin_questions(
 
     Raises:
         ReasonRequiredError: the study is frozen, and no reason is given.
+        ValidationError: they are not `by`'s to use.
     """
     wanted = set(keys)
     rows = Item.objects.accepted().filter(kind=Item.Kind.QUESTION).order_by("version")

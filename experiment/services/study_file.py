@@ -4,7 +4,8 @@ A study is made of it as a whole, or nothing is and all that is wrong is named w
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from itertools import product
 from typing import Any, TypeVar
@@ -19,14 +20,13 @@ from experiment.domain.arms import MOST_ARMS
 from experiment.domain.questions import columns
 from experiment.domain.questions.made_from import SourceError, source_of
 from experiment.domain.questions.made_from import checked as checked_source
+from experiment.domain.roles import Right
 from experiment.domain.survey import MOST_QUESTIONS
 from experiment.models import (
     Adviser,
     Arm,
     Channel,
     Item,
-    QuestionTemplate,
-    ResearchField,
     Study,
     SurveyQuestion,
 )
@@ -37,11 +37,14 @@ from experiment.services import audit
 from experiment.services.advisers import adviser_of, set_adviser
 from experiment.services.arms import save_arm
 from experiment.services.channels import ENDS, save_channel
+from experiment.services.file_items import FileItems
 from experiment.services.file_places import Place, StudyFileError, parse
+from experiment.services.rights import may
 from experiment.services.study_language import load_texts
 from experiment.services.study_setup import default_briefing, default_consent
 from experiment.services.study_versions import revise
 from experiment.services.survey import save_question
+from experiment.services.usable import unusable
 from lib import po
 
 Row = TypeVar("Row", Arm, Channel, SurveyQuestion)
@@ -167,7 +170,6 @@ PARTS = (
 )
 # Days are one study's: a copy begins without
 OF_ONE_STUDY = ("opens_at", "closes_at", "retain_until")
-OF_SITE = ("collection", "collection_row", "is_demo")
 
 
 @transaction.atomic
@@ -196,7 +198,8 @@ def create_from_file(
     _stop_if(problems)
     study = _study(parts, slug, title)
     consent = parts["consent"].text() if "consent" in parts else ""
-    items, n_added = _items(parts["items"], by) if "items" in parts else ([], 0)
+    listed = parts.get("items") or Place([], "items", problems)
+    items, brought = _items(listed, study.slug, by)
     texts = _texts(parts["texts"]) if "texts" in parts else []
     channels = _channels(parts["channels"]) if "channels" in parts else []
     arms = _arms(parts["arms"]) if "arms" in parts else []
@@ -205,7 +208,8 @@ def create_from_file(
     study.briefing = study.briefing or default_briefing(study.language, study.tasks)
     study.save()
     audit.record(audit.Action.STUDY_CREATED, by=by, study=study, made_from=made_from)
-    if n_added:
+    if n_added := brought.made.total():
+        brought.record()
         audit.record(audit.Action.ITEMS_CHANGED, by=by, study=study, n_added_to_site=n_added)
     if by is not None:
         study.members.add(by)
@@ -226,7 +230,20 @@ def create_from_file(
 
 
 def copy_study(source: Study, *, slug: str, title: str, by: User | None = None) -> Study:
-    """Another study that is set up alike, as a draft, without its days and what was agreed with a recruitment platform."""
+    """Another study that is set up alike, as a draft, without its days and what was agreed with a recruitment platform.
+
+    Raises:
+        StudyFileError: one may not set the source up, or not use its test cases elsewhere.
+    """
+    if by is not None and not may(by, Right.SET_UP, source):
+        raise StudyFileError([_("Only researchers of a study can copy it.")])
+    if foreign := unusable(source.accepted_items, by):
+        fields = Counter(item.field for item in foreign)
+        named = ", ".join(f"{name} ({n})" for name, n in sorted(fields.items()))
+        message = _(
+            "You may not use all test cases of this study in another study. Ask a lead of each field to share it with you: %(fields)s."
+        )
+        raise StudyFileError([message % {"fields": named}])
     data = document(source)
     for name in OF_ONE_STUDY:
         data["study"].pop(name, None)
@@ -314,17 +331,11 @@ def _rules(place: Place) -> dict[str, Any]:
     return {RULE_COLUMNS[rule]: _setting(columns[rule], at) for rule, at in found.items()}
 
 
-def _items(place: Place, by: User | None) -> tuple[list[Item], int]:
-    """The rows of the listed test cases: those that are here by key and text, the others made and accepted.
-
-    And how many were made.
-    """
+def _items(place: Place, study: str, by: User | None) -> tuple[list[Item], FileItems]:
+    """The rows of the listed test cases: those that are here by key and text and that one may use, the others made and accepted."""
     listed = place.elements(MOST_ITEMS)
     read = [(at, _read_item(at)) for at in listed]
-    keys = [str(values.get("key", "")) for _at, values in read]
-    known: dict[str, list[Item]] = {}
-    for row in Item.objects.filter(key__in=keys):
-        known.setdefault(row.key, []).append(row)
+    items = FileItems((values.get("key", "") for _at, values in read), study, by)
     first: dict[str, Place] = {}
     rows = []
     for at, values in read:
@@ -333,9 +344,8 @@ def _items(place: Place, by: User | None) -> tuple[list[Item], int]:
             at.refuse(_("The same key as in %(place)s.") % {"place": first[key].path})
         elif key:
             first[key] = at
-            rows.append(_row(at, values, known.get(key, ()), by))
-    found = [row for row in rows if row is not None]
-    return found, sum(row.key not in known for row in found)
+            rows.append(_row(at, values, items))
+    return [row for row in rows if row is not None], items
 
 
 def _read_item(at: Place) -> dict[str, Any]:
@@ -380,19 +390,9 @@ def _source(at: Place) -> dict[str, Any]:
         return {}
 
 
-def _template(key: str, field: str, by: User | None) -> QuestionTemplate | None:
-    """By its name alone, where this site has the field: whoever curates that can write its texts."""
-    research_field = ResearchField.objects.filter(name=field).first()
-    if not key or research_field is None:
-        return None
-    found, _ = QuestionTemplate.objects.get_or_create(
-        field=research_field, key=key, defaults={"created_by": by}
-    )
-    return found
-
-
-def _row(at: Place, values: dict[str, Any], known: Sequence[Item], by: User | None) -> Item | None:
+def _row(at: Place, values: dict[str, Any], items: FileItems) -> Item | None:
     sha256 = _hash(values)
+    key, known = items.named(values["key"], sha256)
     same = [row for row in known if row.sha256 == sha256]
     for row in same:
         if row.status == Item.Status.ACCEPTED:
@@ -406,19 +406,16 @@ def _row(at: Place, values: dict[str, Any], known: Sequence[Item], by: User | No
             % values
         )
         return None
-    if by is not None and not by.is_superuser:
-        # What is published or shown as a demo is the whole site's: no study's file adds to it
-        values = {name: value for name, value in values.items() if name not in OF_SITE}
-    values["template"] = _template(values.get("template", ""), values.get("field", ""), by)
-    item = Item(**values, status=Item.Status.ACCEPTED, created_by=by)
     n_before = len(at.problems)
     try:
+        item = items.add(key, values)
         item.clean()
         item.full_clean(exclude=["created_by"])
     except ValidationError as error:
         _refuse_fields(at, error)
+        return None
     if len(at.problems) == n_before:
-        item.save()
+        items.store(item)
     return item
 
 

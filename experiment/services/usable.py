@@ -4,24 +4,31 @@ A field is its members', unless its lead shares it with studies or the site. The
 and so is what belongs to no field. A study's members also see what it draws from (ItemQuerySet.shown_by).
 """
 
+from collections.abc import Iterable
+
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Q, QuerySet
 
 from experiment.domain.roles import FIELD_RIGHTS, FieldRight, FieldRole, Right
 from experiment.models import Item, ResearchField, Study
 from experiment.models.items import ItemQuerySet
-from experiment.services.rights import may
+from experiment.services.rights import fields_of, may
 
 # None: the site itself, for which its administrator's commands act
 Person = User | AnonymousUser | None
 OF_SITE = Q(is_demo=True) | ~Q(collection="") | Q(field="")
 
 
+def is_site(user: Person) -> bool:
+    """Whether it is the site itself, or one of its administrators."""
+    return user is None or (user.is_active and user.is_superuser)
+
+
 def usable_fields(user: Person, study: Study | None = None) -> QuerySet[ResearchField]:
     """Fields all of whose accepted texts the user may read and take: into this study, or into one of their own."""
-    if user is None or (user.is_active and user.is_superuser):
+    if is_site(user):
         return ResearchField.objects.all()
-    if not user.is_active or user.pk is None:
+    if user is None or not user.is_active or user.pk is None:
         return ResearchField.objects.none()
     roles = [role for role in FieldRole if FieldRight.USE_FIELD in FIELD_RIGHTS[role]]
     mine = ResearchField.objects.filter(memberships__user=user.pk, memberships__role__in=roles)
@@ -37,9 +44,9 @@ def usable_items(user: Person, study: Study | None = None) -> ItemQuerySet:
     A study may keep what it draws from.
     """
     accepted = Item.objects.accepted()
-    if user is None or (user.is_active and user.is_superuser):
+    if is_site(user):
         return accepted
-    if not user.is_active or user.pk is None:
+    if user is None or not user.is_active or user.pk is None:
         return accepted.none()
     usable = OF_SITE | Q(field__in=usable_fields(user, study).values("name"))
     if study is not None and may(user, Right.SET_UP, study):
@@ -47,10 +54,20 @@ def usable_items(user: Person, study: Study | None = None) -> ItemQuerySet:
     return accepted.filter(usable)
 
 
-def unusable(items: list[Item], user: Person, study: Study | None = None) -> list[Item]:
+def known_items(user: Person) -> ItemQuerySet:
+    """All versions of which the user may be told that they are here: of a field that they curate drafts too."""
+    if is_site(user):
+        return Item.objects.all()
+    assert user is not None
+    own = Q(field__in=fields_of(user).values("name"))
+    return Item.objects.filter(own | Q(pk__in=usable_items(user).values("pk")))
+
+
+def unusable(items: Iterable[Item], user: Person, study: Study | None = None) -> list[Item]:
     """Those of these accepted versions that the user may not take."""
-    if user is None or (user.is_active and user.is_superuser):
+    if is_site(user):
         return []
+    items = list(items)
     wanted = usable_items(user, study).filter(pk__in=[item.pk for item in items])
     usable = set(wanted.values_list("pk", flat=True))
     return [item for item in items if item.pk not in usable]

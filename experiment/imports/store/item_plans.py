@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from django.contrib.auth.models import User
 from django.db.models import Q
 from django.utils import timezone
 
@@ -54,18 +55,21 @@ def plan_import(
     research_field: ResearchField,
     options: Options = AS_DRAFTS,
     *,
+    by: User | None,
     locked: bool = False,
     progress: Progress = unseen,
     total: Progress = unseen,
 ) -> ItemPlan:
     """Compare a file's bytes with the field's test cases; `locked` in the transaction that writes.
 
-    total, progress: told how many rows there are, and how many are compared.
+    by: who imports, to whom only what they may know of other fields is said. total, progress: told how many rows there are, and how many are compared.
     """
     file = read_items(data, options.defaults, options.columns)
     total(len(file.records))
     accept = options.accepted_before
-    planner = _Planner(research_field, accept, new_subfields=options.new_subfields, locked=locked)
+    planner = _Planner(
+        research_field, accept, by=by, new_subfields=options.new_subfields, locked=locked
+    )
     rows = planner.plan(file.records, progress)
     changing = sum(row.action != Action.UNCHANGED for row in rows)
     is_checked = bool(accept) or (not locked and changing <= MOST_CHECKED)

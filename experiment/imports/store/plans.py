@@ -4,16 +4,18 @@ import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import ClassVar, Generic
 
+from django.contrib.auth.models import User
 from django.db.models import Q
 
 from experiment.domain.item_checks.findings import Finding, Level
 from experiment.imports.read.records import R, Record, Unnamed
 from experiment.imports.read.rows import RowProblem
 from experiment.models import Item, ResearchField
+from experiment.services.usable import known_items
 
 Progress = Callable[[int], None]
 MOST_NAMED = 20
@@ -135,7 +137,8 @@ class _RefusedError(Exception):
 class Planner(Generic[R]):
     """Compares one row after the other with a field's items; `problems`, and `new_subfields` or `missing_subfields`, grow.
 
-    versions: by key, the oldest first. taken: key -> the field whose item it is, of those that a row may not be about.
+    versions: by key, the oldest first. taken: key -> the field whose item it is, of those that a row may not be about. hidden: keys
+    of others that `by` may not be told of; a row with one is read as a row without.
     """
 
     mine: ClassVar[Q]  # of the items of its field that a row may be about
@@ -146,6 +149,7 @@ class Planner(Generic[R]):
         research_field: ResearchField,
         accept: str,
         *,
+        by: User | None,
         new_subfields: bool = False,
         locked: bool = False,
     ) -> None:
@@ -163,7 +167,10 @@ class Planner(Generic[R]):
             self.versions.setdefault(item.key, []).append(item)
             for identity in self.identities(item):
                 self.keys[identity].add(item.key)
-        self.taken = dict(Item.objects.exclude(mine).order_by().values_list("key", "field"))
+        others = Item.objects.exclude(mine).order_by()
+        told = others.filter(pk__in=known_items(by).values("pk"))
+        self.taken = dict(told.values_list("key", "field"))
+        self.hidden = set(others.values_list("key", flat=True)) - self.taken.keys()
         self.met: dict[str, R] = {}  # by key of an item that is there
 
     def identities(self, item: Item | R) -> Iterator[tuple[str, ...]]:
@@ -184,6 +191,8 @@ class Planner(Generic[R]):
         for n, record in enumerate(records, start=1):
             if record.subfield and record.subfield not in self.subfields:
                 self._met_subfield(record)
+            if record.key in self.hidden:
+                record = replace(record, key="")
             try:
                 rows.append(self._planned(record))
             except _RefusedError as error:

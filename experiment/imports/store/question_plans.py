@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
+from django.contrib.auth.models import User
 from django.db.models import Q
 
 from experiment.domain.questions import made_from
@@ -20,11 +21,12 @@ def plan_questions(
     research_field: ResearchField,
     accept: str = "",
     *,
+    by: User | None,
     new_subfields: bool = False,
     locked: bool = False,
 ) -> QuestionPlan:
     """Compare rows with the field's questions; `locked` in the transaction that writes."""
-    planner = _Planner(research_field, accept, new_subfields=new_subfields, locked=locked)
+    planner = _Planner(research_field, accept, by=by, new_subfields=new_subfields, locked=locked)
     rows = planner.plan(file.records)
     met = {row.item.key for row in rows if row.item}
     templates = dict.fromkeys(row.record.template for row in rows if row.record.template)
@@ -50,7 +52,7 @@ class _Planner(Planner[QuestionRecord]):
     mine: ClassVar[Q] = Q(kind=Item.Kind.QUESTION)
     taken_as: ClassVar[str] = f"{Planner.taken_as}, or no question"
 
-    def __init__(self, research_field: ResearchField, accept: str, **how: bool) -> None:
+    def __init__(self, research_field: ResearchField, accept: str, **how: Any) -> None:
         super().__init__(research_field, accept, **how)
         templates = QuestionTemplate.objects.filter(field=research_field)
         self.template_keys: dict[int, str] = dict(templates.values_list("pk", "key"))

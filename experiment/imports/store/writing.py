@@ -69,7 +69,7 @@ def import_items(
     """
 
     def plan() -> ItemPlan:
-        return plan_import(data, research_field, options, locked=True)
+        return plan_import(data, research_field, options, by=by, locked=True)
 
     return _import(plan, research_field, by, shown, progress)
 
@@ -88,7 +88,7 @@ def import_questions(
 
     def plan() -> QuestionPlan:
         return plan_questions(
-            file, research_field, accept, new_subfields=new_subfields, locked=True
+            file, research_field, accept, by=by, new_subfields=new_subfields, locked=True
         )
 
     return _import(plan, research_field, by, shown, is_demo=is_demo)
@@ -286,7 +286,12 @@ def _work(job: ItemImport, lease: Lease) -> None:
     )
     # Before the transaction that writes: from within it, nobody would see how far it has come
     plan = plan_import(
-        data, job.research_field, options, progress=compared, total=lambda n: lease.write(total=n)
+        data,
+        job.research_field,
+        options,
+        by=job.created_by,
+        progress=compared,
+        total=lambda n: lease.write(total=n),
     )
     lease.check()
     try:

@@ -78,7 +78,7 @@ class Command(ReportingCommand):
                 filled = fill_template(template, read_content(options["table"]), wanted)
                 accept = ACCEPTED if options["accept"] else ""
                 if options["dry_run"]:
-                    plan = plan_questions(filled.as_file, research_field, accept)
+                    plan = plan_questions(filled.as_file, research_field, accept, by=by)
                     transaction.set_rollback(True)
                 else:
                     plan = import_questions(filled.as_file, research_field, accept, by=by)

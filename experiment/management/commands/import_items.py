@@ -74,9 +74,9 @@ def _import(
     except FileRefusedError as error:
         return ItemPlan(research_field, how.accepted_before, problems=[RowProblem(str(error))])
     if dry_run:
-        return plan_import(data, research_field, how)
+        return plan_import(data, research_field, how, by=by)
     try:
-        plan = plan_import(data, research_field, how)
+        plan = plan_import(data, research_field, how, by=by)
         if plan.problems:
             return plan
         with progress("Test cases", len(plan.rows), "rows") as show:

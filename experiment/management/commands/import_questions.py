@@ -1,7 +1,9 @@
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
@@ -12,6 +14,7 @@ from experiment.imports.store.question_plans import plan_questions
 from experiment.imports.store.writing import PlanRefusedError, import_questions
 from experiment.management.finding import find_study, find_user
 from experiment.management.importing import add_file_arguments, field_of, makes_subfields
+from experiment.models import Study
 from experiment.services.questions import pin_questions
 from lib.commands import ReportingCommand, add_json_argument
 
@@ -57,7 +60,7 @@ class Command(ReportingCommand):
         with transaction.atomic():
             research_field = field_of(options, by)
             if options["dry_run"]:
-                plan = plan_questions(file, research_field, accept, new_subfields=makes)
+                plan = plan_questions(file, research_field, accept, by=by, new_subfields=makes)
             else:
                 try:
                     plan = import_questions(
@@ -66,7 +69,7 @@ class Command(ReportingCommand):
                 except PlanRefusedError as error:
                     plan = error.plan
                 if study is not None and not plan.problems:
-                    pinned = pin_questions(study, plan.keys, options["reason"], by, each)
+                    pinned = _pin(study, plan.keys, options["reason"], by, each)
             written = not (plan.problems or options["dry_run"])
             transaction.set_rollback(not written)
         data = question_json(plan)
@@ -79,6 +82,13 @@ class Command(ReportingCommand):
         self.report(options, data, lines)
         if plan.problems:
             raise CommandError(nothing_written(len(plan.problems)))
+
+
+def _pin(study: Study, keys: Sequence[str], reason: str, by: User | None, each: int | None) -> int:
+    try:
+        return pin_questions(study, keys, reason, by, each)
+    except ValidationError as error:
+        raise CommandError("\n".join(error.messages)) from error
 
 
 def _read(path: Path, columns: Mapping[str, str]) -> QuestionsFile:

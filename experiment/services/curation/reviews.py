@@ -102,7 +102,7 @@ def retire(item: Item, by: User, reason: str, *, every_version: bool = False) ->
     """
     _hold_versions(item.key)
     item, _field = locked(item, Move.RETIRE, by)
-    others = Item.objects.filter(key=item.key).exclude(status=Status.RETIRED)
+    others = Item.objects.filter(key=item.key, field=item.field).exclude(status=Status.RETIRED)
     versions = list(others.order_by("version")) if every_version else [item]
     why = needed(reason)
     for version in versions:

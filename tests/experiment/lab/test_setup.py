@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.forms import model_to_dict
 from django.test import Client
 
@@ -144,7 +145,7 @@ def test_other_rules_are_compared_before_they_are_saved(ruth: Client, study: Stu
 
 
 def test_test_cases_are_counted_before_they_are_taken(ruth: Client, study: Study) -> None:
-    make_research_field("ecology", "Forests")
+    make_research_field("ecology", "Forests", readers=[User.objects.get(username="ruth")])
     make_item("eco-1", field="ecology", subfield="Forests")
     make_item("eco-2", field="ecology", subfield="Forests", source="machine")
     asked = {"field": "ecology", "source": "human"}
@@ -176,7 +177,8 @@ def test_the_overview_names_what_is_missing_with_the_way_to_it(ruth: Client, stu
 def test_fields_with_accepted_test_cases_are_offered_with_their_subfields(
     ruth: Client, study: Study
 ) -> None:
-    make_research_field("cooking", "Soups", "Baking")
+    reader = User.objects.get(username="ruth")
+    make_research_field("cooking", "Soups", "Baking", readers=[reader])
     make_research_field("empty", "Nothing")
     make_item("soup", field="cooking", subfield="Soups")
     make_item("bread", field="cooking", subfield="Baking")

@@ -87,8 +87,8 @@ def test_a_list_names_every_line_that_cannot_be_taken(tmp_path: Path) -> None:
     with pytest.raises(CommandError) as error:
         create("--items-file", str(path))
     said = str(error.value)
-    assert "line 4 of keys.txt: there is no test case “nowhere”." in said
-    assert "line 5 of keys.txt: no version of “draft” is accepted." in said
+    assert "line 4 of keys.txt: there is no accepted test case “nowhere” that you may use." in said
+    assert "line 5 of keys.txt: there is no accepted test case “draft” that you may use." in said
     assert "line 6 of keys.txt: “eco-1” does not match collection brainbench." in said
     assert "h-1" not in said
     assert not Study.objects.exists()

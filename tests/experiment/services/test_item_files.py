@@ -64,7 +64,7 @@ def test_an_import_of_an_export_finds_everything_unchanged(cooking, form, markup
     Item.objects.all().delete()
     for n, markup in enumerate(markups_):
         make_item(f"a-{n}", field="cooking", markup=markup, note=note, subfield="Baking")
-    plan = plan_import(download(Wanted(cooking, form)), cooking)
+    plan = plan_import(download(Wanted(cooking, form)), cooking, by=None)
     assert plan.problems == []
     assert plan.count(Action.UNCHANGED) == len(markups_)
 
@@ -109,7 +109,7 @@ def test_an_export_holds_the_newest_version_of_the_state(cooking):
     assert versions("draft") == [("a-1", 3), ("a-2", 1)]
     assert versions("all") == [("a-1", 3), ("a-2", 1)]
     # An older accepted version says nothing against a newer draft
-    assert plan_import(download(Wanted(cooking)), cooking).count(Action.UNCHANGED) == 1
+    assert plan_import(download(Wanted(cooking)), cooking, by=None).count(Action.UNCHANGED) == 1
 
 
 def test_a_spreadsheet_runs_nothing(cooking):
@@ -136,7 +136,7 @@ def test_a_folder_says_what_it_holds_and_has_every_test(cooking, tmp_path):
     found = [json.loads(line) for line in (place / "data" / "test.jsonl").read_text().splitlines()]
     assert [row["key"] for row in found] == ["a-1", "a-2"]
     for data in ((place / "data" / "test.jsonl").read_bytes(), as_parquet(found)):
-        plan = plan_import(data, cooking, Options(new_subfields=True))
+        plan = plan_import(data, cooking, Options(new_subfields=True), by=None)
         assert (plan.count(Action.UNCHANGED), plan.problems) == (2, [])
     assert {tuple(row) for row in found} == {tuple(found[0])}
     assert (found[0]["publication_date"], found[1]["publication_date"]) == ("2024-03-31", None)
@@ -195,5 +195,5 @@ def test_the_published_files_come_out_as_they_went_in(results_dir: Path, name, s
     assert len(damaged) == n_damaged
     assert differing == damaged
     assert written.splitlines()[0] == data.splitlines()[0]
-    assert plan_import(written, field, options).count(Action.UNCHANGED) == len(plan.rows)
-    assert plan_import(data, field, options).count(Action.UNCHANGED) == len(plan.rows)
+    assert plan_import(written, field, options, by=None).count(Action.UNCHANGED) == len(plan.rows)
+    assert plan_import(data, field, options, by=None).count(Action.UNCHANGED) == len(plan.rows)

@@ -3,13 +3,14 @@
 import json
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 from django.db import DatabaseError, transaction
 from django.test import Client
 from django.urls import reverse
 
-from experiment.models import AuditEvent, Item, QuestionTemplate, Study
+from experiment.models import AuditEvent, Item, QuestionTemplate, ResearchField, Study
 from experiment.services.counts import study_duration
 from experiment.services.curation.remarks import standing
 from experiment.services.file_places import StudyFileError
@@ -46,6 +47,12 @@ def field():
     return field
 
 
+def make_reader(field: ResearchField) -> User:
+    lena = make_user("lena")
+    field.members.add(lena, through_defaults={"role": "reader"})
+    return lena
+
+
 def drawn(study: Study) -> list[str]:
     return [str(item) for item in study.items.filter(kind="question").order_by("key")]
 
@@ -71,7 +78,7 @@ def test_a_study_of_questions_alone_names_their_field_until_somebody_takes_part(
     of_file = create_study("file", "brainbench")
     pin_questions(of_file, ["q-0", "q-1"], each=2)
     assert (of_file.field, of_file.catch_items, of_file.question_items) == ("matter", 0, 2)
-    study, lena = create_study("ask", "brainbench"), make_user("lena")
+    study, lena = create_study("ask", "brainbench"), make_reader(field)
     take_questions(study, field, 3, by=lena)
     study.refresh_from_db()
     # No abstract can be judged, and so none catches anybody
@@ -108,7 +115,7 @@ def codes(study: Study) -> set[str]:
 
 
 def test_another_number_of_the_same_questions_is_in_the_audit_trail(field):
-    study, lena = make_study(), make_user("lena")
+    study, lena = make_study(), make_reader(field)
     take_questions(study, field, 3, by=lena)
     Study.objects.filter(pk=study.pk).update(version=1)
     study.refresh_from_db()
@@ -146,7 +153,7 @@ def test_a_study_of_questions_alone_is_not_left_without_any(field):
 
 
 def chosen(field, **choice) -> list[str]:
-    return [item.key for item in choose_questions(field, QuestionChoice(**choice))]
+    return [item.key for item in choose_questions(field, QuestionChoice(**choice), by=None)]
 
 
 def test_a_study_takes_some_questions_of_a_field(field):
@@ -242,7 +249,7 @@ READER = "Grader 9 of Example Inc."
 
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_the_built_in_briefing_follows_what_there_is_to_do(field, language):
-    study, lena = make_study(), make_user("lena")
+    study, lena = make_study(), make_reader(field)
     Study.objects.update(language=language, briefing=default_briefing(language))
     study.refresh_from_db()
     texts = [study.briefing]
@@ -258,7 +265,7 @@ def test_the_built_in_briefing_follows_what_there_is_to_do(field, language):
 
 
 def test_a_briefing_in_ones_own_words_stays(field):
-    study, lena = make_study(), make_user("lena")
+    study, lena = make_study(), make_reader(field)
     change_study(study, {"briefing": "Our own words about abstracts."}, by=lena)
     take_questions(study, field, 2, by=lena)
     assert Study.objects.get().briefing == "Our own words about abstracts."

@@ -69,7 +69,7 @@ def test_the_published_columns_come_back_cell_for_cell(field: ResearchField, row
     for form in FORMATS:
         for columns in COLUMNS:
             again = content(WantedQuestions(field, form, columns), wanted.items)
-            plan = plan_questions(read_questions(again), field)
+            plan = plan_questions(read_questions(again), field, by=None)
             assert (plan.count("unchanged"), plan.problems) == (len(rows), [])
 
 
@@ -92,7 +92,7 @@ def test_whatever_categories_are_taken_come_back_from_every_file_and_form(field,
     for form in FORMATS:
         for columns in COLUMNS:
             exported = WantedQuestions(field, form, columns)
-            plan = plan_questions(read_questions(content(exported, exported.items)), field)
+            plan = plan_questions(read_questions(content(exported, exported.items)), field, by=None)
             assert (plan.count("unchanged"), plan.problems) == (1, [])
     assert CategoriesField().clean(as_lines(wanted)) == {n: v for n, v in wanted.items() if v}
 
@@ -176,7 +176,7 @@ def test_an_export_says_which_questions_are_for_tests_alike_in_each_category(fie
     def parts(seed: int) -> dict[str, str]:
         wanted = WantedQuestions(field, columns=columns, test_share=0.2, seed=seed)
         data = content(wanted, wanted.items)
-        assert plan_questions(read_questions(data), field).count("unchanged") == 44
+        assert plan_questions(read_questions(data), field, by=None).count("unchanged") == 44
         header, *lines = cells(data)
         key, part = header.index("uuid" if columns == "published" else "key"), header.index("split")
         return {line[key]: line[part] for line in lines}
