@@ -21,6 +21,7 @@ from experiment.services import members
 from experiment.services.curation.reviews import n_waiting_for
 from experiment.services.fields import has_items, is_used
 from experiment.services.rights import fields_of, may_create_studies
+from experiment.services.usable import usable_fields
 from lib.http import UNPROCESSABLE, either
 from lib.pages import refused, show
 
@@ -70,13 +71,27 @@ class MemberForm(forms.Form):
     )
 
 
+class SharedStudyForm(forms.Form):
+    study = forms.SlugField(
+        label=_("Short name of the study"),
+        max_length=60,
+        help_text=_(
+            "As in the address of the study. Its researchers may then use this field there."
+        ),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+
 @require_safe
 @for_signed_in
 def fields(request: HttpRequest) -> HttpResponse:
-    """Those whose test cases one may write, and what each holds."""
+    """Those whose test cases one may write or only use, and what each holds."""
     is_question = Q(kind=Item.Kind.QUESTION)
-    rows = fields_of(user_of(request)).annotate(
-        n_accepted=_n_accepted(~is_question), n_questions=_n_accepted(is_question)
+    own = fields_of(user_of(request))
+    usable = usable_fields(user_of(request)).exclude(pk__in=own.values("pk"))
+    rows, others = (
+        found.annotate(n_accepted=_n_accepted(~is_question), n_questions=_n_accepted(is_question))
+        for found in (own, usable)
     )
     waiting = Counter[str]()
     for (name, _are_questions), n in n_waiting_for(user_of(request)).items():
@@ -85,6 +100,7 @@ def fields(request: HttpRequest) -> HttpResponse:
         request,
         "lab/fields/fields.html",
         fields=[(row, waiting[row.name]) for row in rows],
+        usable=others,
         may_create=may_create_studies(request.user),
         section="fields",
     )
@@ -212,11 +228,53 @@ def remove_member(request: HttpRequest, research_field: ResearchField, pk: int) 
     return redirect("lab:field_people", research_field.slug)
 
 
+@require_POST
+@for_field(FieldRight.LEAD_FIELD)
+def share_with_site(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    is_shared = request.POST.get("is_shared") == "yes"
+    services.share_with_site(research_field, is_shared, user_of(request))
+    return redirect("lab:field_people", research_field.slug)
+
+
+@require_POST
+@for_field(FieldRight.LEAD_FIELD)
+def share_with_study(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    form = SharedStudyForm(request.POST)
+    if form.is_valid():
+        with refused(form):
+            services.share_with_study(research_field, form.cleaned_data["study"], user_of(request))
+            return redirect("lab:field_people", research_field.slug)
+    return _people(request, research_field, MemberForm(), form)
+
+
+@require_POST
+@for_field(FieldRight.LEAD_FIELD)
+def unshare_with_study(
+    request: HttpRequest, research_field: ResearchField, pk: int
+) -> HttpResponse:
+    study = get_object_or_404(research_field.shared_with, pk=pk)
+    services.unshare_with_study(research_field, study, user_of(request))
+    return redirect("lab:field_people", research_field.slug)
+
+
 def _member(research_field: ResearchField, pk: int) -> FieldMember:
     rows = research_field.memberships.select_related("user", "field")
     return get_object_or_404(rows, pk=pk)
 
 
-def _people(request: HttpRequest, research_field: ResearchField, form: MemberForm) -> HttpResponse:
+def _people(
+    request: HttpRequest,
+    research_field: ResearchField,
+    form: MemberForm,
+    study_form: SharedStudyForm | None = None,
+) -> HttpResponse:
     rows = research_field.memberships.select_related("user").order_by("user__username")
-    return show(request, "lab/fields/people.html", members=rows, roles=FieldMember.Role, form=form)
+    return show(
+        request,
+        "lab/fields/people.html",
+        members=rows,
+        roles=FieldMember.Role,
+        form=form,
+        study_form=study_form or SharedStudyForm(),
+        shared_with=research_field.shared_with.order_by("slug"),
+    )

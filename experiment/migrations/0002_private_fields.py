@@ -62,7 +62,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='researchfield',
             name='is_shared',
-            field=models.BooleanField(default=False, help_text='Everybody with an account here may then read its accepted test cases and use them in studies. Otherwise only its members may, and the researchers of the studies that you name.', verbose_name='share with the whole site'),
+            field=models.BooleanField(default=False),
         ),
         migrations.AddField(
             model_name='researchfield',

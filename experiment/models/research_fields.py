@@ -35,13 +35,7 @@ class ResearchField(models.Model):
     members = models.ManyToManyField(
         settings.AUTH_USER_MODEL, through="FieldMember", related_name="research_fields"
     )
-    is_shared = models.BooleanField(
-        _("share with the whole site"),
-        default=False,
-        help_text=_(
-            "Everybody with an account here may then read its accepted test cases and use them in studies. Otherwise only its members may, and the researchers of the studies that you name."
-        ),
-    )
+    is_shared = models.BooleanField(default=False)  # with the whole site
     shared_with = models.ManyToManyField(Study, related_name="shared_fields", blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 

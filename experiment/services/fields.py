@@ -13,7 +13,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from experiment.domain.roles import FieldRole
-from experiment.models import Item, ResearchField, Subfield
+from experiment.models import Item, ResearchField, Study, Subfield
 from experiment.services import audit
 from experiment.services.audit import Action
 from experiment.services.curation.reviews import settle
@@ -65,6 +65,39 @@ def change_field(
     waiting = Item.objects.filter(field=name, status=Item.Status.IN_REVIEW)
     settled = [settle(item, research_field, by) for item in waiting.select_for_update(no_key=True)]
     return [item for item in settled if item.status == Item.Status.ACCEPTED]
+
+
+@transaction.atomic
+def share_with_site(research_field: ResearchField, is_shared: bool, by: User) -> None:
+    """Let everybody here use its accepted test cases, or no longer; studies keep what they draw from."""
+    rows = ResearchField.objects.filter(pk=research_field.pk, is_shared=not is_shared)
+    if rows.update(is_shared=is_shared):
+        told = {"change": "shared with the site" if is_shared else "no longer shared with the site"}
+        audit.record(Action.FIELD_CHANGED, by=by, field=research_field.name, **told)
+
+
+@transaction.atomic
+def share_with_study(research_field: ResearchField, slug: str, by: User) -> None:
+    """Let the researchers of this study use its accepted test cases there. Raises ValidationError where there is no such study."""
+    study = Study.objects.filter(slug=slug).first()
+    if study is None:
+        raise ValidationError({"study": _("No study has this short name.")})
+    if not research_field.shared_with.filter(pk=study.pk).exists():
+        research_field.shared_with.add(study)
+        _record_sharing(research_field, study, by, "shared")
+
+
+@transaction.atomic
+def unshare_with_study(research_field: ResearchField, study: Study, by: User) -> None:
+    """The study keeps what it draws from, and takes no more."""
+    if research_field.shared_with.filter(pk=study.pk).exists():
+        research_field.shared_with.remove(study)
+        _record_sharing(research_field, study, by, "no longer shared")
+
+
+def _record_sharing(research_field: ResearchField, study: Study, by: User, change: str) -> None:
+    about = {"field": research_field.name, "with_study": study.slug, "change": change}
+    audit.record(Action.FIELD_CHANGED, by=by, **about)
 
 
 @transaction.atomic

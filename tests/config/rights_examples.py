@@ -63,6 +63,11 @@ def field_of(study: Study) -> ResearchField:
     return ResearchField.objects.get(slug=study.slug)
 
 
+def shared_with(research_field: ResearchField, study: Study) -> Study:
+    research_field.shared_with.add(study)
+    return study
+
+
 def item_of_field(study: Study, status: str = "in_review") -> Item:
     """A version that waits for a review, or a draft."""
     key = f"{status}-of-{study.slug}"
@@ -232,6 +237,7 @@ ROWS: list[tuple[str, Callable[[Study], Any]]] = [
         "change_field_role remove_field_member",
         lambda s: field_of(s).memberships.get_or_create(user=user_named("curator", s))[0],
     ),
+    ("unshare_field", lambda s: shared_with(field_of(s), s)),
     (
         "import_job import_job_live",
         lambda s: ItemImport.objects.get_or_create(

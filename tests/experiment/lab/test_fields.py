@@ -3,7 +3,8 @@
 import pytest
 from django.test import Client
 
-from experiment.models import ResearchField
+from experiment.models import AuditEvent, ResearchField
+from tests.experiment.lab_client import browser
 from tests.factories import (
     make_item,
     make_research_field,
@@ -61,3 +62,51 @@ def test_subfields_and_people_are_added_changed_and_removed(lead: Client) -> Non
     assert lead.post(f"{PAGE}people/{ada.pk}/role/", {"role": "king"}).status_code == 404
     lead.post(f"{PAGE}people/{ada.pk}/role/", {"role": "lead"})
     assert lead.post(f"{PAGE}people/{own.pk}/remove/")["Location"] == "/lab/fields/"
+
+
+def test_a_lead_shares_a_field_with_studies_and_the_site_and_takes_it_back(lead: Client) -> None:
+    field, study = ResearchField.objects.get(), make_study("soup")
+    for slug, status in (("nowhere", 422), ("soup", 302), ("soup", 302)):
+        assert lead.post(f"{PAGE}people/studies/add/", {"study": slug}).status_code == status
+    assert list(field.shared_with.all()) == [study]
+    assert "<strong>soup</strong>" in lead.get(f"{PAGE}people/").text
+    lead.post(f"{PAGE}people/site/", {"is_shared": "yes"})
+    field.refresh_from_db()
+    assert field.is_shared
+    assert "Everybody with an account" in lead.get(f"{PAGE}people/").text
+    lead.post(f"{PAGE}people/studies/{study.pk}/remove/")
+    lead.post(f"{PAGE}people/site/", {"is_shared": "no"})
+    field.refresh_from_db()
+    assert (field.is_shared, field.shared_with.count()) == (False, 0)
+    told = AuditEvent.objects.filter(action="field_changed", actor="lead").order_by("pk")
+    assert [event.details["change"] for event in told] == [
+        "shared",
+        "shared with the site",
+        "no longer shared",
+        "no longer shared with the site",
+    ]
+
+
+def test_a_reader_sees_that_they_may_use_a_field_and_none_of_its_pages(lead: Client) -> None:
+    make_user("rita")
+    make_item(field="cooking")
+    lead.post(f"{PAGE}people/add/", {"username": "rita", "role": "reader"})
+    rita = browser("rita")
+    shown = rita.get("/lab/fields/").text
+    assert "cooking" in shown
+    assert PAGE not in shown
+    for page in ("", "people/", "settings/", "import/", "questions/"):
+        assert rita.get(PAGE + page).status_code == 403
+    assert rita.post(f"{PAGE}people/site/", {"is_shared": "yes"}).status_code == 403
+    assert "cooking" not in rita.get("/lab/studies/").text
+
+
+def test_a_curator_sees_with_whom_a_field_is_shared_and_shares_nothing(lead: Client) -> None:
+    make_user("cora")
+    lead.post(f"{PAGE}people/add/", {"username": "cora", "role": "curator"})
+    cora = browser("cora")
+    page = cora.get(f"{PAGE}people/").text
+    assert "Sharing" in page
+    assert f"{PAGE}people/s" not in page
+    for address, sent in (("site/", {"is_shared": "yes"}), ("studies/add/", {"study": "memory"})):
+        assert cora.post(f"{PAGE}people/{address}", sent).status_code == 403

@@ -1,12 +1,11 @@
 """Whose a field's texts are: two labs with a field each, and what each may read and take into studies."""
 
-from importlib import import_module
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import ValidationError
+from django.core.management import call_command
 
 from experiment.domain.roles import FieldRole
 from experiment.models import Item, ResearchField, Study
@@ -17,6 +16,7 @@ from experiment.services.usable import usable_fields, usable_items
 from tests.factories import make_item, make_research_field, make_study, make_user
 
 pytestmark = pytest.mark.django_db
+BEFORE = "0001_release"  # fields were open
 
 
 def keys(user: Any, study: Study | None = None) -> set[str]:
@@ -113,6 +113,7 @@ def test_nothing_foreign_enters_a_study_by_any_way(labs: Any) -> None:
 
 
 @pytest.mark.both
+@pytest.mark.django_db(transaction=True)
 def test_after_an_upgrade_studies_keep_their_fields_and_every_text_has_one(labs: Any) -> None:
     study, eve = make_study("soup", human=0), make_user("eve")
     root = make_user("root", is_superuser=True)
@@ -121,12 +122,12 @@ def test_after_an_upgrade_studies_keep_their_fields_and_every_text_has_one(labs:
     make_item("of-none", created_by=eve)
     make_item("of-site", created_by=root)
     pin_items(study, usable_items(None).filter(key__in=["cooking-1", "published", "by-file"]))
-    migration = import_module("experiment.migrations.0002_private_fields")
-    migration.give_fields(apps, None)
-    migration.share_with_studies(apps, None)
+    call_command("migrate", "experiment", BEFORE, verbosity=0)
+    call_command("migrate", verbosity=0)
     assert list(study.shared_fields.values_list("name", flat=True)) == ["cooking", "planted"]
     assert keys(eve) - keys(make_user("mallory")) == {"by-file", "of-none"}
     assert Item.objects.get(key="of-site").field == ""
     planted = ResearchField.objects.get(name="planted")
     assert [s.name for s in planted.subfields.all()] == ["roots"]
     assert not labs[1].shared_with.exists()
+    assert study.items.filter(key="by-file").exists()
