@@ -89,7 +89,10 @@ class PasteForm(forms.Form):
         research_field = ResearchField.objects.filter(name__iexact=values["field"]).first()
         if research_field is None:
             needed = ResearchField._meta.get_field("reviews_needed").get_default()
-            research_field = create_field(values["field"], needed, user)
+            try:
+                research_field = create_field(values["field"], needed, user)
+            except ValidationError as error:
+                raise ValidationError({"field": error.messages}) from error
         elif FieldRight.LEAD_FIELD not in field_rights_of(user, research_field):
             message = _("Somebody else leads this field. Ask them, or choose another name.")
             raise ValidationError({"field": message})

@@ -26,6 +26,7 @@ from experiment.services.curation.reviews import open_moves, studies_drawing, wr
 from experiment.services.curation.together import queue
 from experiment.services.rights import fields_of, studies_with
 from experiment.services.study_setup import lacking_without, n_still_shown, set_paused
+from experiment.services.usable import known_items
 from lib.http import either
 from lib.pages import refused, show
 
@@ -96,7 +97,7 @@ def _page(
     awaited = reviews.is_awaited(item, research_field, user)
     own = reviews.own(item, user)
     is_in_queue = own is not None or (awaited and item.status == Item.Status.IN_REVIEW)
-    versions = list(Item.objects.filter(key=item.key).order_by("-version"))
+    versions = list(Item.objects.filter(key=item.key, field=item.field).order_by("-version"))
     accepted = [v.version for v in versions if v.status == Item.Status.ACCEPTED]
     drawing, mine = studies_drawing(item), studies_with(user, Right.SEE_ITEMS)
     context: dict[str, Any] = {
@@ -257,7 +258,7 @@ class PauseForm(forms.Form):
 @require_safe
 @for_study(Right.SEE_ITEMS)
 def test_case(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
-    item = get_object_or_404(_versions(study), pk=pk)
+    item = get_object_or_404(_versions(study, user_of(request)), pk=pk)
     research_field = fields_of(user_of(request)).filter(name=item.field).first()
     row = study.study_items.filter(item=item).first()
     return show(
@@ -295,7 +296,10 @@ def pause_test_case(request: HttpRequest, study: Study, pk: int) -> HttpResponse
     )
 
 
-def _versions(study: Study) -> ItemQuerySet:
-    """Of the test cases that the study draws from: its versions, and those that were accepted."""
-    shown = Q(pk__in=study.items.values("pk")) | Q(status__in=Item.FROZEN_STATUSES)
-    return Item.objects.filter(shown, key__in=study.items.values("key"))
+def _versions(study: Study, user: User) -> ItemQuerySet:
+    """Those that the study shows or has shown, and of its test cases the other accepted versions that the user may know."""
+    shown = Q(pk__in=Item.objects.shown_by([study]).values("pk"))
+    others = known_items(user).filter(
+        status__in=Item.FROZEN_STATUSES, key__in=study.items.values("key")
+    )
+    return Item.objects.filter(shown | Q(pk__in=others.values("pk")))

@@ -318,7 +318,9 @@ def ensure_items(kinds: tuple[str, ...]) -> list[Item]:
     for entry in read_items():
         if entry["kind"] not in kinds:
             continue
-        item = Item.objects.accepted().filter(key=entry["key"], markup=entry["markup"]).first()
+        # Nobody's: the same text that a user brought under this key is theirs
+        own = Item.objects.accepted().filter(created_by=None)
+        item = own.filter(key=entry["key"], markup=entry["markup"]).first()
         items.append(item or _create(entry, field if entry["kind"] == Item.Kind.TEST else ""))
     # Earlier releases stored them without their field
     nameless = [item.pk for item in items if item.kind == Item.Kind.TEST and not item.field]

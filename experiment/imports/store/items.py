@@ -67,6 +67,9 @@ def _disagreement(item: PublishedItem, known: Item) -> Problem | None:
     if (known.source, known.doi.lower()) != item.identity:
         message = f"the database has {known} for {known.doi or 'a text without a DOI'}, not for {item.doi}"
         return item.row.problem(message, "doi")
+    if known.created_by_id and not known.collection:
+        message = f"{known} was brought by somebody else, in the field {known.field}"
+        return item.row.problem(message, "combined_abstract")
     if known.markup != item.markup:
         return item.row.problem(f"the database has another text as {known}", "combined_abstract")
     return None

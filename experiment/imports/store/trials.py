@@ -29,7 +29,8 @@ class StoredTrials:
 
 def store_participants(data: Published, study: Study, problems: list[Problem]) -> StoredTrials:
     """Create the participants whom the study does not have yet; the others must be as in the file."""
-    rows = Item.objects.filter(kind=Item.Kind.TEST, texts=Item.Texts.AS_PUBLISHED, version=1)
+    rows = Item.objects.filter(collection=Item.Collection.BRAINBENCH, version=1)
+    rows = rows.filter(kind=Item.Kind.TEST, texts=Item.Texts.AS_PUBLISHED)
     items = {(row.source, row.doi.lower()): row for row in rows.only("source", "doi")}
     absent = _sources_absent(data, items)
     if absent:

@@ -10,11 +10,15 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from experiment.imports.read.tables import Row
+from experiment.imports.read.testcases import PublishedItem
 from experiment.imports.store.item_plans import plan_import
+from experiment.imports.store.items import store_items
 from experiment.models import AuditEvent, Item, QuestionTemplate, ResearchField, Study
 from experiment.services import fields
+from experiment.services.curation import reviews
 from experiment.services.file_places import StudyFileError
-from experiment.services.item_choice import ItemChoice, choose
+from experiment.services.item_choice import ItemChoice, choose, ensure_items, read_items
 from experiment.services.study_file import copy_study, create_from_file, document
 from experiment.services.study_setup import create_study, pin_items
 from tests.experiment.lab_client import browser
@@ -237,3 +241,36 @@ def test_a_field_that_is_shared_with_a_study_is_offered_there_and_nowhere_else(
     keys = set(Study.objects.get(slug="hers").items.values_list("key", flat=True))
     assert {"soup-1", "why-soup"} <= keys
     assert "soup-draft" not in keys
+
+
+def test_members_of_a_study_see_no_newer_version_that_it_does_not_draw(
+    client: Client, cooking: ResearchField
+) -> None:
+    study, drawn = Study.objects.get(slug="hers"), Item.objects.get(key="soup-1")
+    pin_items(study, [drawn])
+    newer = make_item("soup-1", version=2, field="cooking", markup="Newer [[soups, stews]].")
+    pages = {item: reverse("lab:test_case", args=["hers", item.pk]) for item in (drawn, newer)}
+    assert [client.get(page).status_code for page in pages.values()] == [200, 404]
+    cooking.members.add(User.objects.get(username="eve"), through_defaults={"role": "reader"})
+    assert client.get(pages[newer]).status_code == 200
+
+
+def test_a_text_that_is_brought_under_a_built_in_key_does_not_take_its_place(eve: User) -> None:
+    entry = next(entry for entry in read_items() if entry["kind"] == "practice")
+    text = {name: entry[name] for name in ("key", "kind", "source", "markup")}
+    [planted] = brought(eve, text).items.filter(key=entry["key"])
+    built_in = {item.key: item for item in ensure_items(("practice",))}[entry["key"]]
+    assert (built_in.is_demo, built_in.pk != planted.pk) == (True, True)
+    # Its field's lead retires it, and the site's stays
+    reviews.retire(planted, eve, "Gone.", every_version=True)
+    built_in.refresh_from_db()
+    assert built_in.status == "accepted"
+
+
+def test_a_text_that_is_brought_as_published_is_not_the_published_set(eve: User) -> None:
+    key = "brainbench-human-001"
+    [planted] = brought(eve, {**NEW, "key": key, "texts": "as-published"}).items.filter(key=key)
+    row, texts = Row("items.csv", 2, 0, {}), (planted.markup, planted.original)
+    problems: list[Any] = []
+    store_items([PublishedItem(row, "human", "", "broth", *texts)], "as-published", problems)
+    assert "brought by somebody else" in str(problems[0])
