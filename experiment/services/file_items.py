@@ -68,7 +68,7 @@ class FileItems:
         """An accepted version of this text, not stored, in the field where it belongs.
 
         Raises:
-            ValidationError: its field cannot have this name.
+            ValidationError: its field or template cannot have this name.
         """
         left_out = () if is_site(self.by) else OF_SITE
         values = {name: value for name, value in values.items() if name not in left_out}
@@ -77,10 +77,7 @@ class FileItems:
         item = Item(**values | {"key": key}, status=Status.ACCEPTED, created_by=self.by)
         if research_field is not None:
             item.field = research_field.name
-            if template:
-                item.template, _made = QuestionTemplate.objects.get_or_create(
-                    field=research_field, key=template, defaults={"created_by": self.by}
-                )
+            item.template = self._template(research_field, template) if template else None
         return item
 
     def store(self, item: Item) -> None:
@@ -107,6 +104,15 @@ class FileItems:
             audit.record(
                 audit.Action.ITEM_ACCEPTED, by=self.by, reason=self.why, field=field, imported=n
             )
+
+    def _template(self, research_field: ResearchField, key: str) -> QuestionTemplate:
+        """By its name alone: whoever curates the field can write its texts."""
+        try:
+            return QuestionTemplate.objects.get_or_create(
+                field=research_field, key=key, defaults={"created_by": self.by}
+            )[0]
+        except ValidationError as error:
+            raise ValidationError({"template": error.messages}) from error
 
     def _field(self, name: str) -> ResearchField | None:
         if name not in self.fields:

@@ -180,9 +180,10 @@ def test_an_administrators_file_is_the_sites(eve: User) -> None:
         brought(None, {"key": "soup-draft", "markup": draft.markup}, slug="other")
 
 
-def test_what_is_wrong_with_a_fields_name_is_said_at_its_place(eve: User) -> None:
-    with pytest.raises(StudyFileError, match=r"items\[\d+\]\.field: ") as refused:
-        brought(eve, {**NEW, "field": "a\nb"})
+@pytest.mark.parametrize("name", ["field", "template", "subfield"])
+def test_a_name_that_is_none_is_refused_at_its_place(eve: User, name: str) -> None:
+    with pytest.raises(StudyFileError, match=rf"items\[\d+\]\.{name}: ") as refused:
+        brought(eve, {**QUESTION, name: "a\nb"})
     assert len(refused.value.messages) == 1
 
 
