@@ -72,8 +72,8 @@ def share_with_site(research_field: ResearchField, is_shared: bool, by: User) ->
     """Let everybody here use its accepted test cases, or no longer; studies keep what they draw from."""
     rows = ResearchField.objects.filter(pk=research_field.pk, is_shared=not is_shared)
     if rows.update(is_shared=is_shared):
-        told = {"change": "shared with the site" if is_shared else "no longer shared with the site"}
-        audit.record(Action.FIELD_CHANGED, by=by, field=research_field.name, **told)
+        change = "shared with the site" if is_shared else "no longer shared with the site"
+        audit.record(Action.FIELD_CHANGED, by=by, field=research_field.name, change=change)
 
 
 @transaction.atomic
@@ -96,8 +96,8 @@ def unshare_with_study(research_field: ResearchField, study: Study, by: User) ->
 
 
 def _record_sharing(research_field: ResearchField, study: Study, by: User, change: str) -> None:
-    about = {"field": research_field.name, "with_study": study.slug, "change": change}
-    audit.record(Action.FIELD_CHANGED, by=by, **about)
+    field, slug = research_field.name, study.slug
+    audit.record(Action.FIELD_CHANGED, by=by, field=field, with_study=slug, change=change)
 
 
 @transaction.atomic
