@@ -5,7 +5,8 @@ names the variable, the value and what was expected; a password inside a URL is 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
@@ -18,6 +19,10 @@ _FALSE = frozenset({"0", "false", "no", "off"})
 _POSTGRES_SCHEMES = frozenset({"postgres", "postgresql"})
 _BROKER = re.compile(r"[a-z][a-z0-9+.-]*://")
 _HOST = re.compile(r"\*|\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*|\[[0-9A-Fa-f:.]+\]")
+# A server to which texts may be sent: its name or address, and what stands for its ports
+_SERVER = re.compile(
+    r"(?P<host>[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(:(?P<port>\*|[1-9][0-9]{0,4}))?"
+)
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _DATABASE_FORMS = "sqlite:////absolute/path.db or postgres://user:password@host:port/name"
 
@@ -147,6 +152,84 @@ class Env:
                 )
         return hosts
 
+    def servers(self, name: str, default: list[str]) -> list[str]:
+        """Return comma-separated servers in small letters: gpu.example.org, 127.0.0.1:8000, [::1], gpu.example.org:*.
+
+        >>> Env({"HOSTS": "GPU.lab:8000, ::1"}).servers("HOSTS", [])
+        ['gpu.lab:8000', '[::1]']
+        """
+        servers = [_bracketed(server.lower()) for server in self.names(name, default)]
+        for server in servers:
+            found = _SERVER.fullmatch(server)
+            port = found["port"] if found else ""
+            if not found or (port not in (None, "*") and int(port) > 65535):
+                raise EnvError(
+                    name, hide_password(server), f"{_SERVER_FORMS}, without scheme and path"
+                )
+        return servers
+
+    def server_keys(self, name: str, single: str, servers: Sequence[str]) -> dict[str, str]:
+        """Return the key of each server in `name`, HOST=KEY or HOST:PORT=KEY with commas between; no message repeats one.
+
+        The key of no host in `single` is that of the one server that is not this machine or, where all of them are this
+        machine, of these.
+
+        >>> Env({"KEYS": "a.org=k1, b.org:8000=k2"}).server_keys("KEYS", "KEY", ["a.org", "b.org"])
+        {'a.org': 'k1', 'b.org:8000': 'k2'}
+        >>> Env({"KEY": "k"}).server_keys("KEYS", "KEY", ["localhost", "a.org:8443"])
+        {'a.org': 'k'}
+        """
+        hosts = list(dict.fromkeys(_host_of(server) for server in servers))
+        alone = self.text(single, "")
+        if not alone:
+            return self._named_keys(name, hosts)
+        _check_key(single, alone)
+        if self.text(name, ""):
+            raise EnvError(
+                single, "***", f"only one of {single} and {name}: write all keys in {name}"
+            )
+        elsewhere = [host for host in hosts if not _is_this_machine(host)]
+        if len(elsewhere) > 1:
+            raise EnvError(
+                single,
+                "***",
+                f"{name}=HOST=KEY,HOST=KEY instead, because each key belongs to one host, and texts may be sent to "
+                f"{len(elsewhere)} ({', '.join(elsewhere)})",
+            )
+        return dict.fromkeys(elsewhere or hosts, alone)
+
+    def _named_keys(self, name: str, hosts: Sequence[str]) -> dict[str, str]:
+        keys: dict[str, str] = {}
+        for n, entry in enumerate(self.names(name, []), start=1):
+            place, _, key = entry.partition("=")
+            place = _bracketed(place.strip().lower())
+            found = _SERVER.fullmatch(place)
+            if not found or found["port"] == "*" or not key:
+                raise EnvError(
+                    name,
+                    "***",
+                    f"HOST=KEY or HOST:PORT=KEY in each entry; entry {n} has another form",
+                )
+            if found["host"] not in hosts:
+                raise EnvError(
+                    name, "***", f"keys of allowed hosts; texts may not be sent to {found['host']}"
+                )
+            if place in keys:
+                raise EnvError(name, "***", f"one key for each host; {place} has two")
+            keys[place] = _check_key(name, key.strip())
+        return keys
+
+    def key_for(self, name: str, url_name: str, url: str) -> str:
+        """Return the key that is sent to `url`, which must not be readable on its way there."""
+        value = self.text(name, "")
+        if value and url.startswith("http:") and not _is_this_machine(urlsplit(url).hostname or ""):
+            raise EnvError(
+                name,
+                "***",
+                f"{url_name} to begin with https://, because http:// would show the key",
+            )
+        return _check_key(name, value) if value else ""
+
     def folder(self, name: str, default: Path, *, writable: bool = False) -> Path:
         """Return the absolute path of a folder, which is made if it is not there; `writable`: files are made in it."""
         path = default.parent / self.text(name, default.name)
@@ -235,6 +318,34 @@ def hide_password(url: str) -> str:
         return url
     user, colon, _ = user_part.partition(":")
     return f"{scheme}{separator}{user}{':***' if colon else ''}@{place}"
+
+
+_SERVER_FORMS = "names of hosts such as gpu.example.org, gpu.example.org:9000 or gpu.example.org:*"
+
+
+def _bracketed(server: str) -> str:
+    """An IPv6 address as addresses of pages have it."""
+    try:
+        return f"[{server}]" if ip_address(server).version == 6 else server
+    except ValueError:
+        return server
+
+
+def _host_of(server: str) -> str:
+    return re.sub(r":(\*|\d+)\Z", "", server)
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _check_key(name: str, key: str) -> str:
+    if not re.fullmatch(r"[\x21-\x7e]+", key):
+        raise EnvError(name, "***", "keys of ASCII characters without spaces")
+    return key
 
 
 def _check_web_address(name: str, value: str) -> SplitResult:

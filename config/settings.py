@@ -150,13 +150,13 @@ CORPORA_DIR = env.folder("CORPORA_DIR", VAR_DIR / "corpora")
 TRAININGS_DIR = env.folder("TRAININGS_DIR", VAR_DIR / "trainings")
 
 # Scoring
-SCORING_HOSTS = env.names(
-    "SCORING_HOSTS", ["localhost", "127.0.0.1", "[::1]"]
-)  # completions servers
+# Models' servers to which texts may be sent, and the keys that go to them, each to its own
+SCORING_HOSTS = env.servers("SCORING_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+SCORING_API_KEYS = env.server_keys("SCORING_API_KEYS", "SCORING_API_KEY", SCORING_HOSTS)
 
 # Literature: the only host that `corpus fetch` asks
 ENTREZ_URL = env.url("ENTREZ_URL", "https://eutils.ncbi.nlm.nih.gov/entrez/eutils")
-ENTREZ_API_KEY = env.text("ENTREZ_API_KEY", "")
+ENTREZ_API_KEY = env.key_for("ENTREZ_API_KEY", "ENTREZ_URL", ENTREZ_URL)
 ENTREZ_EMAIL = env.text("ENTREZ_EMAIL", "")
 
 # People

@@ -32,6 +32,7 @@ AS_DEPLOYED = {
     "ALLOWED_HOSTS": "127.0.0.1",
     "STATIC_HASHED": "1",
     "LOG_LEVEL": "WARNING",
+    "SCORING_HOSTS": "127.0.0.1:*",  # where stubs stand in for models' servers
 }
 WORK = ("manage.py", "work")
 CELERY = (

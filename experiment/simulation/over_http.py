@@ -54,7 +54,8 @@ class HttpDriver:
     def __init__(self, study: Study, base_url: str) -> None:
         self.study = study
         self.entry_url = urljoin(base_url, study.get_absolute_url())
-        self.http = httpx2.Client(follow_redirects=True, timeout=TIMEOUT_S)
+        # As a browser, which has no key to give away
+        self.http = httpx2.Client(follow_redirects=True, trust_env=False, timeout=TIMEOUT_S)
         self.url = ""
         self.hidden: dict[str, str] = {}
 

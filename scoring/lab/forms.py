@@ -19,7 +19,7 @@ from lib.name_fields import is_name
 from lib.newlines import with_unix_newlines
 from lib.pages import UnixTextField
 from scoring.backends import ALIASES, opening, parse_model_args
-from scoring.backends.http.address import check_allowed, parse_address
+from scoring.backends.http.address import allowed_address
 from scoring.backends.model_files import check_files
 from scoring.backends.opening import GENERATORS
 from scoring.domain.backend import ScoringError
@@ -91,7 +91,7 @@ def checked_model_args(backend: str, args: Mapping[str, str]) -> dict[str, str]:
     """
     opening.check_model_args(backend, args)
     if backend == "completions":
-        check_allowed(parse_address(args["base_url"]), settings.SCORING_HOSTS)
+        allowed_address(args["base_url"])
     if backend == "transformers" and "pretrained" not in args:
         raise ScoringError("Name the model with pretrained=FOLDER, or its name on the Hub.")
     return with_folders(args)

@@ -34,6 +34,7 @@ class SiteServer:
             "PORT": str(self.port),
             "BASE_URL": self.url,
             "WORKERS": "1",
+            "SCORING_HOSTS": "127.0.0.1:*",  # where servers stand in for models'
         }
         self.environment = {**os.environ, **settings, **more}
 

@@ -76,6 +76,33 @@ def test_the_search_finds_what_it_looks_for() -> None:
     assert SECRETS.search(b"key = 'bbl_%b'" % (b"x" * 43))
 
 
+# Ways to ask a server, each of which follows redirects or the environment's proxies unless it is told not to
+ASKING = re.compile(
+    r"(httpx2?\.(\w*Client|get|post|put|request|stream)|requests\.\w+|(urllib\.request\.)?urlopen)"
+)
+# Participants who are simulated follow redirects, as browsers do; they have no key
+FOLLOWS = {"experiment/simulation/over_http.py"}
+
+
+def asking_faults(path: str, tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not ASKING.fullmatch(name := ast.unparse(node.func)):
+            continue
+        given = {k.arg: k.value.value for k in node.keywords if isinstance(k.value, ast.Constant)}
+        if not re.fullmatch(r"httpx2\.(Async)?Client", name) or given.get("trust_env") is not False:
+            yield f"{path}: {name}"
+        elif given.get("follow_redirects") is not False and path not in FOLLOWS:
+            yield f"{path}: {name} follows redirects"
+
+
+def test_no_client_follows_a_redirect_or_trusts_a_proxy_of_the_environment() -> None:
+    """So that no key reaches them: whoever asks a server has a client of its own that says so."""
+    site = ("config", "lib", "experiment", "scoring", "analysis")
+    assert [said for path, tree in sources(*site) for said in asking_faults(path, tree)] == []
+    for line in ("httpx2.Client()", "httpx2.get(url)", "urlopen(url)", "requests.post(url)"):
+        assert list(asking_faults("x.py", ast.parse(line))), line
+
+
 SECRET = re.compile("secret|password|token|digest|signature|sha256", re.IGNORECASE)
 SENT = re.compile(r"request\.(POST|GET|COOKIES|headers|META)|cleaned_data|values\[")
 

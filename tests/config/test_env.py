@@ -69,6 +69,21 @@ REFUSED: list[tuple[Callable[[Env], Any], str, list[str]]] = [
         ["files", "s3://", "s3:/lab", "s3://La b/x", "https://lab/files"],
     ),
     (lambda env: env.broker("X", ""), "X=", ["localhost"]),
+    (
+        lambda env: env.servers("X", []),
+        "gpu.example.org:9000",
+        [
+            "https://a.org",
+            "a.org/v1",
+            "a.org:0",
+            "a.org:70000",
+            "a b",
+            "a.org:",
+            "a:b@c",
+            "a.org:80/",
+            "*",
+        ],
+    ),
 ]
 
 
@@ -232,3 +247,61 @@ def test_a_token_that_no_header_carries_or_that_is_short_is_refused(value: str) 
     with pytest.raises(EnvError, match="METRICS_TOKEN") as raised:
         Env({"METRICS_TOKEN": value}).token("METRICS_TOKEN")
     assert value not in str(raised.value)
+
+
+SECRET = "sk-0123456789-secret"
+TWO = ["localhost", "a.example.org", "b.example.org:8443"]
+
+
+def test_each_key_belongs_to_a_host() -> None:
+    said = {"KEYS": f" A.example.org={SECRET}= , b.example.org:8443=b2,[::1]:8000=c3"}
+    assert Env(said).server_keys("KEYS", "KEY", [*TWO, "[::1]:*"]) == {
+        "a.example.org": f"{SECRET}=",
+        "b.example.org:8443": "b2",
+        "[::1]:8000": "c3",
+    }
+    assert Env({}).server_keys("KEYS", "KEY", TWO) == {}
+
+
+@pytest.mark.parametrize(
+    ("servers", "goes_to"),
+    [
+        (["localhost", "127.0.0.1"], ["localhost", "127.0.0.1"]),
+        (["localhost", "a.example.org:443", "a.example.org:8443"], ["a.example.org"]),
+    ],
+)
+def test_a_key_of_no_host_is_the_only_hosts(servers: list[str], goes_to: list[str]) -> None:
+    keys = Env({"KEY": SECRET}).server_keys("KEYS", "KEY", servers)
+    assert keys == dict.fromkeys(goes_to, SECRET)
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"KEY": SECRET}, "expected KEYS=HOST=KEY,HOST=KEY instead"),
+        ({"KEY": f"{SECRET}\r\nX: 1"}, "without spaces"),
+        ({"KEY": SECRET, "KEYS": f"a.example.org={SECRET}"}, "write all keys in KEYS"),
+        ({"KEYS": SECRET}, "entry 1 has another form"),
+        ({"KEYS": f"a.example.org={SECRET},b.example.org="}, "entry 2 has another form"),
+        ({"KEYS": f"a.example.org:*={SECRET}"}, "entry 1 has another form"),
+        ({"KEYS": f"https://a.example.org={SECRET}"}, "entry 1 has another form"),
+        ({"KEYS": f"c.example.org={SECRET}"}, "may not be sent to c.example.org"),
+        ({"KEYS": f"a.example.org={SECRET},A.example.org={SECRET}"}, "a.example.org has two"),
+        ({"KEYS": f"a.example.org={SECRET} {SECRET}"}, "without spaces"),
+    ],
+)
+def test_keys_that_could_go_astray_are_refused_and_never_repeated(
+    said: dict[str, str], words: str
+) -> None:
+    with pytest.raises(EnvError, match=words) as refused:
+        Env(said).server_keys("KEYS", "KEY", TWO)
+    assert SECRET not in str(refused.value)
+
+
+def test_a_key_is_not_sent_where_it_can_be_read() -> None:
+    read = Env({"KEY": SECRET}).key_for
+    assert read("KEY", "URL", "https://eutils.example.org") == SECRET
+    assert read("KEY", "URL", "http://127.0.0.1:9000") == SECRET
+    with pytest.raises(EnvError, match="URL to begin with https://") as refused:
+        read("KEY", "URL", "http://eutils.example.org")
+    assert SECRET not in str(refused.value)

@@ -152,7 +152,7 @@ def test_the_example_in_the_documentation_holds() -> None:
 
 @pytest.mark.parametrize(
     ("hosts", "said"),
-    [({}, "Texts may not be sent to"), ({"SCORING_HOSTS": "127.0.0.2"}, "127.0.0.2")],
+    [({}, "Texts may not be sent to"), ({"SCORING_HOSTS": "127.0.0.2:9"}, "127.0.0.2")],
 )
 def test_without_settings_a_server_is_on_this_machine_or_named(
     tiny: Path, hosts: dict[str, str], said: str

@@ -1,16 +1,22 @@
-"""Where a model's server is, and whether texts may be sent there: SCORING_HOSTS. Opens no connection."""
+"""Where a model's server is, whether texts may be sent there (SCORING_HOSTS), and with which key (SCORING_API_KEYS).
 
-import ipaddress
+Opens no connection.
+"""
+
 import os
 import re
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from ipaddress import ip_address
+from typing import Any
 from urllib.parse import urlsplit
 
+from scoring.backends.http.errors import KEYS_VARIABLE
 from scoring.domain.backend import ScoringError
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
-VERSION_PATH = re.compile(r"/v\d+$")
+VERSION_PATH = re.compile(r"/v\d+\Z", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -30,15 +36,19 @@ class Address:
         [True, True, True, False, False]
         """
         try:
-            return ipaddress.ip_address(self.host).is_loopback
+            return ip_address(self.host).is_loopback
         except ValueError:
             return self.host == "localhost"
 
     @property
+    def bracketed(self) -> str:
+        """The host as addresses and settings have it."""
+        return f"[{self.host}]" if ":" in self.host else self.host
+
+    @property
     def origin(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
         port = "" if self.port == DEFAULT_PORTS[self.scheme] else f":{self.port}"
-        return f"{self.scheme}://{host}{port}"
+        return f"{self.scheme}://{self.bracketed}{port}"
 
     def __str__(self) -> str:
         return self.origin + self.path
@@ -60,7 +70,7 @@ def parse_address(base_url: str) -> Address:
     if "@" in base_url:  # before all else: no message may repeat a password
         raise ScoringError(
             "base_url contains a user name or password, which would be stored with the run. Leave it out, and set "
-            "SCORING_API_KEY in the environment if the server needs a key."
+            "SCORING_API_KEYS in the environment if the server needs a key."
         )
     # Without spaces and control characters, which some readers of addresses skip and others do not
     shown = "".join(c for c in base_url if c.isprintable() and not c.isspace())
@@ -78,44 +88,125 @@ def parse_address(base_url: str) -> Address:
         path = path.removesuffix("/completions").removesuffix("/chat").rstrip("/")
     if not VERSION_PATH.search(path):
         path += "/v1"
-    return Address(parts.scheme, host.lower(), port or DEFAULT_PORTS[parts.scheme], path)
+    return Address(parts.scheme, _plain(host), port or DEFAULT_PORTS[parts.scheme], path)
+
+
+def _plain(host: str) -> str:
+    """In small letters, and an IPv6 address in its shortest form: as the settings have it."""
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        return host.lower()
 
 
 _EXPECTED = "expected http://HOST:PORT or https://HOST:PORT, with or without /v1"
 
 
+# Where servers of models listen unless they are told otherwise: vLLM and llama-cpp-python, llama.cpp, Ollama, SGLang
+USUAL_PORTS = frozenset({8000, 8080, 11434, 30000})
+HERE = (
+    "localhost:*",
+    "127.0.0.1:*",
+    "[::1]:*",
+)  # in a notebook: whoever writes it may ask anything of this machine
+
+
 def check_allowed(address: Address, allowed: Collection[str]) -> None:
-    """Let only these hosts be spoken to: `name`, or `name:port` for that port alone.
+    """Let only these servers be spoken to: `name` for the scheme's own port and USUAL_PORTS, `name:port`, `name:*`.
 
     Raises:
-        ScoringError: the host is not among them; the sentence names the setting.
+        ScoringError: it is not among them; the sentence names the setting.
 
     >>> check_allowed(parse_address("http://127.0.0.1:8000"), ["localhost", "127.0.0.1"])
     """
-    host = f"[{address.host}]" if ":" in address.host else address.host
-    spellings = {host, address.host, f"{host}:{address.port}"}
-    if spellings.isdisjoint(name.strip().lower() for name in allowed):
+    if _is_named(address, allowed):
+        return
+    host = address.bracketed
+    known = any(place == host or place.startswith(f"{host}:") for place in allowed)
+    where = f"port {address.port} of {address.host}" if known else address.host
+    raise ScoringError(
+        f"Texts may not be sent to {where}. Add {host}:{address.port} to the setting SCORING_HOSTS (now "
+        f"{', '.join(allowed) or 'empty'})."
+    )
+
+
+def check_peer(address: Address, peer: str, allowed: Collection[str]) -> None:
+    """Let no name lead where its server could not be meant: to this machine, or to an address of the local link (clouds
+    have their machines' secrets at 169.254.169.254), unless that is allowed by its own name.
+
+    Raises:
+        ScoringError: it leads there.
+    """
+    try:
+        ip_address(address.host)
+    except ValueError:
+        is_name = address.host != "localhost"
+    else:
+        is_name = False
+    found = ip_address(peer.partition("%")[0])
+    found = getattr(found, "ipv4_mapped", None) or found
+    leads_inside = found.is_loopback or found.is_link_local or found.is_unspecified
+    if is_name and leads_inside and not _is_named(replace(address, host=str(found)), allowed):
         raise ScoringError(
-            f"Texts may not be sent to {address.host}. Add it to the setting SCORING_HOSTS (now "
-            f"{', '.join(allowed) or 'empty'})."
+            f"{address.host} leads to {found}, an address of this machine or its local link, to which texts may not be sent. "
+            "If this is intended, add that address to the setting SCORING_HOSTS."
         )
 
 
-HERE = "localhost,127.0.0.1,[::1]"
+def _is_named(address: Address, allowed: Collection[str]) -> bool:
+    host, port = address.bracketed, address.port
+    names = {f"{host}:*", f"{host}:{port}"}
+    if port in USUAL_PORTS or port == DEFAULT_PORTS[address.scheme]:
+        names.add(host)
+    return not names.isdisjoint(allowed)
 
 
 def allowed_address(base_url: str) -> Address:
     """Where a server is, if texts may be sent there.
 
     Raises:
-        ScoringError: it is no address, or its host is not allowed.
+        ScoringError: it is no address, or its host or port is not allowed.
     """
+    address = parse_address(base_url)
+    check_allowed(address, allowed_servers())
+    return address
+
+
+def allowed_servers() -> Sequence[str]:
+    """The setting SCORING_HOSTS."""
+    servers: Sequence[str] = _setting(
+        "SCORING_HOSTS", lambda env: env.servers("SCORING_HOSTS", list(HERE))
+    )
+    return servers
+
+
+def key_of(address: Address) -> str:
+    """The key that belongs to this server: to its port or, if that has none, to its host; empty where there is none.
+
+    Raises:
+        ScoringError: others could read it on its way.
+    """
+    keys: Mapping[str, str] = _setting(
+        KEYS_VARIABLE,
+        lambda env: env.server_keys(KEYS_VARIABLE, "SCORING_API_KEY", allowed_servers()),
+    )
+    host = address.bracketed
+    key = keys.get(f"{host}:{address.port}") or keys.get(host, "")
+    if key and address.scheme == "http" and not address.is_here:
+        raise ScoringError(
+            f"The key of {address.host} would be sent to {address.origin} unencrypted. Write https:// in base_url, or reach the "
+            "server through an encrypted tunnel and give the tunnel's address."
+        )
+    return key
+
+
+def _setting(name: str, read: Callable[[Any], Any]) -> Any:
     from django.conf import ENVIRONMENT_VARIABLE, settings
 
-    address = parse_address(base_url)
     if settings.configured or ENVIRONMENT_VARIABLE in os.environ:
-        check_allowed(address, settings.SCORING_HOSTS)
-    else:  # in a notebook
-        named = os.environ.get("SCORING_HOSTS", HERE).split(",")
-        check_allowed(address, [name for name in named if name])
-    return address
+        return getattr(settings, name)
+    # In a notebook. By its name, as settings name apps: apps know no settings
+    try:
+        return read(import_module("config.env").Env(os.environ))
+    except ValueError as error:
+        raise ScoringError(str(error)) from error

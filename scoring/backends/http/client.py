@@ -2,32 +2,26 @@
 
 httpx2 does the HTTP (the maintained successor of httpx, which transformers brings along anyway), tenacity the retries.
 No redirect is followed (it could lead past the list of allowed hosts), no proxy or .netrc of the environment is used,
-nothing is unpacked, and a deadline holds for the whole of an attempt, however slowly a server drips.
+a key goes to its own server alone, nothing is unpacked, and a deadline holds for the whole of an attempt, however slowly a server drips.
 """
 
 import asyncio
 import json
 import logging
-import os
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
+import httpcore2
 import httpx2
 from anyio.from_thread import start_blocking_portal
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_before_delay
 
 from scoring.backends.http import errors
-from scoring.backends.http.address import Address
-from scoring.backends.http.errors import (
-    KEY_VARIABLE,
-    GaveUpError,
-    RawReply,
-    RetryableError,
-    pause_s,
-)
+from scoring.backends.http.address import Address, allowed_servers, check_peer, key_of
+from scoring.backends.http.errors import GaveUpError, RawReply, RetryableError, pause_s
 from scoring.backends.options import RetryPolicy
 from scoring.domain.backend import NoAnswerError, ScoringError
 
@@ -87,7 +81,8 @@ class Client:
 
     def __init__(self, address: Address) -> None:
         self.origin = address.origin
-        self._key = _key_from_environment()
+        self._address, self._allowed = address, allowed_servers()
+        self._key = key_of(address)
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
@@ -224,8 +219,10 @@ class Client:
     ) -> RawReply:
         is_reached = False
 
-        async def trace(event: str, _: Any) -> None:
+        async def trace(event: str, told: Any) -> None:
             nonlocal is_reached
+            if event == "connection.connect_tcp.complete":
+                await self._check_peer(told["return_value"])
             if event.endswith("send_request_headers.started"):
                 is_reached = True
                 on_sent()
@@ -255,16 +252,18 @@ class Client:
             raise errors.of_transport(error, answering=response is not None) from error
         return RawReply(response.status_code, response.headers, bytes(content[: limit + 1]))
 
+    async def _check_peer(self, stream: httpcore2.AsyncNetworkStream) -> None:
+        """Where a connection leads, before anything is sent over it."""
+        peer = stream.get_extra_info("server_addr")
+        try:
+            check_peer(self._address, peer[0], self._allowed)
+        except ScoringError:
+            await stream.aclose()
+            raise
+
     def _without_key(self, raw: RawReply) -> RawReply:
         """The reply as it may be shown: some servers repeat the key that they refuse."""
         if not self._key:
             return raw
         headers = {name: value.replace(self._key, "…") for name, value in raw.headers.items()}
         return RawReply(raw.status, headers, raw.body.replace(self._key.encode(), "…".encode()))
-
-
-def _key_from_environment() -> str:
-    key = os.environ.get(KEY_VARIABLE, "").strip()
-    if not (key.isascii() and key.isprintable()):
-        raise ScoringError(f"{KEY_VARIABLE} contains characters that a key cannot have.")
-    return key

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 from tenacity import RetryCallState
@@ -21,10 +22,11 @@ from tenacity.wait import wait_exponential, wait_random_exponential
 
 from scoring.domain.backend import NoAnswerError, ScoringError
 
-KEY_VARIABLE = "SCORING_API_KEY"
+KEYS_VARIABLE = "SCORING_API_KEYS"
 RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 520, 521, 522, 523, 524, 529})
 TOO_MANY = 429
 SHOWN_CHARACTERS = 300
+MEDIA_TYPE = re.compile(r"[a-z0-9.+-]{1,40}/[a-z0-9.+-]{1,60}")
 TOO_LONG = re.compile(
     r"context.{0,20}length|context window|maximum.{0,20}length|max_model_len|max_total_tokens"
     r"|longer than|too long|too many tokens|exceeds?\b.{0,40}\b(tokens|length|limit)",
@@ -133,14 +135,14 @@ def of_status(reply: RawReply, origin: str, *, has_key: bool) -> Exception:
         return RetryableError(f"answered {status} ({message})", status, pause_s, message)
     if 300 <= status < 400:
         return ScoringError(
-            f"The server at {origin} redirects to “{clean(reply.headers.get('location', ''))}”. Redirects are not followed, "
+            f"The server at {origin} redirects to {_origin(reply.headers.get('location', ''))}. Redirects are not followed, "
             "because texts go only to the hosts in SCORING_HOSTS. Give the final address as base_url."
         )
     if status in (401, 403):
         state = (
-            f"it does not accept the key in {KEY_VARIABLE}"
+            f"it does not accept the one in {KEYS_VARIABLE}"
             if has_key
-            else f"{KEY_VARIABLE} is not set"
+            else f"{KEYS_VARIABLE} has none for it"
         )
         return ForbiddenError(
             f"The server at {origin} needs a key, but {state} ({status}: {message}).",
@@ -150,12 +152,9 @@ def of_status(reply: RawReply, origin: str, *, has_key: bool) -> Exception:
 
 
 def of_content(reply: RawReply, origin: str) -> ScoringError:
-    """What came in place of JSON."""
-    kind = clean(reply.headers.get("content-type", "unnamed"), 60)
-    begins = clean(reply.body[:1000].decode("utf-8", "replace"), 80)
+    """What came in place of JSON; its words are not shown, because they may be those of another service."""
     return NoAnswerError(
-        f"The server at {origin} answered with something that is not JSON (content type {kind}, beginning “{begins}”); "
-        "base_url may be wrong."
+        f"The server at {origin} answered with something that is not JSON ({_kind(reply)}); base_url may be wrong."
     )
 
 
@@ -173,22 +172,37 @@ def clean(text: str, limit: int = SHOWN_CHARACTERS) -> str:
 
 
 def error_message(reply: RawReply) -> str:
-    """What a server says went wrong: OpenAI's `error.message`, `message`, FastAPI's `detail`, or the text.
+    """What a model's server says went wrong: OpenAI's `error.message`, `message`, or FastAPI's `detail`.
+
+    Other words are not shown, because they may be those of another service: only what kind of answer it was.
 
     >>> error_message(RawReply(404, {}, b'{"error": {"message": "no such model"}}'))
     'no such model'
-    >>> error_message(RawReply(502, {}, b"<html><body>Bad gateway")), error_message(RawReply(500, {}, b""))
-    ('an HTML page', 'nothing')
+    >>> error_message(RawReply(500, {"content-type": "text/plain"}, b"root:x:0")), error_message(RawReply(500, {}, b""))
+    ('8 bytes of text/plain', 'nothing')
     """
-    text = reply.body.decode("utf-8", "replace").strip()
     try:
-        said = error_in(json.loads(text))
+        said = error_in(json.loads(reply.body))
     except (ValueError, RecursionError):
         said = None
-    if said is None:
-        is_page = "html" in reply.headers.get("content-type", "").lower() or text.startswith("<")
-        said = "an HTML page" if is_page else text
-    return clean(said) or "nothing"
+    return said or _kind(reply)
+
+
+def _kind(reply: RawReply) -> str:
+    kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
+    known = kind if MEDIA_TYPE.fullmatch(kind) else "an unnamed type"
+    return f"{len(reply.body):,} bytes of {known}" if reply.body.strip() else "nothing"
+
+
+def _origin(location: str) -> str:
+    """Where a redirect leads, without the rest, which may hold secrets of who sent it."""
+    try:
+        parts = urlsplit(location)
+        is_elsewhere = parts.scheme in ("http", "https") and parts.hostname
+    except ValueError:
+        is_elsewhere = None
+    host = clean(parts.netloc.rpartition("@")[2], 100) if is_elsewhere else ""
+    return f"{parts.scheme}://{host}" if host else "another path"
 
 
 def is_too_long(message: str) -> bool:

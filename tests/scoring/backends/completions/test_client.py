@@ -1,13 +1,18 @@
 """Servers that hang or stumble, and where texts and the key may go."""
 
 import re
+import socket
 import threading
 import time
+from contextlib import nullcontext
 
 import pytest
 
 from benchmarks.completions.stub import CompletionsStub
-from scoring.backends.http.address import check_allowed, parse_address
+from scoring.backends.http import errors
+from scoring.backends.http.address import check_allowed, check_peer, key_of, parse_address
+from scoring.backends.http.client import Client
+from scoring.backends.http.errors import RawReply
 from scoring.domain.backend import ScoringError
 from tests.scoring.backends.completions.conftest import opened, refusal
 
@@ -63,14 +68,12 @@ def test_proxies_of_the_environment_are_not_asked(stub, folder, monkeypatch):
 
 
 class TestTheKey:
-    """SCORING_API_KEY goes to the server and nowhere else."""
+    """A key of SCORING_API_KEYS goes to its own server and nowhere else."""
 
     KEY = "sk-very-secret-0123456789"
 
-    def test_is_sent_with_every_request_and_kept_nowhere_else(
-        self, stub, folder, monkeypatch, caplog
-    ):
-        monkeypatch.setenv("SCORING_API_KEY", self.KEY)
+    def test_is_sent_with_every_request_and_kept_nowhere_else(self, stub, folder, settings, caplog):
+        settings.SCORING_API_KEYS = {"127.0.0.1": self.KEY}
         caplog.set_level("DEBUG")
         backend = opened(stub, folder)
         backend.prepare([])
@@ -79,15 +82,51 @@ class TestTheKey:
         sentence = refusal(stub, folder, "401")
         assert self.KEY not in caplog.text
         assert (
-            "it does not accept the key in SCORING_API_KEY (401: Unauthorized: Bearer …)"
+            "it does not accept the one in SCORING_API_KEYS (401: Unauthorized: Bearer …)"
             in sentence
         )
 
-    def test_is_not_sent_with_a_line_break_in_it(self, stub, folder, monkeypatch):
-        monkeypatch.setenv("SCORING_API_KEY", "secret\r\nX-Other: 1")
-        assert (
-            refusal(stub, folder) == "SCORING_API_KEY contains characters that a key cannot have."
-        )
+    def test_is_never_sent_to_another_server(self, stub, folder, settings):
+        """Of two providers, neither learns the key of the other; of two servers of one machine, nor of the other port."""
+        port = parse_address(stub.url).port
+        settings.SCORING_API_KEYS = {
+            "api.example.org": self.KEY,
+            "localhost": self.KEY,
+            f"127.0.0.1:{port + 1}": self.KEY,
+        }
+        opened(stub, folder).prepare([])
+        assert not [h for h in stub.headers if "Authorization" in h]
+        assert self.KEY not in repr([dict(h) for h in stub.headers])
+
+    def test_of_a_port_goes_before_that_of_its_host(self, settings):
+        settings.SCORING_API_KEYS = {"a.org": "host", "a.org:8000": "port", "[::1]:8000": "six"}
+        keys = [
+            key_of(parse_address(url))
+            for url in (
+                "https://A.org",
+                "https://a.org:8000",
+                "https://b.a.org",
+                "http://[0::1]:8000",
+            )
+        ]
+        assert keys == ["host", "port", "", "six"]
+
+    def test_is_never_sent_where_others_can_read_it(self, settings):
+        settings.SCORING_API_KEYS = {"gpu.example.org": self.KEY, "10.0.0.7": self.KEY}
+        for place in settings.SCORING_API_KEYS:
+            with pytest.raises(ScoringError, match=r"unencrypted\. Write https://") as raised:
+                Client(parse_address(f"http://{place}:8000"))
+            assert self.KEY not in str(raised.value)
+            Client(parse_address(f"https://{place}:8000"))
+
+    def test_is_not_sent_through_a_proxy(self, stub, folder, settings, monkeypatch):
+        settings.SCORING_API_KEYS = {"127.0.0.1": self.KEY}
+        with CompletionsStub(stub.lm, stub.tokenizer) as proxy:
+            for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+                monkeypatch.setenv(name, proxy.url)
+            opened(stub, folder).prepare([])
+            assert not proxy.headers
+        assert stub.headers
 
 
 class TestAddresses:
@@ -111,15 +150,17 @@ class TestAddresses:
             parse_address(base_url)
 
     def test_a_password_is_refused_and_not_repeated(self):
-        with pytest.raises(ScoringError, match="set SCORING_API_KEY") as raised:
+        with pytest.raises(ScoringError, match="set SCORING_API_KEYS") as raised:
             parse_address("http://user:hunter2@localhost:8000")
         assert "hunter2" not in str(raised.value)
 
     @pytest.mark.parametrize("host", ["gpu.example.org:8000", "127.0.0.1.example.org"])
-    def test_other_hosts_are_refused_with_the_setting_to_change(self, stub, folder, host):
+    def test_other_hosts_are_refused_with_the_setting_to_change(self, stub, folder, settings, host):
+        settings.SCORING_HOSTS = ["localhost", "[::1]"]
         sentence = refusal(stub, folder, base_url=f"http://{host}")
         assert "Texts may not be sent to" in sentence
-        assert "SCORING_HOSTS (now localhost, 127.0.0.1, [::1])" in sentence
+        assert f"Add {host.partition(':')[0]}" in sentence
+        assert "SCORING_HOSTS (now localhost, [::1])" in sentence
 
     def test_a_host_of_the_setting_is_spoken_to(self, stub, folder, settings):
         settings.SCORING_HOSTS = ["gpu.example.org"]
@@ -133,3 +174,82 @@ class TestAddresses:
         check_allowed(address, ["[::1]:8000"])
         with pytest.raises(ScoringError):
             check_allowed(address, ["[::1]:9000"])
+
+    @pytest.mark.parametrize("port", [22, 443, 5432, 6379, 8001, 9200])
+    def test_a_host_alone_is_the_ports_where_models_are_served_usually(self, port):
+        """So that nobody asks the database, the queue or the administrator's page of this machine."""
+        here = ["localhost", "127.0.0.1", "[::1]"]
+        with pytest.raises(
+            ScoringError, match=rf"port {port} of 127\.0\.0\.1\. Add 127\.0\.0\.1:{port} "
+        ):
+            check_allowed(parse_address(f"http://127.0.0.1:{port}"), here)
+        for usual in (80, 8000, 8080, 11434, 30000):
+            check_allowed(parse_address(f"http://[::1]:{usual}"), here)
+        check_allowed(parse_address("https://api.example.org"), ["api.example.org"])
+        check_allowed(parse_address(f"http://127.0.0.1:{port}"), ["127.0.0.1:*"])
+
+    @pytest.mark.parametrize(
+        ("peer", "allowed", "is_let"),
+        [
+            ("127.0.0.1", ["gpu.lab"], False),
+            ("127.0.1.1", ["gpu.lab", "127.0.0.1"], False),
+            ("::1", ["gpu.lab:*"], False),
+            ("::ffff:127.0.0.1", ["gpu.lab"], False),
+            ("169.254.169.254", ["gpu.lab", "127.0.0.1"], False),
+            ("fe80::1%eth0", ["gpu.lab"], False),
+            ("0.0.0.0", ["gpu.lab"], False),
+            ("127.0.0.1", ["gpu.lab", "127.0.0.1"], True),
+            ("127.0.0.1", ["gpu.lab", "127.0.0.1:8001"], False),
+            ("10.1.2.3", ["gpu.lab"], True),
+            ("203.0.113.7", ["gpu.lab"], True),
+        ],
+    )
+    def test_a_name_that_leads_inside_is_not_followed(self, peer, allowed, is_let):
+        address = parse_address("http://gpu.lab:8000")
+        with nullcontext() if is_let else pytest.raises(ScoringError, match="leads to"):
+            check_peer(address, peer, allowed)
+
+    def test_where_a_name_leads_is_looked_at_before_anything_is_sent(
+        self, stub, folder, settings, monkeypatch
+    ):
+        asked = socket.getaddrinfo
+
+        def lookup(host, *more, **named):
+            name = host.decode() if isinstance(host, bytes) else host
+            return asked("127.0.0.1" if name == "gpu.lab" else name, *more, **named)
+
+        monkeypatch.setattr(socket, "getaddrinfo", lookup)
+        port = parse_address(stub.url).port
+        settings.SCORING_HOSTS = [f"gpu.lab:{port}"]
+        sentence = refusal(stub, folder, base_url=f"http://gpu.lab:{port}")
+        assert sentence.startswith("gpu.lab leads to 127.0.0.1, an address of this machine")
+        assert not stub.headers
+        settings.SCORING_HOSTS = [f"gpu.lab:{port}", f"127.0.0.1:{port}"]
+        opened(stub, folder, base_url=f"http://gpu.lab:{port}").prepare([])
+        assert stub.headers
+
+
+SECRETS = [
+    (b"root:x:0:0:root:/root:/bin/bash", "text/plain"),
+    (b"<title>Grafana: s3cret-board</title>", "text/html"),
+    (b"-ERR unknown command 's3cret'", ""),
+    (b'{"cluster_name": "s3cret", "tagline": "You know, for search"}', "application/json"),
+    (b'["s3cret"]', "application/json"),
+    (b'{"error": {"root_cause": "s3cret"}}', "application/json"),
+    (b'{"broken": "s3cret', "application/json"),
+]
+
+
+@pytest.mark.parametrize("status", [200, 302, 400, 401, 403, 404, 500])
+@pytest.mark.parametrize(("body", "kind"), SECRETS)
+def test_what_another_service_says_is_not_repeated(body, kind, status):
+    headers = {"content-type": kind, "location": "http://in:pw@10.0.0.1/s3cret?token=s3cret"}
+    reply = RawReply(status, headers, body)
+    said = str(
+        errors.of_status(reply, "http://127.0.0.1", has_key=False)
+        if status != 200
+        else errors.of_content(reply, "http://127.0.0.1")
+    )
+    for secret in ("s3cret", "root:x", "pw@", "ERR", "search"):
+        assert secret not in said
+    assert len(said) < 400

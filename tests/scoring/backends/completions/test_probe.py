@@ -68,10 +68,10 @@ WRONG = {
     "drops": "closed the connection without an answer in HTTP (asked",
     "500": "answered 500 (engine [31mdied) (asked",
     "429 for an hour": "answered 429 (slow down) and requests a pause of 3600 s, longer than the rest",
-    "garbage": 'is not JSON (content type application/json, beginning “{"choices": [{"logp[31m”)',
+    "garbage": "is not JSON (25 bytes of application/json)",
     "huge": "sent more than 1,089,536 bytes, the largest possible size",
-    "redirects": "redirects to “http://192.0.2.1/v1/completions”. Redirects are not followed",
-    "401": "needs a key, but SCORING_API_KEY is not set (401: Unauthorized:)",
+    "redirects": "redirects to http://192.0.2.1. Redirects are not followed",
+    "401": "needs a key, but SCORING_API_KEYS has none for it (401: Unauthorized:)",
     "other json": "sent JSON that is not a completion",
     "400": "refused to score: 400: Token id 401 is out of vocabulary",
     # Of the numbers
