@@ -256,8 +256,8 @@ SPECTACULAR_SETTINGS = {
 # Once the site is behind TLS everything is redirected there, and browsers remember it
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_REDIRECT_EXEMPT = [
-    r"^healthz(/[a-z]+)?$",
-    r"^metrics$",
+    r"^healthz(/[a-z]+)?\Z",
+    r"^metrics\Z",
 ]  # asked by load balancers, from inside
 SECURE_HSTS_SECONDS = env.integer("HSTS_SECONDS", 365 * 24 * 3600) if HTTPS else 0
 SESSION_COOKIE_SECURE = HTTPS

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 _TEMPLATE = re.compile(
     r"\{\{|\}\}|[$#%@]\{|\$\(|\{%|%\}|<%|%>|\[\[|\]\]|%%|&[lg]t;"  # anywhere
     r"|%[A-Za-z_]\w{2,}%|[{\[(][A-Za-z_]\w*[)\]}]"  # anywhere, whole
-    r"|^\{.*\}$|^\[.*\]$|^\(.*\)$|^<.*>$|^«.*»$|^%.*%$|^\$.*\$$|^#.*#$|^@@.*@@$|^__.*__$|^\*\|.*\|\*$"
+    r"|^(\{.*\}|\[.*\]|\(.*\)|<.*>|«.*»|%.*%|\$.*\$|#.*#|@@.*@@|__.*__|\*\|.*\|\*)\Z"
     r"|^[$:]\w|^%[A-Za-z_]\w{2}"  # before, or cut off
     r"|\ufffd",  # a placeholder's percent signs, taken for an encoded character
     re.DOTALL,
@@ -60,7 +60,7 @@ _NAMES = frozenset(
     ]
 )
 # "your id here"
-_BIDS = re.compile(r"^(your|insert|enter)|here$")
+_BIDS = re.compile(r"^(your|insert|enter)|here\Z")
 _NO_WORDS = _NO_IDS | _NAMES | _PREVIEWS
 
 

@@ -76,7 +76,7 @@ class PeopleForm(forms.Form):
     reason = forms.ChoiceField(label=_("Excluded because"), choices=REASONS, required=False)
     pseudonym = forms.RegexField(
         label=_("Pseudonym begins with"),
-        regex=r"^[0-9A-Fa-f-]{1,36}$",
+        regex=r"\A[0-9A-Fa-f-]{1,36}\Z",
         required=False,
         error_messages={
             "invalid": _(

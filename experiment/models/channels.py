@@ -12,14 +12,16 @@ from lib.name_fields import NameField
 # The channel of links that name none
 PLAIN = "plain"
 is_code = RegexValidator(
-    r"^[a-z0-9][a-z0-9-]*$",
+    r"\A[a-z0-9][a-z0-9-]*\Z",
     _("Use only small letters, digits and hyphens, because this is part of the link."),
 )
 is_parameter = RegexValidator(
-    r"^[A-Za-z][A-Za-z0-9_.-]*$",
+    r"\A[A-Za-z][A-Za-z0-9_.-]*\Z",
     _("Use only letters, digits, _, . and -, because this is part of the link."),
 )
-is_https = RegexValidator(r"^https://", _("The address must start with https://."))
+is_https = RegexValidator(
+    r"\Ahttps://[^\x00-\x1f\x7f]*\Z", _("The address must start with https:// and be one line.")
+)
 
 
 def _address(label: object, help_text: object = "") -> models.CharField[str, str]:

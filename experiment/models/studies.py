@@ -18,7 +18,7 @@ from experiment.models.items import Item, ItemQuerySet, known, text_hash
 from lib.name_fields import NameField
 
 is_language_tag = RegexValidator(
-    r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$", _("A language tag looks like en, de or pt-BR.")
+    r"\A[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*\Z", _("A language tag looks like en, de or pt-BR.")
 )
 
 Tasks = Literal["abstracts", "questions", "both"]

@@ -73,7 +73,7 @@ class SurveyQuestion(models.Model):
         max_length=40,
         validators=[
             RegexValidator(
-                rf"^{survey.NAME.pattern}\Z",
+                rf"\A{survey.NAME.pattern}\Z",
                 _("Use lower-case letters, digits and underscores; begin with a letter."),
             )
         ],

@@ -205,7 +205,7 @@ class DryRun(Job):
         _("currency"),
         max_length=3,
         default="EUR",
-        validators=[RegexValidator(r"^[A-Z]{3}$", _("A currency has three letters: EUR."))],
+        validators=[RegexValidator(r"\A[A-Z]{3}\Z", _("A currency has three letters: EUR."))],
     )
     fee_percent = models.DecimalField(
         _("fee of the recruitment site (%)"),

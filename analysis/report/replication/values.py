@@ -21,7 +21,7 @@ from analysis.teams.results import Method
 
 IMPORT = "Import the published results."
 TUNED = "finetuning[name=lora_r256_a512_finetune_mistral_7b_v01].comparison"
-STEP = re.compile(r"(\w+)((?:\[\w+=[^\]]*\])*)(?:\.|$)")
+STEP = re.compile(r"(\w+)((?:\[\w+=[^\]]*\])*)(?:\.|\Z)")
 CONDITION = re.compile(r"\[(\w+)=([^\]]*)\]")
 CALL = re.compile(r"(\w+)\((.*)\)")
 

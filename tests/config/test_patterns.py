@@ -1,0 +1,131 @@
+"""What a pattern asks for is all that is taken: a line break after it is refused, which `$` lets pass and `\\Z` does not."""
+
+import ast
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+from re import _constants as sre  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]
+from typing import Any
+
+import pytest
+from django import forms
+from django.apps import apps
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.config.test_code_security import ROOT, sources
+
+SITE = ("config", "lib", "experiment", "scoring", "analysis")
+# These search within texts of many lines, where the end of a line is an end
+SEARCHING = {
+    "experiment/domain/item_checks/content.py",
+    "experiment/domain/item_checks/form.py",
+    "experiment/domain/item_checks/wording.py",
+    "scoring/training/corpus/read/xml.py",
+}
+ADDRESS_OR_PATTERN = re.compile(
+    r"(re\.)?(compile|match|fullmatch|search|sub|split|finditer|findall|re_path)|(\w+\.)?Regex(Validator|Field)"
+)
+
+
+def patterns(path: str, tree: ast.Module) -> Iterator[tuple[str, str, bool]]:
+    """Each pattern that is written out, parts of others' included: where, what, and whether `$` ends lines in it."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not ADDRESS_OR_PATTERN.fullmatch(
+            ast.unparse(node.func)
+        ):
+            continue
+        given = chain(node.args[:1], (k.value for k in node.keywords if k.arg == "regex"))
+        for argument in given:
+            for part in ast.walk(argument):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    where = f"{path}:{node.lineno}"
+                    yield where, part.value, "MULTILINE" in ast.unparse(node)
+
+
+def ends_in_dollar(pattern: str) -> bool:
+    """Whether `$` is an anchor somewhere in it; what is only a part of a pattern is looked at as a text."""
+    try:
+        parsed = parser.parse(pattern)
+    except re.error:
+        return re.search(r"(?<!\\)\$\Z", pattern) is not None
+    return any(op is sre.AT and what is sre.AT_END for op, what in walked(parsed))
+
+
+def walked(parsed: Any) -> Iterator[tuple[Any, Any]]:
+    if isinstance(parsed, parser.SubPattern):
+        for item in parsed:
+            yield item
+            yield from walked(item[1])
+    elif isinstance(parsed, list | tuple):
+        for part in parsed:
+            yield from walked(part)
+
+
+def test_no_pattern_lets_a_line_break_pass_at_its_end() -> None:
+    found = [p for path, tree in sources(*SITE) for p in patterns(path, tree)]
+    assert len(found) > 150
+    dollars = {
+        f"{where} {pattern}"
+        for where, pattern, is_of_lines in found
+        if not is_of_lines and where.rpartition(":")[0] not in SEARCHING and ends_in_dollar(pattern)
+    }
+    assert dollars == set()
+    assert ends_in_dollar(r"^(a|b$)") and not ends_in_dollar(r"^[$]\$\Z")
+
+
+def form_classes() -> Iterator[type[forms.BaseForm]]:
+    for path in sorted(Path(ROOT).glob("*/lab/**/*.py")):
+        import_module(str(path.relative_to(ROOT)).removesuffix(".py").replace("/", "."))
+    found = [forms.BaseForm]
+    while found:
+        kind = found.pop()
+        found += kind.__subclasses__()
+        if kind.__module__.split(".")[0] in SITE:
+            yield kind
+
+
+def validators() -> dict[str, RegexValidator]:
+    columns = [
+        (str(field), field.validators)
+        for app in ("experiment", "scoring", "analysis", "jobs")
+        for model in apps.get_app_config(app).get_models()
+        for field in model._meta.fields
+    ]
+    entries = [
+        (f"{kind.__qualname__}.{name}", field.validators)
+        for kind in form_classes()
+        for name, field in getattr(kind, "base_fields", {}).items()
+    ]
+    return {
+        f"{name} {validator.regex.pattern}": validator
+        for name, all_of_it in [*columns, *entries]
+        for validator in all_of_it
+        # An address of pages has a rule of its own, which is not one pattern
+        if type(validator) is RegexValidator
+    }
+
+
+VALIDATORS = validators()
+
+
+@pytest.mark.parametrize("name", VALIDATORS)
+@settings(max_examples=20)
+@given(data=st.data())
+def test_a_line_break_after_what_is_valid_is_refused(name: str, data: st.DataObject) -> None:
+    validator = VALIDATORS[name]
+    valid = data.draw(st.from_regex(validator.regex, fullmatch=True))
+    validator(valid)
+    for end in ("\n", "\r\n", "\n\nX: y"):
+        with pytest.raises(ValidationError):
+            validator(valid + end)
+
+
+def test_columns_and_forms_of_each_kind_are_looked_at() -> None:
+    for name in ("Study.language", "Channel.id_parameter", "Channel.completion_url", "PeopleForm.pseudonym"):
+        assert any(name in key for key in VALIDATORS), (name, [*VALIDATORS])
