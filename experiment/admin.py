@@ -5,6 +5,7 @@ from typing import Any, Generic, TypeVar
 
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.forms import AdminPasswordChangeForm
 from django.contrib.auth.models import Group, User
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
@@ -19,6 +20,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from django_stubs_ext import StrOrPromise
 
 from experiment.lab.access import user_of
+from experiment.lab.sign_in import OffersToEndTokens
 from experiment.models import (
     ConsentVersion,
     Item,
@@ -87,8 +89,30 @@ class NarrowStaticDeviceAdmin(DeclaredLookups[Any], StaticDeviceAdmin):  # type:
     """The library's, likewise."""
 
 
+class PasswordByAdministratorForm(OffersToEndTokens, AdminPasswordChangeForm):  # type: ignore[type-arg]
+    """As by a link: somebody asked for it."""
+
+    ENDS = True
+
+    def save(self, commit: bool = True) -> Any:
+        """The user, with the form by which `log_change` tells a new password from other changes."""
+        user = super().save(commit)
+        user.password_form = self
+        return user
+
+
 @admin.register(User)
 class AccountAdmin(DeclaredLookups[User], UserAdmin[User]):
+    change_password_form = PasswordByAdministratorForm
+    change_user_password_template = "admin/password_and_tokens.html"  # noqa: S105 (a template)
+
+    def log_change(self, request: HttpRequest, obj: User, message: Any) -> Any:
+        form, by = getattr(obj, "password_form", None), user_of(request)
+        if form is not None:
+            told = {"user": obj.get_username(), "tokens_revoked": form.end_tokens(by)}
+            audit.record(audit.Action.PASSWORD_CHANGED, by=by, **told)
+        return super().log_change(request, obj, message)
+
     def save_related(self, request: Any, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)
         changed = {

@@ -10,7 +10,11 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import get_user_model, login, update_session_auth_hash
-from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.forms import (
+    AuthenticationForm,
+    PasswordChangeForm,
+    SetPasswordForm,
+)
 from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView, PasswordResetConfirmView, redirect_to_login
 from django.db import transaction
@@ -20,7 +24,7 @@ from django.urls import reverse, reverse_lazy
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
@@ -28,7 +32,9 @@ from django_otp import login as mark_verified
 from django_otp.models import Device
 
 from experiment.lab.access import for_first_step, for_signed_in, user_of
+from experiment.models import AccessToken
 from experiment.services import audit, sign_in
+from experiment.services.rights import revoke_tokens
 from experiment.services.sign_in import has_second_step, is_verified
 from lib.http import address_of, either
 
@@ -64,7 +70,39 @@ class SignInForm(AuthenticationForm):
             return super().clean()
 
 
-class PasswordForm(PasswordChangeForm):
+class OffersToEndTokens(forms.BaseForm):
+    """A form for a new password. Programs with tokens go on after it, so it says so and offers to end them."""
+
+    user: User
+    ENDS = False  # unless the box is left as it is
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if n := AccessToken.objects.filter(user=self.user).usable().count():
+            self.fields["end_tokens"] = forms.BooleanField(
+                label=_("Also revoke all access tokens of this account"),
+                required=False,
+                initial=self.ENDS,
+                help_text=ngettext(
+                    "%(n)d access token works. A program that has it keeps its access after the password is changed.",
+                    "%(n)d access tokens work. Programs that have them keep their access after the password is changed.",
+                    n,
+                )
+                % {"n": n},
+            )
+
+    def end_tokens(self, by: User) -> int:
+        """How many ended, as the box says."""
+        return revoke_tokens(self.user, by) if self.cleaned_data.get("end_tokens") else 0
+
+
+class PasswordByLinkForm(OffersToEndTokens, SetPasswordForm):  # type: ignore[type-arg]
+    """Whoever needs a link has lost the password, or somebody else has learnt it."""
+
+    ENDS = True
+
+
+class PasswordForm(OffersToEndTokens, PasswordChangeForm):
     """A new password. Whoever sits at somebody's browser does not try out the old one for long."""
 
     def __init__(self, request: HttpRequest, user: User, data: Any = None) -> None:
@@ -154,6 +192,7 @@ class Welcome(PasswordResetConfirmView):
     """Django's own page behind a reset link: its token dies with the first password that is set."""
 
     template_name = "lab/members/welcome.html"
+    form_class = PasswordByLinkForm
     success_url = reverse_lazy("lab:studies")
 
     @property
@@ -163,7 +202,8 @@ class Welcome(PasswordResetConfirmView):
 
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
-        audit.record(audit.Action.PASSWORD_CHANGED, by=form.user, by_link=True)
+        n = form.end_tokens(form.user)
+        audit.record(audit.Action.PASSWORD_CHANGED, by=form.user, by_link=True, tokens_revoked=n)
         return super().form_valid(form)
 
 
@@ -217,7 +257,8 @@ def account(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         with transaction.atomic():
             form.save()
-            audit.record(audit.Action.PASSWORD_CHANGED, by=user)
+            n = form.end_tokens(user)
+            audit.record(audit.Action.PASSWORD_CHANGED, by=user, tokens_revoked=n)
         update_session_auth_hash(request, user)  # other browsers are signed out
         messages.success(request, _("Your password has been changed."))
         return redirect("lab:account")

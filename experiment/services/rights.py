@@ -152,6 +152,15 @@ def revoke_token(token: AccessToken, by: User | None = None) -> None:
         )
 
 
+@transaction.atomic
+def revoke_tokens(user: User, by: User | None) -> int:
+    """All of this user's that still work; how many they were."""
+    usable = list(AccessToken.objects.filter(user=user).usable().select_related("study", "user"))
+    for token in usable:
+        revoke_token(token, by)
+    return len(usable)
+
+
 def studies_of(token: AccessToken) -> StudyQuerySet:
     """The studies that it opens."""
     studies = Study.objects.visible_to(token.user)

@@ -4,9 +4,16 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.hashers import identify_hasher, make_password
+from django.contrib.auth.models import User
+from django.contrib.auth.tokens import default_token_generator
 from django.test import Client
+from django.urls import reverse
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
 
+from experiment.domain.roles import Scope
 from experiment.models import AuditEvent
+from experiment.services.rights import TokenError, create_token, find_token
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -47,3 +54,67 @@ def test_sign_ins_and_failures_of_people_there_are_reach_the_trail(client: Clien
         ("", "sign_in_failed", {"name": "ruth", "step": "password"}),
         ("ruth", "signed_in", {}),
     ]
+
+
+NEW = "seven grey herons"
+
+
+def at_the_account_page(client: Client, user: User, **ticked: str) -> str:
+    client.force_login(user)
+    page = client.get("/lab/account/").text
+    sent = {"old_password": "ruth", "new_password1": NEW, "new_password2": NEW}
+    assert client.post("/lab/account/", sent | ticked).status_code == 302
+    return page
+
+
+def by_a_link(client: Client, user: User, **ticked: str) -> str:
+    uid = urlsafe_base64_encode(force_bytes(user.pk))
+    page = client.get(
+        f"/lab/welcome/{uid}/{default_token_generator.make_token(user)}/", follow=True
+    )
+    sent = {"new_password1": NEW, "new_password2": NEW}
+    assert client.post(page.request["PATH_INFO"], sent | ticked).status_code == 302
+    return page.text
+
+
+def by_an_administrator(client: Client, user: User, **ticked: str) -> str:
+    client.force_login(User.objects.create_superuser("boss"))
+    address = reverse("admin:auth_user_password_change", args=[user.pk])
+    page = client.get(address).text
+    sent = {"usable_password": "true", "password1": NEW, "password2": NEW, "set-password": "1"}
+    assert client.post(address, sent | ticked).status_code == 302
+    return page
+
+
+@pytest.mark.parametrize("change", [at_the_account_page, by_a_link, by_an_administrator])
+@pytest.mark.parametrize("ticked", [{"end_tokens": "on"}, {}])
+def test_a_new_password_says_that_tokens_live_on_and_ends_them_if_asked(
+    client: Client, change: Any, ticked: dict[str, str]
+) -> None:
+    user = make_user("ruth")
+    others = create_token(make_user("vera"), "others", [Scope.READ]).secret
+    secrets = [create_token(user, name, [Scope.READ]).secret for name in ("laptop", "cluster")]
+    page = change(client, user, **ticked)
+    assert "2 access tokens work" in page
+    assert "Also revoke all access tokens" in page
+    user.refresh_from_db()
+    assert user.check_password(NEW)
+    for secret in secrets:
+        if ticked:
+            with pytest.raises(TokenError, match="revoked"):
+                find_token(secret)
+        else:
+            find_token(secret)
+    find_token(others)
+    n = 2 if ticked else 0
+    [told] = AuditEvent.objects.filter(action="password_changed")
+    assert (told.actor, told.details["tokens_revoked"]) == (
+        "boss" if change is by_an_administrator else "ruth",
+        n,
+    )
+    revoked = AuditEvent.objects.filter(action="token_revoked")
+    assert sorted(event.details["name"] for event in revoked) == ["cluster", "laptop"][:n]
+
+
+def test_who_has_no_token_is_not_asked(client: Client) -> None:
+    assert "end_tokens" not in at_the_account_page(client, make_user("ruth"))
