@@ -1,6 +1,7 @@
 """The participant's pages. Views read the request and choose the page; services do the work."""
 
 import logging
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from http import HTTPStatus
 from typing import Any
@@ -32,9 +33,10 @@ from experiment.services import consenting, counting, drawing, taking_part, with
 from experiment.services.advised import practice_follows
 from experiment.services.channels import ending, sent_by
 from experiment.services.flow import FlowError, WrongPageError, current_page
+from experiment.services.sign_in import WAIT, TooManyError, by_own_code
 from experiment.services.survey import asked
 from experiment.services.withdrawal import held_about
-from lib.http import UNPROCESSABLE
+from lib.http import UNPROCESSABLE, address_of
 from lib.locks import waiting_briefly
 from lib.passing import is_lock_elsewhere, is_passing
 
@@ -227,20 +229,45 @@ def done(request: HttpRequest, study: Study) -> HttpResponse:
     return show(request, participant)
 
 
+def _by_own_code(
+    request: HttpRequest, study: Study, code: str, find: Callable[[], Participant | None]
+) -> Participant | None:
+    here = identity.read_participant(request, study)
+    return by_own_code(study, address_of(request), here, code, find)
+
+
+def _no_code(
+    request: HttpRequest, study: Study, page: str, code: str, *, is_refused: bool = False
+) -> HttpResponse:
+    """The page once more: nobody has this code, or too many wrong ones came from here."""
+    said = _("Nobody in this study has this code. Please check the code.")
+    if is_refused:
+        said = _(
+            "Too many wrong codes were entered from your network. Please wait %(minutes)d minutes and try again, or write to "
+            "the study team."
+        ) % {"minutes": WAIT.seconds // 60}
+    context = {"study": study, "code_value": code[:100], "errors": {"code": said}}
+    status = HTTPStatus.TOO_MANY_REQUESTS if is_refused else UNPROCESSABLE
+    response = render(request, f"participant/{page}.html", context, status=status)
+    if is_refused:
+        response["Retry-After"] = str(WAIT.seconds)
+    return response
+
+
 @shows_problems
 def come_back(request: HttpRequest, study: Study) -> HttpResponse:
     """Whoever holds a participant's code goes on as that participant, in any browser."""
     if request.method != "POST":
         return render(request, "participant/return.html", {"study": study})
     code = request.POST.get("code", "")
-    participant = consenting.find_by_code(study, code[:100])
+    try:
+        participant = _by_own_code(
+            request, study, code, lambda: consenting.find_by_code(study, code[:100])
+        )
+    except TooManyError:
+        return _no_code(request, study, "return", code, is_refused=True)
     if participant is None:
-        context = {
-            "study": study,
-            "code_value": code[:100],
-            "errors": {"code": _("Nobody in this study has this code. Please check the code.")},
-        }
-        return render(request, "participant/return.html", context, status=UNPROCESSABLE)
+        return _no_code(request, study, "return", code)
     response = resume(request, study, participant)
     identity.write_participant(response, study, participant)
     return response
@@ -273,15 +300,17 @@ def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
     if request.POST.get("confirm", "1") != "1":
         raise BadRequest("The form was not sent by the page.")
     is_confirmed = "confirm" in request.POST
-    found = withdrawal.withdraw(study, code, timezone.now()) if is_confirmed else None
-    participant = found or consenting.find_by_code(study, code)
+
+    def find() -> Participant | None:
+        found = withdrawal.withdraw(study, code, timezone.now()) if is_confirmed else None
+        return found or consenting.find_by_code(study, code)
+
+    try:
+        participant = _by_own_code(request, study, code, find)
+    except TooManyError:
+        return _no_code(request, study, "withdraw", code, is_refused=True)
     if participant is None:
-        context = {
-            "study": study,
-            "code_value": code,
-            "errors": {"code": _("Nobody in this study has this code. Please check the code.")},
-        }
-        return render(request, "participant/withdraw.html", context, status=UNPROCESSABLE)
+        return _no_code(request, study, "withdraw", code)
     if is_confirmed or participant.stage == Stage.WITHDRAWN:
         context = {"study": study, "withdrawn": True, "anonymous": participant.is_anonymous}
         response = render(request, "participant/withdraw.html", context)

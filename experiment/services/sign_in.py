@@ -1,12 +1,12 @@
-"""How people of the lab prove who they are: tries that are counted, a second step, sign-ins that end."""
+"""How people prove who they are: tries that are counted, a second step of the lab's, sign-ins that end."""
 
 from base64 import b32encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from ipaddress import ip_address, ip_network
 from threading import BoundedSemaphore
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
@@ -22,13 +22,15 @@ from django_otp import verify_token
 from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from experiment.models import SignInAttempts
+from experiment.models import Participant, SignInAttempts, Study
 from experiment.services import audit
 from experiment.services.audit import Action
 
 MOST_ATTEMPTS = 10  # at one name, from one address
 # Whatever the names: of a class behind one address some mistype, a program tries no dictionary
 MOST_OF_ADDRESS = 100
+# Wrong ones of a study, from one address: of a class some mistype, a program finds none of 59 bits
+MOST_CODES = 100
 WAIT = timedelta(minutes=15)
 # A comparison takes a core for some hundredths of a second on purpose: so many at once in a process, and pages go on
 _comparing = BoundedSemaphore(2)
@@ -84,6 +86,30 @@ def succeeded(step: str, name: str, address: str) -> None:
     address_s.filter(since__lte=found["since"]).update(
         n=F("n") - found["n"]
     )  # not of a later count
+
+
+Found = TypeVar("Found")
+
+
+def by_own_code(
+    study: Study, address: str, here: Participant | None, code: str, find: Callable[[], Found]
+) -> Found:
+    """What `find` finds by a participant's own code; where it finds nothing, that counts. `here`: whom the browser knows.
+
+    Whoever types the code of their own page is never held up by others at their address.
+
+    Raises:
+        TooManyError: nothing was looked for.
+    """
+    if here is not None and Participant.objects.filter(pk=here.pk).with_code(code).exists():
+        return find()
+    key = key_of("own code", str(study.pk), address)
+    if _are_used_up({key: MOST_CODES}) or _count(key, timezone.now()) > MOST_CODES:
+        raise TooManyError
+    found = find()
+    if found is not None:
+        SignInAttempts.objects.filter(key=key, n__gt=0).update(n=F("n") - 1)
+    return found
 
 
 def forget_old_attempts() -> None:
