@@ -5,7 +5,11 @@ from typing import Any, Generic, TypeVar
 
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
-from django.contrib.auth.forms import AdminPasswordChangeForm
+from django.contrib.auth.forms import (
+    AdminPasswordChangeForm,
+    AdminUserCreationForm,
+    UserChangeForm,
+)
 from django.contrib.auth.models import Group, User
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
@@ -20,6 +24,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from django_stubs_ext import StrOrPromise
 
 from experiment.lab.access import user_of
+from experiment.lab.members import OwnName
 from experiment.lab.sign_in import OffersToEndTokens
 from experiment.models import (
     ConsentVersion,
@@ -101,8 +106,17 @@ class PasswordByAdministratorForm(OffersToEndTokens, AdminPasswordChangeForm):  
         return user
 
 
+class NewAccountForm(OwnName, AdminUserCreationForm):
+    """Django's."""
+
+
+class AccountForm(OwnName, UserChangeForm):  # type: ignore[type-arg]
+    """Django's."""
+
+
 @admin.register(User)
 class AccountAdmin(DeclaredLookups[User], UserAdmin[User]):
+    form, add_form = AccountForm, NewAccountForm
     change_password_form = PasswordByAdministratorForm
     change_user_password_template = "admin/password_and_tokens.html"  # noqa: S105 (a template)
 

@@ -3,6 +3,7 @@
 Rows of older sites stay as they are: the column looks at what is added, and forms at what is changed.
 """
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -16,6 +17,9 @@ SENTENCES = {
     "long": _("“%(name)s” has %(n)d characters, but at most %(longest)d are allowed."),
     "unprintable": _(
         "“%(name)s” contains %(point)s at character %(at)d. A name must be one printable line."
+    ),
+    "double": _(
+        "“%(name)s” looks like the name of another %(kind)s of this site. Choose a name that can be told apart."
     ),
     "blank": _("“%(name)s” starts or ends with a space."),
 }
@@ -36,17 +40,49 @@ def is_name(value: str) -> None:
         raise ValidationError(sentence(value, fault), code="name")
 
 
+def refuse_double(value: str, others: Iterable[str], kind: Any) -> None:
+    """Raises ValidationError where people would take the value for another of these names of this kind."""
+    if names.has_double(value, others):
+        told = {"name": names.printed(value[:SHOWN], keep=""), "kind": kind}
+        raise ValidationError(SENTENCES["double"] % told, code="double")
+
+
 class NameField(models.CharField[str, str]):
-    """A CharField for one line that can be printed; every way of adding a row is held to it."""
+    """A CharField for one line that can be printed; every way of adding a row is held to it.
+
+    `unlike`: no new name may look like one that another row has, of those that agree in these columns; () of all.
+    """
 
     default_validators = [is_name]
 
+    def __init__(self, *args: Any, unlike: tuple[str, ...] | None = None, **kwargs: Any) -> None:
+        self.unlike = unlike
+        super().__init__(*args, **kwargs)
+
+    def validate(self, value: str | None, model_instance: models.Model | None) -> None:
+        super().validate(value, model_instance)
+        if value and model_instance is not None:
+            self._refuse_double(value, model_instance)
+
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:
         value = super().pre_save(model_instance, add)
-        if add and isinstance(value, str) and (fault := names.fault(value, self.max_length)):
-            place = f"{model_instance._meta.verbose_name}, {self.verbose_name}"
-            raise ValidationError(f"{place}: {sentence(value, fault)}", code="name")
+        if add and isinstance(value, str):
+            if fault := names.fault(value, self.max_length):
+                place = f"{model_instance._meta.verbose_name}, {self.verbose_name}"
+                raise ValidationError(f"{place}: {sentence(value, fault)}", code="name")
+            self._refuse_double(value, model_instance)
         return value
+
+    def _refuse_double(self, value: str, row: models.Model) -> None:
+        """Nor is a row held to it that has kept its name: it may be older than this rule."""
+        if self.unlike is None:
+            return
+        same = {attribute: getattr(row, attribute) for attribute in self.unlike}
+        rows = type(row)._default_manager.filter(**same).order_by()
+        if row.pk is not None and rows.filter(pk=row.pk, **{self.name: value}).exists():
+            return
+        others = rows.exclude(pk=row.pk).values_list(self.name, flat=True)
+        refuse_double(value, others, row._meta.verbose_name)
 
     def deconstruct(self) -> Any:
         """To migrations it is a CharField: the column is one."""

@@ -1,7 +1,10 @@
 """What names are: one line that can be printed, whoever gives it and by whichever way. Pure."""
 
+# ruff: noqa: RUF001, RUF002 (signs that look alike are the point)
+
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,6 +52,52 @@ def printed(text: str, keep: str = "\n\t") -> str:
     '\\x1b[31mred\nblue'
     """
     return _REFUSED.sub(lambda found: found[0] if found[0] in keep else ascii(found[0])[1:-1], text)
+
+
+# Letters that people take for a Latin one, by the Latin ones in their order; after compatible forms are undone.
+# A capital has a line of its own where only it looks like one
+_LIKE = (
+    # Cyrillic
+    ("аеорсухіјѕһԁԛԝѵӏк", "aeopcyxijshdqwvlk"),
+    ("АВЕЅІЈКМНОРСТУХԌԚԜѴҮӀЗЬб", "ABESIJKMHOPCTYXGQWVYI3b6"),
+    # Greek
+    ("αγικνορυχϲϳ", "ayikvopuxcj"),
+    ("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹϺ", "ABEZHIKMNOPTYXCM"),
+    # Armenian, Cherokee
+    ("օսհոցզՕԼՍ", "ouhngqOLU"),
+    ("ᎪᎠᎡᎢᎥᎫᎬᎳᎷᎻᏀᏃᏙᏚᏞᏟᏢᏦᏴ", "ADRTiJEWMHGZVSLCPKB"),
+    # Latin ones of other alphabets, and signs
+    ("ɑɡıȷɩᴄᴏᴠᴡᴢᴜꜱǀ", "agijicovwzusl"),
+    ("‐‑‒–—―−⁃", "--------"),
+    ("‘’ʼʹ`′", "''''''"),
+    ("⁄∕∶꞉", "//::"),
+)
+_LATIN = str.maketrans("".join(a for a, _ in _LIKE), "".join(b for _, b in _LIKE))
+_UNSEEN = re.compile(
+    "[\u200c\u200d\ufe00-\ufe0f]"
+)  # joiners and variants, which are allowed in names
+
+
+def look(name: str) -> str:
+    """The same for names that people take for one another: letters of other alphabets, capitals, and spaces do not count.
+
+    >>> look("bоss") == look("Boss"), look("Σχολή") == look("School"), look("GPT‑2") == look("gpt-2")
+    (True, False, True)
+    """
+    if name.isascii():
+        return " ".join(name.lower().split())
+    apart = unicodedata.normalize("NFKD", _UNSEEN.sub("", name).translate(_LATIN)).translate(_LATIN)
+    return " ".join(unicodedata.normalize("NFKC", apart.casefold()).split())
+
+
+def has_double(name: str, others: Iterable[str]) -> bool:
+    """Whether people would take it for another of these; one that is the very same is none.
+
+    >>> has_double("bоss", ["ada", "boss"]), has_double("boss", ["ada", "boss", "Boss"])
+    (True, False)
+    """
+    known, own = set(others), look(name)
+    return name not in known and any(look(other) == own for other in known)
 
 
 _ENTITY = re.compile(r"&(?=#?\w+;)")

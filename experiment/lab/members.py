@@ -40,6 +40,24 @@ NAME: dict[str, Any] = {
 }
 
 
+class OwnName(forms.BaseForm):
+    """A form that names an account: nobody is to be taken for somebody else in trails and lists of members."""
+
+    instance: User
+
+    def clean_username(self) -> str:
+        above: Any = super()
+        given = self.cleaned_data["username"]
+        name = above.clean_username() if hasattr(above, "clean_username") else given
+        if name:  # else another account has it, as the form says
+            people.check_username(name, self.instance)
+        return str(name)
+
+
+class JoinForm(OwnName, UserCreationForm[User]):
+    """An account of one's own."""
+
+
 class InviteForm(forms.Form):
     name = forms.CharField(**NAME)
     role = forms.ChoiceField(
@@ -171,7 +189,7 @@ def invitation(request: HttpRequest, secret: str) -> HttpResponse:
             if request.method == "POST":
                 return _join(request, secret, user)
             return render(request, "lab/members/invitation.html", {"invitation": found})
-        form: UserCreationForm[User] = UserCreationForm(request.POST or None)
+        form = JoinForm(request.POST or None)
         if form.is_valid():
             with transaction.atomic():
                 user = form.save()

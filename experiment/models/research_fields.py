@@ -22,6 +22,7 @@ class ResearchField(models.Model):
     name = NameField(
         max_length=80,
         unique=True,
+        unlike=(),
         error_messages={"unique": _("Another field of this site has this name.")},
     )
     reviews_needed = models.PositiveSmallIntegerField(
@@ -52,7 +53,7 @@ class Subfield(models.Model):
     """A part of a field; `Item.subfield` is its name."""
 
     field = models.ForeignKey(ResearchField, models.CASCADE, related_name="subfields")
-    name = NameField(max_length=80)
+    name = NameField(max_length=80, unlike=("field_id",))
     purpose = models.TextField(
         blank=True,
         help_text=_("Aim of test cases in this subfield, also given to models that draft."),
@@ -107,7 +108,7 @@ class QuestionTemplate(models.Model):
     """
 
     field = models.ForeignKey(ResearchField, models.CASCADE, related_name="question_templates")
-    key = NameField(max_length=80)
+    key = NameField(max_length=80, unlike=("field_id",))
     question = models.TextField(help_text=_("With slots: {{ column }}."))
     rules = models.JSONField(default=list)
     categories = models.JSONField(default=dict, blank=True)

@@ -94,6 +94,7 @@ class Study(models.Model):
     title = NameField(
         max_length=200,
         unique=True,
+        unlike=(),
         error_messages={"unique": _("Another study of this site has this title.")},
     )
     language = models.CharField(

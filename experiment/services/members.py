@@ -16,8 +16,20 @@ from experiment.models import FieldMember, Invitation, Membership, ResearchField
 from experiment.services import audit
 from experiment.services.audit import Action
 from experiment.services.rights import may
+from lib.name_fields import refuse_double
 
 Member = Membership | FieldMember
+
+
+def check_username(name: str, user: User | None = None) -> None:
+    """Raises ValidationError where people would take it for another account's; `user`: whose it is to be."""
+    others = User.objects.exclude(pk=user and user.pk).values_list("username", flat=True)
+    if (
+        user is None
+        or user.pk is None
+        or not User.objects.filter(pk=user.pk, username=name).exists()
+    ):
+        refuse_double(name, others, _("account"))
 
 
 @transaction.atomic

@@ -9,7 +9,10 @@ class LanguageModel(models.Model):
     """A language model, by the name it goes by; what exactly was loaded is each run's to say."""
 
     name = NameField(
-        max_length=200, unique=True, help_text="As published, e.g. meta-llama/Llama-2-7b-chat-hf."
+        max_length=200,
+        unique=True,
+        unlike=(),
+        help_text="As published, e.g. meta-llama/Llama-2-7b-chat-hf.",
     )
     display_name = NameField(max_length=80, help_text="Name in tables and figures.")
     family = NameField(max_length=40, blank=True, help_text="E.g. Llama-2.")

@@ -10,6 +10,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from experiment.services import audit
+from experiment.services.members import check_username
 from lib.commands import ReportingCommand, add_json_argument
 
 User = get_user_model()
@@ -52,6 +53,7 @@ class Command(ReportingCommand):
         if user is None:
             user = User(username=name, email=email, is_staff=True, is_superuser=True)
             user.set_unusable_password()
+            check_username(name)
         elif not (user.is_superuser and user.is_active):
             raise CommandError(
                 f"{name} is a user, but not an active administrator. Choose another name."

@@ -14,6 +14,7 @@ from django.utils.text import slugify
 
 from lib.jobs import leases
 from lib.locks import hold
+from lib.name_fields import refuse_double
 from scoring.demo_lm import MODEL_FOLDER
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.domain.backend import ScoringError
@@ -141,6 +142,8 @@ def _same_name(training: Training) -> Training | None:
 def _check_name(training: Training) -> None:
     try:
         training.full_clean(exclude=["corpus", "base", "identity", "manifest"])
+        taken = LanguageModel.objects.values_list("name", flat=True)
+        refuse_double(training.name, taken, LanguageModel._meta.verbose_name)
     except ValidationError as error:
         raise TrainingError(" ".join(error.messages)) from error
     if LanguageModel.objects.filter(name=training.name).exists():

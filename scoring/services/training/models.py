@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import Avg
 
 from experiment.models import Study
+from lib.names import has_double
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.domain.perplexity import Accuracy
 from scoring.models import Checkpoint, LanguageModel, ScoringRun, Training, TrainingCorpus
@@ -39,9 +40,10 @@ def register(training: Training, trained: Trained, corpus: "BuiltCorpus") -> Lan
     Raises:
         TrainingError: a model has taken the name meanwhile.
     """
-    if LanguageModel.objects.filter(name=training.name).exists():
+    taken = set(LanguageModel.objects.values_list("name", flat=True))
+    if training.name in taken or has_double(training.name, taken):
         raise TrainingError(
-            f"A model “{training.name}” has been created in the meantime. Rename it, and continue."
+            f"A model “{training.name}”, or one that looks like it, has been created in the meantime. Rename it, and continue."
         )
     manifest = _manifest(training, trained, corpus.manifest)
     base = training.base
