@@ -106,7 +106,7 @@ class PasswordByAdministratorForm(OffersToEndTokens, AdminPasswordChangeForm):  
         return user
 
 
-class NewAccountForm(OwnName, AdminUserCreationForm):
+class NewAccountForm(OwnName, AdminUserCreationForm):  # type: ignore[type-arg]
     """Django's."""
 
 

@@ -23,12 +23,9 @@ Member = Membership | FieldMember
 
 def check_username(name: str, user: User | None = None) -> None:
     """Raises ValidationError where people would take it for another account's; `user`: whose it is to be."""
-    others = User.objects.exclude(pk=user and user.pk).values_list("username", flat=True)
-    if (
-        user is None
-        or user.pk is None
-        or not User.objects.filter(pk=user.pk, username=name).exists()
-    ):
+    own = User.objects.filter(pk=user.pk if user else None)
+    if not own.filter(username=name).exists():  # it may be older than this rule
+        others = User.objects.exclude(pk__in=own).values_list("username", flat=True)
         refuse_double(name, others, _("account"))
 
 

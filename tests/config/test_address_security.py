@@ -14,7 +14,10 @@ from experiment.lab.routes import Route, routes
 from experiment.lab.sign_in import _next
 from experiment.services.channels import host_problem
 from scoring.backends.http.address import check_allowed, parse_address
+from scoring.backends.opening import open_backend, open_generator
 from scoring.domain.backend import ScoringError
+from scoring.lab.forms import checked_model_args
+from scoring.services.asking.settings import Asked
 from tests.config.rights_examples import finished_run
 from tests.factories import make_research_field, make_study, make_user
 
@@ -102,6 +105,26 @@ def test_texts_are_sent_to_hosts_of_the_setting_alone() -> None:
         taken.append(payload)
     assert taken == []
     check_allowed(parse_address("http://testserver:8000"), ["testserver"])
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:6379", "http://localhost:5432/v1", "http://[::1]:22"]
+)
+def test_no_way_of_naming_a_model_asks_another_service_of_this_machine(
+    settings: Any, url: str
+) -> None:
+    """Pages and commands say so before a run is stored; and what a run opens says so again."""
+    settings.SCORING_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
+    chat = {"base_url": url, "model": "m"}
+    completions = chat | {"tokenizer": "org/m"}
+    for ask in (
+        Asked("chat", chat).check,
+        lambda: checked_model_args("completions", completions),
+        lambda: open_generator("chat", chat),
+        lambda: open_backend("completions", completions),
+    ):
+        with pytest.raises(ScoringError, match="Texts may not be sent to port"):
+            ask()
 
 
 PARAMETERS = """
