@@ -17,6 +17,7 @@ from experiment.models import Item, ResearchField, Study, Subfield
 from experiment.services import audit
 from experiment.services.audit import Action
 from experiment.services.curation.reviews import settle
+from lib.names import look
 
 RESERVED_SLUGS = ("new",)  # addresses of the lab
 
@@ -27,7 +28,7 @@ def create_field(name: str, reviews_needed: int, by: User | None) -> ResearchFie
     research_field = ResearchField(
         name=name, slug=_unused_slug(name), reviews_needed=reviews_needed
     )
-    _refuse_taken(research_field)
+    _refuse_planted(research_field)
     research_field.full_clean()
     research_field.save()
     if by is not None:
@@ -57,7 +58,7 @@ def change_field(
             {"name": _("This name cannot change because test cases and exports use it.")}
         )
     research_field.name, research_field.reviews_needed = name, reviews_needed
-    _refuse_taken(research_field)
+    _refuse_planted(research_field)
     research_field.full_clean()
     research_field.save()
     told = {key: f"{before[key]} → {after[key]}" for key in after if before[key] != after[key]}
@@ -150,25 +151,24 @@ def _record(subfield: Subfield, by: User, change: str) -> None:
     audit.record(Action.FIELD_CHANGED, by=by, field=field, subfield=name, change=change)
 
 
-def _refuse_taken(research_field: ResearchField) -> None:
-    own = ResearchField.objects.filter(pk=research_field.pk)
-    is_kept = own.filter(name__iexact=research_field.name).exists()
-    if not is_kept and _is_taken(research_field.name):
+def _refuse_planted(research_field: ResearchField) -> None:
+    """Nobody prepares test cases for a field that somebody else will make. That no other field's name is alike, NameField sees to."""
+    own = ResearchField.objects.filter(pk=research_field.pk, name=research_field.name)
+    if not own.exists() and _is_of_items(research_field.name):
         raise ValidationError({"name": _("Another field of this site has this name.")})
 
 
 def unused_name(name: str, study: str) -> str:
-    """The name, or where another field has it, with the study's short name after it."""
+    """The name, or where another field has one that looks like it, with the study's short name after it."""
+    taken = {look(other) for other in ResearchField.objects.values_list("name", flat=True)}
     tails = chain(("", f" ({study})"), (f" ({study} {n})" for n in count(2)))
     longest = ResearchField._meta.get_field("name").max_length or 0
     names = (name[: longest - len(tail)].strip() + tail for tail in tails)
-    return next(free for free in names if not _is_taken(free))
+    return next(free for free in names if look(free) not in taken and not _is_of_items(free))
 
 
-def _is_taken(name: str) -> bool:
-    """By a field, or by test cases: nobody prepares those for a field that somebody else will make."""
-    fields, items = ResearchField.objects.all(), Item.objects.all()
-    return fields.filter(name__iexact=name).exists() or items.filter(field__iexact=name).exists()
+def _is_of_items(name: str) -> bool:
+    return Item.objects.filter(field__iexact=name).exists()
 
 
 def _unused_slug(name: str) -> str:

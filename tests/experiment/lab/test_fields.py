@@ -30,7 +30,8 @@ def test_a_researcher_makes_a_field_and_what_is_wrong_with_one_is_said(lead: Cli
     assert place == "/lab/fields/sleep/settings/"
     assert lead.get(place).status_code == 200
     for name, reviews, said in (
-        ("Cooking", "2", "has this name"),
+        ("cooking", "2", "has this name"),
+        ("Cooking", "2", "looks like the name of another field"),
         ("Rest", "6", "less than or equal to 5"),
         ("", "2", "required"),
     ):

@@ -31,7 +31,7 @@ def test_a_field_is_told_from_others_and_from_pages_of_the_lab() -> None:
     ada = make_user("ada")
     assert fields.create_field("New", 2, ada).slug == "new-2"
     assert fields.create_field("睡眠", 2, ada).slug == "field"
-    with pytest.raises(ValidationError, match="Another field"):
+    with pytest.raises(ValidationError, match="another field of research"):
         fields.create_field("nEW", 2, ada)
     with pytest.raises(ValidationError):
         fields.create_field("Sleep", 6, ada)
