@@ -23,7 +23,7 @@ Member = Membership | FieldMember
 
 def check_username(name: str, user: User | None = None) -> None:
     """Raises ValidationError where people would take it for another account's; `user`: whose it is to be."""
-    own = User.objects.filter(pk=user.pk if user else None)
+    own = User.objects.filter(pk=user.pk) if user and user.pk else User.objects.none()
     if not own.filter(username=name).exists():  # it may be older than this rule
         others = User.objects.exclude(pk__in=own).values_list("username", flat=True)
         refuse_double(name, others, _("account"))

@@ -26,7 +26,13 @@ BITS = LENGTH * math.log2(len(ALPHABET))
 
 def years(per_second: int, codes: int) -> float:
     """Until one of so many codes is found, on average."""
-    return len(ALPHABET) ** LENGTH / codes / per_second / timedelta(days=365).total_seconds() / 2
+    return (
+        float(len(ALPHABET) ** LENGTH)
+        / codes
+        / per_second
+        / timedelta(days=365).total_seconds()
+        / 2
+    )
 
 
 MINUTES = sign_in.WAIT // timedelta(minutes=1)
@@ -57,7 +63,7 @@ def test_years_hours_and_weeks_are_as_they_are_said() -> None:
     assert "would take about ten thousand years" in TEXT
     assert years(per_second=1000, codes=1000) == pytest.approx(10_000, rel=0.3)
     assert "at most two per process at a time" in TEXT
-    assert sign_in._comparing._value == 2  # type: ignore[attr-defined]
+    assert sign_in._comparing._value == 2
     assert "every sign-in ends after a week" in TEXT
     assert timedelta(weeks=1) == sign_in.LONGEST
     assert "signed, for one day" in TEXT
