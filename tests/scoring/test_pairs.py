@@ -171,6 +171,22 @@ except ScoringError as error:
     assert ("may not be sent to" in found) == (not hosts)
 
 
+def test_without_settings_a_key_belongs_to_a_host_too() -> None:
+    code = """
+from scoring.backends.http.address import allowed_address, key_of
+from scoring.domain.backend import ScoringError
+try:
+    print([key_of(allowed_address(f"https://{host}.org")) for host in ("a", "b")])
+except ScoringError as error:
+    print(error)
+"""
+    hosts = {"SCORING_HOSTS": "a.org,b.org"}
+    assert outside_django(code, **hosts, SCORING_API_KEYS="a.org=k").strip() == "['k', '']"
+    refused = outside_django(code, **hosts, SCORING_API_KEY="sk-secret")
+    assert "SCORING_API_KEYS=HOST=KEY" in refused
+    assert "sk-secret" not in refused
+
+
 def outside_django(code: str, **environment: str) -> str:
     """What a script prints that knows of no settings."""
     known = {k: v for k, v in os.environ.items() if k != "DJANGO_SETTINGS_MODULE"}
