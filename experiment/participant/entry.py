@@ -55,8 +55,9 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
     elif participant is not None and seen.may_be(participant):
         response = resume(request, study, participant)
     elif (returner := consenting.find_by_link(study, seen.external)) is not None:
-        response = resume(request, study, returner)
-        identity.write_participant(response, study, returner)
+        # A link may come from anybody: nobody becomes the participant behind it without saying that they are
+        shown = {"study": study, "consent": returner.consent_version}
+        response = render(request, "participant/returning.html", shown)
     else:
         if consenting.is_known(study, _may_enter(request, study, seen), seen.external):
             raise KnownIdError
@@ -142,6 +143,8 @@ def decide(request: HttpRequest, study: Study) -> HttpResponse:
     agree = request.POST.get("agree", "")
     if agree == "no":
         return decline(request, study, seen)
+    if agree == "continue":
+        return go_on_by_link(request, study, seen)
     if agree != "yes":
         return render_consent(request, study, seen, is_undecided=True)
     if seen is None:
@@ -158,6 +161,16 @@ def decide(request: HttpRequest, study: Study) -> HttpResponse:
     )
     response = go_on(request, participant)
     identity.write_participant(response, study, participant)
+    return response
+
+
+def go_on_by_link(request: HttpRequest, study: Study, seen: identity.Entry | None) -> HttpResponse:
+    """Somebody says that they are who began with the link that they followed."""
+    returner = consenting.find_by_link(study, seen.external) if seen else None
+    if returner is None:
+        return redirect(study)
+    response = resume(request, study, returner)
+    identity.write_participant(response, study, returner, by_link=True)
     return response
 
 

@@ -39,7 +39,9 @@ class PreviewLinkError(Exception):
 
 
 PARTICIPANT_COOKIE = "bb-participant-"
-OWN = "!"  # after the participant's name in a cookie: they showed their code
+# After the participant's name in a cookie: they showed their code; all that they showed is a recruitment site's link
+OWN, BY_LINK = "!", "~"
+MASKED = "····-····-····"
 SIMULATED_PARAMETER = "simulated"
 SIMULATED_SALT = "simulated-participant"
 
@@ -165,6 +167,7 @@ def read_study(request: HttpRequest, slug: str) -> Study:
             is_of_study = cookie == settings.COOKIE_PREFIX + _name("participant", participant.study)
             if is_of_study and _is_theirs(public_id, participant):
                 request.participant = participant  # type: ignore[attr-defined]
+                _note_link(request, public_id)
                 study: Study = participant.study
                 study.__dict__["newest_text"] = participant.newest_text
                 return study
@@ -197,11 +200,21 @@ def read_participant(request: HttpRequest, study: Study) -> Participant | None:
     if participant is None or not _is_theirs(public_id, participant):
         return None
     participant.study = study
+    _note_link(request, public_id)
     return participant
 
 
+def _note_link(request: HttpRequest, public_id: str) -> None:
+    request.came_by_link = public_id.endswith(BY_LINK)  # type: ignore[attr-defined]
+
+
+def shown_code(request: HttpRequest, participant: Participant) -> str:
+    """Their own code, for this browser. Whoever made the link up, or passed it on, is to read nothing with it."""
+    return MASKED if getattr(request, "came_by_link", False) else participant.withdrawal_code
+
+
 def _uuid(public_id: str) -> uuid.UUID:
-    return uuid.UUID(public_id.removesuffix(OWN))
+    return uuid.UUID(public_id.rstrip(OWN + BY_LINK))
 
 
 def _is_theirs(public_id: str, participant: Participant) -> bool:
@@ -229,8 +242,10 @@ def external_ids(participant: Participant) -> ExternalIds:
     return ExternalIds(record.source, *ids, channel=channel)
 
 
-def write_participant(response: HttpResponse, study: Study, participant: Participant) -> None:
-    mark = "" if _are_ids(external_ids(participant)) else OWN
+def write_participant(
+    response: HttpResponse, study: Study, participant: Participant, *, by_link: bool = False
+) -> None:
+    mark = BY_LINK if by_link else "" if _are_ids(external_ids(participant)) else OWN
     public_id = f"{participant.public_id.hex}{mark}"
     _write(response, "participant", study, public_id, settings.PARTICIPANT_COOKIE_AGE)
 

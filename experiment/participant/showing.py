@@ -32,7 +32,7 @@ from experiment.models import (
 )
 from experiment.models.arms import ratings_required
 from experiment.participant.forms import DemographicsForm, TrialForm
-from experiment.participant.identity import external_ids
+from experiment.participant.identity import external_ids, shown_code
 from experiment.participant.problems import wants_json
 from experiment.participant.survey_form import SurveyForm
 from experiment.participant.writing import MAX_ANSWER, QuestionForm
@@ -515,7 +515,7 @@ def _own(request: HttpRequest, participant: Participant) -> dict[str, str]:
     return {
         "csrf_token": get_token(request),
         "csp_nonce": str(request.csp_nonce),  # type: ignore[attr-defined]
-        "own_code": participant.withdrawal_code,
+        "own_code": shown_code(request, participant),
     }
 
 

@@ -187,6 +187,11 @@ def test_the_pages_of_coming_back_and_for_problems(visit: Visit, demo: Study) ->
     see_focus(visitor, "#code")
     visitor.enter(link + "guessed")
     see(visitor, "You have been here before")
+    visitor.page.context.clear_cookies()
+    visitor.enter(link)
+    see(visitor, "Have you already started?")
+    visitor.button("I started this study and want to continue").click()
+    see(visitor, "About you")
 
     visitor.page.goto(f"{visitor.home}no-such-page/")
     see(visitor, "This page does not exist")

@@ -7,9 +7,10 @@ from django.test import Client
 from django.utils import timezone
 
 from experiment.models import Participant, RecruitmentRecord, Study
+from experiment.services import taking_part
 from experiment.services.channels import forget_ids
-from tests.experiment.people import agree, answer, client_of, come, decide, start
-from tests.factories import make_channel
+from tests.experiment.people import ABOUT_ME, agree, answer, client_of, come, decide, start
+from tests.factories import make_channel, make_user
 
 pytestmark = pytest.mark.django_db
 LINK = "?PROLIFIC_PID=5f3a&STUDY_ID=s1&SESSION_ID=e1"
@@ -31,11 +32,111 @@ def test_the_code_on_the_consent_page_is_the_participants(study: Study) -> None:
 def test_a_link_of_the_same_session_goes_on_in_another_browser(study: Study) -> None:
     agree(study, LINK)
     client = Client()
-    assert "About you" in come(study, LINK, client)
+    assert "Have you already started?" in come(study, LINK, client)
+    went_on = decide(study, client, "continue")
+    assert (went_on.status_code, went_on["Location"]) == (
+        303,
+        f"{study.get_absolute_url()}about-you/",
+    )
     assert Participant.objects.count() == 1
-    assert "About you" in come(study, "", client)  # and is remembered there
+    assert "About you" in come(study, LINK, client)  # and is remembered there
     Study.objects.update(recruitment="closed")
-    assert "About you" in come(study, LINK)
+    other = Client()
+    come(study, LINK, other)
+    assert decide(study, other, "continue").status_code == 303
+
+
+def test_a_link_makes_nobody_the_participant_behind_it_unasked(study: Study) -> None:
+    """Somebody began with it, and gave it to others to read what they answer."""
+    theirs = agree(study, LINK)
+    client = Client()
+    own = agree(study, "", client)
+    for query in (LINK, "", LINK):  # what the browser is remembered as is not changed by a page
+        page = come(study, query, client)
+        assert theirs.withdrawal_code not in page
+    assert "Informed consent" in page
+    assert "Have you already started?" in page
+    still = client.get(f"{study.get_absolute_url()}about-you/").content.decode()
+    assert own.withdrawal_code in still
+    for decision in ("yes", "no", "maybe"):
+        stranger = Client()
+        come(study, LINK, stranger)
+        decide(study, stranger, decision)
+        assert not any("participant" in name for name in stranger.cookies)
+    assert Participant.objects.count() == 2
+
+
+def test_who_agreed_before_somebody_began_with_their_link_does_not_go_on_as_them(
+    study: Study,
+) -> None:
+    victim = Client()
+    come(study, LINK, victim)  # the page of consent is open
+    agree(study, LINK)
+    assert decide(study, victim).status_code == 409
+    assert not any("participant" in name for name in victim.cookies)
+
+
+def test_who_goes_on_by_a_link_alone_never_sees_the_own_code(study: Study) -> None:
+    """Somebody made the link up, gave it to others, and says later that they began: they read nothing of what was said."""
+    first = Client()
+    person = agree(study, LINK, first)
+    client, home = Client(), study.get_absolute_url()
+    come(study, LINK, client)
+    decide(study, client, "continue")
+    for page in ("about-you", "practice", "start", "trial/1", "debrief", "done", ""):
+        if page == "practice":
+            send(study, "about-you", client, **ABOUT_ME)
+        if page == "start":
+            person.refresh_from_db()
+            right = taking_part.practice_side(person)
+            taking_part.attempt_practice(person, right, timezone.now())
+        if page == "trial/1":
+            person = taking_part.start_trials(person, timezone.now())
+        if page == "debrief":
+            person = answer(person, until=study.n_trials)
+        if page == "done":
+            taking_part.finish(person, cheated=False, comments="", now=timezone.now())
+        shown = client.get(f"{home}{page}/".replace("//", "/"), follow=True)
+        assert shown.status_code == 200
+        assert person.withdrawal_code not in shown.content.decode(), page
+    assert "····-····-····" in shown.content.decode()
+    assert person.withdrawal_code in come(study, "", first)
+    send(study, "return", client, code=person.withdrawal_code)
+    assert person.withdrawal_code in come(study, "", client)
+
+
+def test_going_on_by_a_link_needs_the_visit_that_followed_it(study: Study) -> None:
+    agree(study, LINK)
+    came_otherwise = Client()
+    come(study, "", came_otherwise)
+    for client in (Client(), came_otherwise):
+        answered = decide(study, client, "continue")
+        assert (answered.status_code, answered["Location"]) == (302, study.get_absolute_url())
+        assert not any("participant" in name for name in client.cookies)
+
+
+@pytest.mark.parametrize(
+    "path", ["s/memory/", "s/memory/return/", "s/memory/withdraw/", "lab/sign-in/"]
+)
+def test_no_form_of_another_site_makes_a_visitor_somebody_else(study: Study, path: str) -> None:
+    """With a participant's own code, or an account's password, that its sender knows."""
+    person = agree(study, LINK)
+    make_user("mallory", study)
+    browser = Client(enforce_csrf_checks=True)
+    come(study, LINK, browser)
+    before = {name: morsel.value for name, morsel in browser.cookies.items()}
+    sent = browser.post(
+        f"/{path}",
+        {
+            "agree": "continue",
+            "code": person.withdrawal_code,
+            "username": "mallory",
+            "password": "mallory",
+        },
+        headers={"origin": "https://elsewhere.example.org"},
+    )
+    assert sent.status_code == 403
+    assert {name: morsel.value for name, morsel in browser.cookies.items()} == before
 
 
 @pytest.mark.parametrize(

@@ -41,11 +41,11 @@ def study() -> Study:
 
 
 def consent(study: Study, query: str) -> tuple[Client, int]:
-    """A browser that follows a link, and agrees where it is asked."""
+    """A browser that follows a link, and agrees, or says that it has begun, where it is asked."""
     client = Client()
     page = client.get(f"{study.get_absolute_url()}?{query}", follow=True)
     if page.status_code == 200:
-        decide(study, client)
+        decide(study, client, "continue" if b"already started?</h1>" in page.content else "yes")
     return client, page.status_code
 
 
@@ -53,7 +53,7 @@ def held(client: Client, study: Study) -> str:
     """The participant that a browser's cookie names."""
     name = f"bb-participant-{study.pk}"
     cookie = client.cookies.get(name)
-    return signing.loads(cookie.value, salt=name) if cookie else ""
+    return signing.loads(cookie.value, salt=name).rstrip("~") if cookie else ""
 
 
 def shared_study() -> Study:
