@@ -1,13 +1,20 @@
-"""Cookies behind TLS: names that nobody else can set, and participants who came before these were introduced."""
+"""Cookies behind TLS: names that nobody else can set, and no other that is believed."""
 
+import io
+import re
+import sys
 from http.cookies import Morsel
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
+from hypothesis import given
+from hypothesis import strategies as st
 
+from config.requests import Request
 from experiment.models import Participant, Study
-from tests.experiment.http_client import hidden_fields
+from tests.experiment.http_client import ROOT, hidden_fields
 from tests.experiment.people import ABOUT_ME
 from tests.factories import make_study, make_user
 
@@ -76,32 +83,106 @@ def test_every_cookie_behind_tls_is_this_hosts_alone(study: Study, settings: Any
     assert Participant.objects.get() == person
 
 
-def test_who_was_under_way_before_the_names_changed_goes_on_with_the_page_that_was_open(
+def test_what_another_host_can_set_is_nobody_and_is_never_given_a_better_name(
     study: Study, settings: Any
 ) -> None:
-    before = Visit(study, secure=False)
-    before.open()
-    before.send(agree="yes")
-    person = Participant.objects.get()
-    before.open()  # questions about them, not answered yet
+    """An attacker's own cookies, signed by this site, under the names that any host beside it may set."""
     behind_tls(settings)
-    after = Visit(study, secure=True)
-    after.client.cookies = before.client.cookies.copy()
-    after.page = before.page
-    answer = after.send("about-you/", **ABOUT_ME)
-    assert (answer.status_code, answer["Location"]) == (303, f"/s/{study.slug}/practice/")
-    person.refresh_from_db()
-    assert person.demographics["age"] == "34"
-    secret = answer.cookies["__Host-csrftoken"]
-    assert secret.value != before.client.cookies["csrftoken"].value, "somebody else may have set it"
-    for name in (f"bb-participant-{study.pk}", f"bb-entry-{study.pk}", "csrftoken"):
-        assert_host_cookie(answer.cookies[f"__Host-{name}"])
-        assert answer.cookies[name]["max-age"] == 0, "the earlier one is deleted"
-    earlier_age = before.client.cookies[f"bb-participant-{study.pk}"]["max-age"]
-    assert answer.cookies[f"__Host-bb-participant-{study.pk}"]["max-age"] == earlier_age
-    assert answer.cookies[f"bb-participant-{study.pk}"]["path"] == f"/s/{study.slug}/"
-    assert after.open().status_code == 200
-    assert Participant.objects.get() == person
+    attacker = Visit(study, secure=True)
+    attacker.open()
+    attacker.send(agree="yes")
+    theirs = Participant.objects.get()
+    make_user("mallory", study)
+    attacker.client.force_login(User.objects.get(username="mallory"))
+    planted = {
+        name.removeprefix("__Host-"): morsel.value
+        for name, morsel in attacker.client.cookies.items()
+    }
+    assert {*planted} >= {"sessionid", f"bb-participant-{study.pk}", f"bb-entry-{study.pk}"}
+    for path in ("", "about-you/", "practice/", "done/", "return/", "withdraw/"):
+        victim = Visit(study, secure=True)
+        for name, value in planted.items():
+            victim.client.cookies[name] = value
+        answer = victim.open(path)
+        assert theirs.withdrawal_code not in victim.page
+        given = {name: morsel.value for name, morsel in answer.cookies.items()}
+        assert all(name.startswith("__Host-") for name in given), "an earlier one is not touched"
+        assert not {*given.values()} & {*planted.values()}
+        sent = victim.client.post(
+            f"/s/{study.slug}/about-you/",
+            {**ABOUT_ME, "csrfmiddlewaretoken": planted["csrftoken"]},
+            secure=True,
+            headers={"referer": "https://testserver/"},
+        )
+        assert sent.status_code == 403
+        assert not any("participant" in name for name in sent.cookies)
+        assert victim.client.get("/lab/", secure=True).status_code == 302
+    theirs.refresh_from_db()
+    assert (theirs.stage, theirs.demographics) == ("demographics", {})
+    assert Participant.objects.count() == 1
+
+
+def test_a_visitor_with_a_planted_cookie_is_asked_for_consent_and_answers_as_themselves(
+    study: Study, settings: Any
+) -> None:
+    behind_tls(settings)
+    attacker, victim = Visit(study, secure=True), Visit(study, secure=True)
+    attacker.open()
+    attacker.send(agree="yes")
+    name = f"bb-participant-{study.pk}"
+    victim.client.cookies[name] = attacker.client.cookies[f"__Host-{name}"].value
+    victim.open()
+    assert "Informed consent" in victim.page
+    victim.send(agree="yes")
+    victim.open()
+    victim.send("about-you/", **ABOUT_ME)
+    first, own = Participant.objects.order_by("pk")
+    assert (first.demographics, own.demographics["age"]) == ({}, "34")
+
+
+SPACES = [chr(code) for code in range(sys.maxunicode) if chr(code).isspace()]
+
+
+@given(
+    before=st.text(st.sampled_from([*SPACES, "\0", "\ufeff", "a"]), max_size=3),
+    after=st.text(st.sampled_from([*SPACES, "\0", "\ufeff", "a"]), max_size=3),
+    name=st.sampled_from(["sessionid", "csrftoken", "bb-participant-1", "bb-entry-1"]),
+)
+def test_a_name_that_browsers_do_not_guard_is_never_read_as_one_that_they_guard(
+    before: str, after: str, name: str
+) -> None:
+    """Spaces of the header itself aside, which browsers take away before they guard."""
+    sent = f"a=1; {before}__Host-{name}{after}=planted; b=2"
+    header = sent.encode().decode("latin-1")  # as servers hand it over
+    environ = {"REQUEST_METHOD": "GET", "wsgi.input": io.BytesIO(), "HTTP_COOKIE": header}
+    read = Request(environ).COOKIES
+    is_guarded = not (before + after).strip(" ")
+    assert (f"__Host-{name}" in read) == is_guarded
+    assert (read["a"], read["b"]) == ("1", "2")
+
+
+def test_every_cookie_that_the_site_reads_has_the_name_that_nobody_else_can_set() -> None:
+    """Whatever reads or writes one by a name of its own would be a second door."""
+    places = {
+        str(path.relative_to(ROOT))
+        for folder in ("config", "lib", "experiment", "scoring", "analysis")
+        for path in (ROOT / folder).rglob("*.py")
+        if re.search(
+            r"\bCOOKIES\b|set_cookie|set_signed_cookie|get_signed_cookie", path.read_text()
+        )
+    }
+    assert places == {
+        "config/middleware.py",  # looks for NUL characters
+        "config/requests.py",  # leaves out foreign names
+        "experiment/lab/access.py",  # SESSION_COOKIE_NAME
+        "experiment/participant/identity.py",  # COOKIE_PREFIX
+    }
+    reads = (ROOT / "experiment/participant/identity.py").read_text()
+    assert len(re.findall("COOKIES", reads)) == 2
+    assert set(re.findall(r"COOKIES\b.*", reads)) == {
+        "COOKIES.items():",
+        'COOKIES.get(cookie, ""))',
+    }
 
 
 def test_a_cookie_that_another_host_set_never_replaces_ones_own(
@@ -122,16 +203,13 @@ def test_a_cookie_that_another_host_set_never_replaces_ones_own(
     assert (own.stage, other.stage) == ("practice", "demographics")
 
 
-@pytest.mark.parametrize("beside", ["", "not signed"])
 def test_a_secret_of_forms_that_another_host_set_is_taken_from_nobody(
-    study: Study, settings: Any, beside: str
+    study: Study, settings: Any
 ) -> None:
     planted = "a" * 32
     behind_tls(settings)
     visit = Visit(study, secure=True)
     visit.client.cookies["csrftoken"] = planted
-    if beside:
-        visit.client.cookies[f"bb-participant-{study.pk}"] = beside
     visit.open()
     assert visit.client.cookies["__Host-csrftoken"].value != planted
     del visit.client.cookies["__Host-csrftoken"]
