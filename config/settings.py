@@ -177,6 +177,7 @@ OTP_ADMIN_HIDE_SENSITIVE_DATA = True  # keys and codes are their owner's
 LOGIN_URL = "lab:sign_in"
 LOGIN_REDIRECT_URL = "lab:studies"
 LOGOUT_REDIRECT_URL = "lab:sign_in"
+SESSION_ENGINE = "lib.sessions"
 SESSION_COOKIE_AGE = 14 * 24 * 3600  # of those who sign in; participants have a cookie of their own
 # Participants: longer than any study's return window, so that a late returner is known for what they are
 PARTICIPANT_COOKIE_AGE = 365 * 24 * 3600

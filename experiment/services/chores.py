@@ -6,7 +6,6 @@ from http.client import HTTPConnection, HTTPException
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.contrib.sessions.backends.db import SessionStore
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, transaction
 from django.db.models import Count, Sum
 from django.utils import timezone
@@ -22,6 +21,7 @@ from experiment.services.withdrawal import Reapplied, reapply_withdrawals
 from lib.backup.manifest import BackupError, Fact, Facts
 from lib.jobs.workers import living
 from lib.monitoring.metrics import gauge
+from lib.sessions import SessionStore
 
 
 class DriftError(Exception):

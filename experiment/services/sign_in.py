@@ -25,6 +25,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from experiment.models import Participant, SignInAttempts, Study
 from experiment.services import audit
 from experiment.services.audit import Action
+from lib.sessions import stored
 
 MOST_ATTEMPTS = 10  # at one name, from one address
 # Whatever the names: of a class behind one address some mistype, a program tries no dictionary
@@ -269,7 +270,7 @@ def elsewhere(user: User, here: SessionBase) -> list[Session]:
 
     Rows do not say whose they are: those alone are opened that somebody used within `IDLE`, which each use puts off.
     """
-    own, pk = here.session_key, str(user.pk)
+    own, pk = stored(here.session_key), str(user.pk)
     used_since = timezone.now() + timedelta(seconds=settings.SESSION_COOKIE_AGE) - IDLE
     others = Session.objects.filter(expire_date__gte=used_since).exclude(session_key=own)
     return [other for other in others.iterator() if other.get_decoded().get(SESSION_KEY) == pk]

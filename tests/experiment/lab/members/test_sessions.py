@@ -1,10 +1,13 @@
 """A sign-in has a key of its own, ends at the server, and ends by itself."""
 
 from datetime import timedelta
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.contrib.sessions.models import Session
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -12,10 +15,14 @@ from experiment.models import AuditEvent, Participant, Study
 from experiment.services.chores import forget_ended_sessions
 from experiment.services.sign_in import IDLE, LONGEST
 from experiment.services.study_setup import set_recruitment
+from lib.sessions import SessionStore, stored
+from tests.experiment.http_client import ROOT
 from tests.experiment.lab.members.codes import shown_by_app, switch_on
 from tests.factories import make_study, make_user
 
 pytestmark = pytest.mark.django_db
+[MIGRATION] = (ROOT / "experiment" / "migrations").glob("*_sessions_under_a_digest.py")
+digest_keys = import_module(f"experiment.migrations.{MIGRATION.stem}").digest_keys
 
 
 @pytest.fixture
@@ -61,6 +68,52 @@ def test_a_key_that_somebody_else_chose_is_never_signed_in(client: Client, user:
     assert not is_in(with_key(known))
 
 
+def test_a_row_of_the_table_is_no_cookie_and_tells_none(user: Any) -> None:
+    client = sign_in(Client(), user)
+    [row] = Session.objects.all()
+    assert row.pk == stored(key_of(client))
+    assert not is_in(with_key(row.pk))
+    columns = " ".join(map(str, vars(row).values())) + str(row.get_decoded())
+    assert key_of(client) not in columns
+    assert is_in(client)
+
+
+def test_every_way_of_changing_a_session_goes_by_the_digest(user: Any) -> None:
+    session = SessionStore()
+    session["x"] = 1
+    session.save()
+    first = str(session.session_key)
+    assert SessionStore(first)["x"] == 1
+    assert session.exists(first)
+    assert not session.exists(stored(first))
+    session.cycle_key()
+    assert (SessionStore(first).load(), SessionStore(session.session_key)["x"]) == ({}, 1)
+    assert [row.pk for row in Session.objects.all()] == [stored(session.session_key)]
+    session["x"] = 2
+    session.save()
+    assert SessionStore(session.session_key)["x"] == 2
+    session.flush()
+    assert not Session.objects.exists()
+    SessionStore().flush()
+
+
+@pytest.mark.both
+def test_who_is_signed_in_at_an_upgrade_stays_so_and_no_key_remains(user: Any) -> None:
+    """Rows of the release before, whose names are the cookies' keys."""
+    client, other = sign_in(Client(), user), sign_in(Client(), user)
+    for browser in (client, other):
+        Session.objects.filter(pk=stored(key_of(browser))).update(session_key=key_of(browser))
+    assert not is_in(with_key(key_of(client)))
+    for _ in range(2):  # a migration that is repeated changes nothing
+        digest_keys(apps, connection.schema_editor())
+    assert {row.pk for row in Session.objects.all()} == {
+        stored(key_of(browser)) for browser in (client, other)
+    }
+    assert is_in(client)
+    client.post("/lab/account/elsewhere/")
+    assert (is_in(client), is_in(other)) == (True, False)
+
+
 def test_the_second_step_has_a_new_key(user: Any, settings: Any) -> None:
     settings.REQUIRE_TOTP = True
     client = sign_in(Client(), user)
@@ -69,7 +122,7 @@ def test_the_second_step_has_a_new_key(user: Any, settings: Any) -> None:
     client.post("/lab/sign-in/code/", {"code": shown_by_app(device)})
     assert is_in(client)
     assert key_of(client) != first
-    assert not Session.objects.filter(session_key=first).exists()
+    assert not Session.objects.filter(session_key=stored(first)).exists()
 
 
 @pytest.mark.parametrize("change", ["password", "codes on", "codes off", "button"])
@@ -103,7 +156,7 @@ def test_signing_out_ends_the_sign_in_at_the_server(client: Client, user: Any) -
     key = key_of(sign_in(client, user))
     client.post("/lab/sign-out/")
     assert not is_in(with_key(key))
-    assert not Session.objects.filter(session_key=key).exists()
+    assert not Session.objects.filter(session_key=stored(key)).exists()
 
 
 def test_a_sign_in_that_nobody_uses_ends(user: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,11 +208,13 @@ def test_sign_ins_that_ran_out_are_neither_opened_nor_kept(
     decoded = Session.get_decoded
     monkeypatch.setattr(Session, "get_decoded", lambda row: opened.append(row.pk) or decoded(row))
     assert client.get("/lab/account/").context["n_elsewhere"] == 1
-    assert opened == [key_of(used)]
+    assert opened == [stored(key_of(used))]
     age = timedelta(seconds=settings.SESSION_COOKIE_AGE)
     set_clock(monkeypatch, start + age + timedelta(minutes=1))
     forget_ended_sessions()
-    assert {row.pk for row in Session.objects.all()} == {key_of(used), key_of(client)}
+    assert {row.pk for row in Session.objects.all()} == {
+        stored(key_of(browser)) for browser in (used, client)
+    }
 
 
 def test_a_sign_in_that_has_ended_opens_no_preview(
@@ -177,4 +232,4 @@ def test_a_sign_in_that_has_ended_opens_no_preview(
     later.post(address, agreed)
     kinds = Participant.objects.order_by("pk").values_list("kind", flat=True)
     assert list(kinds) == ["pilot", "real"], "a member's, then anybody's"
-    assert not Session.objects.filter(session_key=key_of(later)).exists()
+    assert not Session.objects.filter(session_key=stored(key_of(later))).exists()
