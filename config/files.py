@@ -3,9 +3,12 @@
 import errno
 import os
 import secrets
+import stat
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
+PRIVATE_UMASK = 0o077  # of every command and server: new files are their owner's alone
 _SECRET_LENGTH, _SECRET_CHARACTERS = 50, 5  # as Django's deployment check asks
 
 
@@ -24,6 +27,17 @@ def make_folder(name: str, path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _unusable(name, path, error) from error
+
+
+def close_folder(path: Path) -> None:
+    """Keep other users of the machine out of a folder that is ours; `check --deploy` names one that stays open.
+
+    A folder that is shared on purpose, as /tmp is, has its sticky bit.
+    """
+    with suppress(OSError):
+        found = path.stat()
+        if found.st_uid == os.geteuid() and not found.st_mode & stat.S_ISVTX:
+            path.chmod(stat.S_IMODE(found.st_mode) & ~PRIVATE_UMASK)
 
 
 def check_writable(name: str, path: Path) -> None:

@@ -21,12 +21,15 @@ if __name__ == "__config__":  # as gunicorn calls it
     _forget_code()
 
 from config.env import Env, EnvError  # noqa: E402
+from config.files import PRIVATE_UMASK  # noqa: E402
 from config.listening import listening_address  # noqa: E402
 from config.logs import logging_config  # noqa: E402
 
 METRICS_DIR = "PROMETHEUS_MULTIPROC_DIR"  # prometheus_client's name; its processes add up there
 GRACE_S = 30  # beyond what one statement may take
 
+# The proxy's user opens a unix: socket; gunicorn's own setting `umask` is for that alone
+os.umask(PRIVATE_UMASK)
 worker_class = "gthread"
 timeout = 60  # seconds without a sign of life from a worker
 accesslog = None  # its lines would hold participants' external ids

@@ -8,14 +8,16 @@ import django_stubs_ext
 from csp.constants import NONCE, NONE, SELF
 
 from config.env import Env
-from config.files import make_folder
+from config.files import PRIVATE_UMASK, close_folder, make_folder
 from config.logs import logging_config
 
 django_stubs_ext.monkeypatch()  # lets classes of Django name their type: ModelAdmin[Item]
 
+os.umask(PRIVATE_UMASK)  # every command, server and worker reads settings before it makes a file
 env = Env(os.environ)
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = env.folder("VAR_DIR", BASE_DIR / "var", writable=True)
+close_folder(VAR_DIR)
 
 # The site
 DEBUG = env.flag("DEBUG", False)
@@ -284,6 +286,8 @@ STORAGES = {
         "BACKEND": "config.storage.HashedStaticFilesStorage"
         if STATIC_HASHED
         else "django.contrib.staticfiles.storage.StaticFilesStorage",
+        # No secrets: another user may have collected them, root for one
+        "OPTIONS": {"directory_permissions_mode": 0o755, "file_permissions_mode": 0o644},
     },
     # Files that every machine of the site must see
     "token_records": env.storage("FILES_URL", VAR_DIR, "scoring"),

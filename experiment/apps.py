@@ -13,7 +13,9 @@ class ExperimentConfig(AppConfig):
         from experiment import checks  # noqa: F401 (registers the system checks)
         from experiment.models.triggers import drop_triggers, install_triggers
         from experiment.services.sign_in import record_failure, record_sign_in
+        from lib.private import close_files
 
+        post_migrate.connect(close_files, sender=self)
         pre_migrate.connect(drop_triggers, sender=self)
         post_migrate.connect(install_triggers, sender=self)
         user_logged_in.connect(record_sign_in)

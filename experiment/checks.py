@@ -1,6 +1,8 @@
 """System checks: a configuration that would fail later is named at the start."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -8,6 +10,10 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Tags, register
 from django.core.checks import Warning as CheckWarning
 from django.db import DatabaseError
+
+from lib.private import open_paths
+
+MOST_NAMED = 10  # paths in a warning
 
 
 @register("site")
@@ -54,6 +60,38 @@ def proxies_are_said(**_: Any) -> list[CheckMessage]:
     )
     text = "HTTPS=1, but NUM_PROXIES is not set. The site trusts one proxy."
     return [CheckWarning(text, hint=hint, id="experiment.W004")]
+
+
+@register(Tags.security, deploy=True)
+def files_are_private(**_: Any) -> list[CheckMessage]:
+    """The site closes what is its own (config/files.py, lib/private.py); what it cannot close is named."""
+    inside = settings.VAR_DIR
+    places = [inside, *(place for place in _places() if not place.is_relative_to(inside))]
+    found = list(islice(chain.from_iterable(map(open_paths, places)), MOST_NAMED + 1))
+    if not found:
+        return []
+    named = [str(path) for path in found[:MOST_NAMED]] + ["..."] * (len(found) > MOST_NAMED)
+    text = "Other users of this machine can read, change or enter files of the site:\n    "
+    hint = (
+        "Run `chmod go= PATH` as the owner of each path. VAR_DIR must belong to the user who runs the site; `manage.py "
+        "migrate` then closes it with all files in it."
+    )
+    return [CheckWarning(text + "\n    ".join(named), hint=hint, id="experiment.W006")]
+
+
+def _places() -> Iterator[Path]:
+    """Folders and files with people's data or with keys, where settings may put them, and installations do."""
+    database = settings.DATABASES["default"]
+    if database["ENGINE"].endswith("sqlite3"):
+        for ending in ("", "-wal", "-shm", "-journal"):
+            yield Path(f"{database['NAME']}{ending}")
+    storages: dict[str, Any] = settings.STORAGES
+    for storage in storages.values():
+        if storage["BACKEND"] == "lib.storage.AtomicFileStorage":
+            yield Path(storage["OPTIONS"]["location"])
+    # The last as docs/operations.md has it
+    for name in (".env", "deploy/compose/.env", "/etc/brainbench.env"):
+        yield settings.BASE_DIR / name
 
 
 @register(Tags.database)

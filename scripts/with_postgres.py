@@ -78,9 +78,9 @@ def private_server(options: str = QUICK) -> Iterator[PrivateServer]:
     """Start a PostgreSQL server of our own, yield it, then stop it and remove its files."""
     folder = Path(tempfile.mkdtemp(prefix="brainbench-postgres-"))
     try:
-        programs, account = _programs(folder), _account(folder)
         password, data, port = secrets.token_urlsafe(24), folder / "data", _free_port()
         (folder / "password").write_text(password)
+        programs, account = _programs(folder), _account(folder)
         settings = f"-h 127.0.0.1 -p {port} -k '' {options}"
         make: list[str | Path] = [
             "-A",
@@ -139,7 +139,9 @@ def _account(folder: Path) -> dict[str, Any]:
     if os.geteuid() != 0:
         return {}
     nobody = pwd.getpwnam("nobody")
-    os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+    # Each file, since the umask may keep others out
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, nobody.pw_uid, nobody.pw_gid, follow_symlinks=False)
     return {"user": nobody.pw_uid, "group": nobody.pw_gid}
 
 

@@ -1,8 +1,11 @@
+from pathlib import Path
+
 import pytest
 
 from experiment.checks import (
     base_url_is_served,
     codes_open,
+    files_are_private,
     https_is_consistent,
     proxies_are_said,
 )
@@ -43,3 +46,54 @@ def test_behind_tls_the_number_of_proxies_is_asked_for_until_it_is_set(settings)
         settings.HTTPS, settings.NUM_PROXIES_IS_SAID = is_https, is_said
         found.append([warning.id for warning in proxies_are_said()])
     assert found == [[], ["experiment.W004"], []]
+
+
+def test_files_that_other_users_of_the_machine_can_reach_are_named(settings, tmp_path, monkeypatch):
+    settings.BASE_DIR = tmp_path
+    settings.VAR_DIR, settings.STATIC_ROOT = tmp_path / "var", tmp_path / "var" / "static"
+    elsewhere = tmp_path / "elsewhere"
+    database = elsewhere / "brainbench.sqlite3"
+    entry = {"ENGINE": "lib.fast.sqlite3", "NAME": str(database)}
+    monkeypatch.setitem(settings.DATABASES, "default", entry)
+    options = {"location": str(elsewhere / "results")}
+    settings.STORAGES = {
+        "results": {"BACKEND": "lib.storage.AtomicFileStorage", "OPTIONS": options}
+    }
+    for folder in (settings.STATIC_ROOT, elsewhere / "results"):
+        folder.mkdir(parents=True)
+    places = [
+        *(settings.VAR_DIR, settings.VAR_DIR / "secret_key", database, Path(f"{database}-wal")),
+        *(elsewhere / "results", elsewhere / "results" / "export.csv", tmp_path / ".env"),
+    ]
+    for path in places:
+        path.exists() or path.write_text("x")
+        path.chmod(0o700 if path.is_dir() else 0o600)
+    (settings.STATIC_ROOT / "style.css").write_text("x")
+    (settings.STATIC_ROOT / "style.css").chmod(0o644)
+    (settings.VAR_DIR / "behind a closed door").write_text("x")
+    (settings.VAR_DIR / "behind a closed door").chmod(0o644)
+    assert files_are_private() == []
+    for path in places:
+        before = path.stat().st_mode
+        for bits in (0o040, 0o002):
+            path.chmod(before | bits)
+            if path.name in ("secret_key", "export.csv"):
+                path.parent.chmod(0o701)
+            [warning] = files_are_private()
+            assert warning.id == "experiment.W006"
+            assert str(path) in warning.msg
+        path.chmod(before)
+        path.parent.chmod(0o700)
+    assert files_are_private() == []
+
+
+def test_of_many_open_files_ten_are_named(settings, tmp_path):
+    settings.VAR_DIR, settings.BASE_DIR, settings.STORAGES = tmp_path, tmp_path, {}
+    for number in range(20):
+        (tmp_path / f"{number:02}").write_text("x")
+        (tmp_path / f"{number:02}").chmod(0o644)
+    tmp_path.chmod(0o755)
+    [warning] = files_are_private()
+    assert str(tmp_path / "08") in warning.msg
+    assert str(tmp_path / "09") not in warning.msg
+    assert warning.msg.endswith("...")
