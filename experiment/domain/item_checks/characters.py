@@ -43,7 +43,7 @@ _KINDS = {
 _KINDS_FOUND = {code: re.compile(pattern) for code, (pattern, _) in _KINDS.items()}
 _UNSEEN = re.compile("|".join(pattern for pattern, _ in _KINDS.values()))
 # What no database row and no page can hold at all
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def check_characters(markup: str) -> Iterator[Finding]:
@@ -70,7 +70,7 @@ def unstorable(text: str) -> str:
     >>> unstorable("a\\x00")
     'U+0000 in line 1, column 2'
     """
-    if found := _UNSTORABLE.search(text):
+    if found := UNSTORABLE.search(text):
         return _named(text, found.start())
     return _too_long(text).message if len(text) > MAX_CHARACTERS else ""
 
@@ -81,7 +81,7 @@ def storable(text: str) -> str:
     >>> storable("a\\x00b")
     'a\ufffdb'
     """
-    return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def visible(text: str) -> str:

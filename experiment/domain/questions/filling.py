@@ -27,6 +27,7 @@ from experiment.domain.questions.values import (
 )
 
 MOST_RULES = 50
+LONGEST_DETAIL = 500  # characters
 _Read = TypeVar("_Read", Text, Condition)
 
 
@@ -152,23 +153,40 @@ class CompiledTemplate:
         values = table.rows[row - 1]
         used: dict[str, Value | Rows] = {name: values[name] for name in self.slots}
         used[ROWS] = Rows(table, row - 1)
+        part = ""
         try:
-            number = next((n for n, (when, _) in enumerate(self.rules) if when.holds(used)), None)
-            if number is None:
-                return LeftOut(row, Reason.NO_RULE)
-            written = (self.question.write(used), self.rules[number][1].write(used))
+            for number, (when, answer) in enumerate(self.rules, 1):
+                part = f"the condition of rule {number}"
+                if not when.holds(used):
+                    continue
+                part = "the question"
+                question = _usable(self.question.write(used))
+                part = f"the answer of rule {number}"
+                written = _usable(answer.write(used))
+                named = {name: cells.get(name, "") for name in self.slots}
+                return Pair(row, question, written, number, named)
         except EmptyCellError as error:
-            return LeftOut(row, Reason.EMPTY, error.name)
+            return LeftOut(row, Reason.EMPTY, _shortened(error.name))
         except UnlikeError as error:
-            return LeftOut(row, Reason.UNUSABLE, str(error))
-        except (TypeError, ValueError, OverflowError):
-            return LeftOut(row, Reason.UNUSABLE, "the template cannot be filled with these cells")
-        for made in written:
-            if not made:
-                return LeftOut(row, Reason.UNUSABLE, "a text is empty")
-            if finding := next(check_characters(made), None):
-                return LeftOut(row, Reason.UNUSABLE, finding.message)
-        return Pair(row, *written, number + 1, {name: cells.get(name, "") for name in self.slots})
+            return LeftOut(row, Reason.UNUSABLE, _shortened(f"{part}: {error}"))
+        except (TypeError, ValueError, ArithmeticError):
+            said = f"{part} cannot be filled with these cells"
+            return LeftOut(row, Reason.UNUSABLE, said)
+        return LeftOut(row, Reason.NO_RULE)
+
+
+def _usable(written: str) -> str:
+    """Raises UnlikeError: no question and no answer may be this."""
+    if not written:
+        raise UnlikeError("the text is empty")
+    if finding := next(check_characters(written), None):
+        raise UnlikeError(finding.message)
+    return written
+
+
+def _shortened(said: str) -> str:
+    """A message that may quote a cell."""
+    return said if len(said) <= LONGEST_DETAIL else f"{said[:LONGEST_DETAIL]}…"
 
 
 def fill(

@@ -3,10 +3,12 @@
 Jinja's sandbox, of which a list of kinds of nodes is let through, so that a template is worked out in time and memory in
 proportion to its length, to the cells that it names and to the turns of a loop, of which there are at most MOST_TURNS. A loop
 goes over the values of a cell, or over the rows of the table that are nearest to this one; none stands within another.
+Numbers are finite, as literals and as results; lists stand after `in` alone; what is written is bounded while it is written.
 """
 
+import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +16,7 @@ from jinja2 import StrictUndefined, TemplateError, nodes
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from experiment.domain.item_checks.characters import MAX_CHARACTERS, UNSTORABLE
 from experiment.domain.questions.neighbours import Rows
 from experiment.domain.questions.values import (
     Empty,
@@ -35,7 +38,7 @@ PLACES = ("index", "first", "last")  # of a loop's turn
 RESERVED = frozenset({"self", "loop", "caller", "super", "varargs", "kwargs", ROWS})
 _ALLOWED = (
     *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.If, nodes.CondExpr),
-    *(nodes.Name, nodes.Const, nodes.Tuple, nodes.List, nodes.Filter, nodes.Keyword),
+    *(nodes.Name, nodes.Const, nodes.Filter, nodes.Keyword),
     *(nodes.Compare, nodes.Operand, nodes.And, nodes.Or, nodes.Not, nodes.Neg, nodes.Pos),
     *(nodes.Test, nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.For, nodes.Getattr),
 )
@@ -154,7 +157,18 @@ def text(source: str) -> Text:
     """
     slots = _checked(source, lambda: _ENVIRONMENT.parse(source))
     made = _made(lambda: _ENVIRONMENT.from_string(source))
-    return Text(slots, lambda values: made.render(values).strip())
+    return Text(slots, lambda values: _joined(made.generate(values)).strip())
+
+
+def _joined(pieces: Iterable[str]) -> str:
+    """A text that is not written on once it is too long. White space around it may be as long as the template."""
+    found, n = [], 0
+    for piece in pieces:
+        found.append(piece)
+        n += len(piece)
+        if n > MAX_CHARACTERS + LONGEST:
+            raise UnlikeError(f"the text has more than {MAX_CHARACTERS:,} characters")
+    return "".join(found)
 
 
 def condition(source: str) -> Condition:
@@ -198,6 +212,8 @@ def _checked(source: str, parse: Callable[[], nodes.Node]) -> frozenset[str]:
     """The names of its slots."""
     if len(source) > LONGEST:
         raise LanguageError(f"has {len(source):,} characters, but at most {LONGEST:,} are allowed")
+    if UNSTORABLE.search(source):
+        raise LanguageError("contains a character that cannot be part of a text")
     found = frozenset(_names(_made(parse)))
     if reserved := sorted(found & RESERVED):
         raise LanguageError(f"“{reserved[0]}” cannot be a slot. Rename the column.")
@@ -224,6 +240,8 @@ def _names(root: nodes.Node) -> Iterator[str]:
                 variable, columns = _loop(node)
                 yield from columns
                 waiting += [(child, depth + 1, variable) for child in node.body]
+            case nodes.Compare():
+                waiting += [(child, depth + 1, loop) for child in _compared(node)]
             case nodes.Getattr():
                 yield from _attribute(node, loop)
             case nodes.Name() if loop is None or node.name != loop[0]:
@@ -274,8 +292,18 @@ def _attribute(node: nodes.Getattr, loop: tuple[str, bool] | None) -> Iterator[s
     yield node.attr
 
 
+def _compared(node: nodes.Compare) -> Iterator[nodes.Node]:
+    """What is compared; of a list after “in”, what stands in it."""
+    yield node.expr
+    for each in node.ops:
+        is_list = each.op in ("in", "notin") and isinstance(each.expr, nodes.List | nodes.Tuple)
+        yield from each.expr.iter_child_nodes() if is_list else (each.expr,)
+
+
 def _check(node: nodes.Node) -> None:
     match node:
+        case nodes.Const():
+            _check_number(node)
         case nodes.Filter():
             _check_filter(node)
         case nodes.Test():
@@ -289,6 +317,15 @@ def _check(node: nodes.Node) -> None:
             _check_truth(node.node)
         case nodes.If() | nodes.CondExpr():
             _check_truth(node.test)
+
+
+def _check_number(node: nodes.Const) -> None:
+    try:
+        is_finite = not isinstance(node.value, int | float) or math.isfinite(node.value)
+    except OverflowError:
+        is_finite = False
+    if not is_finite:
+        raise LanguageError(f"line {node.lineno}: a number is too large")
 
 
 def _check_truth(node: nodes.Node) -> None:
@@ -329,7 +366,11 @@ def _check_filter(node: nodes.Filter) -> None:
     if is_plain:
         return
     digits = node.args[0] if len(node.args) == 1 else None
-    is_digits = isinstance(digits, nodes.Const) and digits.value in range(MOST_DIGITS + 1)
+    is_digits = (
+        isinstance(digits, nodes.Const)
+        and type(digits.value) is int
+        and 0 <= digits.value <= MOST_DIGITS
+    )
     if node.name != "round" or node.kwargs or node.dyn_args or node.dyn_kwargs or not is_digits:
         takes = f"digits, 0 to {MOST_DIGITS}, or nothing" if node.name == "round" else "nothing"
         raise LanguageError(f"the filter “{node.name}” takes {takes}")

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 # 007 is no number: a leading zero is part of a name
 _NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]{0,300})(\.[0-9]{1,300})?([eE][+-]?[0-9]{1,3})?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_LONGEST_SHOWN = 60  # characters of a cell that a message shows
 
 
 class EmptyCellError(Exception):
@@ -176,7 +177,7 @@ def calculated(operator: str, left: Any, right: Any) -> Number:
 
     Raises:
         EmptyCellError: one is empty.
-        UnlikeError: one is no number, or there is no such number.
+        UnlikeError: one is no number, or there is no such number, or none that a float holds.
 
     >>> str(calculated("-", Number("0.3"), Number("0.10"))), str(calculated("/", 10, Number("4")))
     ('0.2', '2.5')
@@ -187,9 +188,13 @@ def calculated(operator: str, left: Any, right: Any) -> Number:
     if operator == "/" and not b:
         raise UnlikeError(f"{left} is divided by 0")
     how = {"+": _EXACT.add, "-": _EXACT.subtract, "*": _EXACT.multiply, "/": _EXACT.divide}
-    found = _EXACT.normalize(how[operator](a, b)) or Decimal(0)  # never -0
-    if not math.isfinite(float(found)):
-        raise UnlikeError(f"{left} {operator} {right} is too large")
+    try:
+        found = _EXACT.normalize(how[operator](a, b)) or Decimal(0)  # never -0
+    except ArithmeticError as error:
+        raise UnlikeError(f"{left} {operator} {right} cannot be calculated") from error
+    if not _is_held(found):
+        size = "small" if abs(found) < 1 else "large"
+        raise UnlikeError(f"{left} {operator} {right} is too {size}")
     return Number(f"{found:f}" if -_EXACT.prec <= found.adjusted() < 30 else f"{found:e}")
 
 
@@ -199,6 +204,12 @@ def _decimal(value: Any) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise UnlikeError(f"“{value}” is not a number")
     return Decimal(str(value))
+
+
+def _is_held(number: Decimal) -> bool:
+    """Whether a float holds it: neither as infinity nor, unless it is 0, as 0."""
+    held = float(number)
+    return math.isfinite(held) and bool(held) == bool(number)
 
 
 def several(value: Any) -> list[Value]:
@@ -220,7 +231,7 @@ class MixedColumn:
 
     slot: str
     row: int
-    cell: str
+    cell: str  # its beginning
 
 
 def slot_name(column: str) -> str:
@@ -256,16 +267,17 @@ def mixed_columns(rows: Sequence[Mapping[str, str]]) -> list[MixedColumn]:
         ]
         first = next((place for place in cells if not is_number(place[1])), None)
         if first and any(is_number(cell) for _, cell in cells):
-            found.append(MixedColumn(slot_name(column), *first))
+            row, cell = first
+            found.append(MixedColumn(slot_name(column), row, cell[:_LONGEST_SHOWN]))
     return found
 
 
 def is_number(cell: str) -> bool:
     """
-    >>> is_number("-1.5e3"), is_number("007"), is_number("1e999")
-    (True, False, False)
+    >>> [is_number(cell) for cell in ("-1.5e3", "007", "1e999", "1e-999")]
+    [True, False, False, False]
     """
-    return bool(_NUMBER.fullmatch(cell)) and math.isfinite(float(cell))
+    return bool(_NUMBER.fullmatch(cell)) and _is_held(Decimal(cell))
 
 
 def _is_numeric(rows: Sequence[Mapping[str, str]], column: str) -> bool:

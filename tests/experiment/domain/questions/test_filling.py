@@ -169,8 +169,8 @@ def test_the_rows_that_are_nearest_make_an_answer_and_chance_makes_none():
         "D": "C and A",
     }
     assert {left.detail for left in found.left_out} == {
-        "only 1 of 2 rows are near in “at”",
-        "only 0 of 2 rows are near in “at”",
+        "the answer of rule 1: only 1 of 2 rows are near in “at”",
+        "the answer of rule 1: only 0 of 2 rows are near in “at”",
     }
     tied = fill(template, genes("A 1 100", "B 1 90", "C 1 80", "D 1 120"))
     assert [(left.row, left.reason) for left in tied.left_out if "equally" in left.detail] == [

@@ -27,6 +27,7 @@ HOSTILE = [
     *("{% include 'x' %}", "{% extends 'x' %}", "{% import 'os' as os %}", "{{ 9 ** 9 ** 9 }}"),
     *("{{ name ~ name }}", "{{ name // 2 }}", "{{ name % 2 }}", "{{ name|center(99999999) }}"),
     *("{{ name|round(99999999) }}", "{{ name|round(precision=9) }}", "{{ name|upper('x') }}"),
+    *("{{ [1] * 999999999 }}", "{{ [name] }}", "{{ name, name }}", "{{ 1e400 }}"),
     *("{{ name is defined }}", "{{ name is empty(1) }}", "{{ 'a' if name else 'b' }}"),
     *("{% if name %}x{% endif %}", "{{ name or 'b' }}", "{{ name in 'abc' }}", "{{ self }}"),
     *("{{ loop }}", "{{ (" * 900 + "}}", "{{ " + "not " * 900 + "name }}"),
@@ -180,7 +181,7 @@ def test_numbers_are_worked_out_as_on_paper(source, written):
     ("source", "fault"),
     [
         *(("{{ word * 999999999 }}", UnlikeError), ("{{ word + word }}", UnlikeError)),
-        *(("{{ 'a' * 999999999 }}", UnlikeError), ("{{ [1] * 999999999 }}", UnlikeError)),
+        ("{{ 'a' * 999999999 }}", UnlikeError),
         *(("{{ n / (n - 2) }}", UnlikeError), ("{{ n + (n > 1) }}", UnlikeError)),
         ("{{ " + "n * 1e300 * " * 2 + "n }}", UnlikeError),
         ("{{ n - gone }}", EmptyCellError),
