@@ -1,13 +1,13 @@
 """What `graded_metrics` reads and prints: a line of JSON for each graded answer, counted as it comes."""
 
 import hashlib
-import json
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from analysis.stats.arrays import Interval
 from analysis.stats.graded.rates import ClusteredRates, Share
+from lib import strict_json
 from lib.commands import table_lines
 from lib.formatting import DASH
 from scoring.domain.grading.reading import read_points
@@ -113,7 +113,7 @@ def read_lines(file: BinaryIO) -> Iterator[GradedLine]:
 
 def _line(number: int, text: str) -> GradedLine:
     try:
-        values = json.loads(text)
+        values = strict_json.loads(text)
     except (ValueError, RecursionError) as error:
         raise BadLine(number, "it is not JSON.") from error
     if not isinstance(values, dict):

@@ -1,6 +1,5 @@
 """Values of a JSON file and where they stand, so that what is wrong can be named: `items[3].markup: ...`."""
 
-import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -8,6 +7,8 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
+
+from lib import strict_json
 
 MOST_SHOWN = 50
 
@@ -134,7 +135,7 @@ def parse(content: bytes, problems: list[str]) -> Place:
         StudyFileError: it is no JSON.
     """
     try:
-        return Place(json.loads(content.decode("utf-8-sig")), "", problems)
+        return Place(strict_json.loads(content.decode("utf-8-sig")), "", problems)
     except UnicodeDecodeError as error:
         raise StudyFileError([_("The file is not UTF-8 text.")]) from error
     except (ValueError, RecursionError) as error:

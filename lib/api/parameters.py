@@ -1,12 +1,14 @@
 """Parameters and fields from an allow-list: what is not on it is refused by its name, never ignored."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import IO, Any
 
 from django.http import QueryDict
 from rest_framework import serializers
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
+
+from lib import strict_json
 
 MOST = 2**31 - 1  # what the database's whole numbers hold
 
@@ -74,8 +76,10 @@ def read(kind: type[Strict], query: QueryDict) -> dict[str, Any]:
 class Json(JSONParser):
     """Bodies in JSON. One that is nested without end is refused like one that is broken."""
 
-    def parse(self, *args: Any, **kwargs: Any) -> Any:
+    def parse(self, stream: IO[bytes], *_: Any, **__: Any) -> Any:
         try:
-            return super().parse(*args, **kwargs)
+            return strict_json.loads(stream.read().decode())
         except RecursionError as error:
             raise ParseError("The JSON is nested too deeply.") from error
+        except ValueError as error:
+            raise ParseError(f"JSON parse error - {error}") from error

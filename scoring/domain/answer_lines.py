@@ -1,10 +1,10 @@
 """Reads answers that a model gave elsewhere: a line of JSON for each. Pure."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lib import strict_json
 from lib.files import not_json
 from scoring.domain.generating import Finish, Usage, storable
 from scoring.domain.thinking import apart
@@ -60,7 +60,7 @@ def object_of(line: str) -> dict[str, Any]:
     if len(line) > MOST_CHARACTERS:
         raise ValueError(f"it has more than {MOST_CHARACTERS:,} characters")
     try:
-        value = json.loads(line)
+        value = strict_json.loads(line)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"this is not JSON ({not_json(error)})") from error
     if not isinstance(value, dict):

@@ -1,6 +1,5 @@
 """Reads what a language model wrote: the marked text of a draft, compared with the abstract; the verdict on a test case. Pure."""
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from typing import Any
 
 from experiment.domain.item_checks.findings import Finding, Level
 from experiment.domain.markup import MarkupError, parse
+from lib import strict_json
 from scoring.domain.generating import storable
 
 # What an answer is asked to be, where the server can hold the model to it
@@ -56,7 +56,7 @@ def json_values(answer: str) -> Iterator[Any]:
     inner = answer[answer.find("{") : answer.rfind("}") + 1]
     for text in (answer, *(match.group(1) for match in FENCE.finditer(answer)), inner):
         try:
-            yield json.loads(text, strict=False)
+            yield strict_json.loads(text, strict=False)
         except (ValueError, RecursionError):
             continue
 

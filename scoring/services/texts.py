@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from experiment.models import Item, Study
+from lib import strict_json
 from lib.files import not_json, read_regular
 from lib.tables import TableReader, decoded, under
 from scoring.domain.backend import ScoringError, TextError, TokenText
@@ -85,7 +86,7 @@ def _jsonl_rows(path: Path, text: str, columns: Sequence[str]) -> Rows:
         if not written.strip():
             continue
         try:
-            values = json.loads(written)
+            values = strict_json.loads(written)
         except (
             ValueError,
             RecursionError,

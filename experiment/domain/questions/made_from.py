@@ -5,6 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from lib import strict_json
+
 NEEDED = ("table", "row", "rule", "values")
 # Of question and answer as they were made: where the question has another one, it was edited since
 SHA256 = "sha256"
@@ -47,8 +49,10 @@ def read(cell: str) -> dict[str, Any]:
     if len(cell) > LONGEST:
         raise SourceError(f"has more than {LONGEST:,} characters")
     try:
-        return checked(json.loads(cell))
-    except (json.JSONDecodeError, RecursionError) as error:
+        return checked(strict_json.loads(cell))
+    except SourceError:
+        raise
+    except (ValueError, RecursionError) as error:
         raise SourceError("is not JSON") from error
 
 

@@ -19,6 +19,7 @@ import httpx2
 from anyio.from_thread import start_blocking_portal
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_before_delay
 
+from lib import strict_json
 from scoring.backends.http import errors
 from scoring.backends.http.address import Address, allowed_servers, check_peer, key_of
 from scoring.backends.http.errors import GaveUpError, RawReply, RetryableError, pause_s
@@ -110,7 +111,7 @@ class Client:
         payload: Any = None,
         *,
         answers_others: Callable[[], Awaitable[bool]] | None = None,
-        read: Callable[[bytes], Any] = json.loads,
+        read: Callable[[bytes], Any] = strict_json.loads,
         on_sent: Callable[[], None] = lambda: None,
     ) -> Reply:
         """POST the payload as JSON, or GET where there is none; attempts with growing pauses, within the policy's time.

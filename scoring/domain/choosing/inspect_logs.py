@@ -5,7 +5,6 @@ here, where the local header says that they begin (APPNOTE.TXT of PKWARE, 4.3.7)
 """
 
 import io
-import json
 import math
 import re
 import zipfile
@@ -13,6 +12,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from lib import strict_json
 from lib.files import not_json
 from scoring.domain.answer_lines import text_of
 from scoring.domain.choosing.lines import ReadChoice, asked_of, place_of
@@ -103,7 +103,7 @@ def _zstandard(content: bytes, info: zipfile.ZipInfo) -> bytes:
 
 def _json(data: bytes, before: str) -> Mapping[str, Any]:
     try:
-        value = json.loads(data)
+        value = strict_json.loads_with_gaps(data)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{before}this is not JSON ({not_json(error)})") from error
     if not isinstance(value, dict):

@@ -11,6 +11,7 @@ from itertools import combinations
 from math import isnan
 from typing import Any
 
+from lib import strict_json
 from scoring.domain.backend import ScoringError
 
 TOLERANCE = 1e-9  # of shares such as 2/3, which no float holds
@@ -130,7 +131,7 @@ class Rubric:
             ScoringError: it is no JSON, with the place, or no rubric.
         """
         try:
-            data = json.loads(text)
+            data = strict_json.loads(text)
         except json.JSONDecodeError as error:
             raise ScoringError(_misread(text, error)) from error
         except (ValueError, RecursionError) as error:

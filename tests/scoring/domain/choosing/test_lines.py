@@ -89,7 +89,7 @@ def test_a_sample_of_the_harness_is_read_by_its_log_likelihoods() -> None:
         (line(side="A", sample=-1), "sample is not a whole number"),
         (line(side="A", sample=40_000), "sample is not a whole number"),
         (line(side="A", version="1"), "version is not a whole number"),
-        (line(log_odds=float("nan")), "log_odds is not a finite number"),
+        (line(log_odds=float("nan")), "NaN is not a number"),
         (line(side="A", model=["x"]), "model is not a text"),
         (line(side="A", finish="done"), "finish is not one of"),
         (json.dumps(sample(doc={"item": "m1"})), "doc.order is missing"),
