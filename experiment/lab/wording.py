@@ -9,7 +9,6 @@ from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.loader import render_to_string
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
@@ -19,8 +18,8 @@ from experiment.lab.access import for_study, user_of
 from experiment.lab.setup import PREVIEWS, framing, preview_context, setup_context
 from experiment.models import Study
 from experiment.services.study_language import (
+    LONGEST_TEXT,
     WORDED_ONCE,
-    TextProblem,
     load_texts,
     participant_texts,
     set_text,
@@ -32,7 +31,6 @@ from lib.newlines import with_unix_newlines
 from lib.pages import LimitedFileField, attached, show
 
 MAX_FILE = 1024 * 1024
-MOST_FORM = 20_000
 SHOWN = ("all", "own", "english")
 
 
@@ -113,7 +111,7 @@ def load(request: HttpRequest, study: Study) -> HttpResponse:
     )
     messages.success(request, said % {"n": loaded.n})
     for problem in loaded.problems[:20]:
-        messages.error(request, _sentence(problem))
+        messages.error(request, str(problem))
     return redirect("lab:setup_wording", slug=study.slug)
 
 
@@ -132,7 +130,7 @@ def text(request: HttpRequest, study: Study, number: str) -> HttpResponse:
         if fault is None:
             messages.success(request, gettext("Saved."))
             return redirect("lab:setup_wording", slug=study.slug)
-        fields, problem = typed.forms, _sentence(fault)
+        fields, problem = typed.forms, str(fault)
     n_forms = max(2, len(fields)) if found.message.plural else 1
     return show(
         request,
@@ -152,12 +150,8 @@ def typed_text(sent: Mapping[str, Any]) -> po.Message | None:
     if message is None:
         return None
     names = sorted((name for name in sent if name.startswith("form-")), key=lambda n: (len(n), n))
-    typed = [with_unix_newlines(str(sent[name]))[:MOST_FORM] for name in names[:8]]
+    typed = [with_unix_newlines(str(sent[name]))[: LONGEST_TEXT + 1] for name in names[:8]]
     return replace(message, forms=tuple(typed) if all(typed) else ())
-
-
-def _sentence(problem: TextProblem) -> str:
-    return render_to_string("experiment/text_problem.txt", {"problem": problem}).strip()
 
 
 def _page_of(message: po.Message) -> str:

@@ -1,16 +1,18 @@
 """What participants may send."""
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from django import forms
-from django.utils.text import format_lazy
+from django.utils.functional import lazy
 from django.utils.translation import gettext_lazy as _
 from django_countries import countries
 from django_stubs_ext import StrOrPromise
 
 from experiment.domain.export_columns import TRANSLATED
 from experiment.models.trials import MOST_STORED_MS
+from experiment.services.study_language import Unformatted
 from experiment.services.taking_part import MEASURED, Answer, Written
 
 PREFER_NOT = "prefer_not_to_say"
@@ -44,6 +46,19 @@ NUMBER_ERRORS = [
 ]
 # A year in milliseconds: no honest reading is longer
 MAX_MS = 365 * 24 * 3600 * 1000
+_BRACED = re.compile(r"\{(\w+)\}")
+
+
+def _filled(text: StrOrPromise, values: Mapping[str, object]) -> str:
+    """A sentence with {names} in it replaced by values, as static/js/texts.js does; any other brace is text."""
+    return Unformatted(_BRACED.sub(lambda name: str(values.get(name[1], name[0])), str(text)))
+
+
+_fill_in = lazy(_filled, str)
+
+
+def filled(text: StrOrPromise, **values: object) -> StrOrPromise:
+    return _fill_in(text, values)
 
 
 class NumberOrDeclined(forms.MultiValueField):
@@ -70,7 +85,7 @@ class NumberOrDeclined(forms.MultiValueField):
             needed = _(
                 "Please give a whole number from {low} to {high}, or choose “prefer not to say”."
             )
-        self.needed = format_lazy(needed, low=low, high=high)
+        self.needed = filled(needed, low=low, high=high)
         messages = dict.fromkeys(NUMBER_ERRORS, self.needed)
         number: forms.Field
         if whole:

@@ -4,12 +4,11 @@ from decimal import Decimal
 from typing import Any
 
 from django import forms
-from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.survey import LONGEST_TEXT, plain_number
 from experiment.models import SurveyQuestion
-from experiment.participant.forms import NUMBER_ERRORS, Comment, QuestionsForm
+from experiment.participant.forms import NUMBER_ERRORS, Comment, QuestionsForm, filled
 
 PLACES_OF_NUMBER = 3  # after the point
 
@@ -68,8 +67,8 @@ def _field(question: SurveyQuestion) -> forms.Field:
 
 def _number(question: SurveyQuestion, shared: dict[str, Any]) -> Number:
     low, high = question.parts["lowest"], question.parts["highest"]
-    needed = format_lazy(_("Please give a number from {low} to {high}."), low=low, high=high)
-    too_fine = format_lazy(
+    needed = filled(_("Please give a number from {low} to {high}."), low=low, high=high)
+    too_fine = filled(
         _("Please give a number from {low} to {high}, with at most three decimal places."),
         low=low,
         high=high,
@@ -82,7 +81,7 @@ def _number(question: SurveyQuestion, shared: dict[str, Any]) -> Number:
         widget=forms.NumberInput(
             attrs={"step": "any", "inputmode": "decimal", "autocomplete": "off"}
         ),
-        help_text=format_lazy(_("A number from {low} to {high}."), low=low, high=high),
+        help_text=filled(_("A number from {low} to {high}."), low=low, high=high),
         error_messages=dict.fromkeys(["required", *NUMBER_ERRORS], needed)
         | {"max_decimal_places": too_fine},
         **shared,

@@ -35,7 +35,7 @@ from experiment.services.study_language import (
     newest_text,
     own_texts,
     speaking_language,
-    text_problem,
+    usable,
 )
 from experiment.services.survey import survey_questions
 
@@ -124,9 +124,9 @@ def words(request: HttpRequest, study: Study) -> Texts:
     """The study's own words, and one that is typed, where it can stand there."""
     own = own_texts(study.pk, newest_text(study))
     message = typed_text(request.POST)
-    if message is None or not message.is_translated or text_problem(message) is not None:
+    if message is None or not message.is_translated:
         return own
-    return {**own, message.key: message.forms}
+    return {**own, **usable({message.key: message.forms})}
 
 
 def unsaved(request: HttpRequest, study: Study) -> SettingsForm | None:

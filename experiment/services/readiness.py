@@ -20,7 +20,7 @@ from experiment.services.advisers import (
 from experiment.services.arms import arm_problems, arms_of, groups_of
 from experiment.services.channels import ADDRESSES, ID_PLACE, channels, host_problem
 from experiment.services.counts import n_asked, study_length
-from experiment.services.study_language import untranslated
+from experiment.services.study_language import untranslated, unusable_texts
 
 # Code of what keeps a study from being opened, and where it is mended
 BLOCKING = {
@@ -45,6 +45,7 @@ WORTH_KNOWING = {
     "no_ethics": "general",
     "field_of_questions": "general",
     "untranslated": "wording",
+    "text_unusable": "wording",
 }
 
 
@@ -203,6 +204,8 @@ def _worth_knowing(study: Study) -> Iterator[StudyProblem]:
     yield from _other_fields(study)
     if missing := untranslated(study):
         yield StudyProblem("untranslated", found=len(missing))
+    for problem in unusable_texts(study):
+        yield StudyProblem("text_unusable", said=str(problem).rstrip("."))
     consent, facts = study.consent, facts_of(study)
     texts = {
         "briefing": study.briefing,

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from django.contrib.auth.models import User
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import models, transaction
-from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from experiment.domain.arms import MOST_ARMS
@@ -503,5 +502,4 @@ def _texts(place: Place) -> list[po.Message]:
 def _load(study: Study, texts: list[po.Message], problems: list[str], by: User | None) -> None:
     numbers = {message.source: n for n, message in enumerate(texts)}
     for problem in load_texts(study, texts, by).problems:
-        sentence = render_to_string("experiment/text_problem.txt", {"problem": problem}).strip()
-        Place(None, f"texts[{numbers[problem.source]}]", problems).refuse(sentence)
+        Place(None, f"texts[{numbers[problem.source]}]", problems).refuse(str(problem))

@@ -9,17 +9,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import date, datetime
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import OuterRef, Subquery
 from django.template import Engine
+from django.template.loader import render_to_string
 from django.templatetags.i18n import BlockTranslateNode, TranslateNode
-from django.utils import translation
+from django.utils import dateformat, translation
 from django.utils.translation import trans_real
 
 from experiment.models import Study, StudyText
@@ -61,7 +63,8 @@ def speaking(study: Study) -> Iterator[None]:
 
 @contextmanager
 def speaking_language(language: str, own: Texts | None = None) -> Iterator[None]:
-    layers = [own or {}, *builtin_layers(language)]
+    """`own`: as `usable` gives them."""
+    layers = [own or {}, *_usable_layers(language)]
     with translation.override(language):
         # Django has no public way to put a catalogue of data, not of files, in a request's way
         active = trans_real._active  # type: ignore[attr-defined]
@@ -106,16 +109,29 @@ _study_at: Prepared[Study] = Prepared(
 
 @lru_cache(maxsize=64)
 def own_texts(study_id: int, newest: int | None) -> Texts:
-    """The words of the study, whose newest text this is."""
+    """The words of the study, whose newest text this is, as far as they can be shown."""
     if newest is None:
         return {}
-    return dict(StudyText.objects.filter(study=study_id).values_list("source", "forms"))
+    return usable(dict(StudyText.objects.filter(study=study_id).values_list("source", "forms")))
 
 
 def builtin_layers(language: str) -> list[Texts]:
     """Translations that come with the site: of pt-BR, then of pt."""
+    return [builtin_texts(name) for name in _tags_of(language)]
+
+
+def _tags_of(language: str) -> Iterable[str]:
     tag = language.lower()
-    return [builtin_texts(name) for name in dict.fromkeys((tag, tag.split("-")[0]))]
+    return dict.fromkeys((tag, tag.split("-")[0]))
+
+
+def _usable_layers(language: str) -> list[Texts]:
+    return [_usable_builtin(name) for name in _tags_of(language)]
+
+
+@cache
+def _usable_builtin(language: str) -> Texts:
+    return usable(builtin_texts(language))
 
 
 @cache
@@ -133,9 +149,17 @@ MODULES = ("experiment/participant/*.py",)
 Translates = TranslateNode | BlockTranslateNode
 WORDED_ONCE = "experiment/default_"  # become the study's own when it is created
 TRANSLATES = {"_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy"}
-# What a translation must keep: %(name)s and {name} are filled in, tags shape the page
-_PLACEHOLDER = re.compile(r"%\(\w+\)[a-z]|\{\w+\}|%%")
+LONGEST_TEXT = 20_000  # characters
+MOST_TIMES = 10  # that a text names one value
+# What a translation must keep: %(name)s and {name} are filled in, tags shape the page. %% is one sign, as in gettext's files
+_PLACEHOLDER = re.compile(r"%%|%\(\w+\)[sd]|\{\w+\}")
+_SIGN = re.compile(r"%%|%\(\w+\)[sd]|%")
+# A slip of the pen, or a width: no placeholder, and hardly meant as a text
+_LIKE_PLACEHOLDER = re.compile(r"%\(\w*\)[-+#0-9.*]*[A-Za-z]")
 _TAG = re.compile(r"<[^>]*>")
+_QUOTE = re.compile(r'<[^>]*>|"')
+# Texts that are formats of dates, with what they may have to write
+DATE_FORMATS: Mapping[str, date] = {"j F Y": date(2026, 1, 31), "j F Y, H:i": datetime(2026, 1, 31)}  # noqa: DTZ001
 # No database keeps NUL or half a character; nothing else that is not printed belongs in a sentence. Kept pages mark their gaps by U+E000 and U+E001
 _NO_TEXT = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f\ud800-\udfff\ue000\ue001]")
 
@@ -190,7 +214,8 @@ def _files(root: Path, patterns: Iterable[str]) -> Iterator[Path]:
 
 def texts_of(study: Study) -> list[po.Message]:
     """Every text with what the study shows for it; without forms where that is the English text."""
-    own = dict(study.texts.values_list("source", "forms"))
+    rows = study.texts.values_list("source", "forms")
+    own = {source: _texts_in(forms) for source, forms in rows}
     layers = [own, *builtin_layers(study.language)]
     return [
         replace(
@@ -213,8 +238,13 @@ def untranslated(study: Study) -> list[po.Message]:
 class TextProblem:
     """Why a text of a file was not taken; a template words it."""
 
-    code: Literal["unknown", "placeholders", "tags", "repeated", "characters"]
+    code: Literal[
+        "unknown", "placeholders", "tags", "repeated", "characters", "empty", "length", "date"
+    ]
     source: str
+
+    def __str__(self) -> str:
+        return render_to_string("experiment/text_problem.txt", {"problem": self}).strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,23 +253,19 @@ class Loaded:
     problems: tuple[TextProblem, ...]
 
 
-def text_problem(message: po.Message) -> TextProblem | None:
-    """Why this cannot stand in the place of the built-in text, if so."""
-    return _problem(_known().get(message.key), message)
-
-
 @transaction.atomic
 def set_text(study: Study, message: po.Message, by: User | None = None) -> TextProblem | None:
     """Make this one the study's own; without forms the built-in text is shown again."""
-    problem = text_problem(message)
+    problem = _problem(_known().get(message.key), message)
     if problem is None:
         rows = study.texts.exclude(source=message.key).values_list("source", "forms")
-        others = [po.Message(source, tuple(forms)) for source, forms in rows]
+        others = [po.Message(source, _texts_in(forms)) for source, forms in rows]
         load_texts(study, [*others, message], by)
     return problem
 
 
-def _known() -> dict[str, po.Message]:
+@cache
+def _known() -> Mapping[str, po.Message]:
     return {message.key: message for message in participant_texts()}
 
 
@@ -275,17 +301,96 @@ def _problem(built_in: po.Message | None, message: po.Message) -> TextProblem | 
     for form in message.forms:
         if _NO_TEXT.search(form):
             return TextProblem("characters", message.source)
+        if len(form) > LONGEST_TEXT:
+            return TextProblem("length", message.source)
+        if not form.strip():
+            return TextProblem("empty", message.source)
         # A form of the plural may name the number in words: "one abstract"
         needed = [built_in.source, built_in.plural] if built_in.plural else [built_in.source]
-        if all(_placeholders(form) != _placeholders(text) for text in needed):
+        found = _placeholders(form)
+        if (
+            all(found.keys() != _placeholders(text).keys() for text in needed)
+            or max(found.values(), default=0) > MOST_TIMES
+            or _LIKE_PLACEHOLDER.search(_PLACEHOLDER.sub("\0", form))
+        ):
             return TextProblem("placeholders", message.source)
         if all(_tags(form) != _tags(text) for text in needed):
             return TextProblem("tags", message.source)
+        if built_in.source in DATE_FORMATS and not _writes(form, DATE_FORMATS[built_in.source]):
+            return TextProblem("date", message.source)
     return None
 
 
-def _placeholders(text: str) -> set[str]:
-    return set(_PLACEHOLDER.findall(text))
+def _placeholders(text: str) -> Counter[str]:
+    return Counter(found for found in _PLACEHOLDER.findall(text) if found != "%%")
+
+
+def _writes(form: str, day: date) -> bool:
+    """Whether it is a format that writes such dates: a date alone has no hours."""
+    try:
+        return bool(dateformat.format(day, form).strip())
+    except (TypeError, ValueError):
+        return False
+
+
+class Unformatted(str):
+    """A text without placeholders, also where Django fills values in (as in a form's errors): a sign in it is a sign."""
+
+    __slots__ = ()
+
+    def __mod__(self, values: object) -> str:
+        return str(self)
+
+
+def usable(texts: Texts) -> Texts:
+    """Texts by source as pages show them, without those that cannot stand in the place of the built-in ones.
+
+    Whatever was stored, no page fails by it: placeholders of the built-in text are filled in, and everything else is text.
+    """
+    known = _known()
+    return {
+        source: [_as_shown(form, known[source]) for form in forms]
+        for source, forms in texts.items()
+        if not _stored_problem(source, forms)
+    }
+
+
+def _stored_problem(source: str, forms: Any) -> TextProblem | None:
+    built_in = _known().get(source)
+    return _problem(built_in, replace(built_in or po.Message(source), forms=_texts_in(forms)))
+
+
+def _texts_in(forms: Any) -> tuple[str, ...]:
+    """Of JSON, of which nobody may have made sure that it is a list of texts; an empty text where it is none."""
+    is_list = isinstance(forms, list | tuple) and bool(forms)
+    return tuple(forms) if is_list and all(isinstance(form, str) for form in forms) else ("",)
+
+
+def _as_shown(form: str, built_in: po.Message) -> str:
+    """As templates and forms fill it in, one line where the built-in text is."""
+    if "\n" not in built_in.source:
+        form = " ".join(form.splitlines())
+    if built_in.key in _in_html():
+        form = _QUOTE.sub(lambda found: "&quot;" if found[0] == '"' else found[0], form)
+    found = _placeholders(built_in.source) + _placeholders(built_in.plural)
+    if not any(name.startswith("%") for name in found):
+        return Unformatted(form.replace("%%", "%"))
+    kept = {"%%", *found}
+    return _SIGN.sub(lambda sign: sign[0] if sign[0] in kept else f"%{sign[0]}", form)
+
+
+@cache
+def _in_html() -> frozenset[str]:
+    """Texts that stand in HTML as they are, perhaps in an attribute, and nowhere else."""
+    in_templates = {text.key for text in _of_templates() if text.note.endswith(".html")}
+    return frozenset(in_templates - {text.key for text in _of_modules()} - DATE_FORMATS.keys())
+
+
+def unusable_texts(study: Study) -> list[TextProblem]:
+    """The study's own texts in whose place pages show the built-in ones."""
+    rows = study.texts.order_by("source").values_list("source", "forms")
+    found = (_stored_problem(source, forms) for source, forms in rows)
+    return [problem for problem in found if problem is not None]
 
 
 def _tags(text: str) -> Counter[str]:

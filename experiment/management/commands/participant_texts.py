@@ -2,7 +2,6 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
-from django.template.loader import render_to_string
 
 from experiment.management.finding import find_study
 from experiment.models import Study
@@ -47,8 +46,5 @@ class Command(ReportingCommand):
         except (OSError, UnicodeDecodeError, po.PoError) as error:
             raise CommandError(f"{path} cannot be read: {error}") from error
         loaded = load_texts(study, messages)
-        template = "experiment/text_problem.txt"
-        problems = [
-            render_to_string(template, {"problem": problem}).strip() for problem in loaded.problems
-        ]
+        problems = list(map(str, loaded.problems))
         return {"own": loaded.n, "problems": problems}
