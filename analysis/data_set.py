@@ -204,6 +204,6 @@ def _predictions(
             if not held.has(members, item):
                 continue
             who = "+".join(members) or None
-            fitted = (row["team"], source, row["method"], int(row["fold"]))
+            fitted = (unguarded(row["team"]), source, row["method"], int(row["fold"]))
             is_right = row["is_right"].lower() in ("true", "1", "1.0")
             yield (*fitted, who, item, float(row["p_original"]), is_right)

@@ -194,16 +194,9 @@ def csv_text(table: "pd.DataFrame") -> str:
         if not pd.api.types.is_numeric_dtype(table[name])
         and not pd.api.types.is_datetime64_any_dtype(table[name])
     ]
-    safe = (
-        table.assign(
-            **{
-                name: table[name].map(lambda v: cell(v) if isinstance(v, str) else v)
-                for name in texts
-            }
-        )
-        if texts
-        else table
-    )
+    safe = table.assign(
+        **{name: table[name].map(lambda v: cell(v) if isinstance(v, str) else v) for name in texts}
+    ).rename(columns=cell)
     return str(safe.to_csv(index=False, lineterminator="\n"))
 
 

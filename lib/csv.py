@@ -1,18 +1,14 @@
-"""Values as cells of a CSV file, and lines of one.
+"""Values as cells of a CSV file."""
 
-Lines are joined here: the standard library's writer looks at every character of a text each time it is written.
-"""
-
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 from django.utils import timezone
 
-from lib.formulas import FORMULA
-
-QUOTED = re.compile(r'[",\r\n]')
+from lib.csv_lines import quoted
+from lib.formulas import guarded
 
 
 def cell(value: Any) -> str:
@@ -28,24 +24,15 @@ def cell(value: Any) -> str:
             return timezone.localtime(value).isoformat()
         case date():
             return value.isoformat()
-        case str():
-            return f"'{value}" if FORMULA.match(value) else value
-        case _:
+        case float() | Decimal():
             return str(value)
+        case _:
+            return guarded(str(value))
 
 
 def field(value: Any) -> str:
     """A value as it stands in a line: its cell, in quotation marks where it needs them."""
     return quoted(cell(value))
-
-
-def quoted(text: str) -> str:
-    """A cell as it stands in a line.
-
-    >>> quoted("slept"), quoted("slept, and ate")
-    ('slept', '"slept, and ate"')
-    """
-    return '"{}"'.format(text.replace('"', '""')) if QUOTED.search(text) else text
 
 
 def fields(column: Sequence[Any]) -> Sequence[str]:
@@ -62,8 +49,3 @@ def fields(column: Sequence[Any]) -> Sequence[str]:
             return ["" if at is None else at.astimezone(zone).isoformat() for at in column]
         case _:
             return [field(value) for value in column]
-
-
-def line(row: Iterable[str]) -> bytes:
-    """The line of these fields, in UTF-8."""
-    return (",".join(row) + "\n").encode()

@@ -1,25 +1,36 @@
-"""Texts that a spreadsheet would run as formulas: written so that it does not, and read again as they were."""
+"""Texts that a spreadsheet would run as formulas: written so that it does not, and read again as they were.
+
+Which mark separates cells is up to the spreadsheet: where it is a semicolon, `good;=1+1` is two cells, whatever quotation marks a file
+of commas has around it. So an apostrophe stands at each place of a text where a cell could begin and would be a formula.
+"""
 
 import re
 
-# What a spreadsheet would run, also in the full-width spelling that some of them read.
-FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r]")  # noqa: RUF001
-_GUARDED = re.compile(f"'+(?:{FORMULA.pattern})")
+# What a spreadsheet would run, also in the full-width spelling that some of them read
+_SIGNS = "=+\\-@＝＋－＠"  # noqa: RUF001
+_MARKS = ",;|\t\r\n"  # what may separate cells or rows
+# After spaces and quotation marks, which a spreadsheet may leave out; these never reach to the next place where a cell could begin
+_FORMULA = rf'(?:[^\S\t\r\n]|")*[{_SIGNS}]'
+_BLANK = "[\t\r\n]"  # at the very beginning, where it may be left out as well
+_PLACES = rf"(?:^(?={{0}}{_BLANK})|(^|[{_MARKS}])(?={{0}}{_FORMULA}))"
+_OPEN = re.compile(_PLACES.format("'*"))
+_GUARDED = re.compile(_PLACES.format("'+") + "'")
+_MAY_BE_ONE = re.compile(f"^'*{_BLANK}|[{_SIGNS}]")
 
 
 def guarded(text: str) -> str:
     """A text as a cell that no spreadsheet runs, from which `unguarded` gives exactly the text again.
 
-    >>> [guarded(text) for text in ("=1+1", "'=1+1", "'tis")]
-    ["'=1+1", "''=1+1", "'tis"]
+    >>> [guarded(text) for text in ("=1+1", "'=1+1", "'tis", "good; =1+1", "3-1")]
+    ["'=1+1", "''=1+1", "'tis", "good;' =1+1", '3-1']
     """
-    return f"'{text}" if FORMULA.match(text) or _GUARDED.match(text) else text
+    return _OPEN.sub(r"\1'", text) if _MAY_BE_ONE.search(text) else text
 
 
 def unguarded(cell: str) -> str:
     """The text of a cell that `guarded` wrote.
 
-    >>> unguarded("'=1+1"), unguarded("'tis")
-    ('=1+1', "'tis")
+    >>> unguarded("'=1+1"), unguarded("'tis"), unguarded("good;' =1+1")
+    ('=1+1', "'tis", 'good; =1+1')
     """
-    return cell[1:] if _GUARDED.match(cell) else cell
+    return _GUARDED.sub(r"\1", cell) if "'" in cell else cell

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, Protocol
 from django.utils import timezone
 
 from lib import csv
+from lib.csv_lines import line
 
 Values = Sequence[Any]
 Block = Sequence[Values]  # a column each, of as many rows
@@ -74,13 +75,13 @@ def in_blocks(rows: Iterable[Sequence[Any]]) -> Iterator[Block]:
 
 def csv_lines(columns: Sequence[Column], blocks: Iterable[Block]) -> Iterator[bytes]:
     """A CSV file, a block at a time, as a page sends it while it reads on."""
-    yield csv.line(column.name for column in columns)
+    yield line(csv.field(column.name) for column in columns)
     for block in blocks:
         yield _csv_rows(block)
 
 
 def _csv_rows(block: Block) -> bytes:
-    return b"".join(map(csv.line, zip(*map(csv.fields, block), strict=True)))
+    return b"".join(map(line, zip(*map(csv.fields, block), strict=True)))
 
 
 @contextmanager
@@ -102,7 +103,7 @@ def _csv(file: BinaryIO, columns: Sequence[Column]) -> Iterator[Write]:
         nonlocal is_begun
         if not is_begun:
             is_begun = True
-            file.write(csv.line(column.name for column in columns))
+            file.write(line(csv.field(column.name) for column in columns))
         file.write(_csv_rows(block))
 
     yield write

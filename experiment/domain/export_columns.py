@@ -551,8 +551,11 @@ also treat words as missing, such as Namibia's code `NA`. Therefore, read the fi
 `dtype={"item_key": str}`, in R with `colClasses = c(item_key = "character")`, and in a spreadsheet where the column is imported as text;
 Parquet keeps all types.
 
-A text that a spreadsheet would run as a formula (it starts with `=`, `+`, `-`, `@`, a tab or a carriage return,
-also after spaces) is preceded by an apostrophe. Numbers never are. Imported participants' answers about
+In CSV files, an apostrophe is inserted wherever a spreadsheet could begin a cell and run it as a formula. This is at the start of a text, and
+after each comma, semicolon, vertical bar, tab or line break in it, because some spreadsheets separate cells by these marks. The apostrophe stands there if
+`=`, `+`, `-` or `@` follows (also full-width, and after spaces or quotation marks), or if the text starts with a tab or line break. If there
+were apostrophes before such a place, one more is added. So `good;=1+1` becomes `good;'=1+1`. Numbers never change. To restore the texts, remove one
+apostrophe at each such place, as this site's imports do; JSON Lines and Parquet contain the exact texts. Imported participants' answers about
 themselves use the levels below, regardless of the wording in their publication. Their times come from the publication.
 `published_id` is their stable name, because `participant` differs between installations. Tell a spreadsheet program that
 the file is UTF-8, or export it with `--bom`.

@@ -21,9 +21,8 @@ from django.utils import timezone
 
 from experiment.domain.item_columns import OWN, PUBLISHED
 from experiment.models import Item, ItemImport, ResearchField
-from lib.csv import line, quoted
+from lib.csv_lines import line, line_of
 from lib.files import write_file
-from lib.formulas import guarded
 from lib.storage import delete_folder, file_names, folder_names
 
 ALL = "all"
@@ -70,7 +69,7 @@ def value(item: Item, column: str) -> str | int:
 def csv_lines(items: Iterable[Item]) -> Iterator[bytes]:
     yield line(OWN)
     for item in items:
-        yield csv_line(str(value(item, column)) for column in OWN)
+        yield line_of(str(value(item, column)) for column in OWN)
 
 
 def json_lines(items: Iterable[Item]) -> Iterator[bytes]:
@@ -98,14 +97,9 @@ def _published(items: Sequence[Item]) -> Iterator[bytes]:
     yield line(PUBLISHED)
     for item in items:
         doi = f"https://doi.org/{item.doi}" if item.doi else ""
-        yield csv_line(
+        yield line_of(
             doi if name == "doi" else str(value(item, name)) for name in PUBLISHED.values()
         )
-
-
-def csv_line(cells: Iterable[str]) -> bytes:
-    """Cells that no spreadsheet runs, and from which an import takes exactly these texts."""
-    return line(quoted(guarded(cell)) for cell in cells)
 
 
 COLUMNS = tuple(name for name in OWN if name not in ("version", "status"))
@@ -137,7 +131,7 @@ def template_csv(subfield: str = "") -> bytes:
     """CSV, of a subfield where one is named."""
     rows = [row | {"subfield": subfield} for row in _EXAMPLES]
     return b"".join(
-        (csv_line(COLUMNS), *(csv_line(row.get(name, "") for name in COLUMNS) for row in rows))
+        (line_of(COLUMNS), *(line_of(row.get(name, "") for name in COLUMNS) for row in rows))
     )
 
 

@@ -38,10 +38,11 @@ from experiment.domain.questions.filling import (
 )
 from experiment.models import Item, QuestionTemplate, ResearchField, Study
 from experiment.services.item_choice import ListedKey, field_follows, fit_field, set_counts
-from experiment.services.item_files import csv_line, select
+from experiment.services.item_files import select
 from experiment.services.study_setup import create_study, pin_items, unused_title
 from experiment.services.study_versions import Revision, revise
 from experiment.services.usable import usable_fields, usable_items
+from lib.csv_lines import line_of
 from lib.table_files import CONTENT_TYPES, writing
 
 
@@ -352,7 +353,7 @@ def content(wanted: WantedQuestions, items: Sequence[Item]) -> bytes:
         parts = split_of(items, wanted.test_share, wanted.seed)
         rows = ([*row, part] for row, part in zip(rows, parts, strict=True))
     if wanted.form == "csv":
-        return b"".join((csv_line(columns), *map(csv_line, rows)))
+        return b"".join((line_of(columns), *map(line_of, rows)))
     if wanted.form == "jsonl":
         return b"".join(_json_lines(list(columns), rows))
     file = io.BytesIO()

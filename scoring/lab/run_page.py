@@ -1,7 +1,5 @@
 """What the template of a run shows."""
 
-import csv
-import io
 import shlex
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -12,7 +10,8 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy
 
 from experiment.models import Study
-from lib.csv import cell
+from lib.csv import field
+from lib.csv_lines import line
 from lib.jobs import leases, workers
 from scoring.backends import ALIASES
 from scoring.domain.backend import ScoringError
@@ -248,13 +247,11 @@ def _chosen(scores: "QuerySet[ItemScore]", which: str) -> "QuerySet[ItemScore]":
 
 def scores_csv(run: ScoringRun, study: Study) -> str:
     """One line per pair of texts that the study shows, as the command's `--json` has them; numbers are whole."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
     rows = score_rows(run, study)
     names = ["run", "model", *(rows[0] if rows else ("item", "unit")), "correct"]
-    writer.writerow(names)
+    lines = [line(map(field, names))]
     for row in rows:
         about = {"run": run.pk, "model": run.language_model.name, **row}
         about["correct"] = row["ppl_original"] < row["ppl_altered"]
-        writer.writerow([cell(about[name]) for name in names])
-    return stream.getvalue()
+        lines.append(line(field(about[name]) for name in names))
+    return b"".join(lines).decode()

@@ -1,5 +1,6 @@
 """The whole data set: people's tables and models' join, and each file follows the rules that the others do."""
 
+import csv
 import io
 import json
 import zipfile
@@ -11,23 +12,27 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from analysis import data_set
 from experiment.domain.release import DATA_SET, Form
 from experiment.domain.trial_query import TrialQuery
-from experiment.models import AuditEvent, Item, Judgment, Study, TrialExport
+from experiment.models import AuditEvent, Item, Judgment, Study, SurveyAnswer, TrialExport
 from experiment.models.triggers import drop_triggers, install_triggers
 from experiment.services.export import jobs
 from experiment.services.export.files import export_trials
+from experiment.services.export.release import export_identities
+from lib.formulas import unguarded
 from scoring.models import ItemScore
 from scoring.services.execute import execute
 from tests.analysis.data.choosing import always_a, choose
 from tests.analysis.data.graded_rows import make_questions, write
 from tests.experiment.services.export.test_psych_ds import problems
 from tests.exported import read_csv
-from tests.factories import make_participant, make_study, make_user
+from tests.factories import make_participant, make_study, make_survey, make_user
 from tests.scoring.lab.rows import ask
 from tests.scoring.ngram_backend import NgramBackend
+from tests.spreadsheet import MARKS, formulas
 from tests.storages import store_files_in
 
 pytestmark = pytest.mark.django_db
@@ -224,3 +229,43 @@ def test_scores_are_of_the_test_cases_of_these_trials(study: Study, query: Trial
 
 def _all_scored() -> set[str]:
     return set(ItemScore.objects.values_list("item__key", flat=True))
+
+
+RUN = "good;=cmd|' /C calc'!A0, -1\n@SUM(1)\t\"+2\""
+
+
+@pytest.mark.parametrize("asks_questions", [False, True])
+def test_no_cell_of_any_table_is_a_formula_whatever_separates_cells(
+    tmp_path: Path, study: Study, *, asks_questions: bool
+) -> None:
+    """And the texts are the exact ones that people wrote, once the guard is taken away."""
+    if asks_questions:
+        study = make_questions()
+        write(study, [RUN, RUN])
+    else:
+        [why] = make_survey(study, "text", name="why", text=f"Why? {RUN}")
+        person = make_participant(study, comments=RUN, demographics={"position": f"x;{RUN}"})
+        SurveyAnswer.objects.create(
+            participant=person, question=why, value=RUN, received_at=timezone.now()
+        )
+    texts: set[str] = set()
+    for n, more in enumerate(((), ("--release", "--words") if asks_questions else ("--release",))):
+        place = tmp_path / f"{n}.zip"
+        asked = ("export_dataset", study.slug, "--set", "all", "--output", str(place))
+        call_command(*asked, *more, stdout=io.StringIO())
+        with zipfile.ZipFile(place) as archive:
+            for name in archive.namelist():
+                if name.endswith(".csv"):
+                    texts |= _without_formulas(archive.read(name).decode())
+    with (tmp_path / "who.csv").open("w+b") as file:
+        export_identities(study, file, by=make_user("ruth", study), reason="Asked")
+        texts |= _without_formulas(file.read().decode())
+    assert RUN in texts
+
+
+def _without_formulas(written: str) -> set[str]:
+    """The texts of its cells."""
+    for marks in MARKS:
+        assert formulas(written, marks) == []
+    rows = csv.reader(io.StringIO(written, newline=""))
+    return {unguarded(cell) for row in rows for cell in row}

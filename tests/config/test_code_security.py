@@ -103,6 +103,91 @@ def test_no_client_follows_a_redirect_or_trusts_a_proxy_of_the_environment() -> 
         assert list(asking_faults("x.py", ast.parse(line))), line
 
 
+# What writes CSV files without the one guard against formulas (lib/formulas.py); with it: a table of pandas
+WRITERS = {"csv.writer", "csv.DictWriter", "writer", "DictWriter", "to_csv"}
+GUARDED = {"analysis/store.py: csv_text"}
+
+
+def test_no_csv_is_written_beside_the_guard_against_formulas() -> None:
+    found = {
+        f"{path}: {function.name}"
+        for path, tree in sources("config", "lib", "experiment", "scoring", "analysis")
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call)
+        if ast.unparse(node.func) in WRITERS or ast.unparse(node.func).endswith(".to_csv")
+    }
+    assert found == GUARDED
+
+
+def is_ours(node: ast.expr | None, named: dict[str, list[ast.expr]]) -> bool:
+    """Whether a text can only be one that stands in the source, perhaps translated there."""
+    match node:
+        case ast.Constant(value=str()):
+            return True
+        case ast.Call(func=ast.Name(id=name), args=args) if name in GETTEXT:
+            return all(is_ours(arg, named) for arg in args[:2] if not isinstance(arg, ast.Name))
+        case ast.Call(func=ast.Attribute(attr="format", value=value)):
+            return is_ours(value, named)
+        case ast.IfExp(body=body, orelse=orelse):
+            return is_ours(body, named) and is_ours(orelse, named)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return is_ours(left, named) and is_ours(right, named)
+        case ast.Subscript(value=value) | ast.Attribute(value=value, attr="name"):
+            return is_ours(value, named)
+        case ast.Name(id=name):
+            if name.strip("_").isupper():
+                return True
+            given = named.get(name, [])
+            return bool(given) and all(is_ours(each, named) for each in given)
+    return False
+
+
+GETTEXT = {"_", "gettext", "ngettext", "gettext_lazy", "ngettext_lazy"}
+# Each fills in a text of ours that it is given
+FILLED_IN = {
+    "analysis/report/chapters/finetuning/context.py: words % {'day': found.cutoff}",
+    "analysis/report/chapters/participants/results.py: text.format(small=SMALL)",
+    "analysis/teams/domain/combination.py: rule.format(calibration=CALIBRATED, folds=folds.sentence)",
+    "analysis/teams/domain/trying.py: needed.format(study=data.study_slug)",
+    "experiment/imports/store/plans.py: self.taken_as.format(key=record.key, field=field)",
+    "lib/templatetags/numbers.py: form(known) % {'n': formatting.number(n, 0)}",
+}
+
+
+def test_no_text_that_somebody_wrote_is_a_format() -> None:
+    """A sign of percent or a brace in it would be a fault, and a width a page of any size."""
+    found = set()
+    for path, tree in sources("config", "lib", "experiment", "scoring", "analysis"):
+        for function in ast.walk(tree):
+            if not isinstance(function, ast.FunctionDef):
+                continue
+            named: dict[str, list[ast.expr]] = {}
+            for node in ast.walk(function):
+                if isinstance(node, ast.Assign):
+                    for target in node.targets:
+                        named.setdefault(ast.unparse(target), []).append(node.value)
+            found |= {f"{path}: {said}" for said in formats(function, named)}
+    assert found - FILLED_IN == set()
+    assert found >= FILLED_IN
+
+
+def formats(function: ast.AST, named: dict[str, list[ast.expr]]) -> Iterator[str]:
+    for node in ast.walk(function):
+        match node:
+            case ast.BinOp(left=left, op=ast.Mod(), right=ast.Dict() | ast.Tuple()):
+                text: ast.expr = left
+            case ast.Call(func=ast.Attribute(attr="format" | "format_map", value=value)):
+                text = value
+            case ast.Call(func=ast.Name(id="format_lazy"), args=args):
+                text = args[0]
+            case _:
+                continue
+        if not (is_ours(text, named) or ast.unparse(text).startswith(("sql.SQL", "dateformat"))):
+            yield ast.unparse(node)
+
+
 SECRET = re.compile("secret|password|token|digest|signature|sha256", re.IGNORECASE)
 SENT = re.compile(r"request\.(POST|GET|COOKIES|headers|META)|cleaned_data|values\[")
 

@@ -8,16 +8,30 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from lib.csv import cell, field, fields, line
+from lib.csv import cell, field, fields
+from lib.csv_lines import line
 from tests.factories import NOW
 
 
 @pytest.mark.parametrize(
     "text",
-    ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " \n =1", "\u00a0=1", "\uff1d1", "\ttab"],
+    ["=1+1", "+1", "-1", "@SUM(A1)", "\ttab", "\u00a0=1", "\uff1d1", "'=1"],
 )
 def test_a_text_that_a_spreadsheet_would_run_is_defused(text: str) -> None:
     assert cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize(
+    ("text", "defused"),
+    [
+        ("good;=cmd|' /C calc'!A0", "good;'=cmd|' /C calc'!A0"),
+        ('a, "=1"', 'a,\' "=1"'),
+        ("a\t-1|+1\n@x", "a\t'-1|'+1\n'@x"),
+        (" \n =1", " \n' =1"),
+    ],
+)
+def test_so_it_is_where_another_mark_would_begin_a_cell(text: str, defused: str) -> None:
+    assert cell(text) == defused
 
 
 @pytest.mark.parametrize("text", ["a,b", 'a"b', "a\nb", "a\rb", "a\r\nb", "", " a", "plain"])
@@ -44,6 +58,8 @@ def test_a_column_is_written_as_its_values_are(column: list[Any]) -> None:
         assert list(fields(column)) == [field(value) for value in column]
 
 
-@pytest.mark.parametrize("value", ["a=1", "'=1", "1-2", "", " plain", "(=1)", -5, -0.5])
+@pytest.mark.parametrize(
+    "value", ["a=1", "1-2", "a; b", "'tis", "x - y", "", " plain", "(=1)", -5, -0.5]
+)
 def test_other_texts_and_numbers_stay_as_they_are(value: str | float) -> None:
     assert cell(value) == str(value)

@@ -1,12 +1,11 @@
 """Abstracts that somebody pastes into a page, as a file that an import reads. Plain Python: no database."""
 
-import csv
-import io
 import json
 import re
 
 from experiment.imports.read.items import NAMES, TEXT
 from experiment.imports.read.rows import FileRefusedError
+from lib.csv_lines import line_of
 from lib.tables import folded
 
 _PARAGRAPHS = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
@@ -22,7 +21,7 @@ def pasted_table(text: str) -> bytes:
         FileRefusedError: lines of a paragraph look like abstracts of their own.
 
     >>> pasted_table("Rats slept.\tRats ran.")
-    b'original\taltered\nRats slept.\tRats ran.\n'
+    b'original,altered\nRats slept.,Rats ran.\n'
     >>> pasted_table("Rats [[slept, ran]].\n\nMice [[ate, hid]].").decode().count("markup")
     2
     """
@@ -31,10 +30,7 @@ def pasted_table(text: str) -> bytes:
     if len(rows[0]) > 1:
         names = {*map(folded, (*NAMES, *TEXT))}
         has_header = any(folded(cell) in names for cell in rows[0])
-        file = io.StringIO()
-        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-        writer.writerows(rows if has_header else [HEADER, *rows])
-        return file.getvalue().encode()
+        return b"".join(line_of(row) for row in (rows if has_header else [HEADER, *rows]))
     paragraphs = [part for part in _PARAGRAPHS.split(text) if part.strip()]
     for number, part in enumerate(paragraphs, 1):
         _check_lines(part, number)

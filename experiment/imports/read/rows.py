@@ -149,7 +149,7 @@ def _read_csv(text: str, known: Collection[str]) -> Table:
         table.problems.append(RowProblem(message, number(), line))
 
     reader = TableReader(io.StringIO(text, newline=""), refuse, known)
-    table.columns = [name.casefold() for name in reader.columns]
+    table.columns = [unguarded(name).casefold() for name in reader.columns]
     for cells in reader:
         texts = dict(zip(table.columns, map(unguarded, cells), strict=True))
         table.rows.append(TextRow(number(), reader.first_line, texts))

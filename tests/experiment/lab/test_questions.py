@@ -189,3 +189,20 @@ def test_a_template_is_written_previewed_over_a_table_and_makes_questions():
     assert client.get(url("write_question_template", template.pk)).status_code == 302
     assert "6 questions" in page(client, url("question_template", template.pk))
     page(client, bare, 410)
+
+
+def test_a_template_of_before_that_cannot_be_filled_is_named_and_no_page_fails(field):
+    """It was saved when a number that is too large was let through."""
+    rules = [{"when": "", "answer": "{{ name }} has {{ n }}."}]
+    template = QuestionTemplate.objects.create(
+        field=field, key="t", question="Is {{ 1e400 * n }} {{ name }}?", rules=rules
+    )
+    client = browser("lead")
+    shown = url("question_template", template.pk)
+    page(client, shown)
+    place = sent(client, shown, TABLE.encode())
+    assert "the question: line 1: a number is too large" in page(client, place, 422)
+    typed = {"key": "u", "question": template.question, "rules-0-answer": "Yes."}
+    rules_form = {"rules-TOTAL_FORMS": 1, "rules-INITIAL_FORMS": 0}
+    answer = client.post(url("new_question_template"), typed | rules_form)
+    assert (answer.status_code, QuestionTemplate.objects.count()) == (422, 1)

@@ -82,6 +82,7 @@ _CATEGORY = st.text(st.one_of(_SEEN, st.sampled_from(",:\"'=")), min_size=1, max
 )
 @given(given=st.dictionaries(_DIMENSION, st.lists(_CATEGORY, max_size=3), min_size=1, max_size=3))
 @example(given={'Topic, "sub"': ["a, b", "=c", "d:e"]})
+@example(given={"topic, -sub": ["a, =b", "c|+d", "'-e"]})
 def test_whatever_categories_are_taken_come_back_from_every_file_and_form(field, given):
     try:
         wanted = checked(given)

@@ -98,7 +98,7 @@ def test_formulas_in_what_participants_send_are_defused(study: Study, path: Path
     make_participant(study, demographics=answers)
     row = export(study, path=path)[0]
     assert row["gender"] == "'=cmd|'/c calc'!A1"
-    assert row["position_held"] == '\' \t=HYPERLINK("x")\nand "more", too'
+    assert row["position_held"] == ' \t\'=HYPERLINK("x")\nand "more", too'
 
 
 def test_a_failed_export_leaves_the_file_as_it_was(
