@@ -12,7 +12,7 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-from scoring.backends.http.errors import KEYS_VARIABLE
+from scoring.backends.http import KEYS_VARIABLE
 from scoring.domain.backend import ScoringError
 
 DEFAULT_PORTS = {"http": 80, "https": 443}

@@ -20,9 +20,9 @@ import httpx2
 from tenacity import RetryCallState
 from tenacity.wait import wait_exponential, wait_random_exponential
 
+from scoring.backends.http import KEYS_VARIABLE
 from scoring.domain.backend import NoAnswerError, ScoringError
 
-KEYS_VARIABLE = "SCORING_API_KEYS"
 RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 520, 521, 522, 523, 524, 529})
 TOO_MANY = 429
 SHOWN_CHARACTERS = 300
