@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import polib
 
+from lib.confined import confined
+
 CONTEXT_SEPARATOR = "\x04"
 
 
@@ -13,8 +15,11 @@ class PoError(ValueError):
     """A line that is none of a PO file's."""
 
     def __init__(self, number: int, line: str) -> None:
-        self.number, self.line = number, line
-        super().__init__(f"line {number} does not belong to a PO file: {line[:60]}")
+        self.number, self.line = number, line[:60]
+        super().__init__(number, self.line)
+
+    def __str__(self) -> str:
+        return f"line {self.number} does not belong to a PO file: {self.line}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,20 @@ def read(text: str) -> Iterator[Message]:
     for entry in entries:
         if entry.msgid and not entry.obsolete:
             yield _message(entry)
+
+
+def read_sent(data: bytes) -> list[Message]:
+    """The messages of a file that somebody sent, read in a process of its own.
+
+    Raises:
+        UnicodeDecodeError, PoError: it is no PO file.
+        ConfinedError: it takes too much.
+    """
+    return confined(_read_text, data.decode("utf-8-sig").encode(), refusals=[PoError])
+
+
+def _read_text(data: bytes) -> list[Message]:
+    return list(read(data.decode()))
 
 
 def _message(entry: polib.POEntry) -> Message:

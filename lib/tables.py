@@ -9,7 +9,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, islice
 from types import MappingProxyType
 from typing import Any
 
@@ -129,7 +129,17 @@ def same_name(columns: Collection[str]) -> str:
     """
     many = Counter(map(folded, columns))
     alike = dict.fromkeys(name for name in columns if many[folded(name)] > 1)
-    return f"several columns have the same name: {', '.join(map(shown, alike))}" if alike else ""
+    return f"several columns have the same name: {listed(alike)}" if alike else ""
+
+
+def listed(columns: Collection[str], most: int = 50) -> str:
+    """Names of columns for a message, however many there are.
+
+    >>> listed(["a", "b", "c"], most=2)
+    '“a”, “b” and 1 more'
+    """
+    more = f" and {len(columns) - most:,} more" if len(columns) > most else ""
+    return ", ".join(map(shown, islice(columns, most))) + more
 
 
 def under(column: str, values: Mapping[str, Any]) -> Any:

@@ -1,6 +1,7 @@
 """ZIP files that somebody sends: unpacked below a folder, within limits, or refused whole."""
 
 import errno
+import io
 import stat
 import struct
 from collections.abc import Iterable
@@ -10,6 +11,7 @@ from typing import IO
 from zipfile import BadZipFile, LargeZipFile, ZipFile, ZipInfo
 from zlib import error as ZlibError
 
+from lib.confined import confined
 from lib.names import printed
 
 BLOCK = 1 << 20  # bytes
@@ -53,6 +55,22 @@ def unpack(file: IO[bytes], folder: Path, *, most_bytes: int, most_files: int) -
         if isinstance(error, OSError) and error.errno not in NO_SUCH_DATA:
             raise
         raise ZipRefusedError("The file is not a ZIP file, or it is damaged.") from error
+
+
+def unpack_sent(data: bytes, folder: Path, *, most_bytes: int, most_files: int) -> None:
+    """As `unpack`, in a process of its own.
+
+    Raises:
+        ZipRefusedError, OSError: as there.
+        ConfinedError: it takes too much.
+    """
+    confined(
+        _unpack_data, data, folder, most_bytes, most_files, refusals=[ZipRefusedError, OSError]
+    )
+
+
+def _unpack_data(data: bytes, folder: Path, most_bytes: int, most_files: int) -> None:
+    unpack(io.BytesIO(data), folder, most_bytes=most_bytes, most_files=most_files)
 
 
 def _check_together(paths: Iterable[PurePosixPath], most_folders: int) -> None:

@@ -16,7 +16,7 @@ from transformers import (
 
 from experiment.domain import markup
 from experiment.imports.read.brainbench import read_published
-from experiment.imports.store.published import country_code
+from experiment.imports.store.published import country_codes
 from experiment.services.item_choice import read_items
 from scoring.backends.causal_lm.layout import Ids
 from scoring.backends.causal_lm.loading import DTYPES, quiet
@@ -74,7 +74,7 @@ def read_pairs(folder: Path | None) -> list[tuple[str, str]]:
     if folder is None:
         abstracts = [markup.parse(e["markup"]) for e in read_items() if e["kind"] == "test"]
         return [(a.original, a.altered) for a in abstracts]
-    data = read_published(folder, country_code)
+    data = read_published(folder, country_codes())
     if data.problems:
         problem = data.problems[0]
         raise ScoringError(f"--items {folder}: {problem.file}: {problem.message}")

@@ -12,8 +12,10 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.roles import FieldRight
+from experiment.imports.read.items import ItemsFile
 from experiment.imports.read.pasted import pasted_table
 from experiment.imports.read.rows import FileRefusedError
+from experiment.imports.reading import items_of
 from experiment.imports.store.item_plans import Options
 from experiment.imports.store.writing import PlanRefusedError, import_items
 from experiment.lab.access import for_creators, user_of
@@ -70,10 +72,10 @@ class PasteForm(forms.Form):
             raise ValidationError(_("Another study of this site has this title."))
         return title
 
-    def clean_texts(self) -> bytes:
-        """As a file that the import reads."""
+    def clean_texts(self) -> ItemsFile:
+        """As the import reads them."""
         try:
-            return pasted_table(self.cleaned_data["texts"])
+            return items_of(pasted_table(self.cleaned_data["texts"]))
         except FileRefusedError as refused:
             raise ValidationError(str(refused)) from refused
 

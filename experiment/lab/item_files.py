@@ -20,8 +20,9 @@ from experiment.domain.item_checks.findings import Level
 from experiment.domain.markup import parse
 from experiment.domain.markup_between import word_diff
 from experiment.domain.roles import FieldRight
-from experiment.imports.read.items import WORDS, Defaults, read_items
+from experiment.imports.read.items import WORDS, Defaults, ItemsFile
 from experiment.imports.read.records import Unnamed
+from experiment.imports.read.rows import MOST_OF_PAGE
 from experiment.imports.store.item_plans import ItemPlan, ItemRow, Options, plan_import
 from experiment.imports.store.plans import Action, Plan
 from experiment.imports.store.writing import PlanRefusedError, ask, import_items
@@ -255,7 +256,8 @@ def difference(request: HttpRequest, research_field: ResearchField, upload: str)
         return gone(request, "import", "lab:import_items", research_field.slug)
     if not form.is_valid():
         return redirect("lab:import_items", research_field.slug)
-    plan = plan_import(data, research_field, form.options, by=user_of(request))
+    file = form.options.read(data, MOST_OF_PAGE)
+    plan = plan_import(file, research_field, form.options, by=user_of(request))
     return _difference(request, upload, plan, form)
 
 
@@ -271,11 +273,12 @@ def apply(request: HttpRequest, research_field: ResearchField, upload: str) -> H
         return gone(request, "import", "lab:import_items", research_field.slug)
     if not form.is_valid():
         return redirect("lab:import_items", research_field.slug)
-    if _is_for_workers(data, form.columns):
+    file = form.options.read(data, MOST_OF_PAGE)
+    if _is_for_workers(file):
         started = ask(research_field, upload, form.options, shown, user)
         return redirect("lab:import_job", research_field.slug, started.pk)
     try:
-        plan = import_items(data, research_field, form.options, by=user, shown=shown)
+        plan = import_items(file, research_field, form.options, by=user, shown=shown)
     except PlanRefusedError as refused:
         return _difference(request, upload, refused.plan, form, has_changed=True)
     item_files.forget_upload(research_field, user, upload)
@@ -295,11 +298,11 @@ def job(
     return show(request, template, job=found, said=_said(found.n_created, found.n_updated))
 
 
-def _is_for_workers(data: bytes, columns: Mapping[str, str]) -> bool:
+def _is_for_workers(file: ItemsFile) -> bool:
     """Whether a worker imports this file: always where all work is theirs, else what is large while one lives."""
     if settings.JOB_EXECUTOR == "celery":
         return True
-    return workers.is_taken(ItemImport) and len(read_items(data, columns=columns).records) > LARGE
+    return workers.is_taken(ItemImport) and len(file.records) > LARGE
 
 
 def _said(created: int, updated: int) -> str:

@@ -10,7 +10,9 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import FieldRight
-from experiment.imports.read.questions import WORDS, read_questions
+from experiment.imports.read.questions import WORDS
+from experiment.imports.read.rows import MOST_OF_PAGE
+from experiment.imports.reading import questions_of
 from experiment.imports.store.plans import Action
 from experiment.imports.store.question_plans import QuestionPlan, plan_questions
 from experiment.imports.store.writing import PlanRefusedError, import_questions
@@ -31,7 +33,6 @@ from experiment.services import item_files
 from lib.http import either
 from lib.pages import CONFLICT, LimitedFileField, show
 
-MOST = 20_000  # questions that a page imports; more are for import_questions
 MISSING = "gone"
 
 
@@ -86,7 +87,7 @@ def difference(request: HttpRequest, research_field: ResearchField, upload: str)
         return gone(request, "questions", "lab:question_import", research_field.slug)
     if not form.is_valid():
         return redirect("lab:question_import", research_field.slug)
-    file = read_questions(data, form.columns)
+    file = questions_of(data, form.columns, MOST_OF_PAGE)
     plan = plan_questions(
         file, research_field, form.reason, by=user_of(request), new_subfields=form.makes_subfields
     )
@@ -104,9 +105,7 @@ def apply(request: HttpRequest, research_field: ResearchField, upload: str) -> H
         return gone(request, "questions", "lab:question_import", research_field.slug)
     if not form.is_valid():
         return redirect("lab:question_import", research_field.slug)
-    file = read_questions(data, form.columns)
-    if len(file.records) > MOST:
-        return redirect("lab:question_difference", research_field.slug, upload)
+    file = questions_of(data, form.columns, MOST_OF_PAGE)
     try:
         plan = import_questions(
             file,
@@ -150,7 +149,6 @@ def _difference(
         CONFLICT if has_changed else 200,
         plan=plan,
         upload=upload,
-        is_too_much=len(plan.rows) > MOST,
         has_changed=has_changed,
         sent=form.cleaned_data,
         query=form.query,

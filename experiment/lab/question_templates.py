@@ -18,7 +18,7 @@ from django.views.decorators.http import require_safe
 from experiment.domain.questions.filling import MOST_RULES, TemplateFaultsError
 from experiment.domain.questions.language import LONGEST
 from experiment.domain.roles import FieldRight
-from experiment.imports.read.rows import FileRefusedError
+from experiment.imports.read.rows import MOST_OF_PAGE, FileRefusedError
 from experiment.imports.store.filling import PREVIEWED, FilledTemplate, Wanted, fill_template
 from experiment.imports.store.plans import Action
 from experiment.imports.store.question_plans import QuestionPlan, plan_questions
@@ -165,14 +165,13 @@ def _written(
 
 
 SHOWN = 50  # rows without a pair
-MOST = 20_000  # questions that a page makes
 
 
 class FillingForm(AcceptForm):
     n = forms.IntegerField(
         label=gettext_lazy("How many"),
         min_value=1,
-        max_value=MOST,
+        max_value=MOST_OF_PAGE,
         required=False,
         help_text=gettext_lazy("Leave this empty to use all questions that the table makes."),
     )
@@ -223,18 +222,11 @@ def filling(
     filled: FilledTemplate | None = None
     if form.is_valid():
         try:
-            filled = fill_template(template, data, form.wanted)
+            filled = fill_template(template, data, form.wanted, MOST_OF_PAGE)
         except (FileRefusedError, TemplateFaultsError) as error:
             faults = getattr(error, "faults", (str(error),))
             form.add_error(None, list(faults))
-    if filled is not None and len(filled.pairs) > MOST:
-        form.add_error(
-            "n",
-            _(
-                "This page creates at most 20,000 questions. Use the command fill_template for more."
-            ),
-        )
-    elif filled is not None:
+    if filled is not None:
         shown = request.POST.get("shown", "") if is_asked else None
         plan, is_done = _planned(filled, research_field, form.reason, user, shown)
         if is_done:

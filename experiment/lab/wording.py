@@ -26,6 +26,7 @@ from experiment.services.study_language import (
     texts_of,
 )
 from lib import po
+from lib.confined import ConfinedError
 from lib.http import UNPROCESSABLE, either
 from lib.newlines import with_unix_newlines
 from lib.pages import LimitedFileField, attached, show
@@ -72,7 +73,7 @@ class LoadForm(forms.Form):
     def clean_file(self) -> list[po.Message]:
         file = self.cleaned_data["file"]
         try:
-            return list(po.read(file.read().decode("utf-8-sig")))
+            return po.read_sent(file.read())
         except UnicodeDecodeError as error:
             raise forms.ValidationError(_("The file is not UTF-8 text.")) from error
         except po.PoError as error:
@@ -80,6 +81,8 @@ class LoadForm(forms.Form):
             raise forms.ValidationError(
                 _("Line %(line)d does not belong to a PO file.") % found
             ) from error
+        except ConfinedError as error:
+            raise forms.ValidationError(str(error)) from error
 
 
 @require_safe

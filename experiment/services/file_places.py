@@ -1,14 +1,17 @@
 """Values of a JSON file and where they stand, so that what is wrong can be named: `items[3].markup: ...`."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import partial
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from lib import strict_json
+from lib.confined import ConfinedError, confined
+from lib.json_bounds import check_json
 
 MOST_SHOWN = 50
 
@@ -128,16 +131,29 @@ def _listed(values: Collection[str]) -> str:
     return ", ".join(f"“{value}”" for value in values)
 
 
-def parse(content: bytes, problems: list[str]) -> Place:
-    """The file's own value.
+def parse(content: bytes) -> Place:
+    """The own value of a file that somebody sent: another process looks first how many values it holds.
 
     Raises:
-        StudyFileError: it is no JSON.
+        StudyFileError: it is no JSON, or takes too much to read.
     """
+    return _parsed(content, partial(confined, check_json, refusals=[ValueError]))
+
+
+def parse_here(content: bytes) -> Place:
+    """As `parse`, of a file that is known to be small."""
+    return _parsed(content, check_json)
+
+
+def _parsed(content: bytes, check: Callable[[bytes], None]) -> Place:
     try:
-        return Place(strict_json.loads(content.decode("utf-8-sig")), "", problems)
+        text = content.decode("utf-8-sig")
+        check(text.encode())
+        return Place(strict_json.loads(text), "", [])
     except UnicodeDecodeError as error:
         raise StudyFileError([_("The file is not UTF-8 text.")]) from error
-    except (ValueError, RecursionError) as error:
+    except ConfinedError as error:
+        raise StudyFileError([str(error)]) from error
+    except ValueError as error:
         sentence = _("The file is not JSON: %(error)s.") % {"error": error}
         raise StudyFileError([sentence]) from error

@@ -171,9 +171,14 @@ PARTS = (
 OF_ONE_STUDY = ("opens_at", "closes_at", "retain_until")
 
 
+def create_from_file(content: bytes, **about: Any) -> Study:
+    """As `create`, of a file that somebody sent."""
+    return create(parse(content), **about)
+
+
 @transaction.atomic
-def create_from_file(
-    content: bytes,
+def create(
+    place: Place,
     *,
     slug: str = "",
     title: str = "",
@@ -187,8 +192,7 @@ def create_from_file(
     Raises:
         StudyFileError: nothing was written; each message names a place in the file.
     """
-    problems: list[str] = []
-    place = parse(content, problems)
+    problems = place.problems
     parts = place.members(PARTS, needed=("format", "version", "study"))
     if parts.get("format") and parts["format"].value != FORMAT:
         raise StudyFileError([_("This is not a study file of BrainBench Live.")])
@@ -248,8 +252,8 @@ def copy_study(source: Study, *, slug: str, title: str, by: User | None = None) 
         data["study"].pop(name, None)
     for channel, end in product(data["channels"], ENDS):
         channel.pop(end)
-    content, start = json.dumps(data).encode(), f"copy of {source.slug}"
-    return create_from_file(content, slug=slug, title=title, by=by, made_from=start)
+    place = Place(json.loads(json.dumps(data)), "", [])
+    return create(place, slug=slug, title=title, by=by, made_from=f"copy of {source.slug}")
 
 
 def _stop_if(problems: list[str]) -> None:

@@ -11,6 +11,7 @@ from rest_framework.parsers import JSONParser
 from lib import strict_json
 
 MOST = 2**31 - 1  # what the database's whole numbers hold
+MOST_NAMED = 20  # of what is wrong
 
 
 class Strict(serializers.Serializer[Any]):
@@ -33,7 +34,7 @@ class Strict(serializers.Serializer[Any]):
             raise serializers.ValidationError(
                 {
                     str(name): f"This parameter does not exist. Choose from {known}."
-                    for name in unknown
+                    for name in unknown[:MOST_NAMED]
                 }
             )
         return super().to_internal_value(data)

@@ -7,13 +7,15 @@ from tempfile import TemporaryDirectory
 
 from django.conf import settings
 
-from experiment.imports.read.brainbench import FOLDERS, read_published
+from experiment.imports.read.brainbench import FOLDERS
 from experiment.imports.report import problem_lines
-from experiment.imports.store.published import ImportRefusedError, country_code
+from experiment.imports.store.published import ImportRefusedError
+from lib.confined import ConfinedError
 from lib.folders import inside
 from lib.jobs.leases import Lease, run_job
-from lib.zips import ZipRefusedError, unpack
-from scoring.imports.read.published import FOLDER, read_results
+from lib.zips import ZipRefusedError, unpack_sent
+from scoring.imports.read.published import FOLDER
+from scoring.imports.reading import everything_in
 from scoring.imports.report import make_full_report
 from scoring.imports.store.published import import_all
 from scoring.models import PublishedImport
@@ -33,11 +35,14 @@ def run(job: PublishedImport) -> PublishedImport:
 
 
 def _import(job: PublishedImport, lease: Lease) -> None:
-    with _folder(job) as folder:
-        data = read_published(folder, country_code, others=[FOLDER])
-        _step(lease, 1)
-        results = read_results(folder)
-        _step(lease, 2)
+    try:
+        with _folder(job) as folder:
+            found = everything_in(folder)
+    except ConfinedError as error:
+        raise RefusedError(str(error)) from error
+    lease.check()
+    lease.write(done=1)
+    data, results = found.people, found.models
     try:
         outcome = import_all(data, results, job.slug, job.texts)
     except ImportRefusedError as refusal:
@@ -63,7 +68,8 @@ def _folder(job: PublishedImport) -> Iterator[Path]:
         root = Path(name)
         try:
             with opened_zip(job) as file:
-                unpack(file, root, most_bytes=MOST_UNPACKED, most_files=MOST_FILES)
+                data = file.read()
+            unpack_sent(data, root, most_bytes=MOST_UNPACKED, most_files=MOST_FILES)
         except FileNotFoundError as gone:
             raise RefusedError("The file is no longer stored. Upload it again.") from gone
         except ZipRefusedError as refused:
@@ -76,8 +82,3 @@ def _top(root: Path) -> Path:
     found = list(root.iterdir())
     is_one = len(found) == 1 and found[0].is_dir() and found[0].name not in (*FOLDERS, FOLDER)
     return found[0] if is_one else root
-
-
-def _step(lease: Lease, done: int) -> None:
-    lease.check()
-    lease.write(done=done)

@@ -17,9 +17,10 @@ from experiment.services.item_files import UPLOADS
 from scoring.models import LanguageModel, PublishedImport, ScoringRun
 from scoring.services.open_model import default_name, language_model
 from scoring.services.runs import draft_run, newest_same
-from scoring.services.texts import READERS, describe_corpus
+from scoring.services.texts import describe_corpus
+from scoring.training.corpus.read.reference import READERS
 
-STEPS = 3  # read people, read models, store
+STEPS = 2  # read, store
 
 
 def folders() -> list[str]:

@@ -5,25 +5,23 @@ knows.
 """
 
 import hashlib
-import io
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from experiment.models import Item, Study
-from lib import strict_json
-from lib.files import not_json, read_regular
-from lib.tables import TableReader, decoded, under
+from lib.confined import ConfinedError, confined
+from lib.files import read_regular
 from scoring.domain.backend import ScoringError, TextError, TokenText
 from scoring.domain.conditions import ConditionItem, MarkedText, parsed, text_pairs
 from scoring.domain.encoding import Encoded
 from scoring.domain.perplexity import VERSIONS, encode_versions
 from scoring.domain.prompts import Prompt
 from scoring.models import ScoringRun
-from scoring.training.corpus.read.local import no_text
+from scoring.training.corpus.read.reference import read_texts
 
 
 def describe_corpus(path: Path, text_column: str = "text", id_column: str = "id") -> dict[str, str]:
@@ -52,22 +50,14 @@ def read_corpus(about: Mapping[str, Any]) -> list["RunText"]:
     if hashlib.sha256(content).hexdigest() != about["sha256"]:
         raise ScoringError(f"{path} has changed since the run began. Start a new run.")
     columns = (about["text_column"], about["id_column"])
-    reader = READERS.get(path.suffix.lower())
-    if reader is None:
-        raise ScoringError(f"{path} is neither a .jsonl nor a .csv or .tsv file.")
     try:
-        text = decoded(content)
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise ScoringError(f"{path}, line {line}: this is not UTF-8.") from error
-    texts: list[RunText] = []
-    for n, (line, values) in enumerate(reader(path, text, columns), start=1):
-        found = MarkedText(_text(path, line, values, about["text_column"]), ())
-        text_id = str(under(about["id_column"], values) or "").replace("\x00", "")[:200]
-        name = f"row {n} ({text_id})" if text_id else f"row {n}"
-        texts.append(RunText(name, None, n, (found,), text_id))
-    if not texts:
-        raise ScoringError(f"{path} does not contain any text.")
+        found = confined(read_texts, content, path, *columns, refusals=[ScoringError])
+    except ConfinedError as error:
+        raise ScoringError(f"{path}: {error}") from error
+    texts = []
+    for n, one in enumerate(found, start=1):
+        name = f"row {n} ({one.id})" if one.id else f"row {n}"
+        texts.append(RunText(name, None, n, (MarkedText(one.text, ()),), one.id))
     return texts
 
 
@@ -76,54 +66,6 @@ def _bytes(path: Path) -> bytes:
         return read_regular(path)
     except OSError as error:
         raise ScoringError(f"{path} cannot be read: {error.strerror or error}.") from error
-
-
-Rows = Iterator[tuple[int, Mapping[str, Any]]]  # each with its line
-
-
-def _jsonl_rows(path: Path, text: str, columns: Sequence[str]) -> Rows:
-    for line, written in enumerate(io.StringIO(text, newline="\n"), start=1):
-        if not written.strip():
-            continue
-        try:
-            values = strict_json.loads(written)
-        except (
-            ValueError,
-            RecursionError,
-        ) as error:  # a number of 5,000 digits is no JSONDecodeError
-            raise ScoringError(
-                f"{path}, line {line}: this is not JSON ({not_json(error)})."
-            ) from error
-        if not isinstance(values, dict):
-            raise ScoringError(f"{path}, line {line}: a line must be an object, {...}.")
-        yield line, values
-
-
-def _csv_rows(path: Path, text: str, columns: Sequence[str]) -> Rows:
-    def refuse(line: int, why: str) -> NoReturn:
-        raise ScoringError(f"{path}, line {line}: {why}.")
-
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else ""
-    table = TableReader(io.StringIO(text, newline=""), refuse, columns, delimiter)
-    for cells in table:
-        yield table.first_line, dict(zip(table.columns, cells, strict=True))
-
-
-# By the ending of a file's name
-READERS = {".jsonl": _jsonl_rows, ".ndjson": _jsonl_rows, ".csv": _csv_rows, ".tsv": _csv_rows}
-
-
-def _text(path: Path, line: int, values: Mapping[str, Any], column: str) -> str:
-    text = under(column, values)
-    if not isinstance(text, str):
-        raise ScoringError(f"{path}, line {line}: {no_text(column, values)}.")
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ScoringError(
-            f"{path}, line {line}: half a character (a lone surrogate) at {error.start + 1}."
-        ) from error
-    return text
 
 
 @dataclass(frozen=True)

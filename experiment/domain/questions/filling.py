@@ -50,7 +50,10 @@ class TemplateFaultsError(Exception):
 
     def __init__(self, faults: Sequence[str]) -> None:
         self.faults = tuple(faults)
-        super().__init__("; ".join(faults))
+        super().__init__(self.faults)
+
+    def __str__(self) -> str:
+        return "; ".join(self.faults)
 
 
 class Reason(StrEnum):

@@ -49,11 +49,10 @@ def read(cell: str) -> dict[str, Any]:
     if len(cell) > LONGEST:
         raise SourceError(f"has more than {LONGEST:,} characters")
     try:
-        return checked(strict_json.loads(cell))
-    except SourceError:
-        raise
+        found = strict_json.loads(cell)
     except (ValueError, RecursionError) as error:
         raise SourceError("is not JSON") from error
+    return checked(found)
 
 
 def checked(found: Any) -> dict[str, Any]:

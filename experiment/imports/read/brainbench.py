@@ -7,7 +7,7 @@ from pathlib import Path
 from experiment.imports.read import testcases, trials
 from experiment.imports.read.tables import Problem
 from experiment.imports.read.testcases import Identity, PublishedItem
-from experiment.imports.read.trials import CountryCode, Excluded, PublishedParticipant
+from experiment.imports.read.trials import CountryCodes, Excluded, PublishedParticipant
 from lib.folders import strays
 
 KNOWN_FILES = (*testcases.FILES.values(), testcases.DATES_FILE, trials.IDS_FILE, trials.FILE)
@@ -31,7 +31,7 @@ class Published:
         return testcases.FILES[source] in self.present
 
 
-def read_published(root: Path, country_code: CountryCode, others: Sequence[str] = ()) -> Published:
+def read_published(root: Path, codes: CountryCodes, others: Sequence[str] = ()) -> Published:
     """Read all that is there; what is absent is named, what is wrong is collected.
 
     `others` are what a directory may hold for others to read: one of them there is enough to go on.
@@ -56,7 +56,7 @@ def read_published(root: Path, country_code: CountryCode, others: Sequence[str] 
     excluded = Excluded()
     before = len(problems)
     if trials.FILE in present and trials.IDS_FILE in present:
-        people, excluded = trials.read_participants(root, problems, country_code)
+        people, excluded = trials.read_participants(root, problems, codes)
         notes += _check_against_items(people, items, present, problems)
     if not people and len(problems) == before and (root / trials.FOLDER).is_dir():
         problems.append(_nobody(root, present))

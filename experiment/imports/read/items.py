@@ -23,7 +23,7 @@ from experiment.imports.read.records import (
     names_of,
     read_file,
 )
-from experiment.imports.read.rows import RowProblem, TextRow, read_rows
+from experiment.imports.read.rows import MOST_ROWS, RowProblem, TextRow, read_rows
 from lib.tables import folded
 
 COMBINED = "combined_abstract"  # markup as only the published files have it
@@ -80,16 +80,17 @@ def read_items(
     data: bytes,
     defaults: Defaults = BY_PEOPLE,
     columns: Mapping[str, str] = MappingProxyType({}),
+    most: int = MOST_ROWS,
 ) -> ItemsFile:
     """The test cases of a file's bytes, CSV, JSON lines or Parquet; one problem, of no row, where they are no such file.
 
-    columns: our name, and what the file calls it.
+    columns: our name, and what the file calls it. most: rows.
     """
-    return read_file(lambda: _read(data, defaults, columns))
+    return read_file(lambda: _read(data, defaults, columns, most))
 
 
-def _read(data: bytes, defaults: Defaults, columns: Mapping[str, str]) -> ItemsFile:
-    table = read_rows(data, {*NAMES, *TEXT, *columns.values()})
+def _read(data: bytes, defaults: Defaults, columns: Mapping[str, str], most: int) -> ItemsFile:
+    table = read_rows(data, [*NAMES, *TEXT, *columns.values()], most)
     names = _names(table.columns, columns)
     problems = list(table.problems)
     records = [r for row in table.rows if (r := _record(row, names, defaults, problems))]

@@ -54,8 +54,9 @@ def _rows(text: str) -> list[list[str]]:
 
 def _check_lines(paragraph: str, number: int) -> None:
     """A line that begins in lower case goes on with the sentence before it; another one may be the next abstract."""
+    first, last = paragraph.find("[["), paragraph.rfind("[[")
     for found in re.finditer(r"\n\s*(?![a-zß-öø-ÿ\s])", paragraph):
-        if "[[" in paragraph[: found.start()] and "[[" in paragraph[found.end() :]:
+        if 0 <= first < found.start() and found.end() <= last:
             raise FileRefusedError(
                 f"Several lines of abstract {number} contain “[[”. Leave an empty line between abstracts, and write each abstract on one line."
             )

@@ -24,6 +24,7 @@ from experiment.imports.read.records import (
     read_file,
 )
 from experiment.imports.read.rows import (
+    MOST_ROWS,
     FileRefusedError,
     RowProblem,
     TextRow,
@@ -66,16 +67,18 @@ WORDS = {
 }
 
 
-def read_questions(data: bytes, chosen: Mapping[str, str] = MappingProxyType({})) -> QuestionsFile:
+def read_questions(
+    data: bytes, chosen: Mapping[str, str] = MappingProxyType({}), most: int = MOST_ROWS
+) -> QuestionsFile:
     """The questions of a file's bytes; one problem, of no row, where they are no such file.
 
-    chosen: our name of a column, and what the file calls it.
+    chosen: our name of a column, and what the file calls it. most: rows.
     """
-    return read_file(lambda: _read(data, chosen))
+    return read_file(lambda: _read(data, chosen, most))
 
 
-def _read(data: bytes, chosen: Mapping[str, str]) -> QuestionsFile:
-    table = read_rows(data, {*NAMES, *chosen.values()})
+def _read(data: bytes, chosen: Mapping[str, str], most: int) -> QuestionsFile:
+    table = read_rows(data, [*NAMES, *chosen.values()], most)
     names = names_of(table.columns, NAMES, chosen, WORDS)
     for wanted in ("question", "answer"):
         if wanted not in names.values():

@@ -11,7 +11,7 @@ from experiment.domain.item_checks.characters import check_characters, visible
 from experiment.domain.item_columns import KINDS, LONGEST, SOURCES
 from experiment.imports.read.rows import FileRefusedError, RowProblem, TextRow
 from lib import names
-from lib.tables import folded, named, shown
+from lib.tables import folded, listed, named, shown
 
 _DOI = re.compile(
     r"(?:(?:https?://)?(?:dx\.)?doi\.org/|doi:\s*)?(10\.[0-9]{4,9}(?:\.[0-9]+)*/\S+)", re.I
@@ -19,6 +19,8 @@ _DOI = re.compile(
 _KEY = re.compile(r"[^\s#]*")
 _WORD = re.compile(r"[^\W_]+")
 _CONTEXT = 20
+MOST_PROBLEMS = 1_000
+LONGEST_OFFERED = 200  # characters of a column's name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +82,14 @@ class RecordsFile(Generic[R]):
                 what = shown(text) if text else "the same text"
                 problems.append(record.problem(f"{what} is already in row {first.row}", column))
         problems.sort(key=lambda problem: problem.row or 0)
-        return cls(records, [visible(name) for name in ignored], problems)
+        return cls(records, [visible(name) for name in ignored], shortened(problems))
+
+
+def shortened(problems: list[RowProblem]) -> list[RowProblem]:
+    """As many as anybody reads, and how many more there are."""
+    more = len(problems) - MOST_PROBLEMS
+    said = [RowProblem(f"… and {more:,} more problems")] if more > 0 else []
+    return [*problems[:MOST_PROBLEMS], *said]
 
 
 def read_file(read: Callable[[], RecordsFile[R]]) -> RecordsFile[R]:
@@ -108,7 +117,7 @@ class Unnamed:
         {'altered': '', 'original': 'abstract'}
         """
         guess: dict[str, str] = {}
-        there = [column for column in columns if not names.fault(column)]
+        there = [column for column in columns if not names.fault(column, LONGEST_OFFERED)]
         for name, likely in words.items():
             some = {*likely.split()}
             fitting = (column for column in there if some & {*_WORD.findall(column.casefold())})
@@ -121,7 +130,7 @@ class ColumnsError(FileRefusedError):
 
     def __init__(self, message: str, columns: Sequence[str], words: Mapping[str, str]) -> None:
         self.unnamed = Unnamed.of(columns, words)
-        there = ", ".join(map(shown, columns)) or "none"
+        there = listed(columns) or "none"
         super().__init__(f"{message} (columns: {there}).")
 
 

@@ -3,15 +3,15 @@
 import io
 import json
 import stat
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from lib.files import read_regular
 from lib.formulas import unguarded
 from lib.newlines import with_unix_newlines
-from lib.tables import TableReader, decoded, same_name, shown
+from lib.tables import TableReader, decoded, named, same_name, shown
 
 MAX_BYTES = 256 * 1024 * 1024
 PARQUET = b"PAR1"
@@ -24,8 +24,10 @@ KINDS = {
 }
 # Control characters that texts have
 IN_TEXTS = frozenset(b"\t\n\v\f\r\x1a\x1b")
-MOST_ROWS = 200_000
-MOST_UNPACKED = 512 * 1024 * 1024  # bytes
+MOST_ROWS, MOST_COLUMNS = 200_000, 1_000
+MOST_OF_PAGE = 20_000  # rows that a page looks at; more are for a command
+MOST_CELLS = 4_000_000  # of Parquet, where one value can stand for many rows
+LONGEST_NAME = 1_000  # characters, of a column
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ class Table:
     problems: list[RowProblem] = field(default_factory=list)
 
 
-def _read_text(text: str, known: Collection[str]) -> Table:
+def _read_text(text: str, known: Sequence[str]) -> Table:
     first = text.lstrip()[0]
     if first == "[":
         raise FileRefusedError(
@@ -137,7 +139,7 @@ def _read_text(text: str, known: Collection[str]) -> Table:
     return _read_json_lines(text) if first == "{" else _read_csv(text, known)
 
 
-def _read_csv(text: str, known: Collection[str]) -> Table:
+def _read_csv(text: str, known: Sequence[str]) -> Table:
     table = Table()
 
     def number() -> int:
@@ -150,6 +152,7 @@ def _read_csv(text: str, known: Collection[str]) -> Table:
 
     reader = TableReader(io.StringIO(text, newline=""), refuse, known)
     table.columns = [unguarded(name).casefold() for name in reader.columns]
+    _check_columns(table.columns)
     for cells in reader:
         texts = dict(zip(table.columns, map(unguarded, cells), strict=True))
         table.rows.append(TextRow(number(), reader.first_line, texts))
@@ -194,20 +197,48 @@ def _members(written: str) -> dict[str, str]:
     return cells
 
 
-def read_rows(data: bytes, known: Collection[str]) -> Table:
-    """The rows of a file's bytes that hold something; `known` columns decide what separates the cells of CSV.
+def read_rows(data: bytes, known: Sequence[str], most: int = MOST_ROWS) -> Table:
+    """The rows of a file's bytes that hold something, so many at most; `known` columns decide what separates the cells of CSV.
 
     Raises:
         FileRefusedError: it is no such file, too large, holds no row, or columns have the same name.
     """
     table = _read_parquet(data) if data.startswith(PARQUET) else _read_text(text_of(data), known)
+    _check_columns(table.columns)
     if said := same_name(table.columns):
         raise FileRefusedError(f"The file cannot be read: {said}.")
-    if len(table.rows) > MOST_ROWS:
-        raise FileRefusedError(f"The file has more than {MOST_ROWS:,} rows. Split it.")
+    if len(table.rows) > most:
+        how = "Split it" if most == MOST_ROWS else "Split it, or import it by a command"
+        raise FileRefusedError(f"The file has more than {most:,} rows. {how}.")
     if not (table.rows or table.problems):
         raise FileRefusedError("The file contains column names but no rows.")
     return table
+
+
+def read_known(data: bytes, names: Mapping[str, str], most: int = MOST_ROWS) -> Table:
+    """As `read_rows`, with cells of known columns alone, by our names of these; `columns` are all of the file's.
+
+    names: what a column may be called, and ours.
+    """
+    table = read_rows(data, [*names], most)
+    known = named(table.columns, names)
+    rows = (
+        replace(row, cells={ours: row.cells.get(name, "") for name, ours in known.items()})
+        for row in table.rows
+    )
+    return replace(table, rows=list(rows))
+
+
+def _check_columns(columns: Sequence[str]) -> None:
+    """Each is shown where columns are chosen, and named by each problem of a row."""
+    if len(columns) > MOST_COLUMNS:
+        raise FileRefusedError(
+            f"The file has {len(columns):,} columns, but at most {MOST_COLUMNS:,} can be read. Keep the ones that matter."
+        )
+    if longest := next((name for name in columns if len(name) > LONGEST_NAME), ""):
+        raise FileRefusedError(
+            f"The name of a column has more than {LONGEST_NAME:,} characters: {shown(longest)}. The first line must be the names of the columns."
+        )
 
 
 def _read_parquet(data: bytes) -> Table:
@@ -215,6 +246,8 @@ def _read_parquet(data: bytes) -> Table:
 
     try:
         read = _unpacked(data)
+    except MemoryError:  # which pyarrow's is too
+        raise
     except (pa.ArrowException, OSError, ValueError) as error:
         raise FileRefusedError(
             f"The file cannot be read as Parquet ({shown(str(error))})."
@@ -226,9 +259,8 @@ def _read_parquet(data: bytes) -> Table:
 
 
 def _unpacked(data: bytes) -> Any:
-    """The table, refused before it takes more memory than a file of texts may: one value can stand for many rows."""
+    """The table, refused before one value stands for more cells than a file may have."""
     import pyarrow as pa
-    import pyarrow.compute as pc
     from pyarrow.parquet import ParquetFile
 
     file = ParquetFile(io.BytesIO(data))
@@ -238,34 +270,12 @@ def _unpacked(data: bytes) -> Any:
             raise FileRefusedError(
                 f"Column {shown(column.name)} does not contain texts or numbers."
             )
-    groups = (about.row_group(n) for n in range(about.num_row_groups))
-    too_much = FileRefusedError(
-        f"The file has more than {MOST_ROWS:,} rows or {MOST_UNPACKED // 2**20} MB. Split it."
-    )
-    if about.num_rows > MOST_ROWS or sum(g.total_byte_size for g in groups) > MOST_UNPACKED:
-        raise too_much
-    texts = [
-        column.name
-        for column in schema
-        if _is_text(getattr(column.type, "value_type", column.type))
-    ]
-    read = ParquetFile(io.BytesIO(data), read_dictionary=texts).read()
-    n_bytes = 0
-    for name in texts:
-        for chunk in read.column(name).chunks:
-            lengths = pc.binary_length(chunk.dictionary)
-            n_bytes += pc.sum(pc.take(lengths.cast(pa.int64()), chunk.indices)).as_py() or 0
-    if n_bytes > MOST_UNPACKED:
-        raise too_much
-    return read
-
-
-def _is_text(kind: Any) -> bool:
-    """Of a column, or of what its dictionary holds."""
-    import pyarrow as pa
-
-    t = pa.types
-    return bool(t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind))
+    _check_columns(schema.names)
+    if about.num_rows > MOST_ROWS or about.num_rows * len(schema) > MOST_CELLS:
+        raise FileRefusedError(
+            f"The file has more than {MOST_ROWS:,} rows or {MOST_CELLS:,} cells. Split it."
+        )
+    return file.read()
 
 
 def _text(value: Any) -> str:

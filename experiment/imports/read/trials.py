@@ -1,6 +1,6 @@
 """The published answers about a person, in this project's codes."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,14 +34,14 @@ COUNTRIES = {
 }
 
 
-# The ISO 3166 alpha-2 code of a country's English name; empty if there is none.
-CountryCode = Callable[[str], str]
+# ISO 3166 alpha-2 codes by a country's English name, in lower case
+CountryCodes = Mapping[str, str]
 
 
-def read_demographics(cells: Cells, country_code: CountryCode) -> dict[str, str] | None:
+def read_demographics(cells: Cells, codes: CountryCodes) -> dict[str, str] | None:
     """Answers by this project's names; None if one of them cannot be read."""
     name = cells.row.cells["country"]
-    country = COUNTRIES.get(name) or country_code(name)
+    country = COUNTRIES.get(name) or codes.get(name.lower(), "")
     if not country:
         cells.fail("country", "a known country")
     answers = {
@@ -131,11 +131,11 @@ class Excluded:
 
 
 def read_participants(
-    root: Path, problems: list[Problem], country_code: CountryCode
+    root: Path, problems: list[Problem], codes: CountryCodes
 ) -> tuple[list[PublishedParticipant], Excluded]:
     dois = _read_dois(root, problems)
     rows = read_table(root, FILE, COLUMNS, problems)
-    trials = [trial for row in rows if (trial := _read_trial(row, dois, problems, country_code))]
+    trials = [trial for row in rows if (trial := _read_trial(row, dois, problems, codes))]
     by_pid: dict[int, list[PublishedTrial]] = {}
     for trial in trials:
         by_pid.setdefault(trial.pid, []).append(trial)
@@ -174,7 +174,7 @@ def _read_dois(root: Path, problems: list[Problem]) -> dict[int, str]:
 
 
 def _read_trial(
-    row: Row, dois: Mapping[int, str], problems: list[Problem], country_code: CountryCode
+    row: Row, dois: Mapping[int, str], problems: list[Problem], codes: CountryCodes
 ) -> PublishedTrial | None:
     cells = Cells(row, problems)
     source, _, subfield = row.cells["journal_section"].partition("_")
@@ -197,7 +197,7 @@ def _read_trial(
         "moved": cells.flag("click_slider"),
         "recognised": cells.flag("recognised"),
         "rt_ms": cells.whole("rt", 0, MAX_MS),
-        "demographics": read_demographics(cells, country_code),
+        "demographics": read_demographics(cells, codes),
     }
     if None in values.values():
         return None

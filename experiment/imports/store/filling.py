@@ -4,7 +4,7 @@ import hashlib
 import random
 import tomllib
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -17,27 +17,24 @@ from experiment.domain.questions.filling import (
     LeftOut,
     Pair,
     Reason,
-    TemplateFaultsError,
-    fill,
     plain,
     sample,
 )
-from experiment.domain.questions.values import slot_name
-from experiment.imports.read.questions import QuestionRecord, QuestionsFile, read_questions
-from experiment.imports.read.rows import RowProblem, Table, read_rows
+from experiment.imports.read.questions import QuestionRecord, QuestionsFile
+from experiment.imports.read.rows import MOST_ROWS
+from experiment.imports.reading import filled_of, questions_of
 from experiment.imports.store.writing import import_questions
 from experiment.models import Item, QuestionTemplate, ResearchField
 from experiment.models.items import item_hash
 from experiment.services.questions import save_template, template_of
 
-RULE = "rule"  # a stratum that every table has: which rule gave the answer
 PREVIEWED = 20
 GIVEN = frozenset({"key", "question", "answer", "template"})
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """n: pairs, None for all. strata: columns, or `rule`, over whose values the n are spread evenly."""
+    """n: pairs, None for all. strata: columns, or `rule` for the rule that gave the answer, over whose values the n are spread evenly."""
 
     n: int | None = None
     strata: tuple[str, ...] = ()
@@ -82,34 +79,21 @@ class FilledTemplate:
         )
 
 
-def fill_template(template: QuestionTemplate, data: bytes, wanted: Wanted) -> FilledTemplate:
-    """Of a table's bytes: CSV, JSON lines or Parquet.
+def fill_template(
+    template: QuestionTemplate, data: bytes, wanted: Wanted, most: int = MOST_ROWS
+) -> FilledTemplate:
+    """Of a table's bytes: CSV, JSON lines or Parquet; of so many rows at most.
 
     Raises:
         FileRefusedError: it is no table.
         TemplateFaultsError: rows that cannot be read, slots or strata that are no columns, or a template without texts.
     """
-    table = read_rows(data, ())
-    if table.problems:
-        raise TemplateFaultsError([_said(problem) for problem in table.problems[:20]])
-    rows = _full_rows(table)
-    names = [slot_name(column) for column in table.columns]
-    if unknown := [name for name in wanted.strata if name not in (*names, RULE)]:
-        raise TemplateFaultsError(
-            [
-                f"the table does not have a column “{name}” (columns: {', '.join(names)})"
-                for name in unknown
-            ]
-        )
-    filling = fill(template_of(template), rows, unique_answers=wanted.unique_answers)
-    filling = _new_to_field(filling, template, wanted.unique_answers)
-    return FilledTemplate(
-        template,
-        hashlib.sha256(data).hexdigest(),
-        len(rows),
-        filling,
-        _drawn(filling.pairs, rows, names, wanted),
-    )
+    unique = wanted.unique_answers
+    table = filled_of(data, template_of(template), wanted.strata, unique, most)
+    filling = _new_to_field(table.filling, template, unique)
+    drawn = _drawn(filling.pairs, table.strata, wanted)
+    sha256 = hashlib.sha256(data).hexdigest()
+    return FilledTemplate(template, sha256, table.n_rows, filling, drawn)
 
 
 def _new_to_field(filling: Filling, template: QuestionTemplate, unique_answers: bool) -> Filling:
@@ -145,25 +129,12 @@ def key_of(template: QuestionTemplate, pair: Pair) -> str:
     return f"{start}-{hashlib.sha256(asked.encode()).hexdigest()[:12]}"
 
 
-def _full_rows(table: Table) -> list[Mapping[str, str]]:
-    return [{name: row.cells.get(name, "") for name in table.columns} for row in table.rows]
-
-
 def _drawn(
-    pairs: Sequence[Pair], rows: Sequence[Mapping[str, str]], names: Sequence[str], wanted: Wanted
+    pairs: Sequence[Pair], strata: Mapping[int, Sequence[str]], wanted: Wanted
 ) -> Sequence[Pair]:
     if wanted.n is None:
         return pairs
-
-    def stratum(pair: Pair) -> Hashable:
-        cells = dict(zip(names, rows[pair.row - 1].values(), strict=True))
-        return tuple(cells[name] if name in cells else str(pair.rule) for name in wanted.strata)
-
-    return sample(pairs, wanted.n, stratum, random.Random(wanted.seed))
-
-
-def _said(problem: RowProblem) -> str:
-    return f"the table: {problem}"
+    return sample(pairs, wanted.n, lambda pair: tuple(strata[pair.row]), random.Random(wanted.seed))
 
 
 FOLDER = Path(__file__).parents[2] / "demo"
@@ -192,7 +163,7 @@ def ensure_questions() -> list[Item]:
         filled = fill_template(template, data, wanted)
         import_questions(filled.as_file, research_field, ACCEPTED, is_demo=True)
         keys += [key_of(template, pair) for pair in filled.pairs]
-    own = read_questions((FOLDER / "questions.csv").read_bytes())
+    own = questions_of((FOLDER / "questions.csv").read_bytes())
     keys += import_questions(own, research_field, ACCEPTED, is_demo=True).keys
     accepted = Item.objects.accepted().filter(key__in=keys, kind=Item.Kind.QUESTION)
     newest = {item.key: item for item in accepted.order_by("version")}

@@ -11,8 +11,9 @@ from django.utils import timezone
 from experiment.domain.item_checks.findings import Facts, Level
 from experiment.domain.item_checks.text import check_text
 from experiment.domain.markup import parse
-from experiment.imports.read.items import BY_PEOPLE, Defaults, ItemRecord, read_items
-from experiment.imports.read.rows import RowProblem
+from experiment.imports.read.items import BY_PEOPLE, Defaults, ItemRecord, ItemsFile
+from experiment.imports.read.rows import MOST_ROWS, RowProblem
+from experiment.imports.reading import items_of
 from experiment.imports.store.plans import (
     Action,
     Change,
@@ -46,12 +47,16 @@ class Options:
     accepted_before: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
 
+    def read(self, data: bytes, most: int = MOST_ROWS) -> ItemsFile:
+        """The test cases of a file's bytes; of so many rows at most."""
+        return items_of(data, self.defaults, self.columns, most)
+
 
 AS_DRAFTS = Options()
 
 
 def plan_import(
-    data: bytes,
+    file: ItemsFile,
     research_field: ResearchField,
     options: Options = AS_DRAFTS,
     *,
@@ -60,11 +65,11 @@ def plan_import(
     progress: Progress = unseen,
     total: Progress = unseen,
 ) -> ItemPlan:
-    """Compare a file's bytes with the field's test cases; `locked` in the transaction that writes.
+    """Compare a file with the field's test cases; `locked` in the transaction that writes.
 
-    by: who imports, to whom only what they may know of other fields is said. total, progress: told how many rows there are, and how many are compared.
+    options: as it was read. by: who imports, to whom only what they may know of other fields is said. total, progress: told how many rows
+    there are, and how many are compared.
     """
-    file = read_items(data, options.defaults, options.columns)
     total(len(file.records))
     accept = options.accepted_before
     planner = _Planner(

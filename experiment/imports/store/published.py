@@ -6,6 +6,7 @@ from functools import cache
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.utils import translation
 from django_countries import countries
 
 from experiment.imports.read.brainbench import Published
@@ -51,9 +52,15 @@ class Imported:
 
 
 @cache
-def country_code(name: str) -> str:
-    """The ISO 3166 alpha-2 code of a country's English name; empty if there is none."""
-    return countries.by_name(name)
+def country_codes() -> Mapping[str, str]:
+    """The ISO 3166 alpha-2 code of each country by its English names, in lower case."""
+    codes: dict[str, str] = {}
+    with translation.override("en"):
+        for code, known in countries.countries.items():
+            names = known.get("names", [known.get("name")]) if isinstance(known, dict) else [known]
+            for name in (*names, *countries.shadowed_names.get(code, ())):
+                codes.setdefault(str(name).lower(), code)
+    return codes
 
 
 def import_published(data: Published, slug: str, texts: str) -> Imported:

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from experiment.domain.questions.columns import DIMENSION, MADE_FROM
 from experiment.domain.questions.made_from import source_of
-from experiment.imports.read.items import Defaults
+from experiment.imports.read.items import Defaults, ItemsFile
 from experiment.imports.read.questions import QuestionRecord, QuestionsFile
 from experiment.imports.read.records import R
 from experiment.imports.store.item_plans import AS_DRAFTS, ItemPlan, Options, plan_import
@@ -54,7 +54,7 @@ class PlanRefusedError(Exception):
 
 
 def import_items(
-    data: bytes,
+    file: ItemsFile,
     research_field: ResearchField,
     options: Options = AS_DRAFTS,
     *,
@@ -69,7 +69,7 @@ def import_items(
     """
 
     def plan() -> ItemPlan:
-        return plan_import(data, research_field, options, by=by, locked=True)
+        return plan_import(file, research_field, options, by=by, locked=True)
 
     return _import(plan, research_field, by, shown, progress)
 
@@ -84,7 +84,7 @@ def import_questions(
     new_subfields: bool = False,
     is_demo: bool = False,
 ) -> QuestionPlan:
-    """As `import_items`, of questions that are read already."""
+    """As `import_items`, of questions."""
 
     def plan() -> QuestionPlan:
         return plan_questions(
@@ -284,9 +284,10 @@ def _work(job: ItemImport, lease: Lease) -> None:
         accepted_before=job.accepted_before,
         columns=job.columns,
     )
+    file = options.read(data)
     # Before the transaction that writes: from within it, nobody would see how far it has come
     plan = plan_import(
-        data,
+        file,
         job.research_field,
         options,
         by=job.created_by,
@@ -297,7 +298,7 @@ def _work(job: ItemImport, lease: Lease) -> None:
     try:
         with transaction.atomic():
             plan = import_items(
-                data, job.research_field, options, by=job.created_by, shown=job.shown
+                file, job.research_field, options, by=job.created_by, shown=job.shown
             )
             lease.write(
                 done=len(plan.rows),

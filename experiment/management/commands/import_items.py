@@ -73,13 +73,14 @@ def _import(
         data = read_content(path)
     except FileRefusedError as error:
         return ItemPlan(research_field, how.accepted_before, problems=[RowProblem(str(error))])
+    file = how.read(data)
     if dry_run:
-        return plan_import(data, research_field, how, by=by)
+        return plan_import(file, research_field, how, by=by)
     try:
-        plan = plan_import(data, research_field, how, by=by)
+        plan = plan_import(file, research_field, how, by=by)
         if plan.problems:
             return plan
         with progress("Test cases", len(plan.rows), "rows") as show:
-            return import_items(data, research_field, how, by=by, progress=show)
+            return import_items(file, research_field, how, by=by, progress=show)
     except PlanRefusedError as error:
         return error.plan

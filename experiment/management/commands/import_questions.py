@@ -7,8 +7,9 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from experiment.imports.read.questions import QuestionsFile, read_questions
+from experiment.imports.read.questions import QuestionsFile
 from experiment.imports.read.rows import FileRefusedError, RowProblem, read_content
+from experiment.imports.reading import questions_of
 from experiment.imports.report import nothing_written, question_json, question_lines
 from experiment.imports.store.question_plans import plan_questions
 from experiment.imports.store.writing import PlanRefusedError, import_questions
@@ -93,6 +94,6 @@ def _pin(study: Study, keys: Sequence[str], reason: str, by: User | None, each: 
 
 def _read(path: Path, columns: Mapping[str, str]) -> QuestionsFile:
     try:
-        return read_questions(read_content(path), columns)
+        return questions_of(read_content(path), columns)
     except FileRefusedError as error:
         return QuestionsFile(problems=[RowProblem(str(error))])

@@ -8,6 +8,7 @@ from experiment.models import Study
 from experiment.services.study_language import load_texts, texts_of, untranslated
 from lib import po
 from lib.commands import ReportingCommand, add_json_argument
+from lib.confined import ConfinedError
 from lib.files import read_regular
 
 
@@ -42,8 +43,8 @@ class Command(ReportingCommand):
 
     def _load(self, study: Study, path: Path) -> dict[str, Any]:
         try:
-            messages = list(po.read(read_regular(path).decode("utf-8-sig")))
-        except (OSError, UnicodeDecodeError, po.PoError) as error:
+            messages = po.read_sent(read_regular(path))
+        except (OSError, UnicodeDecodeError, po.PoError, ConfinedError) as error:
             raise CommandError(f"{path} cannot be read: {error}") from error
         loaded = load_texts(study, messages)
         problems = list(map(str, loaded.problems))

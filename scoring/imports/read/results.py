@@ -2,15 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import PlainValidator
 
 from experiment.imports.read.tables import Problem
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+# Also from lists of numbers, as another process writes them
+Floats = Annotated[npt.NDArray[np.float64], PlainValidator(partial(np.asarray, dtype=np.float64))]
+Integers = Annotated[npt.NDArray[np.int64], PlainValidator(partial(np.asarray, dtype=np.int64))]
 # Relative name of a file -> its sha256, shape and dtype
 FileFacts = Mapping[str, Mapping[str, Any]]
 

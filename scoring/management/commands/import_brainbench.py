@@ -3,12 +3,12 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from experiment.imports.read.brainbench import read_published
 from experiment.imports.report import problem_lines
-from experiment.imports.store.published import ImportRefusedError, country_code
+from experiment.imports.store.published import ImportRefusedError
 from experiment.models import Item
 from lib.commands import ReportingCommand, add_json_argument
-from scoring.imports.read.published import FOLDER, read_results
+from lib.confined import ConfinedError
+from scoring.imports.reading import everything_in
 from scoring.imports.report import make_full_report
 from scoring.imports.store.published import import_all
 
@@ -37,15 +37,18 @@ class Command(ReportingCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         directory, slug, texts = options["directory"], options["study"], options["texts"]
-        data = read_published(directory, country_code, others=[FOLDER])
-        results = read_results(directory)
+        try:
+            found = everything_in(directory)
+        except ConfinedError as error:
+            raise CommandError(str(error)) from error
+        data, results = found.people, found.models
         try:
             outcome = import_all(data, results, slug, texts)
         except ImportRefusedError as refusal:
             if options["json"]:
                 refused = make_full_report(data, results, slug, texts, None, refusal.problems)
                 self.report(options, refused.to_json(), ())
-            lines = problem_lines(refusal.problems, hint="--json names them all")
+            lines = problem_lines(refusal.problems, hint="--json names the first 1,000")
             raise CommandError("\n".join(lines)) from refusal
         report = make_full_report(data, results, slug, texts, outcome)
         self.report(options, report.to_json(), report.lines())

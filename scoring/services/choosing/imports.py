@@ -2,10 +2,8 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +12,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from experiment.models import Item, Study
-from lib.files import read_regular, wrong_byte
+from lib.confined import ConfinedError, confined
+from lib.files import read_regular
 from scoring.domain.backend import ScoringError
-from scoring.domain.choosing.inspect_logs import read_inspect, read_log
-from scoring.domain.choosing.lines import ReadChoice, read_line
+from scoring.domain.choosing.files import Entry, read_choices
+from scoring.domain.choosing.lines import ReadChoice
 from scoring.domain.generating import storable_json
 from scoring.models import ChoiceRun, ModelChoice
 from scoring.models.answers import Kind
@@ -26,9 +25,6 @@ from scoring.services.imported_answers import MOST_PROBLEMS, AnswersError
 from scoring.services.open_model import language_model
 
 BATCH = 500
-LOGS = (".eval", ".json")  # of Inspect; any other file holds a line for each answer
-# A place in the file, and a function that reads what is there or raises ValueError
-Entry = tuple[str, Callable[[], ReadChoice]]
 
 
 def import_choices(
@@ -69,12 +65,14 @@ def store_choices(
     own = told(CUSTOM, instructions, study.field) if instructions.strip() else ""
     found = _Found(file, _known(study, Item.Kind.TEST))
     try:
-        about, entries = _entries(file, content)
-        found.read(entries)
+        read = confined(read_choices, content, file, refusals=[ValueError])
+    except ConfinedError as error:
+        raise ScoringError(f"{file}: {error}") from error
     except ValueError as error:
         raise ScoringError(f"{file}: {error}.") from error
+    found.add(read.entries)
     found.check()
-    identity = {"file": file, "sha256": sha256} | ({"log": about} if about else {})
+    identity = {"file": file, "sha256": sha256} | ({"log": read.about} if read.about else {})
     fields = _asked(study, found, own) | {"identity": storable_json(identity), "created_by": by}
     print_ = hashlib.sha256(f"{study.pk}\n{name}\n{sha256}\n{own}".encode()).hexdigest()
     with transaction.atomic():
@@ -105,19 +103,6 @@ def _store(
     return run
 
 
-def _entries(file: str, content: bytes) -> tuple[Mapping[str, Any], Iterator[Entry]]:
-    """Raises ValueError where the file as a whole cannot be read, also later."""
-    if file.lower().endswith(LOGS):
-        about, samples = read_log(content)
-        return about, ((place, partial(read_inspect, sample)) for place, sample in samples)
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(wrong_byte(error)) from error
-    lines = enumerate(StringIO(text, newline="\n"), start=1)
-    return {}, ((f"line {n}", partial(read_line, line)) for n, line in lines if line.strip())
-
-
 @dataclass
 class _Found:
     """The choices in a file, each with its item, and what is wrong with the file."""
@@ -128,12 +113,14 @@ class _Found:
     problems: list[str] = field(default_factory=list)
     places: dict[tuple[int, str, int], str] = field(default_factory=dict)
 
-    def read(self, entries: Iterator[Entry]) -> None:
-        for place, read in entries:
+    def add(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
             try:
-                self._add(place, read())
+                if entry.read is None:
+                    raise ValueError(entry.fault)
+                self._add(entry.place, entry.read)
             except ValueError as error:
-                self.problems.append(f"{self.file}, {place}: {error}.")
+                self.problems.append(f"{self.file}, {entry.place}: {error}.")
 
     def _add(self, place: str, read: ReadChoice) -> None:
         item = self._item(read)

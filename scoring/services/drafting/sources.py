@@ -9,7 +9,8 @@ from pathlib import Path
 
 from django.core.exceptions import ValidationError
 
-from experiment.imports.read.rows import FileRefusedError, read_rows
+from experiment.imports.read.rows import MOST_OF_PAGE, FileRefusedError
+from experiment.imports.reading import table_of
 from experiment.models import ResearchField
 from lib.tables import named
 from scoring.domain.drafting import one_line
@@ -43,18 +44,15 @@ def of_table(data: bytes, research_field: ResearchField) -> list[SourceAbstract]
         ValidationError: a sentence for each problem.
     """
     try:
-        table = read_rows(data, NAMES)
+        table = table_of(data, NAMES, MOST_OF_PAGE)
     except FileRefusedError as error:
         raise ValidationError(str(error)) from error
     if table.problems:
         raise ValidationError([f"{problem}." for problem in table.problems[:MOST_PROBLEMS]])
-    names = {name: column for column, name in named(table.columns, NAMES).items()}
-    if "abstract" not in names:
+    if "abstract" not in named(table.columns, NAMES).values():
         why = no_text("abstract", table.columns)
         raise ValidationError(f"The file cannot be used for drafts: {why}.")
-    cells = [
-        {name: row.cells.get(names.get(name, ""), "") for name in COLUMNS} for row in table.rows
-    ]
+    cells = [{**dict.fromkeys(COLUMNS, ""), **row.cells} for row in table.rows]
     return _checked(cells, research_field)
 
 

@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from experiment.imports.read.brainbench import read_published
-from experiment.imports.store.published import country_code, import_published
+from experiment.imports.store.published import country_codes, import_published
 from experiment.models import Item, Judgment, Participant, Study
 from tests.experiment.imports.small_copy import (
     DATES,
@@ -162,7 +162,7 @@ def test_many_items_take_no_more_queries_than_few(tmp_path: Path) -> None:
         for name in (HUMAN, MACHINE):
             rows = [item(f"{name}.{k}", f"Word {k}") for k in range(n // 2 - 1)]
             copy.write_csv(name, [ITEM_COLUMNS, [f"{DOI}{name}", *damaged], *rows])
-        data = read_published(copy.root, country_code)
+        data = read_published(copy.root, country_codes())
         assert not data.problems
         assert sum(item.damage is not None for item in data.items) == 2
         with transaction.atomic():

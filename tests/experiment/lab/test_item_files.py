@@ -82,7 +82,7 @@ def test_what_changed_since_it_was_shown_is_shown_again_and_no_worker_imports_it
     assert again.status_code == 409
     assert "have changed since" in text(again)
     assert Item.objects.count() == 1
-    monkeypatch.setattr(imports, "_is_for_workers", lambda data, columns: True)
+    monkeypatch.setattr(imports, "_is_for_workers", lambda file: True)
     agree(client, text(again))
     make_item("a-1", version=2, field="cooking", markup=OTHER)
     job = jobs.run(ItemImport.objects.get())
@@ -127,7 +127,7 @@ def test_new_subfields_are_added_and_columns_chosen_where_they_are_missed(cookin
     (added,) = re.findall(r'href="(\?[^"]*)">Add these 2 subfields', page)
     page = text(lead.get(place + added))
     assert "New subfields: Boiling, Frying." in page
-    monkeypatch.setattr(imports, "_is_for_workers", lambda data, columns: True)
+    monkeypatch.setattr(imports, "_is_for_workers", lambda file: True)
     agree(lead, page)
     assert jobs.run(ItemImport.objects.get()).status == "finished"
     found = Item.objects.order_by("key").values_list("markup", "subfield", "source")
@@ -175,7 +175,7 @@ def test_a_file_is_kept_for_its_sender_for_a_day_and_as_long_as_a_worker_will_re
     assert curator.get(theirs).status_code == 410
     sewn = send(curator, table(f'a-1,"{TEXT}",'), field="sewing")
     assert curator.get(sewn.replace("sewing", "cooking")).status_code == 410
-    monkeypatch.setattr(imports, "_is_for_workers", lambda data, columns: True)
+    monkeypatch.setattr(imports, "_is_for_workers", lambda file: True)
     waiting = send(curator, table(f'a-1,"{TEXT}",Baking'))
     agree(curator, text(curator.get(waiting)))
     places = [send(curator, table(f'a-{n},"{TEXT}",Baking')) for n in range(4)]

@@ -17,6 +17,7 @@ from experiment.domain.item_checks.characters import check_characters
 from experiment.domain.markup import Alternation, MarkupError, Plain, parse, render
 from experiment.imports.read.items import Defaults
 from experiment.imports.read.rows import read_content
+from experiment.imports.reading import items_of
 from experiment.imports.store.item_plans import Options, plan_import
 from experiment.imports.store.plans import Action
 from experiment.imports.store.writing import import_items
@@ -64,7 +65,7 @@ def test_an_import_of_an_export_finds_everything_unchanged(cooking, form, markup
     Item.objects.all().delete()
     for n, markup in enumerate(markups_):
         make_item(f"a-{n}", field="cooking", markup=markup, note=note, subfield="Baking")
-    plan = plan_import(download(Wanted(cooking, form)), cooking, by=None)
+    plan = plan_import(items_of(download(Wanted(cooking, form))), cooking, by=None)
     assert plan.problems == []
     assert plan.count(Action.UNCHANGED) == len(markups_)
 
@@ -79,7 +80,8 @@ def test_another_site_gets_the_same_test_cases(cooking, form):
     )
     data, before = download(Wanted(cooking, form)), rows()
     Item.objects.all().delete()
-    import_items(data, cooking, Options(accepted_before="There."))
+    options = Options(accepted_before="There.")
+    import_items(options.read(data), cooking, options)
     assert rows() == before
     event = AuditEvent.objects.get(action="item_accepted")
     assert (event.reason, event.details) == ("There.", {"field": "cooking", "imported": 2})
@@ -109,7 +111,8 @@ def test_an_export_holds_the_newest_version_of_the_state(cooking):
     assert versions("draft") == [("a-1", 3), ("a-2", 1)]
     assert versions("all") == [("a-1", 3), ("a-2", 1)]
     # An older accepted version says nothing against a newer draft
-    assert plan_import(download(Wanted(cooking)), cooking, by=None).count(Action.UNCHANGED) == 1
+    unchanged = plan_import(items_of(download(Wanted(cooking))), cooking, by=None)
+    assert unchanged.count(Action.UNCHANGED) == 1
 
 
 def test_a_spreadsheet_runs_nothing(cooking):
@@ -136,7 +139,7 @@ def test_a_folder_says_what_it_holds_and_has_every_test(cooking, tmp_path):
     found = [json.loads(line) for line in (place / "data" / "test.jsonl").read_text().splitlines()]
     assert [row["key"] for row in found] == ["a-1", "a-2"]
     for data in ((place / "data" / "test.jsonl").read_bytes(), as_parquet(found)):
-        plan = plan_import(data, cooking, Options(new_subfields=True), by=None)
+        plan = plan_import(items_of(data), cooking, Options(new_subfields=True), by=None)
         assert (plan.count(Action.UNCHANGED), plan.problems) == (2, [])
     assert {tuple(row) for row in found} == {tuple(found[0])}
     assert (found[0]["publication_date"], found[1]["publication_date"]) == ("2024-03-31", None)
@@ -179,7 +182,7 @@ def test_the_published_files_come_out_as_they_went_in(results_dir: Path, name, s
     field = ResearchField.objects.get_or_create(slug="neuro", defaults={"name": "neuro"})[0]
     data = read_content(results_dir / "testcases" / f"BrainBench_{name}_v0.1.csv")
     options = Options(Defaults(source), new_subfields=True)
-    plan = import_items(data, field, options)
+    plan = import_items(options.read(data), field, options)
     assert plan.count(Action.CREATE) == len(plan.rows)
     written = download(Wanted(field, "brainbench", "draft", source))
     before, after = (
@@ -195,5 +198,6 @@ def test_the_published_files_come_out_as_they_went_in(results_dir: Path, name, s
     assert len(damaged) == n_damaged
     assert differing == damaged
     assert written.splitlines()[0] == data.splitlines()[0]
-    assert plan_import(written, field, options, by=None).count(Action.UNCHANGED) == len(plan.rows)
-    assert plan_import(data, field, options, by=None).count(Action.UNCHANGED) == len(plan.rows)
+    for each in (written, data):
+        again = plan_import(options.read(each), field, options, by=None)
+        assert again.count(Action.UNCHANGED) == len(plan.rows)

@@ -16,8 +16,14 @@ from experiment.domain.exclusion import Rules
 from experiment.models import Adviser, Item, Study
 from experiment.services.advisers import set_adviser
 from experiment.services.channels import ENDS, channels
-from experiment.services.file_places import StudyFileError
-from experiment.services.study_file import as_bytes, copy_study, create_from_file, document
+from experiment.services.file_places import StudyFileError, parse_here
+from experiment.services.study_file import (
+    as_bytes,
+    copy_study,
+    create,
+    create_from_file,
+    document,
+)
 from experiment.services.study_language import participant_texts, set_text
 from experiment.services.study_versions import revise
 from experiment.services.survey import add_example, survey_questions
@@ -106,7 +112,7 @@ def test_the_file_of_the_study_that_a_file_makes_is_the_same_file(
         assert "memory-human-1" not in {item["key"] for item in told["items"]}
         study.delete()
         Item.objects.all().delete()
-        made = create_from_file(content)
+        made = create(parse_here(content))
         assert document(made) == told
         assert as_bytes(made) == content
         transaction.set_rollback(True)
@@ -210,10 +216,10 @@ def test_what_is_wrong_is_named_by_its_place_and_nothing_is_stored(change: Any, 
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), lambda v: st.lists(v) | st.dictionaries(st.text(), v)))  # fmt: skip
 def test_whatever_json_it_is_there_is_an_answer(value: Any) -> None:
     with pytest.raises(StudyFileError):
-        create_from_file(json.dumps(value).encode())
+        create(parse_here(json.dumps(value).encode()))
     parts = {"format": "brainbench-live-study", "version": 1, "study": value, "items": value}
     with pytest.raises(StudyFileError):
-        create_from_file(json.dumps(parts).encode())
+        create(parse_here(json.dumps(parts).encode()))
 
 
 def test_the_command_writes_and_creates(tmp_path: Path, capsys: Any) -> None:

@@ -48,7 +48,7 @@ def test_a_folder_is_imported_and_the_page_says_what_came_of_it(
     job = PublishedImport.objects.get()
     page = admin.get(PAGE).text
     assert "No worker is running" in page
-    assert "step 0 of 3" in page
+    assert "step 0 of 2" in page
     assert run(job).status == "finished", job.error
     assert Study.objects.filter(slug="neuro").exists()
     page = admin.get(PAGE).text

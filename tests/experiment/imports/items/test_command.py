@@ -12,6 +12,7 @@ from django.core.management.base import CommandError
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
+from experiment.imports.reading import items_of
 from experiment.imports.store.plans import Action
 from experiment.imports.store.writing import import_items
 from experiment.models import Item, ItemChange, ResearchField, Study
@@ -224,7 +225,7 @@ def test_many_rows_take_no_more_queries_than_few(cooking: ResearchField) -> None
                 Item.objects.update(status=status)
                 rows = (f'a-{k},"{word} {k} [[rose | fell]]."' for k in range(n))
                 with CaptureQueriesContext(connection) as captured:
-                    plan = import_items(table(*rows, header="key,markup"), cooking)
+                    plan = import_items(items_of(table(*rows, header="key,markup")), cooking)
                 assert plan.count(Action.CREATE) + plan.count(Action.UPDATE) == n
                 asked.append(len(captured))
             assert Item.objects.count() == 2 * n

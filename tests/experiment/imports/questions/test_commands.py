@@ -164,9 +164,9 @@ def test_parquet_holds_texts_and_numbers_and_no_more_than_fits_in_memory(monkeyp
     ]
     with pytest.raises(FileRefusedError, match="does not contain texts"):
         read_rows(parquet(question=[["Q?"]]), ())
-    monkeypatch.setattr(rows, "MOST_UNPACKED", 1_000_000)
-    repeated = parquet(question=["x" * 1_000] * 5_000)
-    assert len(repeated) < 10_000
+    monkeypatch.setattr(rows, "MOST_CELLS", 1_000_000)
+    repeated = parquet(**{f"c{n}": [1.5] * 10_001 for n in range(100)})
+    assert len(repeated) < 100_000
     with pytest.raises(FileRefusedError, match="Split it"):
         read_rows(repeated, ())
 

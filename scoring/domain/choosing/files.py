@@ -1,0 +1,79 @@
+"""Files of choices that a model made elsewhere: all that one holds, each with its place, or what is wrong there. Pure."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from io import StringIO
+from typing import Any
+
+from lib.files import wrong_byte
+from lib.json_bounds import MOST_VALUES, n_values
+from scoring.domain.choosing.inspect_logs import read_inspect, read_log
+from scoring.domain.choosing.lines import ReadChoice, read_line
+from scoring.domain.generating import storable_json
+
+LOGS = (".eval", ".json")  # of Inspect; any other file holds a line for each answer
+MOST_ENTRIES = 200_000
+LONGEST_FAULT = 500  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A place in the file, and the choice there or what is wrong with it, in words that go on after the place."""
+
+    place: str
+    read: ReadChoice | None = None
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChoicesFile:
+    """about: what a log says of itself."""
+
+    about: Mapping[str, Any]
+    entries: Sequence[Entry]
+
+
+def read_choices(content: bytes, name: str) -> ChoicesFile:
+    """name: of the file, which says of which kind it is.
+
+    Raises:
+        ValueError: the file as a whole cannot be read; in words that go on after its name.
+    """
+    about, places = _log(content) if name.lower().endswith(LOGS) else ({}, _lines(content))
+    entries: list[Entry] = []
+    left = MOST_VALUES - n_values(about)
+    for place, read in places:
+        entry = _entry(place, read)
+        left -= n_values(entry.read.raw) if entry.read else 0
+        if len(entries) == MOST_ENTRIES or left < 0:
+            raise ValueError(
+                f"it contains more than {MOST_ENTRIES:,} answers, or more than {MOST_VALUES:,} values of other kinds; split it"
+            )
+        entries.append(entry)
+    return ChoicesFile(about, entries)
+
+
+Places = Iterator[tuple[str, Callable[[], ReadChoice]]]
+
+
+def _entry(place: str, read: Callable[[], ReadChoice]) -> Entry:
+    try:
+        return Entry(place, read())
+    except ValueError as error:
+        return Entry(place, fault=str(error)[:LONGEST_FAULT])
+
+
+def _log(content: bytes) -> tuple[Mapping[str, Any], Places]:
+    about, samples = read_log(content)
+    places = ((place, partial(read_inspect, sample)) for place, sample in samples)
+    return storable_json(dict(about)), places
+
+
+def _lines(content: bytes) -> Places:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(wrong_byte(error)) from error
+    lines = enumerate(StringIO(text, newline="\n"), start=1)
+    return ((f"line {n}", partial(read_line, line)) for n, line in lines if line.strip())

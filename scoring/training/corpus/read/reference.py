@@ -1,0 +1,95 @@
+"""Reads a file of reference texts that a model is asked how well it knows: JSON lines or a table with a text a row."""
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from lib import strict_json
+from lib.files import not_json
+from lib.tables import TableReader, decoded, under
+from scoring.domain.backend import ScoringError
+from scoring.training.corpus.read.local import no_text
+
+LONGEST_ID = 200  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceText:
+    text: str
+    id: str
+
+
+def read_texts(data: bytes, path: Path, text_column: str, id_column: str) -> list[ReferenceText]:
+    """The texts of a file in its order; `path` names it, and says by its ending what it is.
+
+    Raises:
+        ScoringError: it cannot be read, or holds no text; line numbers are named.
+    """
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise ScoringError(f"{path} is neither a .jsonl nor a .csv or .tsv file.")
+    try:
+        text = decoded(data)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ScoringError(f"{path}, line {line}: this is not UTF-8.") from error
+    texts = [
+        ReferenceText(
+            _text(path, line, values, text_column),
+            str(under(id_column, values) or "").replace("\x00", "")[:LONGEST_ID],
+        )
+        for line, values in reader(path, text, (text_column, id_column))
+    ]
+    if not texts:
+        raise ScoringError(f"{path} does not contain any text.")
+    return texts
+
+
+Rows = Iterator[tuple[int, Mapping[str, Any]]]  # each with its line
+
+
+def _jsonl_rows(path: Path, text: str, columns: Sequence[str]) -> Rows:
+    for line, written in enumerate(io.StringIO(text, newline="\n"), start=1):
+        if not written.strip():
+            continue
+        try:
+            values = strict_json.loads(written)
+        except (
+            ValueError,
+            RecursionError,
+        ) as error:  # a number of 5,000 digits is no JSONDecodeError
+            raise ScoringError(
+                f"{path}, line {line}: this is not JSON ({not_json(error)})."
+            ) from error
+        if not isinstance(values, dict):
+            raise ScoringError(f"{path}, line {line}: a line must be an object, {...}.")
+        yield line, values
+
+
+def _csv_rows(path: Path, text: str, columns: Sequence[str]) -> Rows:
+    def refuse(line: int, why: str) -> NoReturn:
+        raise ScoringError(f"{path}, line {line}: {why}.")
+
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else ""
+    table = TableReader(io.StringIO(text, newline=""), refuse, columns, delimiter)
+    for cells in table:
+        yield table.first_line, dict(zip(table.columns, cells, strict=True))
+
+
+# By the ending of a file's name
+READERS = {".jsonl": _jsonl_rows, ".ndjson": _jsonl_rows, ".csv": _csv_rows, ".tsv": _csv_rows}
+
+
+def _text(path: Path, line: int, values: Mapping[str, Any], column: str) -> str:
+    text = under(column, values)
+    if not isinstance(text, str):
+        raise ScoringError(f"{path}, line {line}: {no_text(column, values)}.")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ScoringError(
+            f"{path}, line {line}: half a character (a lone surrogate) at {error.start + 1}."
+        ) from error
+    return text

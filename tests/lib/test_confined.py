@@ -1,0 +1,110 @@
+"""A reader in a process of its own: what it makes of a file comes back, and whatever else it does stays there."""
+
+import resource
+import sys
+import threading
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lib import confined as module
+from lib.confined import ConfinedError, confined
+from tests.lib import readers
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
+
+
+def test_what_is_read_comes_back_with_its_types() -> None:
+    found = confined(readers.read, "Ä".encode(), {"a": "b"}, date(2026, 3, 1))
+    here = readers.Read("Ä", frozenset({"a"}), date(2026, 3, 1), [])
+    assert found == readers.Read(here.text, here.names, here.day, [here])
+
+
+def test_half_a_character_comes_back_as_it_was() -> None:
+    assert confined(readers.half, b"").text == "\ud800"
+
+
+def test_an_error_that_is_expected_is_raised_here_and_another_tells_nothing_of_the_file() -> None:
+    with pytest.raises(readers.OddError) as refused:
+        confined(readers.refuse, b"", refusals=[ValueError, readers.OddError])
+    assert (refused.value.number, refused.value.what) == (3, "line")
+    with pytest.raises(RuntimeError, match="OddError"):
+        confined(readers.refuse, b"")
+    with pytest.raises(RuntimeError) as failed:
+        confined(readers.fail, b"secret")
+    assert "KeyError in" in str(failed.value)
+    assert "secret" not in str(failed.value)
+
+
+@LINUX
+@pytest.mark.parametrize("reader", [readers.take_memory, readers.answer_without_end, readers.die])
+def test_what_takes_too_much_memory_is_said_to(reader: Callable[[bytes], Any]) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ConfinedError, match="needs more than 400 MB of memory"):
+        confined(reader, b"")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50 * 1024  # kB
+
+
+@pytest.mark.parametrize("reader", [readers.compute_without_end, readers.sleep_without_end])
+def test_what_takes_too_long_is_ended(
+    monkeypatch: pytest.MonkeyPatch, reader: Callable[[bytes], Any]
+) -> None:
+    monkeypatch.setattr(module, "CPU_S", 1)
+    with pytest.raises(ConfinedError, match="takes more than 1 seconds"):
+        confined(reader, b"")
+
+
+def test_a_larger_file_may_take_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert confined(readers.take_memory, b"", size=20 * module.MB) == 600
+    assert confined(readers.take_memory, bytes(20 * module.MB)) == 600
+
+
+@LINUX
+def test_it_inherits_no_secret_no_file_and_no_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SECRET_KEY", "x")
+    with (tmp_path / "database").open("wb"):
+        environment, files, modules = confined(readers.about, b"")
+    assert "SECRET_KEY" not in environment
+    assert not [name for name in files if "database" in name or "socket" in name]
+    assert not {"django", "torch"} & {*modules}
+
+
+def test_what_it_writes_is_limited(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="OSError"):
+        confined(readers.write, b"", tmp_path / "large")
+    assert not (tmp_path / "large").stat().st_size
+
+
+def test_one_file_is_read_after_the_other_and_few_wait(tmp_path: Path) -> None:
+    """So that a few uploads never take the threads by which pages are served."""
+    gates = [tmp_path / str(n) for n in range(1 + module.MOST_WAITING)]
+    threads = [
+        threading.Thread(target=confined, args=(readers.wait_for, b"", gate)) for gate in gates
+    ]
+    for thread in threads:
+        thread.start()
+    places = module._turns._places
+    until_full = threading.Event()
+    while places._value and not until_full.wait(0.01):
+        pass
+    with pytest.raises(ConfinedError, match="Try again in a minute"):
+        confined(readers.half, b"")
+    begun = [*tmp_path.glob("*.begun")]
+    assert len(begun) <= 1
+    for gate in gates:
+        gate.touch()
+    for thread in threads:
+        thread.join()
+    assert confined(readers.half, b"")
+
+
+def test_who_waits_too_long_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(module, "WAIT_S", 0)
+    with module._turns.one(), pytest.raises(ConfinedError, match="Try again in a minute"):
+        confined(readers.half, b"")
+    assert confined(readers.half, b"")
