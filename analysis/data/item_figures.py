@@ -10,7 +10,7 @@ from datetime import date
 from math import log
 from typing import Any
 
-from django.db.models import Case, Count, F, Q, QuerySet, When
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
 
 from experiment.domain.assignment import QUESTION
 from experiment.models import AdvisedTrial, Item, Judgment, Participant, Study
@@ -108,9 +108,10 @@ def model_figures(items: Items) -> dict[int, ModelFigures]:
     }
 
 
-def known_cutoffs() -> list[tuple[str, date]]:
-    """Models that scored anything here, with the last day that their training data may be from, the earliest first."""
-    scored = ScoringRun.objects.on_items().of_models().filter(status=ScoringRun.Status.FINISHED)
+def known_cutoffs(items: Items) -> list[tuple[str, date]]:
+    """Models that scored one of these, with the last day that their training data may be from, the earliest first."""
+    runs = ScoringRun.objects.on_items().of_models().filter(status=ScoringRun.Status.FINISHED)
+    scored = runs.filter(Exists(ItemScore.objects.filter(run=OuterRef("pk"), item__in=items)))
     models = LanguageModel.objects.filter(
         pk__in=scored.values("language_model"), is_demo=False, training_cutoff__isnull=False
     )

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from experiment.api.access import StudyTable, StudyView
 from experiment.domain.roles import Right
-from experiment.models import Item
+from experiment.models import Item, Study
 from lib.api import pages, parameters
 from lib.api.views import TableQuery
 from scoring.models import ItemScore, LanguageModel, ScoringRun
@@ -51,10 +51,20 @@ class RunSerializer(serializers.ModelSerializer[ScoringRun]):
     )
     status = serializers.ChoiceField(choices=ScoringRun.Status.values)
     error = serializers.CharField(allow_null=True, help_text="Null if it belongs to another study.")
-    accuracy = Number(
-        allow_null=True, help_text="Share of its pairs of texts that were decided correctly."
+    done = serializers.IntegerField(
+        allow_null=True,
+        help_text="Pairs scored, or named as not scorable; null if it belongs to another study.",
     )
-    n_scored = serializers.IntegerField(help_text="Pairs of texts: of items, or of sentences.")
+    total = serializers.IntegerField(
+        allow_null=True, help_text="Pairs of texts in total; null if it belongs to another study."
+    )
+    accuracy = Number(
+        allow_null=True,
+        help_text="Share of its pairs of texts in this study that were decided correctly.",
+    )
+    n_scored = serializers.IntegerField(
+        help_text="Pairs of texts in this study: of items, or of sentences."
+    )
 
     class Meta:
         model = ScoringRun
@@ -67,8 +77,8 @@ class RunSerializer(serializers.ModelSerializer[ScoringRun]):
     def to_representation(self, run: ScoringRun) -> dict[str, Any]:
         told = super().to_representation(run)
         if run.study_id is not None and run.study_id not in self.context["view"].opened:
-            # Which studies there are, and on what machines, is their members' to know
-            told |= {"study": None, "error": None}
+            # Which studies there are, with how many test cases, and on what machines, is their members' to know
+            told |= dict.fromkeys(("study", "error", "done", "total"))
         return told
 
 
@@ -142,14 +152,14 @@ class RunsQuery(TableQuery):
     status = serializers.ChoiceField(choices=ScoringRun.Status.values, required=False)
 
 
-def counted(runs: "QuerySet[ScoringRun]") -> "QuerySet[ScoringRun, Any]":
-    """With how many pairs they scored, and the share that was right."""
-    right = Count(
-        "item_scores", filter=Q(item_scores__ppl_original__lt=F("item_scores__ppl_altered"))
-    )
-    share = Cast(right, FloatField()) / NullIf(Cast(Count("item_scores"), FloatField()), 0.0)
+def counted(runs: "QuerySet[ScoringRun]", study: Study) -> "QuerySet[ScoringRun, Any]":
+    """With how many pairs they scored of those that the study shows, and the share that was right."""
+    shown = Q(item_scores__item__in=Item.objects.shown_by([study]).values("pk"))
+    is_right = Q(item_scores__ppl_original__lt=F("item_scores__ppl_altered"))
+    right, n = (Count("item_scores", filter=which) for which in (shown & is_right, shown))
+    share = Cast(right, FloatField()) / NullIf(Cast(n, FloatField()), 0.0)
     found = runs.select_related("study", "language_model").defer("plan", "identity")
-    return found.annotate(n_scored=Count("item_scores"), accuracy=share)
+    return found.annotate(n_scored=n, accuracy=share)
 
 
 class Runs(StudyTable):
@@ -161,7 +171,8 @@ class Runs(StudyTable):
     result_class = RunSerializer
 
     def rows(self) -> pages.Rows:
-        return counted(ScoringRun.objects.seen_in([self.study]).filter(**self.wanted()))
+        runs = ScoringRun.objects.seen_in([self.study]).filter(**self.wanted())
+        return counted(runs, self.study)
 
 
 class OneRun(StudyView):
@@ -171,7 +182,9 @@ class OneRun(StudyView):
     result_class = RunSerializer
 
     def get(self, request: Request, slug: str, pk: int) -> Response:
-        run = get_object_or_404(counted(ScoringRun.objects.seen_in([self.study])), pk=pk)
+        run = get_object_or_404(
+            counted(ScoringRun.objects.seen_in([self.study]), self.study), pk=pk
+        )
         return Response(RunSerializer(run, context={"view": self}).data)
 
 

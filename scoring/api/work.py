@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from experiment.api.access import StudyView
 from experiment.domain.roles import Right
-from experiment.models import Item
+from experiment.models import Item, Study
 from lib.api import parameters
 from lib.api.parameters import Strict
 from lib.name_fields import is_name
@@ -82,7 +82,10 @@ class StartRuns(StudyView):
             queued = scoring_runs.queue_runs(self.study, user=self.token.user, **fields)
         except ScoringError as error:
             raise serializers.ValidationError({"": str(error)}) from error
-        answer = {"started": _again(queued.waiting), "known": _again(queued.known)}
+        answer = {
+            "started": _again(queued.waiting, self.study),
+            "known": _again(queued.known, self.study),
+        }
         return Response(QueuedSerializer(answer, context={"view": self}).data, status=202)
 
 
@@ -97,9 +100,9 @@ class StopRun(StudyView):
         if run.backend == ScoringRun.Backend.IMPORTED:
             raise Http404
         scoring_runs.stop(run, self.token.user)
-        return Response(RunSerializer(_again([run])[0], context={"view": self}).data)
+        return Response(RunSerializer(_again([run], self.study)[0], context={"view": self}).data)
 
 
-def _again(runs: list[ScoringRun]) -> list[ScoringRun]:
+def _again(runs: list[ScoringRun], study: Study) -> list[ScoringRun]:
     """As they are now, and counted."""
-    return list(counted(ScoringRun.objects.filter(pk__in=[run.pk for run in runs])))
+    return list(counted(ScoringRun.objects.filter(pk__in=[run.pk for run in runs]), study))

@@ -244,7 +244,12 @@ def open_runs(study: Study) -> list[dict[str, Any]]:
     running = any(run.status == Status.RUNNING for run in runs)
     stale = set(leases.stale(_light(study)).values_list("pk", flat=True)) if running else set()
     return [
-        {"run": run, "is_stale": run.pk in stale, "progress_percent": progress_percent(run)}
+        {
+            "run": run,
+            "is_own": run.study_id == study.pk,
+            "is_stale": run.pk in stale,
+            "progress_percent": progress_percent(run),
+        }
         for run in runs
     ]
 

@@ -64,6 +64,11 @@ LABELS = {
     "units": "Sentences",
 }
 LEFT_OUT = ("backend", "files")  # shown elsewhere on the page
+OF_A_LAB = (
+    "machine",
+    "server",
+    "base_url",
+)  # which others who have the same test cases are not told
 
 
 def lines(identity: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -152,19 +157,26 @@ Status = ScoringRun.Status
 def run_context(
     study: Study, run: ScoringRun, now: datetime, which: str = "", page: int | str = 1
 ) -> dict[str, Any]:
-    """A run: its settings, how far it is, its results in this study, and what exactly was scored."""
+    """A run: its settings, how far it is, its results in this study, and what exactly was scored.
+
+    Of one that another study asked for: nothing of its people, its machines and its other test cases.
+    """
+    is_own = run.study == study
+    hidden = () if is_own else OF_A_LAB
     context = {
-        "is_own": run.study == study,
+        "is_own": is_own,
         "part": "models",
         "run": run,
         "model": run.language_model,
         "is_published": _is_imported(run),
         "source_label": source_label(run.source),
-        "model_args": ",".join(f"{name}={value}" for name, value in run.model_args.items()),
-        "identity": list(lines(run.identity)),
+        "model_args": ",".join(
+            f"{name}={value}" for name, value in run.model_args.items() if name not in hidden
+        ),
+        "identity": list(lines({n: v for n, v in run.identity.items() if n not in hidden})),
         "files": files(run.identity),
         "updated_at": now,
-        **_progress(run, now),
+        **_progress(run, now, is_own=is_own),
         **_result(run, study),
     }
     return context if run.is_open else context | _pairs(run, study, which, page)
@@ -174,7 +186,7 @@ def _is_imported(run: ScoringRun) -> bool:
     return run.backend == ScoringRun.Backend.IMPORTED
 
 
-def _progress(run: ScoringRun, now: datetime) -> dict[str, Any]:
+def _progress(run: ScoringRun, now: datetime, *, is_own: bool) -> dict[str, Any]:
     is_stale = (
         run.status == Status.RUNNING and leases.stale(ScoringRun.objects.filter(pk=run.pk)).exists()
     )
@@ -186,7 +198,7 @@ def _progress(run: ScoringRun, now: datetime) -> dict[str, Any]:
         "left_s": _left_s(run),
         "is_taken": workers.is_taken(ScoringRun),
         "can_resume": run.status in (Status.FAILED, Status.CANCELLED),
-        "resume_command": (resume_command(run) if run.study and not _is_imported(run) else ""),
+        "resume_command": resume_command(run) if is_own and not _is_imported(run) else "",
     }
 
 
@@ -200,11 +212,11 @@ def _left_s(run: ScoringRun) -> float | None:
 def _result(run: ScoringRun, study: Study) -> dict[str, Any]:
     scores = scores_in(run, study)
     counted = count(scores)
-    share, texts = counted.accuracy, unscored(run)
+    share, texts = counted.accuracy, unscored(run, study)
     scale = scale_for([(share.value - share.sem, share.value + share.sem)] if share.n else [])
     return {
         "counted": counted,
-        "n_elsewhere": run.item_scores.count() - counted.accuracy.n,
+        "n_elsewhere": run.item_scores.count() - counted.accuracy.n if run.study == study else 0,
         "accuracy_percent": 100 * share.value,
         "sem_percent": 100 * share.sem,
         "dot": dot(share.value, share.sem, scale) if share.n else None,

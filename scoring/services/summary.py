@@ -113,9 +113,12 @@ def within_item(scores: Iterable[ItemScore]) -> WithinItem:
     )
 
 
-def unscored(run: ScoringRun) -> list[UnscoredText]:
-    """What could not be scored, and why."""
-    return list(run.unscored.order_by("name", "unit"))
+def unscored(run: ScoringRun, study: Study | None = None) -> list[UnscoredText]:
+    """What could not be scored, and why; with a study, of the test cases that it shows."""
+    texts = run.unscored.order_by("name", "unit")
+    if study is not None:
+        texts = texts.filter(item__in=Item.objects.shown_by([study]).values("pk"))
+    return list(texts)
 
 
 def score_rows(run: ScoringRun, study: Study | None = None) -> list[dict[str, Any]]:

@@ -44,10 +44,16 @@ def marks_of(
     return by_people + item_marks.of_date(published, cutoffs)
 
 
+def beside(item: Item) -> Items:
+    """It and the other test cases of its field, which whoever may read it may know of; of no field it stands alone."""
+    own = Item.objects.filter(field=item.field) if item.field else Item.objects.filter(pk=item.pk)
+    return own.values("pk")
+
+
 def marks_for(item: Item, user: User) -> tuple[Mark, ...]:
     """By the people of the studies whose data the user may see."""
     found = people_figures([item.pk], studies_with(user, Right.SEE_DATA))
-    cutoffs = [day for _, day in known_cutoffs()]
+    cutoffs = [day for _, day in known_cutoffs(beside(item))]
     figures = found.get(item.pk, PeopleFigures())
     return marks_of(item.kind, item.publication_date, figures, cutoffs)
 
@@ -121,7 +127,8 @@ class Figures:
 
     @cached_property
     def cutoffs(self) -> list[date]:
-        return [day for _, day in known_cutoffs()]
+        own = Item.objects.filter(field=self.research_field.name)
+        return [day for _, day in known_cutoffs(own.values("pk"))]
 
     def marks(self, row: "Row") -> tuple[Mark, ...]:
         people = self.people.get(row.pk, UNSEEN)
@@ -221,7 +228,8 @@ def study_lines(
     cutoffs = []
     if with_data:
         figures = people_figures([row.item_id for row in rows], Study.objects.filter(pk=study.pk))
-        cutoffs = [day for _, day in known_cutoffs()]
+        shown = Item.objects.shown_by([study])
+        cutoffs = [day for _, day in known_cutoffs(shown.values("pk"))]
     lines = []
     for row in rows:
         item, people = row.item, figures.get(row.item_id, UNSEEN)

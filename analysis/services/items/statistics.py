@@ -16,7 +16,7 @@ from analysis.data.item_figures import (
     whole_text_scores,
 )
 from analysis.data.items import read_columns
-from analysis.services.items.listing import marks_for
+from analysis.services.items.listing import beside, marks_for
 from analysis.stats import MissingResult, NotEnough
 from analysis.stats.estimates import Mean, Proportion, mean_of, proportion
 from analysis.stats.item_marks import Mark
@@ -307,7 +307,7 @@ def statistics(item: Item, research_field: ResearchField, user: User) -> Statist
     people = study_parts(item, studies)
     seen = may_see_difficulty(user, item)
     ranked = scores(research_field, user) if seen else {}
-    cutoffs = known_cutoffs()
+    cutoffs = known_cutoffs(beside(item))
     published = item.publication_date
     early = dict.fromkeys(name for name, day in cutoffs if published and published <= day)
     commenting = studies_with(user, Right.IDENTIFY)
