@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from experiment.domain.roles import FieldRight, Right
 from experiment.management.finding import find_field
-from experiment.models import ResearchField
+from experiment.models import ResearchField, Study
 from experiment.services.fields import create_field
+from experiment.services.rights import field_rights_of, may
 
 
 def add_file_arguments(parser: CommandParser) -> None:
@@ -34,7 +36,38 @@ def add_file_arguments(parser: CommandParser) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", help="show what would change, without storing anything"
     )
-    parser.add_argument("--by", default="", metavar="USERNAME", help="name of the writer")
+    add_writer(parser)
+
+
+def add_writer(parser: CommandParser) -> None:
+    parser.add_argument(
+        "--by",
+        default="",
+        metavar="USERNAME",
+        help="the writer, who must have the right to do this (default: the site's administrator)",
+    )
+
+
+def check_writer(
+    by: User | None, research_field: ResearchField, *, as_lead: bool, study: Study | None = None
+) -> None:
+    """Commands act for the server's administrator, who may do everything; with a name, for somebody who may do what their pages allow.
+
+    Raises CommandError where they may not: only leads accept test cases and add subfields.
+    """
+    if by is None:
+        return
+    needed, role = FieldRight.CURATE_FIELD, "curator"
+    if as_lead:
+        needed, role = FieldRight.LEAD_FIELD, "lead"
+    if needed not in field_rights_of(by, research_field):
+        raise CommandError(
+            f"{by} is not a {role} of {research_field.slug}. Name one of its people, or leave out --by."
+        )
+    if study is not None and not may(by, Right.SET_UP, study):
+        raise CommandError(
+            f"{by} is not a researcher of {study.slug}. Name one of its people, or leave out --by."
+        )
 
 
 def _pair(text: str) -> tuple[str, str]:

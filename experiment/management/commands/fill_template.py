@@ -19,6 +19,7 @@ from experiment.imports.store.filling import Wanted, fill_template
 from experiment.imports.store.question_plans import plan_questions
 from experiment.imports.store.writing import PlanRefusedError, import_questions
 from experiment.management.finding import find_field, find_user
+from experiment.management.importing import add_writer, check_writer
 from experiment.models import QuestionTemplate, ResearchField
 from experiment.services.questions import save_template
 from lib.commands import ReportingCommand, add_json_argument
@@ -63,11 +64,12 @@ class Command(ReportingCommand):
         parser.add_argument(
             "--accept", action="store_true", help="accept the questions without a review"
         )
-        parser.add_argument("--by", default="", metavar="USERNAME", help="name of the writer")
+        add_writer(parser)
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         research_field, by = find_field(options["field"]), find_user(options["by"])
+        check_writer(by, research_field, as_lead=options["accept"])
         n = options["n"]
         if n is not None and n < 1:
             raise CommandError("--n must be at least 1.")

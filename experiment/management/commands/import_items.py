@@ -11,7 +11,12 @@ from experiment.imports.report import item_json, item_lines, nothing_written
 from experiment.imports.store.item_plans import ItemPlan, Options, plan_import
 from experiment.imports.store.writing import PlanRefusedError, import_items
 from experiment.management.finding import find_user
-from experiment.management.importing import add_file_arguments, field_of, makes_subfields
+from experiment.management.importing import (
+    add_file_arguments,
+    check_writer,
+    field_of,
+    makes_subfields,
+)
 from experiment.models import Item, ResearchField
 from lib.commands import ReportingCommand, add_json_argument, progress
 
@@ -54,6 +59,7 @@ class Command(ReportingCommand):
         )
         with transaction.atomic():
             research_field = field_of(options, by)
+            check_writer(by, research_field, as_lead=how.new_subfields or bool(how.accepted_before))
             plan = _import(options["file"], research_field, how, by=by, dry_run=options["dry_run"])
             written = not (plan.problems or options["dry_run"])
             transaction.set_rollback(not written)

@@ -14,7 +14,12 @@ from experiment.imports.report import nothing_written, question_json, question_l
 from experiment.imports.store.question_plans import plan_questions
 from experiment.imports.store.writing import PlanRefusedError, import_questions
 from experiment.management.finding import find_study, find_user
-from experiment.management.importing import add_file_arguments, field_of, makes_subfields
+from experiment.management.importing import (
+    add_file_arguments,
+    check_writer,
+    field_of,
+    makes_subfields,
+)
 from experiment.models import Study
 from experiment.services.questions import pin_questions
 from lib.commands import ReportingCommand, add_json_argument
@@ -60,6 +65,7 @@ class Command(ReportingCommand):
         makes = makes_subfields(options)
         with transaction.atomic():
             research_field = field_of(options, by)
+            check_writer(by, research_field, as_lead=makes or bool(accept), study=study)
             if options["dry_run"]:
                 plan = plan_questions(file, research_field, accept, by=by, new_subfields=makes)
             else:

@@ -73,6 +73,7 @@ def test_a_dry_run_says_what_the_import_does_and_writes_nothing(cooking, file):
 
 def test_a_draft_changes_in_its_place_and_an_accepted_text_gets_a_new_version(cooking, file):
     user = make_user("curie")
+    cooking.members.add(user)
     for key, status in (("a-1", "draft"), ("a-2", "accepted"), ("a-3", "retired")):
         make_item(key, field="cooking", markup=TEXT, status=status, subfield="Baking", note="keep")
     file.write(*(f'a-{n},"{OTHER}",Frying' for n in (1, 2, 3)))
