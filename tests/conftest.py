@@ -86,6 +86,10 @@ def pytest_runtest_makereport() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _nothing_kept() -> None:
+    forget()
+
+
+def forget() -> None:
     """The ids of an earlier test come again: what a process keeps by them is forgotten."""
     if kept := sys.modules.get("lib.fast.kept"):
         kept.forget()

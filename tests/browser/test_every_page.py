@@ -13,7 +13,7 @@ from experiment.lab.routes import ADMIN, PUBLIC, Route, routes
 from experiment.models import Participant, Study, SurveyAnswer
 from tests.browser.accessibility import axe_source, faults, look, violations
 from tests.browser.visitor import Answer, Visitor, other
-from tests.config.test_rights import address, arguments
+from tests.config.rights_examples import address, arguments
 from tests.factories import (
     make_channel,
     make_participant,

@@ -5,6 +5,7 @@ not be found, which the test asks for too.
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -13,6 +14,8 @@ from django.contrib.auth.models import User
 
 from experiment.domain.roles import Role
 from experiment.domain.trial_query import TrialQuery
+from experiment.lab.access import SITE_ADMIN
+from experiment.lab.routes import Route
 from experiment.lab.wording import number_of
 from experiment.models import (
     Arm,
@@ -332,3 +335,22 @@ MISSING_YET = {
     *("lab:dry_run_sample", "lab:export_file", "lab:results_figure", "lab:results_table"),
     *("lab:results_trace_picture", "lab:item_statistics_picture"),
 }
+
+
+def arguments(route: Route, study: Study) -> dict[str, Any]:
+    """What its address needs, of this study's rows."""
+    wanted = set(re.findall(r"<(?:\w+:)?(\w+)>", route.address))
+    example = EXAMPLES.get(route.name, {})
+    values = {"slug": study.slug, "field": study.slug} | dict(
+        example(study) if callable(example) else example
+    )
+    if route.access == SITE_ADMIN and not wanted <= set(values):
+        values |= dict.fromkeys(wanted - set(values), "1")  # of Django's administration
+    missing = wanted - set(values)
+    assert not missing, f"give {route.name} an example of {missing} in tests/config/rights_examples"
+    return {name: values[name] for name in wanted}
+
+
+def address(route: Route, values: Mapping[str, Any]) -> str:
+    plain = re.sub(r"\(\?P<(\w+)>.*?\)\$?(?=/|$)", r"<\1>", route.address).strip("^$")
+    return "/" + re.sub(r"<(?:\w+:)?(\w+)>", lambda found: str(values[found[1]]), plain)

@@ -8,8 +8,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from experiment.lab.routes import Route, routes
-from tests.config.rights_examples import POSTED
-from tests.config.test_rights import address, arguments
+from tests.config.rights_examples import POSTED, address, arguments
 from tests.factories import make_research_field, make_study, make_user
 
 pytestmark = pytest.mark.django_db

@@ -20,7 +20,7 @@ from experiment.lab.access import CREATOR, SIGNED_IN, SITE_ADMIN
 from experiment.lab.routes import ADMIN, PUBLIC, Route, routes
 from experiment.models import Study
 from experiment.services.rights import create_token
-from tests.config.rights_examples import EXAMPLES, MISSING_YET, POSTED
+from tests.config.rights_examples import EXAMPLES, MISSING_YET, POSTED, address, arguments
 from tests.factories import make_research_field, make_study, make_user
 
 pytestmark = pytest.mark.django_db
@@ -146,25 +146,6 @@ def expected(route: Route, who: str, method: str) -> str:
     if who == OUTSIDER:
         return UNKNOWN
     return ALLOWED if Right(route.access) in RIGHTS[Role(who)] else REFUSED
-
-
-def arguments(route: Route, study: Study) -> dict[str, Any]:
-    """What its address needs, of this study's rows."""
-    wanted = set(re.findall(r"<(?:\w+:)?(\w+)>", route.address))
-    example = EXAMPLES.get(route.name, {})
-    values = {"slug": study.slug, "field": study.slug} | dict(
-        example(study) if callable(example) else example
-    )
-    if route.access == SITE_ADMIN and not wanted <= set(values):
-        values |= dict.fromkeys(wanted - set(values), "1")  # of Django's administration
-    missing = wanted - set(values)
-    assert not missing, f"give {route.name} an example of {missing} in tests/config/rights_examples"
-    return {name: values[name] for name in wanted}
-
-
-def address(route: Route, values: Mapping[str, Any]) -> str:
-    plain = re.sub(r"\(\?P<(\w+)>.*?\)\$?(?=/|$)", r"<\1>", route.address).strip("^$")
-    return "/" + re.sub(r"<(?:\w+:)?(\w+)>", lambda found: str(values[found[1]]), plain)
 
 
 def test_what_is_hard_to_undo_asks_for_the_right_that_is_written_here() -> None:

@@ -5,7 +5,7 @@ from django.test import Client
 from django.urls import reverse
 
 from experiment.lab.routes import ADMIN, PUBLIC, routes
-from tests.config.test_rights import address, arguments
+from tests.config.rights_examples import address, arguments
 from tests.conftest import SWEEP
 from tests.hostile import faults, payloads, shown
 from tests.hostile_world import PER_ITEM, World, make_world
