@@ -137,6 +137,7 @@ CELERY_BROKER_URL = env.broker("CELERY_BROKER_URL", "redis://127.0.0.1:6379/0")
 DAILY_CHORES = [
     "experiment.services.chores.forget_overdue_ids",
     "experiment.services.chores.forget_old_attempts",
+    "experiment.services.chores.forget_old_arrivals",
     "experiment.services.chores.forget_old_uploads",
     "experiment.services.chores.forget_ended_sessions",
     "experiment.services.chores.check_counters",

@@ -8,6 +8,7 @@ from analysis.data.version import has_advice
 from analysis.stats.reliance.trials import BEFORE, NONE
 from experiment.domain.advice import middle
 from experiment.models import Advice, AdvisedTrial, Adviser, Study
+from experiment.models.trials import believed
 from experiment.services.counts import people_of
 
 COLUMNS = ["participant", "item", "arm", "arm_number", "procedure", "right_before", "right_after", "advice_right", "p_advice", "p_shown", "p_known", "confidence_before", "confidence_after", "rt_before_ms", "rt_ms", "expertise", "position", "original_side"]  # fmt: skip
@@ -65,7 +66,7 @@ def _given(study: Study, kind: str) -> pd.DataFrame:
             "p_shown": ("p_shown", float),
             "first_side": ("first_side", object),
             "confidence_before": ("first_confidence", float),
-            "rt_before_ms": ("first_rt_ms", float),
+            "rt_before_ms": (believed("first_rt_ms", "first_server_ms"), float),
         },
     )
 

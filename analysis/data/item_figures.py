@@ -14,6 +14,7 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
 
 from experiment.domain.assignment import QUESTION
 from experiment.models import AdvisedTrial, Item, Judgment, Participant, Study
+from experiment.models.trials import believed
 from scoring.models import ItemScore, LanguageModel, ScoringRun
 
 # Simulated participants say nothing about a text, and pilots are no result
@@ -65,7 +66,10 @@ def valid_judgments(studies: QuerySet[Study]) -> "QuerySet[Judgment, Any]":
         .annotate(
             own_correct=Case(When(is_right, True), When(has_first, False), default="correct"),
             own_confidence=Case(When(has_first, f"{first}_confidence"), default="confidence"),
-            own_rt_ms=Case(When(has_first, f"{first}_rt_ms"), default="rt_ms"),
+            own_rt_ms=Case(
+                When(has_first, believed(f"{first}_rt_ms", f"{first}_server_ms")),
+                default=believed("rt_ms", "server_ms"),
+            ),
         )
         .order_by()
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from django.db.models import Q, QuerySet
+from django.db.models import Expression, Q, QuerySet
 
 from analysis.data.filters import ReportOptions
 from experiment.models import Item, Study
@@ -52,8 +52,10 @@ def _is_damaged(items: pd.DataFrame) -> pd.Series:
 CHUNK = 20_000
 
 
-def read_columns(rows: QuerySet[Any], columns: Mapping[str, tuple[str, Any]]) -> pd.DataFrame:
-    """`columns`: name -> (lookup, NumPy type). Null is NaN in a column of floats and None in one of objects."""
+def read_columns(
+    rows: QuerySet[Any], columns: Mapping[str, tuple[str | Expression, Any]]
+) -> pd.DataFrame:
+    """`columns`: name -> (lookup or expression, NumPy type). Null is NaN in a column of floats and None in one of objects."""
     lookups = [lookup for lookup, _ in columns.values()]
     types = [np.dtype(kind) for _, kind in columns.values()]
     parts: list[list[np.ndarray]] = [[] for _ in types]

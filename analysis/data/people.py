@@ -19,6 +19,7 @@ from experiment.imports.read.trials import TRIALS_PER_PERSON
 from experiment.imports.store.trials import EXTERNAL_SOURCE
 from experiment.models import Item, Judgment, Participant, Study, Trial
 from experiment.models.participants import ParticipantQuerySet
+from experiment.models.trials import believed
 from experiment.participant.forms import POSITIONS, PREFER_NOT
 from experiment.services.counts import is_joined, judgments_of, kind_counts, people_of
 from experiment.services.exclusions import Verdicts
@@ -103,7 +104,7 @@ def read_judged(study: Study, kind: str, decided: Verdicts | None = None) -> pd.
             "expertise": ("expertise", float),
             "confidence_moved": ("confidence_moved", bool),
             "expertise_moved": ("expertise_moved", bool),
-            "rt_ms": ("rt_ms", float),
+            "rt_ms": (believed("rt_ms", "server_ms"), float),
             "side": ("side", "U1"),
             "original_side": ("trial__original_side", "U1"),
             "trial_position": ("trial__position", np.int64),

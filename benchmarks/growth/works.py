@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from functools import partial
 
 from django.contrib.auth import get_user_model
@@ -29,8 +30,11 @@ def draws(study: Study, repeats: int) -> Iterator[Work]:
             answer(person, shown[0])
 
 
+READING = timedelta(seconds=70)  # longer than `answer` says, as for a person
+
+
 def _show(person: Participant, position: int, shown: list[Trial]) -> None:
-    shown.append(drawing.show_trial(person, position, timezone.now()))
+    shown.append(drawing.show_trial(person, position, timezone.now() - READING))
 
 
 def at_first_trial(study: Study) -> Participant:

@@ -121,6 +121,15 @@ class Page:
 
     path: str = ""
     text: str = ""
+    opened_at: float = field(default_factory=time.monotonic)
+
+    def measures(self) -> dict[str, str]:
+        """As `MEASURES`, of a person who was no longer here than this page was open."""
+        open_ms = int(1000 * (time.monotonic() - self.opened_at))
+        return {
+            name: str(min(int(value), open_ms)) if name.endswith("_ms") else value
+            for name, value in MEASURES.items()
+        }
 
 
 def hidden_fields(page: str) -> dict[str, str]:
@@ -196,7 +205,8 @@ class Person:
         key = hidden_fields(self.page.text)["idempotency_key"]
         position = int(self.page.path.rstrip("/").rpartition("/")[2])
         rated = int(ratings["confidence"]), int(ratings["expertise"])
-        form = {"side": side, "recognised": "no"} | ratings | (MEASURES if self.scripted else {})
+        measures = self.page.measures() if self.scripted else {}
+        form = {"side": side, "recognised": "no"} | ratings | measures
         return form, key, Sent(self.number, position, side, *rated)
 
     def _ratings(self) -> dict[str, str]:

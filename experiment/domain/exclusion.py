@@ -88,7 +88,39 @@ WRONG_ATTENTION = Reason(
     "The participant gave an answer to an attention check other than the one it asked for, whether or not the rules "
     "exclude participants for this.",
 )
-FLAGS = (FAST_PAGE, MUCH_HIDDEN, DUPLICATE_EXTERNAL_ID, WRONG_ATTENTION)
+TIMES_DISAGREE = Reason(
+    "times_disagree",
+    "times disagree",
+    "The browser reported more time than passed on the server between showing the page and receiving the answer. Rules go by "
+    "the server's time.",
+)
+FLAGS = (FAST_PAGE, MUCH_HIDDEN, TIMES_DISAGREE, DUPLICATE_EXTERNAL_ID, WRONG_ATTENTION)
+
+# The server shows a page before a browser can, and receives its answer after the browser sent it, whatever the network does:
+# a browser's time can only be the longer one as far as two clocks differ. One second is for clocks of several servers, which
+# NTP keeps within a tenth of it; one part in a thousand for clocks that run at another speed, of which computers are within half.
+CLOCKS_DIFFER_MS = 1_000
+CLOCKS_DRIFT = 1_000
+
+
+def is_overstated(browser_ms: int | None, server_ms: int | None) -> bool:
+    """Whether a browser reports more time than the server saw pass; not where either measured nothing.
+
+    >>> is_overstated(60_000, 300), is_overstated(6_000, 5_000), is_overstated(6_006, 5_000), is_overstated(60_000, None)
+    (True, False, True, False)
+    """
+    if browser_ms is None or server_ms is None:
+        return False
+    return browser_ms - CLOCKS_DIFFER_MS - server_ms // CLOCKS_DRIFT > server_ms
+
+
+def believed_ms(browser_ms: int | None, server_ms: int | None) -> int | None:
+    """The time that rules go by: the browser's, or the server's where the browser's cannot be true.
+
+    >>> believed_ms(60_000, 300), believed_ms(4_000, 9_000), believed_ms(60_000, None)
+    (300, 4000, 60000)
+    """
+    return server_ms if is_overstated(browser_ms, server_ms) else browser_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +148,8 @@ class TrialFacts:
 
     `rt_ms` is the browser's time to Continue, on the first page where advice followed, or, where the browser could not measure (no JavaScript), the server's
     time between showing and receiving. `rt_choice_ms` is the browser's time to the first choice, None if not measured.
+    `server_ms` is the time that passed on the server until the same answer as `rt_ms`; None where it is not known, as of answers
+    before it was stored. `whole` is the browser's and the server's time of the whole trial, with the page that shows advice.
     `abstained`: “I do not know” was chosen in answer to a question.
     """
 
@@ -129,6 +163,8 @@ class TrialFacts:
     rt_choice_ms: int | None = None
     hidden_ms: int | None = None
     abstained: bool = False
+    server_ms: int | None = None
+    whole: tuple[int | None, int | None] = (None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +223,7 @@ def left_untouched(trials: Sequence[TrialFacts], reading: Untouched) -> bool:
 
 
 def answer_ms(trial: TrialFacts, clock: Clock) -> int | None:
-    """The time that "too fast" looks at, in milliseconds; None where nothing was measured.
+    """The time that "too fast" looks at, in milliseconds; None where nothing was measured. Never more than passed on the server.
 
     Where the choice was not timed, the time to Continue stands for it: it is never shorter.
 
@@ -195,9 +231,8 @@ def answer_ms(trial: TrialFacts, clock: Clock) -> int | None:
     >>> answer_ms(trial, "page"), answer_ms(trial, "choice")
     (9000, 4000)
     """
-    if clock == "choice" and trial.rt_choice_ms is not None:
-        return trial.rt_choice_ms
-    return trial.rt_ms
+    is_timed = clock == "choice" and trial.rt_choice_ms is not None
+    return believed_ms(trial.rt_choice_ms if is_timed else trial.rt_ms, trial.server_ms)
 
 
 def _participant_reasons(facts: ParticipantFacts, rules: Rules) -> tuple[str, ...]:
@@ -240,18 +275,28 @@ def _is_too_fast(trial: TrialFacts, rules: Rules) -> bool:
     (False, True)
     """
     if trial.stratum == QUESTION:
-        time_ms, limit_ms = trial.rt_ms, 0 if trial.abstained else rules.question_min_rt_ms
+        time_ms = answer_ms(trial, "page")
+        limit_ms = 0 if trial.abstained else rules.question_min_rt_ms
     else:
         time_ms, limit_ms = answer_ms(trial, rules.min_rt_clock), rules.min_rt_ms
     return time_ms is not None and time_ms < limit_ms
 
 
 def _trial_flags(trial: TrialFacts, rules: Rules) -> tuple[str, ...]:
-    hidden = trial.hidden_ms or 0
-    is_fast = trial.rt_ms is not None and trial.rt_ms < rules.fast_page_ms
+    whole_ms, on_server_ms = trial.whole
+    hidden = believed_ms(trial.hidden_ms, on_server_ms) or 0
+    page_ms = answer_ms(trial, "page")
+    is_fast = page_ms is not None and page_ms < rules.fast_page_ms
+    disagree = (
+        is_overstated(trial.rt_ms, trial.server_ms)
+        or is_overstated(trial.rt_choice_ms, trial.server_ms)
+        or is_overstated(whole_ms, on_server_ms)
+        or is_overstated(trial.hidden_ms, on_server_ms)
+    )
     found = (
         # The time is one for an abstract
         (FAST_PAGE, is_fast and trial.stratum != QUESTION),
         (MUCH_HIDDEN, bool(rules.hidden_flag_ms) and hidden > rules.hidden_flag_ms),
+        (TIMES_DISAGREE, disagree),
     )
     return tuple(flag.code for flag, holds in found if holds)

@@ -159,6 +159,7 @@ class TrialsForm(SettingsForm):
             *COUNTS,
             "ratings_required",
             "reading_aid",
+            "min_page_s",
             "debrief_catch_trials",
             "policy",
         )
@@ -169,12 +170,16 @@ class TrialsForm(SettingsForm):
             "catch_items": _("Catch trials"),
             "ratings_required": _("Both ratings must be given"),
             "reading_aid": _("Participants can read one version on its own"),
+            "min_page_s": _("Least time for reading a trial, in seconds"),
             "debrief_catch_trials": _("The debrief says which catch trials were right"),
             "policy": _("Assignment of test cases"),
         }
         help_texts = {
             "ratings_required": _("Otherwise a rating may stay empty after one reminder."),
             "reading_aid": _("By key or button; each use is counted."),
+            "min_page_s": _(
+                "An answer that arrives sooner, by this site's clock, stays on the page, and the participant is asked to read on. “I do not know” and the page that shows advice after an answer are never too soon. 0 means no such time."
+            ),
             "debrief_catch_trials": _(
                 "A catch trial that is revealed no longer works for people who hear about it."
             ),

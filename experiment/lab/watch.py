@@ -18,7 +18,7 @@ from experiment.domain.exclusion import PARTICIPANT_REASONS, WITHDRAWN
 from experiment.domain.roles import Right, Role
 from experiment.lab.access import LabRequest, for_signed_in, for_study, user_of
 from experiment.models import Participant, Study
-from experiment.services import counts, overview
+from experiment.services import arrivals, counts, overview
 from experiment.services.channels import links
 from experiment.services.counts import kind_note, watched_kind
 from experiment.services.overview import forecast, page_by_page
@@ -149,6 +149,8 @@ def live_context(
         "tabs": tabs(study, kind),
         "flow": flow,
         "arms": overview.by_arm(study, kind, now),
+        "places": overview.places(study, kind, flow.valid, now),
+        "burst": arrivals.largest(study, now) if kind == Kind.REAL else None,
         "n_screened_out": overview.n_screened_out(study, kind),
         "readings": overview.readings(study, kind),
         "rules_version": version_shown(study, kind),

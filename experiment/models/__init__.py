@@ -2,6 +2,7 @@
 
 from experiment.models.advice import Advice, AdvisedTrial, Adviser
 from experiment.models.arms import Arm
+from experiment.models.arrivals import Arrivals
 from experiment.models.channels import Channel, RecruitmentRecord
 from experiment.models.counts import DataRevision, ItemCount, PeopleCount
 from experiment.models.curation import (
@@ -34,6 +35,7 @@ __all__ = [
     "AdvisedTrial",
     "Adviser",
     "Arm",
+    "Arrivals",
     "AuditEvent",
     "Channel",
     "Comment",

@@ -146,6 +146,7 @@ class AdvisedTrial(models.Model):
     first_changes = models.PositiveIntegerField(null=True)
     first_more: models.JSONField[Any, Any] = models.JSONField(default=dict)
     first_received_at = models.DateTimeField(null=True)
+    first_server_ms = models.PositiveIntegerField(null=True)
 
     class Meta:
         ordering = ("trial",)

@@ -133,6 +133,13 @@ class Participant(models.Model):
     consent_hash = models.CharField(max_length=64, blank=True)
     consented_at = models.DateTimeField(null=True)
     demographics_at = models.DateTimeField(null=True)
+    place_until = models.DateTimeField(
+        null=True,
+        editable=False,
+        help_text=_(
+            "Until when they hold a place without having answered a page. Empty once they have, and where no address was known."
+        ),
+    )
     practice_attempts = models.PositiveIntegerField(default=0)
     # The answer before the practice's example of advice, until the practice is passed; of no analysis and no export
     practice_first: models.JSONField[Any, Any] = models.JSONField(null=True, editable=False)

@@ -161,6 +161,14 @@ class Study(models.Model):
             "Participants may read one side on its own with a key or button. Each use is counted."
         ),
     )
+    min_page_s = models.PositiveSmallIntegerField(
+        _("least time for reading a trial (s)"),
+        default=0,
+        validators=[MaxValueValidator(120)],
+        help_text=_(
+            "An answer that arrives sooner is kept on the page, and the participant is asked to read on. 0 means no such time."
+        ),
+    )
     debrief_catch_trials = models.BooleanField(
         _("catch trials in the debrief"),
         default=False,
@@ -244,6 +252,9 @@ class Study(models.Model):
         default=0, editable=False, help_text=_("Visits through links without the expected ID.")
     )
     unfilled_link_at = models.DateTimeField(null=True, editable=False)
+    turned_away_at = models.DateTimeField(
+        null=True, editable=False, help_text=_("When the study was last full for a visitor.")
+    )
     external_id_days = models.PositiveSmallIntegerField(
         _("days for which recruitment IDs are kept"),
         default=90,

@@ -3,10 +3,11 @@ from datetime import datetime
 from typing import Self
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Case, F, Q, When
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
+from experiment.domain.exclusion import CLOCKS_DIFFER_MS, CLOCKS_DRIFT, believed_ms
 from experiment.domain.export_columns import TRANSLATED
 from experiment.models.items import Item, known
 from experiment.models.participants import Participant
@@ -62,12 +63,20 @@ def server_ms(shown_at: datetime | None, received_at: datetime | None) -> int | 
     """
     if shown_at is None or received_at is None or received_at < shown_at:
         return None
-    return round((received_at - shown_at).total_seconds() * 1000)
+    return min(round((received_at - shown_at).total_seconds() * 1000), MOST_STORED_MS)
 
 
-# In queries, `Judgment.own_time`
+# In queries, `Judgment.own_time` and `Judgment.own_server_ms`
 OWN_RECEIVED_AT = Coalesce("trial__advised__first_received_at", "received_at")
 OWN_RT_MS = Coalesce("trial__advised__first_rt_ms", "rt_ms")
+OWN_SERVER_MS = Coalesce("trial__advised__first_server_ms", "server_ms")
+
+
+def believed(browser_ms: str, server_ms: str) -> Case:
+    """In queries, `exclusion.believed_ms` of these columns."""
+    most_ms = F(browser_ms) - CLOCKS_DIFFER_MS - F(server_ms) / CLOCKS_DRIFT
+    is_overstated = Q(**{f"{server_ms}__lt": most_ms})
+    return Case(When(is_overstated, F(server_ms)), default=F(browser_ms))
 
 
 class JudgmentQuerySet(models.QuerySet["Judgment"]):
@@ -115,6 +124,12 @@ class Judgment(models.Model):
         max_length=4, blank=True, help_text=_("Empty if the browser did not measure it.")
     )
     received_at = models.DateTimeField(null=True)
+    server_ms = models.PositiveIntegerField(
+        null=True,
+        help_text=_(
+            "From showing the trial to receiving the answer. Empty if unknown: rules then go by the browser's times."
+        ),
+    )
     excluded_by = models.CharField(max_length=200, blank=True)
     flags = models.CharField(max_length=200, blank=True)
     source_record = models.JSONField(default=dict, help_text=_("An import's row as it was found."))
@@ -140,13 +155,13 @@ class Judgment(models.Model):
         return str(self.trial)
 
     @property
-    def server_ms(self) -> int | None:
+    def elapsed_ms(self) -> int | None:
         return server_ms(self.trial.shown_at, self.received_at)
 
     @property
     def timed_ms(self) -> int | None:
-        """`rt_ms`, or the server's time where the browser could not measure."""
-        return self.server_ms if self.rt_ms is None else self.rt_ms
+        """`rt_ms`, or the server's time where the browser could not measure, or reports more."""
+        return self.elapsed_ms if self.rt_ms is None else believed_ms(self.rt_ms, self.server_ms)
 
     @property
     def own_time(self) -> tuple[int | None, datetime | None]:
@@ -161,3 +176,10 @@ class Judgment(models.Model):
     def own_ms(self) -> int | None:
         ms, received_at = self.own_time
         return server_ms(self.trial.shown_at, received_at) if ms is None else ms
+
+    @property
+    def own_server_ms(self) -> int | None:
+        """What passed on the server until the participant's own answer, as `own_time`."""
+        advised = getattr(self.trial, "advised", None)
+        first_ms = None if advised is None else advised.first_server_ms
+        return self.server_ms if first_ms is None else first_ms

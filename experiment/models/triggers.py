@@ -102,6 +102,7 @@ _ANSWER = [
     "viewport_height",
     "translated",
     "received_at",
+    "server_ms",
 ]
 
 # Of a trial with advice: what was shown, and the answer before it. Two columns are filled later, once
@@ -122,6 +123,7 @@ _ADVISED = [
     "first_changes",
     "first_more",
     "first_received_at",
+    "first_server_ms",
 ]
 _FILLED = " OR ".join(
     f"(OLD.{column} IS NOT NULL AND {changes(column)})" for column in ("shown_at", "viewed_ms")

@@ -27,7 +27,7 @@ from experiment.services.counts import study_length
 from experiment.services.flow import KnownIdError, NotOpenError
 from experiment.services.sign_in import keep_or_end
 from experiment.services.survey import survey_questions
-from lib.http import UNPROCESSABLE
+from lib.http import UNPROCESSABLE, address_of
 from lib.unguessable import unguessable_id
 
 
@@ -157,6 +157,7 @@ def decide(request: HttpRequest, study: Study) -> HttpResponse:
         key=seen.key,
         external=seen.external,
         code=seen.code,
+        address=address_of(request),
         now=timezone.now(),
     )
     response = go_on(request, participant)

@@ -15,6 +15,7 @@ from experiment.participant import identity, showing
 from experiment.participant.problems import problem
 from experiment.services import taking_part
 from experiment.services.channels import NO_EXTERNAL_IDS, count_unfilled_link, ending
+from experiment.services.consenting import note_turned_away
 from experiment.services.flow import (
     FlowError,
     GroupFullError,
@@ -63,6 +64,8 @@ def refused(request: HttpRequest, study: Study, error: FlowError) -> HttpRespons
         else:
             entry = identity.read_entry(request, study)
             external = entry.external if entry else NO_EXTERNAL_IDS
+        if error.refusal == Refusal.STUDY_FULL:
+            note_turned_away(study, timezone.now())
         ends, is_full = ending(study, external), error.refusal == Refusal.STUDY_FULL
         url = ends.full_url if is_full else ends.screen_out_url
         code = ends.full_code if is_full else ends.screen_out_code

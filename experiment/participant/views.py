@@ -32,7 +32,7 @@ from experiment.participant.writing import QuestionForm
 from experiment.services import consenting, counting, drawing, taking_part, withdrawal
 from experiment.services.advised import practice_follows
 from experiment.services.channels import ending, sent_by
-from experiment.services.flow import FlowError, WrongPageError, current_page
+from experiment.services.flow import FlowError, TooSoonError, WrongPageError, current_page
 from experiment.services.sign_in import WAIT, TooManyError, by_own_code
 from experiment.services.survey import asked
 from experiment.services.withdrawal import held_about
@@ -138,7 +138,11 @@ def trial(
     if form.is_valid() and not form.needs_reminder:
         token, key = form.cleaned_data["trial_token"], form.cleaned_data["idempotency_key"]
         sent = taking_part.Sent(position, token, key, form.answer(), now, form.written, revises)
-        return take(request, participant, sent)
+        try:
+            return take(request, participant, sent)
+        except TooSoonError:
+            page = showing.trial_page(drawing.show_trial(participant, position, now))
+            return render_again(request, participant, page, form, reads_on=True)
     if not taking_part.is_shown(participant, position):
         raise WrongPageError
     page = showing.trial_page(drawing.show_trial(participant, position, now))
@@ -175,10 +179,19 @@ def take(request: HttpRequest, participant: Participant, sent: taking_part.Sent)
 
 
 def render_again(
-    request: HttpRequest, participant: Participant, page: showing.TrialPage, form: TrialForm
+    request: HttpRequest,
+    participant: Participant,
+    page: showing.TrialPage,
+    form: TrialForm,
+    *,
+    reads_on: bool = False,
 ) -> HttpResponse:
-    """The page with what is wrong, or with the reminder that a rating was left out."""
+    """The page with what is wrong, with the reminder that a rating was left out, or with the request to read on."""
     notices: dict[str, Any]
+    if reads_on:
+        was_reminded = form.cleaned_data["reminded"]
+        notices = {"reads_on": True, "is_reminded_before": was_reminded}
+        return render_trial(request, participant, page, form, status=UNPROCESSABLE, **notices)
     if form.is_valid():
         status, notices = UNPROCESSABLE, {"ask_reminder": True}
     else:

@@ -70,12 +70,18 @@ def advice_for(participant: Participant, trial: Trial, procedure: str) -> Advice
 
 
 def store_first(
-    trial: Trial, advice: Advice, answer: Given, key: uuid.UUID, received_at: datetime
+    trial: Trial,
+    advice: Advice,
+    answer: Given,
+    key: uuid.UUID,
+    received_at: datetime,
+    server_ms: int | None,
 ) -> AdvisedTrial:
     """Store the answer before the advice; with it the page that shows the advice has a token."""
     own = {f"first_{name}": answer[name] for name in OWN_COLUMNS}
     row = _advised(trial, advice, Procedure.AFTER)
     row.token, row.first_key, row.first_received_at = unguessable_id(), key, received_at
+    row.first_server_ms = server_ms
     row.first_more = {name: answer[name] for name in answer if name not in LEFT_OUT}
     for name, value in own.items():
         setattr(row, name, value)

@@ -1,13 +1,15 @@
 """The arms of a study: which a participant gets into, by what it was chosen, and how the study team sets them up."""
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
-from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Sum, Value
+from django.db.models import Case, Count, Exists, F, Max, OuterRef, Q, QuerySet, Sum, Value, When
 from django.utils.translation import gettext as _
 
 from experiment.domain.arms import MOST_ARMS, ArmDraw, ArmLoad
@@ -124,8 +126,8 @@ def assign(participant: Participant, now: datetime) -> bool:
         wanted = None
     if arms_of(study):
         hold("arms", study.pk)
-        draw = read(study, participant.kind, now, cell)
-        if wanted is not None and is_full(study, draw, wanted, cell):
+        draw = admits(study, participant.kind, now, wanted, cell)
+        if draw is None:
             return False
         chosen = draw.number(participant.seed)
         participant.arm_draw = draw.as_json()
@@ -138,7 +140,22 @@ def assign(participant: Participant, now: datetime) -> bool:
     return True
 
 
-def is_full(study: Study, draw: ArmDraw, wanted: int, cell: str = "") -> bool:
+def admits(
+    study: Study, kind: str, now: datetime, wanted: int | None, cell: str = ""
+) -> ArmDraw | None:
+    """What the next participant is assigned by; None where there is no place.
+
+    Everybody who is there is balanced. Where the study were full with them, those who have agreed and not gone on hold no place
+    (`services/arrivals.py`), and are left out of the assignment that they would prevent.
+    """
+    found = read(study, kind, now, cell)
+    for draw in (found.everybody, found.holders):
+        if wanted is None or not _is_full(study, draw, wanted, cell):
+            return draw
+    return None
+
+
+def _is_full(study: Study, draw: ArmDraw, wanted: int, cell: str) -> bool:
     """Whether the study, or a cell of it, has no place: arms catch up in each cell, or in a study without cells.
 
     Over all cells, an arm would get people whose cell has no place for them.
@@ -176,37 +193,52 @@ def replay(participant: Participant) -> int:
     return ArmDraw.from_json(participant.arm_draw).number(participant.seed)
 
 
-def read(study: Study, kind: str, now: datetime, cell: str = "") -> ArmDraw:
+@dataclass(frozen=True, slots=True)
+class Present:
+    """What an assignment can go by: all who are there, or those alone who hold a place."""
+
+    everybody: ArmDraw
+    holders: ArmDraw
+
+
+def read(study: Study, kind: str, now: datetime, cell: str = "") -> Present:
     """What an assignment would go by now; in a cell, of those in it. A study without arms is as one, with nobody under way."""
+    held: dict[int, Counter[int]] = defaultdict(Counter)
     live: dict[int, Counter[int]] = defaultdict(Counter)
     valid: Counter[int] = Counter()
     left_at: Counter[int] = Counter()
     shares: dict[int, int] = {}
     finished = 0
-    given = (study.pk, kind, study.live_since(now), now - LONGEST_PAGE)
+    given = (study.pk, kind, study.live_since(now), now - LONGEST_PAGE, now)
     for what, arm, page, n in _read_in_cell(*given, cell) if cell else _read(*given):
         if what == "arm":
             shares[arm] = n
-        elif what == "live":
+        elif what in (HOLDS, WAITS):
             live[arm][page] += n
+            if what == HOLDS:
+                held[arm][page] += n
         elif what == "valid":
             valid[arm] += n
         elif what == Fate.LEFT:
             left_at[page] += n
         else:
             finished += n
-    return ArmDraw(
-        tuple(
-            ArmLoad(arm, share, valid[arm], tuple(sorted(live[arm].items())))
+
+    def draw(on_page: Mapping[int, Counter[int]]) -> ArmDraw:
+        loads = tuple(
+            ArmLoad(arm, share, valid[arm], tuple(sorted(on_page[arm].items())))
             for arm, share in sorted(shares.items() or {0: 1}.items())
-        ),
-        tuple(sorted(left_at.items())),
-        finished,
-    )
+        )
+        return ArmDraw(loads, tuple(sorted(left_at.items())), finished)
+
+    return Present(draw(live), draw(held))
+
+
+HOLDS, WAITS = "holds", "waits"
 
 
 def _query(
-    study: int, kind: str, since: datetime, came_since: datetime, cell: str = ""
+    study: int, kind: str, since: datetime, came_since: datetime, now: datetime, cell: str = ""
 ) -> QuerySet[Any, Any]:
     """In one query, so that nobody is seen to have finished and still to be under way, or neither."""
     zero = Value(0)
@@ -221,7 +253,9 @@ def _query(
     settled = PeopleCount.objects.filter(
         study=study, kind=kind, fate__in=(Fate.LEFT, Fate.FINISHED)
     )
-    of_page = present.values("arm__number", "page_reached").annotate(total=Count("pk"))
+    holds = Q(place_until=None) | Q(place_until__gt=now)
+    what = Case(When(holds, then=Value(HOLDS)), default=Value(WAITS))
+    of_page = present.values(what=what, arm_of=F("arm__number"), page=F("page_reached"))
     of_way = settled.order_by().values("fate", "page").annotate(total=Sum("n"))
     valid: QuerySet[Any, Any]
     if cell:
@@ -232,7 +266,7 @@ def _query(
         by_arm = counted.order_by().values("arm_number").annotate(total=Sum("n"))
         valid = by_arm.values_list(Value("valid"), "arm_number", zero, "total")
     return arms.values_list(Value("arm"), "number", zero, "share").union(
-        of_page.values_list(Value("live"), "arm__number", "page_reached", "total"),
+        of_page.annotate(total=Count("pk")).values_list("what", "arm_of", "page", "total"),
         of_way.values_list("fate", zero, "page", "total"),
         valid,
         all=True,
@@ -242,7 +276,7 @@ def _query(
 _EXAMPLES = (
     (1, 2),
     ("real", "pilot"),
-    *[(datetime(2001, 1, 1, tzinfo=UTC), datetime(2002, 1, 1, tzinfo=UTC))] * 2,
+    *[(datetime(2001, 1, 1, tzinfo=UTC), datetime(2002, 1, 1, tzinfo=UTC))] * 3,
 )
 _read = Prepared(_query, *_EXAMPLES)
 _read_in_cell = Prepared(_query, *_EXAMPLES, ("female", "male"))

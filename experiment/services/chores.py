@@ -14,7 +14,7 @@ from prometheus_client.metrics_core import Metric
 from experiment.checks import codes_open
 from experiment.domain.withdrawal_code import digest, unseal
 from experiment.models import AuditEvent, ItemCount, Judgment, Participant, PeopleCount, Study
-from experiment.services import audit, item_files, recounting, sign_in
+from experiment.services import arrivals, audit, item_files, recounting, sign_in
 from experiment.services.channels import forget_ids
 from experiment.services.recounting import check
 from experiment.services.withdrawal import Reapplied, reapply_withdrawals
@@ -36,6 +36,11 @@ def forget_overdue_ids() -> None:
 def forget_old_attempts() -> None:
     """Delete counts of failed sign-ins that hold nobody up any more."""
     sign_in.forget_old_attempts()
+
+
+def forget_old_arrivals() -> None:
+    """Delete counts of participants from one address that are older than a day."""
+    arrivals.forget(timezone.now())
 
 
 def forget_old_uploads() -> None:

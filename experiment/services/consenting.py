@@ -14,7 +14,7 @@ from experiment.models import (
     RecruitmentRecord,
     Study,
 )
-from experiment.services import arms
+from experiment.services import arms, arrivals
 from experiment.services.channels import NO_EXTERNAL_IDS, ExternalIds, channel_of
 from experiment.services.flow import (
     ConsentChangedError,
@@ -60,7 +60,17 @@ def is_full(study: Study, now: datetime) -> bool:
     """Whether enough valid participants finished; in a study with arms, as `ArmDraw.is_full` says."""
     if (wanted := study.target_valid) is None:
         return False
-    return arms.is_full(study, arms.read(study, Participant.Kind.REAL, now), wanted)
+    return arms.admits(study, Participant.Kind.REAL, now, wanted) is None
+
+
+TURNED_AWAY_EVERY = timedelta(minutes=1)
+
+
+def note_turned_away(study: Study, now: datetime) -> None:
+    """The study was full for a visitor, of whom nothing is kept."""
+    last = study.turned_away_at
+    if last is None or abs(now - last) >= TURNED_AWAY_EVERY:
+        Study.objects.filter(pk=study.pk).update(turned_away_at=now)
 
 
 def is_known(study: Study, kind: str, external: ExternalIds) -> bool:
@@ -87,13 +97,14 @@ def enroll(
     now: datetime,
     external: ExternalIds = NO_EXTERNAL_IDS,
     code: str = "",
+    address: str = "",
     seed: int | None = None,
     policy: str | None = None,
 ) -> Participant:
     """Create the participant who has just agreed to the consent text with this hash.
 
     `kind` is called for a new participant only, and may refuse; the same `key` again gives the same participant.
-    `code` is the one that the consent page showed. Raises NotOpenError where others took the last places meanwhile.
+    `code` is the one that the consent page showed; `address` is where the form came from, which is not stored. Raises NotOpenError where others took the last places meanwhile.
     """
     try:
         with transaction.atomic():
@@ -115,6 +126,8 @@ def enroll(
             participant.seed = participant.seed if seed is None else seed
             participant.give_code(code or new_code())
             _freeze_for(participant, now)
+            if address and of_kind == Participant.Kind.REAL:
+                arrivals.give_place(participant, address, now, by_link=bool(external.id))
             if not arms.assign(participant, now):
                 raise NotOpenError(Refusal.STUDY_FULL)
             _begin(participant)

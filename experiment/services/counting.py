@@ -16,6 +16,7 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 
 from experiment.domain.assignment import QUESTION
+from experiment.domain.exclusion import believed_ms
 from experiment.models import (
     DataRevision,
     Item,
@@ -170,10 +171,8 @@ def readings(judgments: Collection[Judgment], min_rt_ms: int) -> dict[str, int]:
     expertise = not rated or any(judgment.expertise_moved for judgment in rated)
     tests = [judgment for judgment in rated if judgment.trial.stratum != "catch"]
     page = [_is_fast(judgment, min_rt_ms) for judgment in tests]
-    choice = [
-        fast if judgment.rt_choice_ms is None else judgment.rt_choice_ms < min_rt_ms
-        for judgment, fast in zip(tests, page, strict=True)
-    ]
+    chosen = [believed_ms(judgment.rt_choice_ms, judgment.own_server_ms) for judgment in tests]
+    choice = [fast if ms is None else ms < min_rt_ms for ms, fast in zip(chosen, page, strict=True)]
     return {
         "untouched_neither": int(not confidence and not expertise),
         "untouched_either": int(not confidence or not expertise),
@@ -183,7 +182,8 @@ def readings(judgments: Collection[Judgment], min_rt_ms: int) -> dict[str, int]:
 
 
 def _is_fast(judgment: Judgment, min_rt_ms: int) -> bool:
-    rt_ms, received = judgment.own_time
+    told_ms, received = judgment.own_time
+    rt_ms = believed_ms(told_ms, judgment.own_server_ms)
     if rt_ms is not None:
         return rt_ms < min_rt_ms
     shown = judgment.trial.shown_at

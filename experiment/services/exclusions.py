@@ -6,6 +6,7 @@ from itertools import chain, groupby
 from operator import itemgetter
 
 from django.db.models import Exists, OuterRef
+from django.db.models.functions import Coalesce
 
 from experiment.domain import exclusion
 from experiment.domain.assignment import QUESTION
@@ -19,14 +20,14 @@ from experiment.models import (
     SurveyQuestion,
 )
 from experiment.models.participants import ParticipantQuerySet
-from experiment.models.trials import OWN_RECEIVED_AT, OWN_RT_MS, server_ms
+from experiment.models.trials import OWN_RECEIVED_AT, OWN_RT_MS, OWN_SERVER_MS, server_ms
 from experiment.services.counting import judged_by, settle
 from lib.fast.prepared import Prepared, update
 from lib.locks import hold_shared
 
 Stage = Participant.Stage
 # What the rules look at, and where it is read from without making rows of it
-FACTS = {
+FACTS: Mapping[str, str | Coalesce] = {
     "trial_id": "pk",
     "stratum": "trial__stratum",
     "correct": "correct",
@@ -35,6 +36,7 @@ FACTS = {
     "rt_choice_ms": "rt_choice_ms",
     "hidden_ms": "hidden_ms",
     "abstained": "written_answer__abstained",
+    "server_ms": OWN_SERVER_MS,
 }
 
 
@@ -102,18 +104,18 @@ def _told_by_judgment(
     rows = Judgment.objects.filter(trial__participant__in=people.order_by().values("pk"))
     read = rows.order_by("trial__participant_id").values_list(
         "trial__participant_id",
-        *("trial__shown_at", OWN_RECEIVED_AT, OWN_RT_MS, "recognised"),
+        *("trial__shown_at", OWN_RECEIVED_AT, OWN_RT_MS, "recognised", "rt_ms", "server_ms"),
         *FACTS.values(),
     )
     for pk, group in groupby(read.iterator(), key=itemgetter(0)):
         trials = []
-        for _, shown_at, received_at, rt_ms, recognised, *told in group:
+        for _, shown_at, received_at, rt_ms, recognised, *whole_and_told in group:
+            whole_ms, on_server_ms, *told = whole_and_told
             timed_ms = server_ms(shown_at, received_at) if rt_ms is None else rt_ms
             facts = dict(zip(FACTS, told, strict=True))
             facts["abstained"] = bool(facts["abstained"])  # None of an abstract
-            trials.append(
-                exclusion.TrialFacts(**facts, rt_ms=timed_ms, recognised=bool(recognised))
-            )
+            facts |= {"rt_ms": timed_ms, "recognised": bool(recognised)}
+            trials.append(exclusion.TrialFacts(**facts, whole=(whole_ms, on_server_ms)))
         yield pk, trials
 
 
@@ -263,4 +265,6 @@ def _facts(judgment: Judgment, rules: Rules) -> exclusion.TrialFacts:
         rt_choice_ms=judgment.rt_choice_ms,
         hidden_ms=judgment.hidden_ms,
         abstained=written is not None and written.abstained,
+        server_ms=judgment.own_server_ms,
+        whole=(judgment.rt_ms, judgment.server_ms),
     )

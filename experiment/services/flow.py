@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from experiment.models import Participant, SurveyQuestion
+from experiment.services import arrivals
 from experiment.services.counting import come_back
 from experiment.services.survey import asked
 from lib.fast.prepared import Prepared
@@ -48,6 +49,10 @@ class AlreadySentError(AlreadyAnsweredError):
     """A page that is sent once came again with something else in it."""
 
     refusal = Refusal.ALREADY_SENT
+
+
+class TooSoonError(FlowError):
+    """The study asks for more time to read the trial; the answer is not stored, and its page offers it again."""
 
 
 class ForeignTrialError(FlowError):
@@ -158,7 +163,7 @@ def require(participant: Participant, stage: str, position: int | None = None) -
 
 
 # What `advance` changes
-FLOW_FIELDS = ("stage", "position", "page_reached", "last_seen_at")
+FLOW_FIELDS = ("stage", "position", "page_reached", "last_seen_at", "place_until")
 
 
 def advance(participant: Participant, stage: str, now: datetime, position: int = 1) -> None:
@@ -166,6 +171,7 @@ def advance(participant: Participant, stage: str, now: datetime, position: int =
     participant.stage, participant.position = stage, position
     participant.page_reached = max(participant.page_reached, page_number(participant))
     participant.last_seen_at = max(participant.last_seen_at or now, now)
+    arrivals.go_on(participant, now)
 
 
 def first_tried(participant: Participant) -> str:

@@ -10,13 +10,13 @@ from itertools import pairwise
 
 from django.db.models import Count, Q, Sum
 
-from experiment.domain.exclusion import PARTICIPANT_REASONS, WITHDRAWN
+from experiment.domain.exclusion import PARTICIPANT_REASONS, WITHDRAWN, believed_ms
 from experiment.domain.forecast import wait_for
 from experiment.models import Arm, Judgment, Participant, PeopleCount, Study, SurveyAnswer
 from experiment.models.arms import trial_counts
 from experiment.models.participants import ParticipantQuerySet
 from experiment.models.trials import server_ms
-from experiment.services.arms import arms_of
+from experiment.services.arms import admits, arms_of
 from experiment.services.flow import FIRST_TRIAL_PAGE
 from experiment.services.survey import survey_questions
 
@@ -144,6 +144,32 @@ def by_arm(study: Study, kind: str, now: datetime) -> list[ArmRow]:
         )
         for arm in arms
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Of an open study with a target that is not reached: whether those under way fill it.
+
+    n_waiting: who have agreed, have not gone on and hold no place. turned_away_at: when it was last full for a visitor, if that
+    was within a day.
+    """
+
+    is_full: bool
+    n_waiting: int
+    turned_away_at: datetime | None
+
+
+def places(study: Study, kind: str, n_valid: int, now: datetime) -> Places | None:
+    """None where there is nothing to say."""
+    wanted, is_open = study.target_valid, study.recruitment == Study.Recruitment.OPEN
+    if kind != Kind.REAL or wanted is None or not is_open or not arms_of(study):
+        return None
+    is_full, at = admits(study, kind, now, wanted) is None, study.turned_away_at
+    if is_full and n_valid >= wanted:
+        return None
+    turned_away_at = at if at is not None and now - at < timedelta(days=1) else None
+    waiting = Participant.objects.of(study, kind).live(study, now).filter(place_until__lte=now)
+    return Places(is_full, waiting.count(), turned_away_at)
 
 
 def n_screened_out(study: Study, kind: str) -> int:
@@ -336,10 +362,10 @@ def _times(study: Study, kind: str) -> tuple[Mapping[Page, list[float]], int]:
         _add(seconds[Stage.PRACTICE.value, None], before, started)
         _add(seconds[Stage.DEBRIEF.value, None], debriefed, finished)
     judged = Judgment.objects.filter(trial__participant__in=pks).order_by()
-    for position, rt_ms, shown, received in judged.values_list(
-        "trial__position", "rt_ms", "trial__shown_at", "received_at"
+    for position, rt_ms, passed_ms, shown, received in judged.values_list(
+        "trial__position", "rt_ms", "server_ms", "trial__shown_at", "received_at"
     ):
-        ms = server_ms(shown, received) if rt_ms is None else rt_ms
+        ms = server_ms(shown, received) if rt_ms is None else believed_ms(rt_ms, passed_ms)
         if ms is not None:
             seconds[Stage.TRIAL.value, position].append(ms / 1000)
     return seconds, len(pks)

@@ -19,7 +19,13 @@ from experiment.models import (
     Trial,
 )
 from experiment.models.participants import ParticipantQuerySet
-from experiment.models.trials import OWN_RECEIVED_AT, OWN_RT_MS, JudgmentQuerySet
+from experiment.models.trials import (
+    OWN_RECEIVED_AT,
+    OWN_RT_MS,
+    OWN_SERVER_MS,
+    JudgmentQuerySet,
+    believed,
+)
 from experiment.services.counting import (
     Ending,
     ItemOfArm,
@@ -201,15 +207,20 @@ def fast_pages(people: ParticipantQuerySet, limit_ms: int) -> Iterator[tuple[int
 def _tests(judgments: JudgmentQuerySet) -> JudgmentQuerySet:
     """Those of test trials, with the time of the participant's own answer."""
     tests = judgments.exclude(trial__stratum__in=("catch", QUESTION))
-    return tests.alias(own_received_at=OWN_RECEIVED_AT, own_rt_ms=OWN_RT_MS)
+    own = {"own_rt_ms": OWN_RT_MS, "own_server_ms": OWN_SERVER_MS}
+    tests = tests.alias(own_received_at=OWN_RECEIVED_AT, **own)
+    return tests.alias(
+        page_ms=believed("own_rt_ms", "own_server_ms"),
+        choice_ms=believed("rt_choice_ms", "own_server_ms"),
+    )
 
 
 def _counts(limit_ms: int) -> dict[str, Count]:
     on_server = F("trial__shown_at") + timedelta(milliseconds=limit_ms)
     # As `server_ms`: a clock that was set back meanwhile measured nothing
     was_shown = Q(own_received_at__gte=F("trial__shown_at"), own_received_at__lt=on_server)
-    page = Q(own_rt_ms__lt=limit_ms) | Q(own_rt_ms=None) & was_shown
-    choice = Q(rt_choice_ms__lt=limit_ms) | Q(rt_choice_ms=None) & page
+    page = Q(page_ms__lt=limit_ms) | Q(page_ms=None) & was_shown
+    choice = Q(choice_ms__lt=limit_ms) | Q(choice_ms=None) & page
     return {"page": Count("pk", filter=page), "choice": Count("pk", filter=choice)}
 
 

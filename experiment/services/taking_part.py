@@ -22,7 +22,8 @@ from experiment.models import (
     Trial,
     WrittenAnswer,
 )
-from experiment.services import advised, arms, drawing
+from experiment.models.trials import server_ms
+from experiment.services import advised, arms, arrivals, drawing
 from experiment.services.drawing import show, trials_met, until_drawn
 from experiment.services.exclusions import apply_exclusions
 from experiment.services.flow import (
@@ -31,6 +32,7 @@ from experiment.services.flow import (
     AlreadySentError,
     ForeignTrialError,
     GroupFullError,
+    TooSoonError,
     WrongPageError,
     advance,
     after_demographics,
@@ -190,7 +192,8 @@ def start_trials(participant: Participant, now: datetime) -> Participant:
 def touch(participant: Participant, now: datetime) -> None:
     """Note that the participant's page is open."""
     here = Participant.objects.filter(pk=participant.pk, left_at=None)
-    if not here.filter(last_seen_at__lt=now).update(last_seen_at=now) and not here.exists():
+    seen = {"last_seen_at": now, "place_until": arrivals.kept_open(now)}
+    if not here.filter(last_seen_at__lt=now).update(**seen) and not here.exists():
         _return(participant, now)
 
 
@@ -332,13 +335,16 @@ def _judge(participant: Participant, met: Sequence[Trial], sent: Sent) -> Judgme
         raise WrongPageError
     if (trial.stratum == QUESTION) == (sent.written is None):
         raise ValueError("a written answer is to a question, and to nothing else")
+    if second is None and _is_too_soon(participant, trial, sent):
+        raise TooSoonError
     answer = asdict(sent.answer)
     if second is not None:
         answer = advised.whole_answer(second, answer)
     elif advice := advised.advice_for(participant, trial, AdvisedTrial.Procedure.AFTER):
         advance(participant, Stage.TRIAL, sent.received_at, sent.position)
         update(participant, *FLOW_FIELDS)
-        return advised.store_first(trial, advice, answer, sent.key, sent.received_at)
+        passed_ms = _passed_ms(participant, trial, sent)
+        return advised.store_first(trial, advice, answer, sent.key, sent.received_at, passed_ms)
     if row := given.get(trial.pk):
         row.viewed_ms = sent.answer.rt_ms
         update(row, "viewed_ms")
@@ -366,6 +372,20 @@ def _stored(trial: Trial, first: AdvisedTrial | None) -> Judgment | AdvisedTrial
     return trial.judgment if hasattr(trial, "judgment") else None
 
 
+def _passed_ms(participant: Participant, trial: Trial, sent: Sent) -> int | None:
+    """What passed on the server since the trial was first shown; a simulated participant's time is made up, as is what it sends."""
+    if participant.kind == Participant.Kind.SIMULATED:
+        return None
+    return server_ms(trial.shown_at, sent.received_at)
+
+
+def _is_too_soon(participant: Participant, trial: Trial, sent: Sent) -> bool:
+    passed_ms = _passed_ms(participant, trial, sent)
+    if passed_ms is None or (sent.written is not None and sent.written.abstained):
+        return False
+    return passed_ms < 1000 * participant.study.min_page_s
+
+
 def _key_of(answer: Judgment | AdvisedTrial) -> uuid.UUID | None:
     return answer.first_key if isinstance(answer, AdvisedTrial) else answer.idempotency_key
 
@@ -380,6 +400,7 @@ def _store(
         idempotency_key=sent.key,
         correct=None if sent.written is not None else answer["side"] == trial.original_side,
         received_at=now,
+        server_ms=_passed_ms(participant, trial, sent),
         **answer,
     )
     insert(judgment)

@@ -138,8 +138,8 @@ people_erased = Signal()
 _FLOW = "id study kind stage position page_reached policy arm plan consent_version consent_hash consented_at excluded_by"
 KEPT_OF_ERASED = {*_FLOW.split(), *["public_id", "enrollment_key", "code_digest", "finished_at"]}
 KEPT_OF_ANONYMOUS = {*_FLOW.split(), *["last_seen_at", "left_at", "cheated", "practice_attempts"]}
-ADVISED_TIMES = ("viewed_ms", "first_rt_ms", "first_rt_choice_ms")
-TIMES = [name for name in MEASURED if name.endswith("_ms")]
+ADVISED_TIMES = ("viewed_ms", "first_rt_ms", "first_rt_choice_ms", "first_server_ms")
+TIMES = [*(name for name in MEASURED if name.endswith("_ms")), "server_ms"]
 
 
 def erase(person: Participant, study: Study, now: datetime) -> None:
@@ -222,7 +222,7 @@ def _coarsen(person: Participant) -> None:
     """Of times only what a rule needs: whole seconds on a page, and no hour of the day."""
     judgments = Judgment.objects.filter(trial__participant=person)
     for judgment in judgments.filter(rt_ms=None).select_related("trial"):
-        judgments.filter(pk=judgment.pk).update(rt_ms=judgment.server_ms)
+        judgments.filter(pk=judgment.pk).update(rt_ms=judgment.elapsed_ms)
     seconds = {name: F(name) / 1000 * 1000 for name in TIMES}
     nothing = ("idempotency_key", "viewport_width", "viewport_height", "received_at")
     judgments.update(**seconds, **dict.fromkeys(nothing))

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
+from django.db.models import F
 from playwright.sync_api import Locator, Page, expect
 
-from experiment.models import Study
+from experiment.models import Judgment, Study, Trial
 from tests.browser import engines
 from tests.browser.drivers import MouseDriver, NoScriptDriver, TouchDriver
 from tests.browser.visitor import Answer, Visitor, other
@@ -343,3 +345,25 @@ def test_leaving_the_page_is_counted_and_its_time_is_measured(visit: Visit, demo
     assert judgment.blur_count == 2
     assert 200_000 <= judgment.hidden_ms < 250_000
     assert 250_000 <= judgment.rt_ms < 500_000
+
+
+@pytest.mark.parametrize("java_script_enabled", [True, False])
+def test_who_answers_too_soon_is_asked_to_read_on_and_keeps_the_answer(
+    visit: Visit, demo: Study, java_script_enabled: bool
+) -> None:
+    Study.objects.filter(pk=demo.pk).update(min_page_s=120)
+    driver = MouseDriver if java_script_enabled else NoScriptDriver
+    visitor = visit(demo, driver, java_script_enabled=java_script_enabled).start()
+    given = visitor.fill(Answer("A", 70, 30, recognised=True))
+    visitor.go_on()
+    expect(visitor.page.locator("#read-on")).to_be_focused()
+    assert not Judgment.objects.exists()
+    assert visitor.chosen() == "A"
+    assert visitor.rating("confidence") == str(given.confidence)
+    assert visitor.rating("expertise") == str(given.expertise)
+    expect(visitor.page.locator("#recognised-yes")).to_be_checked()
+    Trial.objects.update(shown_at=F("shown_at") - timedelta(seconds=120))
+    visitor.go_on()
+    visitor.is_at("trial/2")
+    judgment = Judgment.objects.get()
+    assert (judgment.side, judgment.confidence) == ("A", given.confidence)

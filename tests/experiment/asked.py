@@ -9,7 +9,7 @@ from django.utils import timezone
 from experiment.models import Item, Participant, Study, Trial
 from experiment.services import drawing, taking_part
 from experiment.services.study_setup import pin_items
-from tests.experiment.people import AtPage, answer, client_of, start
+from tests.experiment.people import AtPage, answer, client_of, read, start
 from tests.factories import make_study
 
 EXPERT = "The expert says that the dough rises, by about 40 percent."
@@ -83,6 +83,7 @@ def finish_with(study: Study, *replies: tuple[str, int], is_rated: bool = True) 
         rating = {"confidence": 70, "confidence_moved": True} if words and is_rated else {}
         written = taking_part.Written(words, not words, first_ms=9_000, last_ms=61_000)
         trial = drawing.show_trial(person, position, timezone.now())
+        read(person)
         taking_part.judge(person, sent(trial, written, rt_ms=rt_ms, **rating))
         person.refresh_from_db()
     return taking_part.finish(person, cheated=False, comments="", now=timezone.now())
@@ -92,6 +93,7 @@ def open_question(person: Participant, **options: Any) -> AtPage:
     """This person at the question that they are on, with an answer written."""
     trial = drawing.show_trial(person, person.position, timezone.now())
     assert trial.stratum == "question"
+    read(person)
     fields = {
         "trial_token": str(trial.token),
         "idempotency_key": str(uuid.uuid4()),

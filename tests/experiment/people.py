@@ -2,8 +2,10 @@
 
 import uuid
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
+from django.db.models import F
 from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
@@ -40,6 +42,9 @@ MEASURES = {
 }
 
 
+READING = timedelta(seconds=80)  # longer than any test says that somebody read
+
+
 @dataclass
 class AtPage:
     """Somebody at a page, and what they have filled in there."""
@@ -52,6 +57,12 @@ class AtPage:
     def send(self, **changes: Any) -> HttpResponse:
         """Send the form, with other values in some of its fields."""
         return self.client.post(self.address, self.fields | changes)
+
+
+def read(person: Participant) -> None:
+    """The page with the trial that they are on was shown a while ago."""
+    open_now = Trial.objects.filter(participant=person, judgment=None, advised=None)
+    open_now.update(shown_at=F("shown_at") - READING)
 
 
 def enroll(study: Study, **fields: Any) -> Participant:
@@ -79,6 +90,7 @@ def answer(person: Participant, *, until: int, side: str | None = None) -> Parti
     """Show and answer the trials that are left, up to this position; rightly unless a side is given."""
     for position in range(person.position, until + 1):
         trial = drawing.show_trial(person, position, timezone.now())
+        read(person)
         written = None
         choice = taking_part.Answer(
             side or trial.original_side, 70, 9, True, True, recognised=False, rt_ms=60_000
@@ -162,6 +174,7 @@ def open_page(study: Study, page: str, **options: Any) -> AtPage:
 def open_trial(person: Participant, **options: Any) -> AtPage:
     """This person at the trial that they are on."""
     trial = drawing.show_trial(person, person.position, timezone.now())
+    read(person)
     fields = {
         "trial_token": str(trial.token),
         "idempotency_key": str(uuid.uuid4()),

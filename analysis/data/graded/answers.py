@@ -12,6 +12,7 @@ from analysis.data.filters import ReportOptions
 from analysis.data.graded.tables import PEOPLE
 from analysis.data.items import renumber
 from experiment.models import Item, Participant, Study, WrittenAnswer
+from experiment.models.trials import believed
 from experiment.services.counts import judgments_of
 from experiment.services.exclusions import Verdicts
 from scoring.domain.generating import MILLION, Finish
@@ -136,7 +137,8 @@ def _written(
 
 
 def _of_people(written: QuerySet[WrittenAnswer]) -> pd.DataFrame:
-    names = ("judgment_id", "judgment__trial__participant_id", "judgment__trial__item_id", "abstained", "text", "judgment__rt_ms", "judgment__confidence")  # fmt: skip
+    told_ms = believed("judgment__rt_ms", "judgment__server_ms")
+    names = ("judgment_id", "judgment__trial__participant_id", "judgment__trial__item_id", "abstained", "text", told_ms, "judgment__confidence")  # fmt: skip
     rows = written.order_by("judgment_id").values_list(*names).iterator(chunk_size=CHUNK)
     return _table(
         (

@@ -248,7 +248,7 @@ def _wrong_times(world: World) -> tuple[str, ...]:
     """What a clock must not do: make people too fast, or durations negative."""
     with using(world.url):
         back = Judgment.objects.filter(received_at__lt=F("trial__shown_at"))
-        timed = sum(j.server_ms is not None for j in back.select_related("trial"))
+        timed = sum(j.elapsed_ms is not None for j in back.select_related("trial"))
         fast = back.filter(rt_ms=None, excluded_by__contains=TOO_FAST.code).count()
         pages = page_by_page(Study.objects.get(slug=SLUG), Participant.Kind.REAL, timezone.now())
         was_wrong = Judgment.objects.filter(received_at__gt=timezone.now() + HALF_A_DAY).exists()

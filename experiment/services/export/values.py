@@ -65,7 +65,7 @@ TRIAL = {
 } | _alike(
     "side correct confidence expertise confidence_moved expertise_moved recognised rt_choice_ms rt_final_choice_ms rt_ms "
     "confidence_first_ms confidence_last_ms expertise_first_ms expertise_last_ms changes aid_switches blur_count hidden_ms "
-    "reloads viewport_width viewport_height translated received_at"
+    "reloads viewport_width viewport_height translated received_at server_ms"
 )
 WRITTEN = {
     "answer_text": "written_answer__text",
@@ -146,7 +146,7 @@ class TrialColumns:
             | _columns(PERSON_COLUMNS, (person.values for person in of_rows))
             | _columns(ITEM_COLUMNS, self._of_items(item_pks))
             | values
-            | {"server_ms": [*map(server_ms, values["shown_at"], values["received_at"])]}
+            | {"server_ms": _on_server(values)}
             | (_of_advice(values) if "advice_side" in values else {})
             | self._of_survey(person_pks)
             | _columns(INCLUSION, inclusion)
@@ -222,6 +222,12 @@ def answers_of(people: ParticipantQuerySet, columns: Sequence[str]) -> dict[str,
     answers = [given for _, given in pairs]
     told = zip(*(_told(answers, DEMOGRAPHICS[name]) for name in columns), strict=True)
     return dict(zip((str(name) for name, _ in pairs), told, strict=True))
+
+
+def _on_server(values: Mapping[str, Values]) -> Values:
+    """As it was stored; of answers before it was, from the times that are kept of them."""
+    kept = map(server_ms, values["shown_at"], values["received_at"])
+    return [now if ms is None else ms for ms, now in zip(values["server_ms"], kept, strict=True)]
 
 
 def _decided(

@@ -145,7 +145,7 @@ def test_codes_are_unique_and_stable() -> None:
     codes = " ".join(reason.code for reason in (*PARTICIPANT_REASONS, *TRIAL_REASONS, *FLAGS))
     assert codes == (
         "missed_catch untouched_sliders admitted_cheating missed_attention not_finished withdrawn "
-        "recognised too_fast fast_page much_hidden duplicate_external_id wrong_attention"
+        "recognised too_fast fast_page much_hidden times_disagree duplicate_external_id wrong_attention"
     )
 
 

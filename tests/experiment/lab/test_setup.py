@@ -34,7 +34,7 @@ def send(client: Client, section: str, **changes: Any) -> Any:
     values = {}
     for field in shown:
         value = field.value()
-        if value not in (None, False):
+        if value is not None and value is not False:  # 0 is shown
             values[field.name] = "on" if value is True else value
     values |= changes
     sent = {name: value for name, value in values.items() if value is not None}

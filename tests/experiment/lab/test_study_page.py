@@ -117,9 +117,9 @@ def test_the_number_of_queries_does_not_grow(
         make_participant(study, comments="Fine")
     # Counts what waits for her, which is kept, here for as long as the test takes
     ruth.get(reverse("lab:studies"))
-    with django_assert_max_num_queries(29):
+    with django_assert_max_num_queries(30):
         page(ruth, study)
-    with django_assert_max_num_queries(24):
+    with django_assert_max_num_queries(25):
         ruth.get(reverse("lab:study_live", args=["memory"]))
     make_study("other").members.set(get_user_model().objects.all())
     with django_assert_max_num_queries(26):

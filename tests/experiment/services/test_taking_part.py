@@ -35,6 +35,7 @@ from experiment.services.taking_part import (
     start_trials,
     touch,
 )
+from tests.experiment.people import read
 from tests.factories import NOW, answers_open, make_item, make_participant, make_study, recruited
 
 pytestmark = [pytest.mark.both, pytest.mark.django_db]
@@ -59,6 +60,7 @@ def answer(participant, *, until, right=True, **fields):
     values = {"confidence": 60, "confidence_moved": True, "recognised": False, "rt_ms": 40_000}
     for position in range(participant.position, until + 1):
         trial = show_trial(participant, position, NOW)
+        read(participant)
         side = trial.original_side
         if trial.stratum == "catch" and not right:
             side = "AB".replace(side, "")

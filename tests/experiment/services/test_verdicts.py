@@ -6,12 +6,14 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from experiment.domain.exclusion import Rules
+from experiment.domain.exclusion import Rules, believed_ms
 from experiment.models import Judgment, Participant, Study, Trial
+from experiment.models.trials import believed
 from experiment.services.exclusions import Marks, verdicts_of
 from experiment.services.reapplying import reapply_exclusions
+from experiment.services.recounting import check, recount
 from experiment.services.study_versions import freeze, revise
-from tests.factories import make_participant, make_study, recruited
+from tests.factories import answers_open, make_participant, make_study, recruited
 
 pytestmark = pytest.mark.django_db
 RULES = [
@@ -25,11 +27,12 @@ RULES = [
 
 @pytest.fixture
 def study() -> Study:
-    """Finished without JavaScript (by the server's time), fast, hidden, untouched, cheated, twice, and without a trial."""
+    """Finished without JavaScript (by the server's time), fast, longer than the server saw, hidden, untouched, cheated, twice, and without a trial."""
     study = make_study()
     make_participant(study)
     make_participant(study, judgment={"rt_ms": None, "rt_choice_ms": None})
     make_participant(study, judgment={"rt_ms": 4_000, "rt_choice_ms": 2_000, "hidden_ms": 11})
+    make_participant(study, judgment={"server_ms": 3_000})
     make_participant(study, judgment={"expertise_moved": False, "recognised": True})
     make_participant(study, cheated=True)
     for _ in range(2):
@@ -54,7 +57,7 @@ def test_verdicts_are_those_that_are_stored_by_the_same_rules(study: Study, rule
     assert said.judgments == {
         pk: Marks(*m) for pk, *m in rows.values_list("pk", "excluded_by", "flags")
     }
-    assert len(said.participants) == 8
+    assert len(said.participants) == 9
     assert len({*said.participants.values(), *said.judgments.values()}) > 1
 
 
@@ -66,4 +69,27 @@ def test_a_server_clock_that_is_set_back_makes_nobody_too_fast() -> None:
     reapply_exclusions(study)
     judgments = Judgment.objects.filter(trial__participant=person)
     assert {judgment.excluded_by for judgment in judgments} == {""}
-    assert {judgment.server_ms for judgment in judgments} == {None}
+    assert {judgment.elapsed_ms for judgment in judgments} == {None}
+
+
+def test_counters_verdicts_and_reports_believe_the_same_times() -> None:
+    study = make_study()
+    people = [make_participant(study) for _ in range(3)]
+    freeze(study, timezone.now())
+    told = ((4_999, None), (5_000, None), (60_000, 4_999), (60_000, 5_000), (6_003, 4_999))
+    with answers_open():
+        for person in people:
+            own = Judgment.objects.filter(trial__participant=person).order_by("trial__position")
+            for judgment, (rt_ms, server_ms) in zip(own, told * 3, strict=False):
+                values = {"rt_ms": rt_ms, "rt_choice_ms": rt_ms, "server_ms": server_ms}
+                Judgment.objects.filter(pk=judgment.pk).update(**values)
+    reapply_exclusions(study)
+    recount(study, "real")
+    assert check([study]) == []
+    judgments = Judgment.objects.of(study, "real").select_related("trial")
+    expected = {j.pk: believed_ms(j.rt_ms, j.server_ms) for j in judgments}
+    read = judgments.annotate(told=believed("rt_ms", "server_ms")).values_list("pk", "told")
+    assert dict(read) == expected
+    assert {*expected.values()} == {4_999, 5_000, 6_003}
+    fast = judgments.filter(excluded_by__contains="too_fast")
+    assert {j.pk for j in fast} == {pk for pk, ms in expected.items() if ms < 5_000}

@@ -46,6 +46,7 @@ def _values(judgment: Judgment) -> dict[str, Any]:
             if hasattr(row, column.name)
         },
         **{name: person.demographics.get(name) for name in ("gender", "age", "country")},
+        "server_ms": judgment.elapsed_ms if judgment.server_ms is None else judgment.server_ms,
         "kind": person.kind,
         "position": trial.position,
         "participant": person.public_id,

@@ -1,0 +1,28 @@
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from experiment.models.studies import Study
+
+
+class Arrivals(models.Model):
+    """How many participants began from one address within ten minutes from a moment on; deleted a day later.
+
+    The address cannot be read from the key, and no participant's row names it.
+    """
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="arrivals", db_index=False)
+    key = models.CharField(max_length=64)
+    since = models.DateTimeField(db_index=True)
+    n = models.PositiveIntegerField()
+    n_links = models.PositiveIntegerField(
+        default=0, help_text=_("Those who came by a link with an ID of a recruitment site.")
+    )
+
+    class Meta:
+        verbose_name_plural = _("arrivals")
+        constraints = (
+            models.UniqueConstraint(fields=("study", "key", "since"), name="arrivals_unique"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.study} {self.since:%Y-%m-%d %H:%M}"
