@@ -1,9 +1,10 @@
 """Django's admin, for site administrators: accounts to change; test cases, studies and who took part to look up."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from django.contrib import admin
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import (
     AdminPasswordChangeForm,
@@ -11,7 +12,11 @@ from django.contrib.auth.forms import (
     UserChangeForm,
 )
 from django.contrib.auth.models import Group, User
+from django.contrib.contenttypes.models import ContentType
+from django.core.exceptions import ValidationError
+from django.db import connection
 from django.db.models import Model, QuerySet
+from django.forms.models import _get_foreign_key
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
@@ -38,6 +43,7 @@ from experiment.models import (
 )
 from experiment.models.items import ItemQuerySet
 from experiment.services import audit
+from lib.opened import Edit, OpenedForm
 
 RowT = TypeVar("RowT", bound=Model)
 
@@ -56,6 +62,57 @@ class DeclaredLookups(admin.ModelAdmin[RowT], Generic[RowT]):
 
     def to_field_allowed(self, request: HttpRequest, to_field: str) -> bool:
         return to_field in {"id", self.opts.pk.name} and super().to_field_allowed(request, to_field)
+
+
+class Merging(admin.ModelAdmin[RowT], Generic[RowT]):
+    """Forms that know what they were opened with; rows that stand in the same page are one thing, which two do not change at once."""
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> RowT | None:
+        found = super().get_object(request, object_id, from_field)
+        if found is None or request.method != "POST" or not connection.in_atomic_block:
+            return found
+        return self.model._default_manager.select_for_update(no_key=True).get(pk=found.pk)
+
+    def get_form(self, request: Any, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, change=change, **kwargs)
+        if obj is None or issubclass(form, OpenedForm):
+            return form
+        inlines = [inline.model for inline in self.get_inline_instances(request, obj)]
+        return type(form.__name__, (_Opened, form), {"inlines": inlines})
+
+
+class _Opened(OpenedForm):
+    instance: Model
+    inlines: Sequence[type[Model]] = ()
+
+    def replaces(self) -> Mapping[str, tuple[str, str, str]]:
+        found = {}
+        for model in self.inlines:
+            name = _get_foreign_key(type(self.instance), model).name
+            rows = list(model._default_manager.filter(**{name: self.instance}).order_by("pk"))
+            columns = [
+                [str(getattr(row, f.attname)) for f in row._meta.concrete_fields] for row in rows
+            ]
+            said = ", ".join(map(str, rows)) or "-"
+            found[str(model._meta.model_name)] = (
+                str(model._meta.verbose_name_plural),
+                said,
+                str(columns),
+            )
+        return found
+
+    def edits(self, names: Iterable[str]) -> Mapping[str, Edit]:
+        about = ContentType.objects.get_for_model(self.instance)
+        logged = LogEntry.objects.filter(content_type=about, object_id=str(self.instance.pk))
+        last = logged.select_related("user").order_by("-pk").first()
+        edit = last and Edit(last.user.get_username(), last.action_time)
+        return dict.fromkeys(names, edit) if edit else {}
+
+    def _refuse(self) -> None:
+        said = _("Others have changed this since you opened it. Compare, and save again.")
+        self.add_error(None, ValidationError([said, *map(str, self.conflicts)]))
 
 
 class ReadOnlyAdmin(DeclaredLookups[RowT], Generic[RowT]):
@@ -80,17 +137,17 @@ for model in (User, Group, TOTPDevice, StaticDevice):
 
 
 @admin.register(Group)
-class NarrowGroupAdmin(DeclaredLookups[Group], GroupAdmin):
+class NarrowGroupAdmin(Merging[Group], DeclaredLookups[Group], GroupAdmin):
     """Django's, without look-ups."""
 
 
 @admin.register(TOTPDevice)
-class NarrowTOTPDeviceAdmin(DeclaredLookups[Any], TOTPDeviceAdmin):  # type: ignore[misc]
+class NarrowTOTPDeviceAdmin(Merging[Any], DeclaredLookups[Any], TOTPDeviceAdmin):  # type: ignore[misc]
     """The library's: its key is in no list, and in no look-up."""
 
 
 @admin.register(StaticDevice)
-class NarrowStaticDeviceAdmin(DeclaredLookups[Any], StaticDeviceAdmin):  # type: ignore[misc]
+class NarrowStaticDeviceAdmin(Merging[Any], DeclaredLookups[Any], StaticDeviceAdmin):  # type: ignore[misc]
     """The library's, likewise."""
 
 
@@ -115,7 +172,7 @@ class AccountForm(OwnName, UserChangeForm):  # type: ignore[type-arg]
 
 
 @admin.register(User)
-class AccountAdmin(DeclaredLookups[User], UserAdmin[User]):
+class AccountAdmin(Merging[User], DeclaredLookups[User], UserAdmin[User]):
     form, add_form = AccountForm, NewAccountForm
     change_password_form = PasswordByAdministratorForm
     change_user_password_template = "admin/password_and_tokens.html"  # noqa: S105 (a template)

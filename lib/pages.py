@@ -12,11 +12,13 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils.http import content_disposition_header
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django_stubs_ext import StrOrPromise
 
 from lib.http import UNPROCESSABLE
 from lib.newlines import with_unix_newlines
+from lib.opened import OpenedForm
 from lib.table_files import CONTENT_TYPES, Column, csv_lines, in_blocks
 
 ANY = ("", _("any"))  # of what a list can be narrowed by
@@ -27,13 +29,23 @@ CONFLICT, GONE = 409, 410
 def show(
     request: HttpRequest, template: str, /, status: int | None = None, **context: Any
 ) -> HttpResponse:
-    """A page about what its address names (`request.about`); with 422 where a form that was sent is refused."""
-    is_refused = request.method == "POST" and any(
-        isinstance(part, forms.BaseForm) and part.errors for part in context.values()
-    )
-    if status is None and is_refused:
+    """A page about what its address names (`request.about`); with 422 where a form that was sent is refused, and 409 where somebody else was quicker."""
+    sent = [part for part in context.values() if isinstance(part, forms.BaseForm)]
+    refused = request.method == "POST" and any(form.errors for form in sent)
+    if any(isinstance(form, OpenedForm) and form.conflicts for form in sent):
+        status = CONFLICT
+    elif status is None and refused:
         status = UNPROCESSABLE
     return render(request, template, getattr(request, "about", {}) | context, status=status)
+
+
+def say_saved(request: HttpRequest, form: OpenedForm, *more: str) -> None:
+    """With what others have changed meanwhile, which the form left as it is."""
+    said = [gettext("Saved."), *more]
+    if form.kept:
+        names = {"names": ", ".join(form.kept)}
+        said.append(gettext("Others have changed meanwhile, and it stays so: %(names)s.") % names)
+    messages.success(request, " ".join(said))
 
 
 class refused(AbstractContextManager[None]):

@@ -1,7 +1,7 @@
 """PO files, gettext's format for translators, read and written by polib."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import polib
@@ -51,31 +51,47 @@ def read(text: str) -> Iterator[Message]:
     >>> [(m.source, m.forms) for m in read('msgid "side"\\nmsgstr "Seite"')]
     [('side', ('Seite',))]
     """
-    try:
-        # A text that begins with a line break is nobody's path, which polib would open
-        entries = polib.pofile("\n" + text.lstrip("\ufeff"), wrapwidth=0)
-    except (OSError, ValueError) as error:
-        found = re.search(r"\(line (\d+)\)", str(error))
-        number = int(found[1]) - 1 if found else 1
-        lines = text.splitlines()
-        raise PoError(number, lines[number - 1] if 0 < number <= len(lines) else "") from error
-    for entry in entries:
-        if entry.msgid and not entry.obsolete:
-            yield _message(entry)
+    return _messages(_parsed(text))
 
 
-def read_sent(data: bytes) -> list[Message]:
-    """The messages of a file that somebody sent, read in a process of its own.
+@dataclass(frozen=True, slots=True)
+class SentFile:
+    """A file with the lines of its header."""
+
+    messages: list[Message]
+    header: dict[str, str]
+
+
+def read_sent(data: bytes) -> SentFile:
+    """A file that somebody sent, read in a process of its own.
 
     Raises:
         UnicodeDecodeError, PoError: it is no PO file.
         ConfinedError: it takes too much.
     """
-    return confined(_read_text, data.decode("utf-8-sig").encode(), refusals=[PoError])
+    return confined(_read_sent, data.decode("utf-8-sig").encode(), refusals=[PoError])
 
 
-def _read_text(data: bytes) -> list[Message]:
-    return list(read(data.decode()))
+def _read_sent(data: bytes) -> SentFile:
+    file = _parsed(data.decode())
+    return SentFile(list(_messages(file)), dict(file.metadata))
+
+
+def _parsed(text: str) -> polib.POFile:
+    try:
+        # A text that begins with a line break is nobody's path, which polib would open
+        return polib.pofile("\n" + text.lstrip("\ufeff"), wrapwidth=0)
+    except (OSError, ValueError) as error:
+        found = re.search(r"\(line (\d+)\)", str(error))
+        number = int(found[1]) - 1 if found else 1
+        lines = text.splitlines()
+        raise PoError(number, lines[number - 1] if 0 < number <= len(lines) else "") from error
+
+
+def _messages(file: polib.POFile) -> Iterator[Message]:
+    for entry in file:
+        if entry.msgid and not entry.obsolete:
+            yield _message(entry)
 
 
 def _message(entry: polib.POEntry) -> Message:
@@ -89,13 +105,14 @@ def _message(entry: polib.POEntry) -> Message:
     )
 
 
-def write(language: str, messages: Iterable[Message]) -> str:
-    """A PO file of these messages, which `read` reads back."""
+def write(language: str, messages: Iterable[Message], more: Mapping[str, str] | None = None) -> str:
+    """A PO file of these messages, which `read` reads back; `more` are lines of its header."""
     file = polib.POFile(wrapwidth=0)
     file.metadata = {
         "Language": language,
         "MIME-Version": "1.0",
         "Content-Type": "text/plain; charset=UTF-8",
+        **(more or {}),
     }
     for message in messages:
         forms = message.forms or (("", "") if message.plural else ("",))

@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.http import HttpRequest
 
-from experiment.admin import DeclaredLookups, ReadOnlyAdmin
+from experiment.admin import DeclaredLookups, Merging, ReadOnlyAdmin
 from scoring.models import (
     ChoiceRun,
     Corpus,
@@ -25,7 +25,7 @@ class TrainingCorpusInline(admin.TabularInline[TrainingCorpus, LanguageModel]):
 
 
 @admin.register(LanguageModel)
-class LanguageModelAdmin(DeclaredLookups[LanguageModel]):
+class LanguageModelAdmin(Merging[LanguageModel], DeclaredLookups[LanguageModel]):
     list_display = (
         *("name", "display_name", "family", "n_parameters"),
         *("training_cutoff", "is_chat", "base_partner", "is_demo"),
@@ -50,7 +50,7 @@ class MemberInline(admin.TabularInline[ModelSetMember, ModelSet]):
 
 
 @admin.register(ModelSet)
-class ModelSetAdmin(DeclaredLookups[ModelSet]):
+class ModelSetAdmin(Merging[ModelSet], DeclaredLookups[ModelSet]):
     list_display = ("name", "study", "n_models")
     list_select_related = ("study",)
     inlines = (MemberInline,)

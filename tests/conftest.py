@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Playwright, sync_playwright
 from pytest_django.plugin import blocking_manager_key
 from xdist.scheduler import LoadFileScheduling
 
-from tests import databases, published
+from tests import databases, forms, published
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -105,6 +105,11 @@ def forget() -> None:
         study_language.own_texts.cache_clear()
     if cache := sys.modules.get("django.core.cache"):
         cache.cache.clear()
+
+
+@pytest.fixture
+def client() -> forms.Browser:
+    return forms.Browser()
 
 
 @pytest.fixture(scope="session")

@@ -4,15 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
 from experiment.lab.setup import LABELS, framing, setup_context
+from experiment.lab.setup_forms import OfStudy
 from experiment.models import Adviser, Participant, Study
 from experiment.services.advisers import (
     advisable_items,
@@ -22,7 +21,8 @@ from experiment.services.advisers import (
     unadvised,
 )
 from lib.http import either
-from lib.pages import offer, refused, show
+from lib.opened import held
+from lib.pages import offer, refused, say_saved, show
 
 PREVIEWS = {
     "advice_after": _("After a choice"),
@@ -32,7 +32,7 @@ MOST_MEMBERS = 10  # their names fit in the adviser's source
 PLANTED, TEAM = str(Adviser.Kind.PLANTED.value), str(Adviser.Kind.TEAM.value)
 
 
-class AdviserForm(forms.ModelForm[Adviser]):
+class AdviserForm(OfStudy, forms.ModelForm[Adviser]):
     """The adviser is chosen as KIND:SOURCE."""
 
     adviser = forms.ChoiceField(
@@ -69,6 +69,7 @@ class AdviserForm(forms.ModelForm[Adviser]):
         from analysis.services.advising import sources_of
 
         super().__init__(*args, **kwargs)
+        self.study = study
         found = sources_of(study)
         models = [name for name in found[Adviser.Kind.MODEL] if Adviser.JOINT not in name]
         has_team = len(models) > 1
@@ -124,15 +125,14 @@ def _choices(found: Mapping[str, Sequence[str]], *, has_team: bool) -> list[Any]
 @for_study(Right.SET_UP)
 @framing
 def advice(request: HttpRequest, study: Study) -> HttpResponse:
-    adviser = adviser_of(study)
-    if request.method != "POST":
-        return _show(request, study, adviser, AdviserForm(instance=adviser, study=study))
-    form = AdviserForm(request.POST, instance=adviser, study=study)
-    if form.is_valid():
-        with refused(form):
-            set_adviser(study, form.values, by=user_of(request))
-            messages.success(request, gettext("Saved."))
-            return redirect("lab:setup_advice", slug=study.slug)
+    with held(study, when=request.method == "POST"):
+        adviser = adviser_of(study)
+        form = AdviserForm(request.POST or None, instance=adviser_of(study), study=study)
+        if form.is_valid():
+            with refused(form):
+                set_adviser(study, form.values, by=user_of(request))
+                say_saved(request, form)
+                return redirect("lab:setup_advice", slug=study.slug)
     return _show(request, study, adviser, form)
 
 

@@ -18,6 +18,8 @@ OWN = (
 )
 # What may be said of a test case besides its text
 DETAILS = ("kind", "source", "generator", "subfield", "doi", "publication_date", "note")
+# What somebody has read who decides about a version
+READ = ("markup", "expert_answer", *DETAILS)
 # In place of `markup`, or beside it
 VERSIONS = ("original", "altered")
 NOT_READ = ("status",)

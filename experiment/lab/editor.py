@@ -1,6 +1,7 @@
 """A test case is written: a new one, or a draft; shown as participants would see it, and beside what somebody else stored."""
 
 import uuid
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -29,10 +30,10 @@ from experiment.lab.access import for_field, user_of
 from experiment.models import Item, ItemScratch, ResearchField
 from experiment.services.curation import reviews, writing
 from experiment.services.curation.remarks import facts_of, findings_of_text
-from experiment.services.curation.writing import EditedSinceError
 from lib.http import either
 from lib.newlines import with_unix_newlines
-from lib.pages import CONFLICT, UnixTextField, refused, show
+from lib.opened import OpenedForm
+from lib.pages import CONFLICT, UnixTextField, refused, say_saved, show
 
 SIDES: tuple[Side, ...] = ("A", "B")
 
@@ -83,7 +84,9 @@ def subfield_choice(item: Item, research_field: ResearchField, **options: Any) -
     return forms.ChoiceField(choices=choices, required=False, **options)
 
 
-class ItemForm(forms.ModelForm[Item]):
+class ItemForm(OpenedForm, forms.ModelForm[Item]):
+    """merges: whether what was sent is compared with what `scratch` holds, which nobody changes meanwhile."""
+
     markup = UnixTextField(
         max_length=MAX_CHARACTERS,
         label=_("Abstract"),
@@ -104,16 +107,35 @@ class ItemForm(forms.ModelForm[Item]):
             "note": forms.Textarea(attrs={"rows": 3}),
         }
 
-    def __init__(self, *args: Any, research_field: ResearchField, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, scratch: ItemScratch, merges: bool = False, **kwargs: Any
+    ) -> None:
+        kwargs["instance"] = copy(scratch.item) or Item(field=scratch.field.name)
         super().__init__(*args, **kwargs)
+        self.scratch, self.merges = scratch, merges
         label = Item._meta.get_field("subfield").verbose_name
         kinds = [(value, label) for value, label in Item.Kind.choices if value != "question"]
         self.fields["kind"] = forms.ChoiceField(
             choices=kinds, label=Item._meta.get_field("kind").verbose_name
         )
-        self.fields["subfield"] = subfield_choice(self.instance, research_field, label=label)
+        self.fields["subfield"] = subfield_choice(self.instance, scratch.field, label=label)
         # A browser cuts pasted texts at maxlength without a word: the server says what is too long
         self.fields["markup"].widget.attrs.pop("maxlength", None)
+
+    @property
+    def is_new(self) -> bool:
+        return not self.merges
+
+    def stored(self, name: str) -> Any:
+        typed = self.scratch.values
+        return typed.get(name, "") if typed else super().stored(name)
+
+    def replaces(self) -> Mapping[str, tuple[str, str, str]]:
+        """What was typed and could not be saved stands over the draft as it was then."""
+        item = self.scratch.item
+        if item is None or not self.scratch.values:
+            return {}
+        return {"draft": (gettext("The draft"), str(item), str(item.edits))}
 
     def clean_doi(self) -> str:
         doi: str = self.cleaned_data["doi"]
@@ -152,22 +174,28 @@ class ItemForm(forms.ModelForm[Item]):
 
 def form_of(scratch: ItemScratch, *, as_stored: bool = False) -> ItemForm:
     """What the writer finds: what was typed last and could not be saved, or what the draft holds, `as_stored`."""
-    item = copy(scratch.item) or Item(field=scratch.field.name)
     if scratch.values and not as_stored:
-        return ItemForm(scratch.values, instance=item, research_field=scratch.field)
-    return ItemForm(instance=item, research_field=scratch.field)
+        return ItemForm(scratch.values, scratch=scratch)
+    return ItemForm(scratch=scratch)
 
 
 def comparison(stored: ItemForm, typed: ItemForm) -> dict[str, Any]:
-    """The pieces of the text, from the one that is stored to the one that was typed; and other values that differ, in words."""
+    """The pieces of the text, from the one that is stored to the one that was typed; and other values that differ, in words; who changed each last."""
+    item = stored.scratch.item
+    edits = {} if item is None else writing.last_changes(item, typed.fields)
     pairs = [(stored[name], typed[name]) for name in typed.fields if name != "markup"]
     details = [
-        {"label": str(mine.label), "stored": _said(theirs), "typed": _said(mine)}
+        {
+            "label": str(mine.label),
+            "stored": _said(theirs),
+            "typed": _said(mine),
+            "edit": edits.get(mine.name),
+        }
         for theirs, mine in pairs
         if _said(theirs) != _said(mine)
     ]
     pieces = word_diff(_said(stored["markup"]), _said(typed["markup"]))
-    return {"pieces": pieces, "details": details}
+    return {"pieces": pieces, "details": details, "edit": edits.get("markup")}
 
 
 def _said(bound: BoundField) -> str:
@@ -219,9 +247,13 @@ def preview(request: HttpRequest, research_field: ResearchField) -> HttpResponse
     """Of what is typed: of a `draft`, or of what a page has begun, which may be a draft since."""
     named = request.POST.get("draft", "")
     drafts = Item.objects.filter(field=research_field.name, pk=named if named.isdecimal() else 0)
-    item = drafts.first() or _begun(request, research_field).item
-    start = item or Item(field=research_field.name)
-    form = ItemForm(request.POST, instance=start, research_field=research_field)
+    item = drafts.first()
+    scratch = (
+        writing.scratch_of(item, research_field, user_of(request))
+        if item
+        else _begun(request, research_field)
+    )
+    form = ItemForm(request.POST, scratch=scratch)
     return render(request, "lab/editor/_preview.html", {"preview": preview_of(form.as_typed)})
 
 
@@ -236,31 +268,44 @@ def _begun(request: HttpRequest, research_field: ResearchField) -> ItemScratch:
 
 def _save(request: HttpRequest, scratch: ItemScratch) -> HttpResponse:
     """Whatever was typed is kept: as the draft, or as it is where it is none yet."""
-    item = copy(scratch.item) or Item(field=scratch.field.name)
-    form = ItemForm(request.POST, instance=item, research_field=scratch.field)
     try:
-        scratch = _kept(request, scratch, form)
+        scratch, form = _kept(request, scratch)
     except EditedSinceError:
-        return _conflict(request, scratch, form)
+        return _conflict(request, scratch)
     if _is_autosave(request):
         return JsonResponse(_state(scratch) | {"is_finished": not form.errors, "why": form.why})
     if form.errors:
         return _page(request, scratch, form)
     if "to_review" in request.POST and scratch.item is not None:
         return _to_review(request, scratch.item, scratch.field)
-    messages.success(request, gettext("Saved."))
+    say_saved(request, form)
     return redirect(_url(scratch))
 
 
-def _kept(request: HttpRequest, scratch: ItemScratch, form: ItemForm) -> ItemScratch:
-    seen, window = request.POST.get("seen", ""), request.POST.get("window", "")[:36]
-    if form.is_valid():
-        try:
-            item = writing.finish(scratch, seen=seen, window=window, **form.columns)
-            return writing.scratch_of(item, scratch.field, scratch.user)
-        except ValidationError as error:
-            form.add_error(None, error.messages)
-    return writing.keep(scratch, form.typed, seen=seen, window=window)
+class EditedSinceError(Exception):
+    """Somebody else, or another window, has changed what the page has shown."""
+
+
+def _kept(request: HttpRequest, scratch: ItemScratch) -> tuple[ItemScratch, ItemForm]:
+    """What is stored then, and the form.
+
+    Raises:
+        EditedSinceError: two have changed the same; or the page saves by itself, and would not show what somebody else has changed.
+    """
+    window = request.POST.get("window", "")[:36]
+    with writing.held(scratch) as stored:
+        merges = not writing.is_own(stored, window)
+        form = ItemForm(request.POST, scratch=stored, merges=merges)
+        is_valid = form.is_valid()
+        if form.conflicts or (form.taken and _is_autosave(request)):
+            raise EditedSinceError
+        if is_valid:
+            try:
+                item = writing.finish(stored, window=window, **form.columns)
+                return writing.scratch_of(item, stored.field, stored.user), form
+            except ValidationError as error:
+                form.add_error(None, error.messages)
+        return writing.keep(stored, form.typed, window=window), form
 
 
 def _to_review(request: HttpRequest, item: Item, research_field: ResearchField) -> HttpResponse:
@@ -269,13 +314,14 @@ def _to_review(request: HttpRequest, item: Item, research_field: ResearchField) 
     return redirect("lab:item", research_field.slug, item.pk)
 
 
-def _conflict(request: HttpRequest, scratch: ItemScratch, form: ItemForm) -> HttpResponse:
+def _conflict(request: HttpRequest, scratch: ItemScratch) -> HttpResponse:
     """What is stored beside what was typed, of which nothing is stored."""
     if scratch.item is None:
         scratch = writing.scratch_named(scratch.uid, scratch.field, scratch.user)
     else:
         item = Item.objects.get(pk=scratch.item.pk)
         scratch = writing.scratch_of(item, scratch.field, scratch.user)
+    form = ItemForm(request.POST, scratch=scratch)
     theirs = comparison(form_of(scratch), form)
     if not _is_autosave(request):
         return _page(request, scratch, form, status=CONFLICT, theirs=theirs)
@@ -285,7 +331,7 @@ def _conflict(request: HttpRequest, scratch: ItemScratch, form: ItemForm) -> Htt
 
 
 def _state(scratch: ItemScratch) -> dict[str, str | bool]:
-    return {"url": _url(scratch), "seen": writing.state_of(scratch)}
+    return {"url": _url(scratch), "opened": form_of(scratch).stamped}
 
 
 def _page(
@@ -304,7 +350,6 @@ def _page(
         status,
         scratch=scratch,
         url=_url(scratch),
-        seen=writing.state_of(scratch),
         form=shown,
         theirs=theirs,
         preview=preview_of(shown.as_typed),

@@ -1,6 +1,8 @@
 """Fields of research: what each holds, who belongs to it, and what its leads decide."""
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import partial
 
 from django import forms
 from django.contrib import messages
@@ -14,16 +16,17 @@ from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import FieldRight, FieldRole
 from experiment.lab.access import for_creators, for_field, for_signed_in, user_of
-from experiment.lab.members import give_role
+from experiment.lab.members import as_seen, give_role
 from experiment.models import FieldMember, Item, ResearchField, Subfield
+from experiment.services import audit, members
 from experiment.services import fields as services
-from experiment.services import members
 from experiment.services.curation.reviews import n_waiting_for
 from experiment.services.fields import has_items, is_used
 from experiment.services.rights import fields_of, may_create_studies
 from experiment.services.usable import usable_fields
 from lib.http import UNPROCESSABLE, either
-from lib.pages import refused, show
+from lib.opened import Edit, OpenedForm, check_seen, held
+from lib.pages import refused, say_saved, show
 
 
 def _keep_name(form: forms.BaseForm, why: str) -> None:
@@ -31,7 +34,7 @@ def _keep_name(form: forms.BaseForm, why: str) -> None:
     form.fields["name"].help_text = why
 
 
-class FieldForm(forms.ModelForm[ResearchField]):
+class FieldForm(OpenedForm, forms.ModelForm[ResearchField]):
     """A name that test cases have is shown and stays."""
 
     class Meta:
@@ -45,8 +48,11 @@ class FieldForm(forms.ModelForm[ResearchField]):
                 self, gettext("This name cannot change because test cases and exports use it.")
             )
 
+    def edits(self, names: Iterable[str]) -> Mapping[str, Edit]:
+        return audit.last_changes(names, field=self.initial["name"])
 
-class SubfieldForm(forms.ModelForm[Subfield]):
+
+class SubfieldForm(OpenedForm, forms.ModelForm[Subfield]):
     class Meta:
         model = Subfield
         fields = ("name", "purpose")
@@ -56,6 +62,11 @@ class SubfieldForm(forms.ModelForm[Subfield]):
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         if self.instance.pk and is_used(self.instance):
             _keep_name(self, gettext("This name cannot change because test cases use it."))
+
+    def edits(self, names: Iterable[str]) -> Mapping[str, Edit]:
+        return audit.last_changes(
+            names, field=self.instance.field.name, subfield=self.initial["name"]
+        )
 
 
 class MemberForm(forms.Form):
@@ -128,23 +139,23 @@ def new(request: HttpRequest) -> HttpResponse:
 @either
 @for_field(FieldRight.LEAD_FIELD)
 def settings(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
-    stored = ResearchField.objects.get(pk=research_field.pk)  # the form changes its own
-    form = FieldForm(request.POST or None, instance=stored)
-    if form.is_valid():
-        sent = form.cleaned_data
-        with refused(form):
-            accepted = services.change_field(
-                research_field, sent["name"], sent["reviews_needed"], user_of(request)
-            )
-            messages.success(request, gettext("Saved."))
-            if n := len(accepted):
-                said = ngettext(
-                    "%(n)d test case now has enough reviews and is accepted.",
-                    "%(n)d test cases now have enough reviews and are accepted.",
-                    n,
+    with held(research_field, when=request.method == "POST") as stored:
+        form = FieldForm(request.POST or None, instance=stored)
+        if form.is_valid():
+            sent = form.cleaned_data
+            with refused(form):
+                accepted = services.change_field(
+                    research_field, sent["name"], sent["reviews_needed"], user_of(request)
                 )
-                messages.success(request, said % {"n": n})
-            return redirect("lab:field_settings", research_field.slug)
+                say_saved(request, form)
+                if n := len(accepted):
+                    said = ngettext(
+                        "%(n)d test case now has enough reviews and is accepted.",
+                        "%(n)d test cases now have enough reviews and are accepted.",
+                        n,
+                    )
+                    messages.success(request, said % {"n": n})
+                return redirect("lab:field_settings", research_field.slug)
     return _settings(request, research_field, form, SubfieldForm(prefix="new"))
 
 
@@ -164,21 +175,25 @@ def add_subfield(request: HttpRequest, research_field: ResearchField) -> HttpRes
 @for_field(FieldRight.LEAD_FIELD)
 def subfield(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
     """Change one, or remove it."""
-    row = get_object_or_404(research_field.subfields, pk=pk)
-    form = SubfieldForm(request.POST or None, instance=Subfield.objects.get(pk=pk))
-    if form.is_valid():
-        sent = form.cleaned_data
-        with refused(form):
-            services.change_subfield(row, sent["name"], sent["purpose"], user_of(request))
-            return redirect("lab:field_settings", research_field.slug)
+    with held(research_field, when=request.method == "POST"):
+        row = get_object_or_404(research_field.subfields, pk=pk)
+        form = SubfieldForm(request.POST or None, instance=Subfield.objects.get(pk=pk))
+        if form.is_valid():
+            sent = form.cleaned_data
+            with refused(form):
+                services.change_subfield(row, sent["name"], sent["purpose"], user_of(request))
+                say_saved(request, form)
+                return redirect("lab:field_settings", research_field.slug)
     return show(request, "lab/fields/subfield.html", subfield=row, is_used=is_used(row), form=form)
 
 
 @require_POST
 @for_field(FieldRight.LEAD_FIELD)
 def remove_subfield(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
-    row = get_object_or_404(research_field.subfields, pk=pk)
-    with refused(request):
+    with refused(request), held(research_field):
+        row = get_object_or_404(research_field.subfields, pk=pk)
+        edits = partial(audit.last_changes, field=research_field.name, subfield=row.name)
+        check_seen(request.POST, row, edits=edits)
         services.remove_subfield(row, user_of(request))
     return redirect("lab:field_settings", research_field.slug)
 
@@ -221,7 +236,7 @@ def change_role(request: HttpRequest, research_field: ResearchField, pk: int) ->
 @for_field(FieldRight.LEAD_FIELD)
 def remove_member(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
     member, user = _member(research_field, pk), user_of(request)
-    with refused(request):
+    with refused(request), as_seen(request, member):
         members.remove_member(member, user)
         if member.user_id == user.pk and not user.is_superuser:
             return redirect("lab:fields")  # they have left

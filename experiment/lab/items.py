@@ -1,6 +1,8 @@
 """Test cases one by one: a version in its field, with all that may be done there, and one that a study draws from."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -15,12 +17,14 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
+from experiment.domain.item_columns import READ
 from experiment.domain.item_life import Move
 from experiment.domain.roles import FieldRight, Right
 from experiment.lab.access import for_field, for_study, user_of
 from experiment.models import Comment, Item, ResearchField, Review, Study
 from experiment.models.items import ItemQuerySet
-from experiment.services.curation import remarks, reviews
+from experiment.services import audit
+from experiment.services.curation import remarks, reviews, writing
 from experiment.services.curation.remarks import history, standing
 from experiment.services.curation.reviews import open_moves, studies_drawing, writers_of
 from experiment.services.curation.together import queue
@@ -28,6 +32,7 @@ from experiment.services.rights import fields_of, studies_with
 from experiment.services.study_setup import lacking_without, n_still_shown, set_paused
 from experiment.services.usable import known_items
 from lib.http import either
+from lib.opened import check_seen, seen
 from lib.pages import refused, show
 
 
@@ -118,11 +123,21 @@ def _page(
         "unfinished": item.scratches.exclude(values={}).select_related("user"),
         "threads": remarks.threads(item),
         "comment_form": CommentForm(),
+        "opened": seen(item, *READ),
         "review_form": ReviewForm(prefix="review"),
         "back_form": ReasonForm(prefix="back"),
         "retire_form": RetireForm(prefix="retire"),
     }
     return show(request, "lab/items/item.html", **context | sent)
+
+
+@contextmanager
+def as_read(request: HttpRequest, item: Item) -> Iterator[None]:
+    """Nobody changes the version until the block ends. Raises ValidationError where somebody has since the page was shown."""
+    with reviews.held(item) as stored:
+        edits = partial(writing.last_changes, stored)
+        check_seen(request.POST, stored, *READ, edits=edits)
+        yield
 
 
 # Those that take nothing but the decision
@@ -143,7 +158,7 @@ def move(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpRe
         return _back(request, research_field, item)
     if wanted not in PLAIN:
         raise Http404
-    with refused(request):
+    with refused(request), as_read(request, item):
         item = PLAIN[wanted](item, user_of(request))
     page = "lab:write_item" if wanted == Move.REVISE and not item.is_frozen else "lab:item"
     return redirect(page, research_field.slug, item.pk)
@@ -156,7 +171,7 @@ def retire(request: HttpRequest, research_field: ResearchField, pk: int) -> Http
     if not form.is_valid():
         return _page(request, research_field, item, retire_form=form)
     sent = form.cleaned_data
-    with refused(request):
+    with refused(request), as_read(request, item):
         retired = reviews.retire(
             item, user_of(request), sent["reason"], every_version=sent["every_version"]
         )
@@ -173,7 +188,7 @@ def review(request: HttpRequest, research_field: ResearchField, pk: int) -> Http
     item, form = item_of(research_field, pk), ReviewForm(request.POST, prefix="review")
     if form.is_valid():
         sent = form.cleaned_data
-        with refused(form):
+        with refused(form), as_read(request, item):
             item = reviews.review(item, user_of(request), sent["verdict"], sent["text"])
             is_accepted = item.status == Item.Status.ACCEPTED
             kept = gettext("Your verdict is saved.")
@@ -193,7 +208,7 @@ def _back(request: HttpRequest, research_field: ResearchField, item: Item) -> Ht
     form = ReasonForm(request.POST, prefix="back")
     if not form.is_valid():
         return _page(request, research_field, item, back_form=form)
-    with refused(request):
+    with refused(request), as_read(request, item):
         reviews.back_to_draft(item, user_of(request), form.cleaned_data["reason"])
     return redirect("lab:item", research_field.slug, item.pk)
 
@@ -277,14 +292,23 @@ def pause_test_case(request: HttpRequest, study: Study, pk: int) -> HttpResponse
     row = get_object_or_404(study.study_items.select_related("item"), item=pk)
     form = PauseForm(request.POST or None)
     if form.is_valid():
-        by, reason, now = user_of(request), form.cleaned_data["reason"], timezone.now()
-        if request.POST.get("act") == "resume":
-            with refused(request):
-                set_paused(study, row.item, by=by, reason=reason, now=None)
-                messages.success(request, gettext("%(item)s is drawn again.") % {"item": row.item})
-        else:
-            set_paused(study, row.item, by=by, reason=reason, now=now)
-            messages.success(request, gettext("%(item)s is no longer drawn.") % {"item": row.item})
+        resumes = request.POST.get("act") == "resume"
+        edits = partial(audit.last_changes, study=study, item=str(row.item))
+        with refused(request):
+            set_paused(
+                study,
+                row.item,
+                by=user_of(request),
+                reason=form.cleaned_data["reason"],
+                now=None if resumes else timezone.now(),
+                check=lambda stored: check_seen(request.POST, stored, "paused_at", edits=edits),
+            )
+            done = (
+                gettext("%(item)s is drawn again.")
+                if resumes
+                else gettext("%(item)s is no longer drawn.")
+            )
+            messages.success(request, done % {"item": row.item})
         return redirect("lab:test_cases", study.slug)
     return show(
         request,

@@ -1,5 +1,8 @@
 """Who belongs to a study or to the site, who is invited, and the trail of what they did."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -23,12 +26,13 @@ from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import FieldRole, Right, Role
 from experiment.lab.access import for_site_admins, for_study, user_of
-from experiment.models import AuditEvent, Invitation, Membership, Study
+from experiment.models import AuditEvent, Invitation, Membership, ResearchField, Study
 from experiment.services import audit
 from experiment.services import members as people
 from experiment.services.members import AlreadyMemberError, InvitationError
 from lib.http import either
 from lib.name_fields import is_name
+from lib.opened import check_seen, held
 from lib.pages import refused, show
 
 NAME: dict[str, Any] = {
@@ -108,15 +112,31 @@ def give_role(request: HttpRequest, member: people.Member, roles: type[Role | Fi
     role = request.POST.get("role", "")
     if role not in list(roles):
         raise Http404
-    with refused(request):
+    with refused(request), as_seen(request, member):
         people.change_role(member, roles(role), user_of(request))
+
+
+@contextmanager
+def as_seen(request: HttpRequest, member: people.Member) -> Iterator[None]:
+    """Nobody changes the member until the block ends. Raises ValidationError where somebody has since the page was shown."""
+    name = member.user.get_username()
+    if isinstance(member, Membership):
+        place: Study | ResearchField = member.study
+        edits = partial(audit.last_changes, study=member.study, member=name)
+    else:
+        place = member.field
+        edits = partial(audit.last_changes, field=member.field.name, member=name)
+    with held(place):
+        member.refresh_from_db()
+        check_seen(request.POST, member, "role", edits=edits)
+        yield
 
 
 @require_POST
 @for_study(Right.MANAGE_PEOPLE)
 def remove(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     membership, user = _member(study, pk), user_of(request)
-    with refused(request):
+    with refused(request), as_seen(request, membership):
         people.remove_member(membership, user)
         if membership.user_id == user.pk:
             return redirect("lab:studies")  # they have left

@@ -4,7 +4,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
@@ -14,13 +13,15 @@ from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
+from experiment.lab.setup_forms import OfStudy
 from experiment.models import Participant, RecruitmentRecord, Study
 from experiment.services import audit
 from experiment.services.retention import NotDueError, ask, concerned, is_due
 from experiment.services.study_setup import withdrawal_problem
 from experiment.services.withdrawal import find_on_request, withdraw_on_request
 from lib.http import UNPROCESSABLE
-from lib.pages import refused, show
+from lib.opened import held
+from lib.pages import refused, say_saved, show
 
 
 class RequestForm(forms.Form):
@@ -30,11 +31,15 @@ class RequestForm(forms.Form):
     reason = forms.CharField(max_length=500, label=_("Reason, for the audit trail"))
 
 
-class PolicyForm(forms.ModelForm[Study]):
+class PolicyForm(OfStudy, forms.ModelForm[Study]):
     class Meta:
         model = Study
         fields = ("withdrawal_policy", "retain_until")
         widgets = {"retain_until": forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.study = self.instance
 
     def clean_withdrawal_policy(self) -> str:
         policy: str = self.cleaned_data["withdrawal_policy"]
@@ -76,18 +81,18 @@ def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
 
 @require_POST
 @for_study(Right.SET_UP)
-@transaction.atomic
 def policy(request: HttpRequest, study: Study) -> HttpResponse:
-    locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    form = PolicyForm(request.POST, instance=locked)
-    if not form.is_valid():
-        return _page(request, study, policy_form=form)
-    form.instance.save(update_fields=form.Meta.fields)
-    said = {name: str(form.cleaned_data[name] or "") for name in form.changed_data}
-    if said:
-        audit.record(audit.Action.STUDY_CHANGED, by=user_of(request), study=study, changed=said)
-    messages.success(request, gettext("Saved."))
-    return redirect("lab:privacy", study.slug)
+    with held(study) as stored:
+        form = PolicyForm(request.POST, instance=stored)
+        if form.is_valid():
+            form.instance.save(update_fields=form.Meta.fields)
+            said = {name: str(form.cleaned_data[name] or "") for name in form.changed_data}
+            if said:
+                by = user_of(request)
+                audit.record(audit.Action.STUDY_CHANGED, by=by, study=study, changed=said)
+            say_saved(request, form)
+            return redirect("lab:privacy", study.slug)
+    return _page(request, study, policy_form=form)
 
 
 @require_POST

@@ -1,5 +1,6 @@
 """Templates of a field's questions: listed and written, filled from a table that is sent, and made questions as was shown."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -28,17 +29,21 @@ from experiment.lab.item_files import gone, kept
 from experiment.lab.question_files import AcceptForm, said
 from experiment.lab.questions import CategoriesField, between_commas, seed_field
 from experiment.models import QuestionTemplate, ResearchField
-from experiment.services import item_files
+from experiment.services import audit, item_files
 from experiment.services.questions import as_toml, is_fixed, save_template
 from lib.http import UNPROCESSABLE, either
 from lib.name_fields import is_name
-from lib.pages import CONFLICT, LimitedFileField, UnixTextField, attached, show
+from lib.newlines import with_unix_newlines
+from lib.opened import Edit, OpenedForm, held
+from lib.pages import CONFLICT, LimitedFileField, UnixTextField, attached, say_saved, show
 
 MAX_BYTES = 10 * 1024 * 1024
 BLANK_RULES = 3
 
 
-class TemplateForm(forms.Form):
+class TemplateForm(OpenedForm, forms.Form):
+    """`rules`, which a formset asks for, are one of its fields: two people's do not mix."""
+
     key = forms.CharField(
         label=gettext_lazy("Key"),
         max_length=80,
@@ -52,6 +57,38 @@ class TemplateForm(forms.Form):
         help_text=gettext_lazy("With slots for columns of a table: Is {{ name }} a gas?"),
     )
     categories = CategoriesField()
+    rules = forms.CharField(widget=forms.HiddenInput, required=False, label=gettext_lazy("Rules"))
+
+    def __init__(self, *args: Any, template: QuestionTemplate | None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.template = template
+
+    @property
+    def is_new(self) -> bool:
+        return self.template is None
+
+    def edits(self, names: Iterable[str]) -> Mapping[str, Edit]:
+        if self.template is None:
+            return {}
+        field, key = self.template.field.name, self.template.key
+        return audit.last_changes(names, field=field, question_template=key)
+
+
+def in_a_line(rules: Iterable[Mapping[str, str]]) -> str:
+    """
+    >>> in_a_line([{"when": "n < 3", "answer": "Few."}, {"when": "", "answer": " "}])
+    'n < 3: Few.'
+    """
+    texts = ((rule["when"].strip(), with_unix_newlines(rule["answer"]).strip()) for rule in rules)
+    return "; ".join(f"{when}: {answer}" for when, answer in texts if when or answer)
+
+
+def rules_sent(data: Mapping[str, Any]) -> list[dict[str, str]]:
+    """As they came, right or wrong."""
+    given = range(MOST_RULES)
+    return [
+        {name: str(data.get(f"rules-{n}-{name}", "")) for name in ("when", "answer")} for n in given
+    ]
 
 
 class RuleForm(forms.Form):
@@ -106,11 +143,12 @@ def new_template(request: HttpRequest, research_field: ResearchField) -> HttpRes
 @either
 @for_field(FieldRight.CURATE_FIELD)
 def write_template(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
-    template = template_of(research_field, pk)
-    if is_fixed(template):
-        messages.error(request, _("This template has created questions and cannot change."))
-        return redirect("lab:question_template", research_field.slug, pk)
-    return _written(request, research_field, template)
+    with held(research_field, when=request.method == "POST"):
+        template = template_of(research_field, pk)
+        if is_fixed(template):
+            messages.error(request, _("This template has created questions and cannot change."))
+            return redirect("lab:question_template", research_field.slug, pk)
+        return _written(request, research_field, template)
 
 
 @either
@@ -141,14 +179,21 @@ def _written(
     start: dict[str, Any] = {}
     if row is not None:
         start = {"key": row.key, "question": row.question, "categories": row.categories}
-    data = request.POST if request.method == "POST" else None
-    form = TemplateForm(data, initial=start)
-    rules = RuleForms(data, initial=row.rules if row else [], prefix="rules")
+        start["rules"] = in_a_line(row.rules)
+    data = None
+    if request.method == "POST":
+        data = request.POST.copy()
+        data["rules"] = in_a_line(rules_sent(data))
+    form = TemplateForm(data, initial=start, template=row)
     if row is not None:
         form.fields["key"].disabled = True
-    if form.is_valid() and rules.is_valid():
+    stored = row.rules if row else []
+    # Where others alone have changed the rules, or mine are given up, the page goes on with those that are stored
+    keeps = data is not None and not form.errors.get("rules") and "rules" in form.taken
+    rules = RuleForms(None if keeps else data, initial=stored, prefix="rules")
+    if form.is_valid() and (keeps or rules.is_valid()):
         sent = form.cleaned_data
-        given = [rule for rule in rules.cleaned_data if rule]
+        given = stored if keeps else [rule for rule in rules.cleaned_data if rule]
         named = QuestionTemplate.objects.filter(field=research_field, key=sent["key"])
         if row is None and named.exists():
             form.add_error("key", _("The field already has a template with this key."))
@@ -156,10 +201,11 @@ def _written(
             asked = (sent["key"], sent["question"], given, sent["categories"])
             try:
                 saved = save_template(research_field, *asked, by=user_of(request))
+                say_saved(request, form)
                 return redirect("lab:question_template", research_field.slug, saved.pk)
             except ValidationError as error:
                 form.add_error(None, error.messages)
-    status = UNPROCESSABLE if form.is_bound else 200
+    status = CONFLICT if form.conflicts else UNPROCESSABLE if form.is_bound else 200
     context: dict[str, Any] = {"template": row, "form": form, "rules": rules}
     return show(request, "lab/questions/write_template.html", status, **context)
 

@@ -1,5 +1,6 @@
 """A field's questions: listed and written."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -23,10 +24,10 @@ from experiment.lab.access import for_field, user_of
 from experiment.lab.editor import subfield_choice
 from experiment.models import Item, QuestionTemplate, ResearchField
 from experiment.services.curation import writing
-from experiment.services.curation.writing import EditedSinceError
 from experiment.services.questions import COLUMNS, FORMATS, WantedQuestions, content
 from lib.http import UNPROCESSABLE, either
-from lib.pages import ANY, CONFLICT, UnixTextField, attached, offer, show
+from lib.opened import Edit, OpenedForm, held
+from lib.pages import ANY, UnixTextField, attached, offer, say_saved, show
 from lib.table_files import CONTENT_TYPES
 
 
@@ -197,7 +198,7 @@ def file(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
 WRITTEN = ("markup", "expert_answer", "categories", *Record.DETAILS)
 
 
-class QuestionForm(forms.ModelForm[Item]):
+class QuestionForm(OpenedForm, forms.ModelForm[Item]):
     markup = UnixTextField(
         max_length=MAX_CHARACTERS,
         label=_("Question"),
@@ -210,7 +211,6 @@ class QuestionForm(forms.ModelForm[Item]):
         help_text=_("Answers are graded by comparison with this text. Respondents never see it."),
     )
     categories = CategoriesField()
-    edits = forms.IntegerField(widget=forms.HiddenInput, initial=0)
 
     class Meta:
         model = Item
@@ -224,7 +224,9 @@ class QuestionForm(forms.ModelForm[Item]):
         self.fields["subfield"] = subfield_choice(self.instance, research_field)
         sources = [("human", _("a person")), ("machine", _("a model"))]
         self.fields["source"] = forms.ChoiceField(choices=sources, label=_("Written by"))
-        self.initial["edits"] = self.instance.edits
+
+    def edits(self, names: Iterable[str]) -> Mapping[str, Edit]:
+        return writing.last_changes(self.instance, names)
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -258,31 +260,18 @@ def write_question(request: HttpRequest, research_field: ResearchField, pk: int)
     if item.status != Item.Status.DRAFT:
         messages.error(request, gettext("Only a draft can be edited. Return it to draft first."))
         return redirect("lab:item", research_field.slug, pk)
-    form = QuestionForm(
-        request.POST or None, instance=Item.objects.get(pk=pk), research_field=research_field
-    )
-    if form.is_valid():
-        edits = form.cleaned_data["edits"]
-        try:
-            writing.write_draft(item, by=user_of(request), edits=edits, **form.columns)
-        except EditedSinceError:
-            form.add_error(
-                None,
-                gettext("Somebody has changed this since you opened it. Please check it again."),
-            )
-            return _page(request, form, item, CONFLICT)
-        except ValidationError as error:
-            form.add_error(None, error.messages)
-        else:
-            messages.success(request, gettext("Saved."))
-            return redirect("lab:item", research_field.slug, pk)
+    with held(item, when=request.method == "POST") as stored:
+        form = QuestionForm(request.POST or None, instance=stored, research_field=research_field)
+        if form.is_valid():
+            try:
+                writing.write_draft(item, by=user_of(request), **form.columns)
+            except ValidationError as error:
+                form.add_error(None, error.messages)
+            else:
+                say_saved(request, form)
+                return redirect("lab:item", research_field.slug, pk)
     return _page(request, form, item)
 
 
-def _page(
-    request: HttpRequest,
-    form: QuestionForm,
-    item: Item | None = None,
-    status: int | None = None,
-) -> HttpResponse:
-    return show(request, "lab/questions/write.html", status, form=form, item=item)
+def _page(request: HttpRequest, form: QuestionForm, item: Item | None = None) -> HttpResponse:
+    return show(request, "lab/questions/write.html", form=form, item=item)

@@ -1,5 +1,7 @@
 """Who may take part, by which links, and what they meet at the end."""
 
+from collections.abc import Callable
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -17,14 +19,16 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
+from experiment.lab.setup_forms import OfStudy
 from experiment.models import Channel, Participant, Study
 from experiment.models.channels import PLAIN
-from experiment.services import counts, readiness, study_setup
+from experiment.services import audit, counts, readiness, study_setup
 from experiment.services.channels import ENDS, SAMPLE_CODE, overdue, save_channel
 from experiment.services.channels import links as recruitment_links
 from experiment.services.consenting import is_full
 from experiment.services.study_language import speaking
-from lib.pages import refused, show
+from lib.opened import check_seen, held
+from lib.pages import refused, say_saved, show
 
 WHO = ("label", "code", "platform", "id_parameter", "study_parameter", "session_parameter")
 RULES = ("returns", "is_open")
@@ -39,7 +43,7 @@ ASKED = {
 }
 
 
-class ChannelForm(forms.ModelForm[Channel]):
+class ChannelForm(OfStudy, forms.ModelForm[Channel]):
     class Meta:
         model = Channel
         fields = (*WHO, *ENDS, *RULES)
@@ -50,11 +54,18 @@ class ChannelForm(forms.ModelForm[Channel]):
             )
         }
 
-    def __init__(self, data: object = None, *, instance: Channel) -> None:
+    def __init__(self, data: object = None, *, instance: Channel, site: str = "") -> None:
+        """`site`: the platform that the page offers, whichever is stored."""
         super().__init__(data, instance=instance)  # type: ignore[arg-type]
+        self.study, self.row = instance.study, {"channel": instance.code}
+        self.stored_platform = self.initial["platform"]
+        self.initial["platform"] = site or self.stored_platform
         if instance.pk is not None:
             # It stands in the links that participants hold and in exports
             self.fields["code"].disabled = True
+
+    def stored(self, name: str) -> Any:
+        return self.stored_platform if name == "platform" else super().stored(name)
 
     @property
     def site(self) -> str:
@@ -108,8 +119,13 @@ def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
     state = request.POST.get("recruitment", "")
     if state not in Study.Recruitment.values:
         raise Http404
+    edits = partial(audit.last_changes, study=study)
+
+    def check(stored: Study) -> None:
+        check_seen(request.POST, stored, "recruitment", edits=edits)
+
     try:
-        study = study_setup.set_recruitment(study, state, by=user_of(request))
+        study = study_setup.set_recruitment(study, state, by=user_of(request), check=check)
     except ValidationError as error:
         message = gettext("Recruitment remains in the state “%(state)s”. %(reason)s")
         said = {"state": study.recruitment, "reason": " ".join(error.messages)}
@@ -126,7 +142,7 @@ def new_channel(request: HttpRequest, study: Study) -> HttpResponse:
     """The site first, then what it needs."""
     site = request.GET.get("platform", "")
     start = _start(study, site) if site in Platform.values else {}
-    return _edit(request, Channel(study=study, **start))
+    return _edit(request, study, lambda stored: Channel(study=stored, **start))
 
 
 def _start(study: Study, site: str) -> dict[str, str]:
@@ -142,7 +158,7 @@ def _start(study: Study, site: str) -> dict[str, str]:
 @require_http_methods(["GET", "POST"])
 @for_study(Right.SET_UP)
 def channel(request: HttpRequest, study: Study, code: str) -> HttpResponse:
-    return _edit(request, get_object_or_404(study.channels, code=code))
+    return _edit(request, study, lambda stored: get_object_or_404(stored.channels, code=code))
 
 
 @require_safe
@@ -167,19 +183,20 @@ def link_preview(request: HttpRequest, study: Study, source: str, end: str) -> H
         return render(request, "participant/problem.html", context)
 
 
-def _edit(request: HttpRequest, channel: Channel) -> HttpResponse:
-    study, is_new = channel.study, channel.pk is None
+def _edit(request: HttpRequest, study: Study, find: Callable[[Study], Channel]) -> HttpResponse:
+    channel = find(study)
+    is_new = channel.pk is None
     site = request.GET.get("platform", "" if is_new else channel.platform)
     if request.method != "POST" and site not in Platform.values:
         asked = "lab/recruitment/site.html"
         return show(request, asked, sites=Platform, chosen=channel.platform)
-    channel.platform = site or channel.platform
-    form = ChannelForm(request.POST or None, instance=channel)
-    if form.is_valid():
-        with refused(form):
-            save_channel(form.instance, by=user_of(request))
-            messages.success(request, gettext("Saved."))
-            return redirect("lab:recruiting", study.slug)
+    with held(study, when=request.method == "POST") as stored:
+        form = ChannelForm(request.POST or None, instance=find(stored), site=site)
+        if form.is_valid():
+            with refused(form):
+                save_channel(form.instance, by=user_of(request))
+                say_saved(request, form)
+                return redirect("lab:recruiting", study.slug)
     hosts = settings.RECRUITMENT_HOSTS
     return show(
         request,

@@ -5,7 +5,6 @@ from typing import Any
 
 from csp.constants import SELF
 from csp.decorators import csp_update
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -25,7 +24,8 @@ from experiment.services.study_setup import change_study
 from experiment.services.study_versions import ReasonRequiredError, Revision, compare_rules
 from experiment.services.survey import survey_questions
 from lib.http import either
-from lib.pages import attached, refused, show
+from lib.opened import OpenedForm, held
+from lib.pages import attached, refused, say_saved, show
 
 LABELS: dict[str, StrPromise] = {
     "general": _("General"),
@@ -147,21 +147,15 @@ def _section(
     request: HttpRequest, study: Study, name: str, form_class: type[forms.SettingsForm]
 ) -> HttpResponse:
     # A form that is refused leaves its values in the row that it was given
-    own = copy.copy(study)
-    if request.method != "POST":
-        return show_section(request, study, name, form_class(instance=own))
-    form = form_class(request.POST, instance=own)
-    if form.is_valid():
-        with refused(form), refused(form, ReasonRequiredError, field="reason"):
-            revision = change_study(
-                copy.copy(study),
-                form.columns,
-                by=user_of(request),
-                reason=form.reason,
-                **form.revised,
-            )
-            say_saved(request, revision)
-            return redirect(f"lab:setup_{name}", slug=study.slug)
+    with held(study, when=request.method == "POST") as stored:
+        form = form_class(request.POST or None, instance=stored)
+        if form.is_valid():
+            with refused(form), refused(form, ReasonRequiredError, field="reason"):
+                revision = change_study(
+                    stored, form.columns, by=user_of(request), reason=form.reason, **form.revised
+                )
+                say_revised(request, form, revision)
+                return redirect(f"lab:setup_{name}", slug=study.slug)
     return show_section(request, study, name, form)
 
 
@@ -189,8 +183,8 @@ def preview_context(request: HttpRequest, study: Study, first: str) -> dict[str,
     return {"previews": offered.items(), "preview": asked if asked in offered else first}
 
 
-def say_saved(request: HttpRequest, revision: Revision) -> None:
-    said = [gettext("Saved.")]
+def say_revised(request: HttpRequest, form: OpenedForm, revision: Revision) -> None:
+    said = []
     if revision.version is not None:
         said.append(gettext("This is version %(n)d of the study.") % {"n": revision.version.number})
     if revision.excluded is not None:
@@ -207,4 +201,4 @@ def say_saved(request: HttpRequest, revision: Revision) -> None:
                 "The rules are being applied to all participants who finished. The study's page shows the progress."
             )
         )
-    messages.success(request, " ".join(said))
+    say_saved(request, form, *said)

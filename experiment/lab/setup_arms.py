@@ -1,5 +1,7 @@
 """The arms of a study: the list, one of them, and its removal."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -13,17 +15,19 @@ from django.views.decorators.http import require_POST, require_safe
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
 from experiment.lab.setup import LABELS, setup_context
-from experiment.lab.setup_forms import TrialsForm
+from experiment.lab.setup_forms import OfStudy, TrialsForm
 from experiment.models import Arm, Item, Study
-from experiment.models.arms import COUNTS_OF_ARM, trial_counts
+from experiment.models.arms import COUNTS_OF_ARM, FIXED, trial_counts
+from experiment.services import audit
 from experiment.services.arms import arms_of, remove_arm, save_arm
 from lib.http import either
-from lib.pages import UnixTextField, refused, show
+from lib.opened import check_seen, held
+from lib.pages import UnixTextField, refused, say_saved, show
 
 AS_IN_STUDY = ("unknown", _("as in the study"))
 
 
-class ArmForm(forms.ModelForm[Arm]):
+class ArmForm(OfStudy, forms.ModelForm[Arm]):
     """What an arm has of its own; only the name once the study has begun."""
 
     class Meta:
@@ -48,7 +52,8 @@ class ArmForm(forms.ModelForm[Arm]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        study = self.instance.study
+        study = self.study = self.instance.study
+        self.row = {"arm": self.instance.name}
         for name in COUNTS_OF_ARM:
             if n := getattr(study, name):
                 label = self.fields[name].label
@@ -106,33 +111,36 @@ def _numbers(study: Study, arm: Arm) -> dict[str, int]:
 @either
 @for_study(Right.SET_UP)
 def new_arm(request: HttpRequest, study: Study) -> HttpResponse:
-    return _edit(request, Arm(study=study))
+    return _edit(request, study, lambda stored: Arm(study=stored))
 
 
 @either
 @for_study(Right.SET_UP)
 def arm(request: HttpRequest, study: Study, number: int) -> HttpResponse:
-    return _edit(request, get_object_or_404(study.arms, number=number))
+    return _edit(request, study, lambda stored: get_object_or_404(stored.arms, number=number))
 
 
 @require_POST
 @for_study(Right.SET_UP)
 def remove(request: HttpRequest, study: Study, number: int) -> HttpResponse:
-    removed = get_object_or_404(study.arms, number=number)
-    with refused(request):
+    with refused(request), held(study) as stored:
+        removed = get_object_or_404(stored.arms, number=number)
+        edits = partial(audit.last_changes, study=study, arm=removed.name)
+        check_seen(request.POST, removed, "name", *FIXED, edits=edits)
         remove_arm(removed, by=user_of(request))
         messages.success(request, gettext("“%(name)s” was removed.") % {"name": removed.name})
     return redirect("lab:setup_arms", study.slug)
 
 
-def _edit(request: HttpRequest, edited: Arm) -> HttpResponse:
-    form = ArmForm(request.POST or None, instance=edited)
-    if form.is_valid():
-        with refused(form):
-            save_arm(form.instance, by=user_of(request))
-            messages.success(request, gettext("Saved."))
-            return redirect("lab:setup_arms", edited.study.slug)
-    return _show(request, edited.study, "arm", form=form, is_new=edited.pk is None)
+def _edit(request: HttpRequest, study: Study, find: Callable[[Study], Arm]) -> HttpResponse:
+    with held(study, when=request.method == "POST") as stored:
+        form = ArmForm(request.POST or None, instance=find(stored))
+        if form.is_valid():
+            with refused(form):
+                save_arm(form.instance, by=user_of(request))
+                say_saved(request, form)
+                return redirect("lab:setup_arms", study.slug)
+    return _show(request, study, "arm", form=form, is_new=form.instance.pk is None)
 
 
 def _show(request: HttpRequest, study: Study, template: str, **more: Any) -> HttpResponse:

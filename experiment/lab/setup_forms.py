@@ -1,6 +1,6 @@
 """The forms of a study's settings, one for each section of its set-up."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +13,10 @@ from experiment.domain.cells import cells
 from experiment.domain.exclusion import Rules
 from experiment.models import Study
 from experiment.models.studies import DEMOGRAPHIC_FIELDS, RULE_COLUMNS
+from experiment.services import audit
 from experiment.services.readiness import works_by_stratum
 from experiment.services.survey import survey_questions
+from lib.opened import Edit, OpenedForm
 from lib.pages import UnixTextField
 
 DEMOGRAPHIC_LABELS = {
@@ -26,7 +28,18 @@ DEMOGRAPHIC_LABELS = {
 }
 
 
-class SettingsForm(forms.ModelForm[Study]):
+class OfStudy(OpenedForm):
+    """A form about a study; `row` names the row of it that the form is about."""
+
+    apart = frozenset({"reason"})
+    study: Study
+    row: Mapping[str, str] = {}
+
+    def edits(self, names: Iterable[str]) -> Mapping[str, Edit]:
+        return audit.last_changes(names, self.study, **self.row)
+
+
+class SettingsForm(OfStudy, forms.ModelForm[Study]):
     """Columns of a study; a form about what is frozen asks for a reason once the study has real participants."""
 
     # Whether it changes what versions of the study hold
@@ -38,6 +51,7 @@ class SettingsForm(forms.ModelForm[Study]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.study = self.instance
         if self.is_frozen_part and self.instance.version:
             self.fields["reason"] = reason_field()
 

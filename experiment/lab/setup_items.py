@@ -1,7 +1,7 @@
 """Which test cases a study draws from: chosen by what they are, or listed; counted before they are taken."""
 
 from collections import defaultdict
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import messages
@@ -10,15 +10,15 @@ from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
 from experiment.lab.questions import CategoriesField, between_commas, seed_field
-from experiment.lab.setup import say_saved, show_section
-from experiment.lab.setup_forms import reason_field
+from experiment.lab.setup import say_revised, show_section
+from experiment.lab.setup_forms import OfStudy, reason_field
 from experiment.models import Item, ResearchField, Study
 from experiment.models.studies import Tasks
 from experiment.services.item_choice import Counted, ItemChoice, choose, choose_items, read_keys
@@ -26,6 +26,7 @@ from experiment.services.questions import QuestionChoice, fields_with_questions,
 from experiment.services.study_versions import ReasonRequiredError
 from experiment.services.usable import usable_items
 from lib.http import either
+from lib.opened import held
 from lib.pages import ANY, offer, refused, show
 
 PER_PAGE = 50
@@ -41,7 +42,23 @@ def _keys(rows: int) -> forms.CharField:
     )
 
 
-class ItemsForm(forms.Form):
+class _Taking(OfStudy, forms.Form):
+    """Replaces what the study draws of some kinds."""
+
+    kinds: ClassVar[tuple[Item.Kind, ...]]
+
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.study = study
+
+    def replaces(self) -> dict[str, tuple[str, str, str]]:
+        drawn = self.study.study_items.filter(item__kind__in=self.kinds).order_by("item_id")
+        keys = [str(pk) for pk in drawn.values_list("item_id", flat=True)]
+        counted = ngettext("%(n)d text", "%(n)d texts", len(keys)) % {"n": len(keys)}
+        return {"items": (gettext("What the study draws from"), counted, " ".join(keys))}
+
+
+class ItemsForm(_Taking):
     """What the test cases must be; all of it holds."""
 
     collection = forms.ChoiceField(
@@ -58,9 +75,10 @@ class ItemsForm(forms.Form):
         help_text=_("If none is chosen, the test cases come from all subfields."),
     )
     keys = _keys(rows=4)
+    kinds = (Item.Kind.TEST, Item.Kind.CATCH, Item.Kind.PRACTICE)
 
     def __init__(self, *args: Any, study: Study, user: User, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, study=study, **kwargs)
         usable = usable_items(user, study).filter(kind=Item.Kind.TEST).order_by()
         used: dict[str, set[str]] = defaultdict(set)
         for field, subfield in usable.values_list("field", "subfield").distinct():
@@ -88,7 +106,13 @@ class ItemsForm(forms.Form):
         )
 
 
-class QuestionsForm(forms.Form):
+class CountedForm(ItemsForm):
+    """Of which nothing is saved."""
+
+    is_new = True
+
+
+class QuestionsForm(_Taking):
     """Of which field the questions are, and how many each participant gets."""
 
     questions_of = forms.ChoiceField(
@@ -120,9 +144,10 @@ class QuestionsForm(forms.Form):
         max_value=500,
         help_text=_("If fewer questions are chosen, each participant answers all of them."),
     )
+    kinds = (Item.Kind.QUESTION,)
 
     def __init__(self, *args: Any, study: Study, user: User, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, study=study, **kwargs)
         self.auto_id = "questions_%s"  # the page has another form with a reason
         fields = [(field, n) for field, n in fields_with_questions(user, study) if n]
         offered = [(field.slug, f"{field.name} ({n})") for field, n in fields]
@@ -148,20 +173,20 @@ class QuestionsForm(forms.Form):
 @either
 @for_study(Right.SET_UP)
 def items(request: HttpRequest, study: Study) -> HttpResponse:
-    if request.method != "POST":
-        return _page(request, study)
-    form = ItemsForm(request.POST, study=study, user=user_of(request))
-    if form.is_valid():
-        reason, about = form.cleaned_data.get("reason", ""), form.cleaned_data["keys"] and "keys"
-        before = (study.field, study.tasks)
-        with (
-            refused(form, field=about or None),
-            refused(form, ReasonRequiredError, field="reason"),
-        ):
-            revision = choose_items(study, form.choice, reason, user_of(request))
-            say_saved(request, revision)
-            _say_changed(request, study, *before)
-            return redirect("lab:setup_items", slug=study.slug)
+    with held(study, when=request.method == "POST") as stored:
+        form = ItemsForm(request.POST or None, study=stored, user=user_of(request))
+        if form.is_valid():
+            sent = form.cleaned_data
+            reason, about = sent.get("reason", ""), sent["keys"] and "keys"
+            before = (stored.field, stored.tasks)
+            with (
+                refused(form, field=about or None),
+                refused(form, ReasonRequiredError, field="reason"),
+            ):
+                revision = choose_items(stored, form.choice, reason, user_of(request))
+                say_revised(request, form, revision)
+                _say_changed(request, stored, *before)
+                return redirect("lab:setup_items", slug=study.slug)
     return _page(request, study, form)
 
 
@@ -169,24 +194,25 @@ def items(request: HttpRequest, study: Study) -> HttpResponse:
 @for_study(Right.SET_UP)
 def questions(request: HttpRequest, study: Study) -> HttpResponse:
     """Draw accepted questions of a field, or none."""
-    form = QuestionsForm(request.POST, study=study, user=user_of(request))
-    if form.is_valid():
-        sent = form.cleaned_data
-        research_field = ResearchField.objects.filter(slug=sent["questions_of"]).first()
-        before = (study.field, study.tasks)
-        with refused(form), refused(form, ReasonRequiredError, field="reason"):
-            revision = take_questions(
-                study,
-                research_field,
-                sent["question_items"],
-                sent.get("reason", ""),
-                user_of(request),
-                choice=form.choice,
-            )
-            say_saved(request, revision)
-            _say_changed(request, study, *before)
-            return redirect("lab:setup_items", slug=study.slug)
-    return _page(request, study, question_form=form)
+    with held(study) as stored:
+        form = QuestionsForm(request.POST, study=stored, user=user_of(request))
+        if form.is_valid():
+            sent = form.cleaned_data
+            research_field = ResearchField.objects.filter(slug=sent["questions_of"]).first()
+            before = (stored.field, stored.tasks)
+            with refused(form), refused(form, ReasonRequiredError, field="reason"):
+                revision = take_questions(
+                    stored,
+                    research_field,
+                    sent["question_items"],
+                    sent.get("reason", ""),
+                    user_of(request),
+                    choice=form.choice,
+                )
+                say_revised(request, form, revision)
+                _say_changed(request, stored, *before)
+                return redirect("lab:setup_items", slug=study.slug)
+    return _page(request, study, ItemsForm(study=study, user=user_of(request)), question_form=form)
 
 
 def _say_changed(request: HttpRequest, study: Study, field: str, tasks: Tasks) -> None:
@@ -207,7 +233,7 @@ def _say_changed(request: HttpRequest, study: Study, field: str, tasks: Tasks) -
 @for_study(Right.SET_UP)
 def count(request: HttpRequest, study: Study) -> HttpResponse:
     """What the choice would give; for the page's script."""
-    form = ItemsForm(request.POST, study=study, user=user_of(request))
+    form = CountedForm(request.POST, study=study, user=user_of(request))
     context: dict[str, Any] = {"problems": []}
     if form.is_valid():
         try:

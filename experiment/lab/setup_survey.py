@@ -1,5 +1,7 @@
 """The survey questions of a study: the list, one of them, its place, and its removal."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -15,13 +17,17 @@ from experiment.domain.roles import Right
 from experiment.domain.survey import Fault
 from experiment.lab.access import for_study, user_of
 from experiment.lab.setup import LABELS, framing, preview_context, setup_context
+from experiment.lab.setup_forms import OfStudy
 from experiment.models import Study, SurveyQuestion
 from experiment.models.survey import FAULTS
-from experiment.services import survey
+from experiment.services import audit, survey
 from experiment.services.arms import arms_of
 from lib.http import either
-from lib.pages import UnixTextField, refused, show
+from lib.opened import check_seen, held
+from lib.pages import UnixTextField, refused, say_saved, show
 
+# What the list shows of a question, before a button removes it
+SHOWN = ("text", "name", "place", "parts", "required", "arm_id", "advised_only")
 EVERYBODY, ADVISED = "", "advised"
 Place, Kind = SurveyQuestion.Place, SurveyQuestion.Kind
 # Beside which field a fault is said
@@ -35,7 +41,7 @@ FIELDS = {
 WHOLE: dict[str, Any] = {"min_value": -rules.MOST_NUMBER, "max_value": rules.MOST_NUMBER}
 
 
-class SurveyForm(forms.Form):
+class SurveyForm(OfStudy, forms.Form):
     """A question of one kind, with the parts that this kind has."""
 
     text = UnixTextField(
@@ -74,6 +80,7 @@ class SurveyForm(forms.Form):
     def __init__(self, *args: Any, question: SurveyQuestion, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.question, self.parts = question, rules.PARTS[question.kind]
+        self.study, self.row = question.study, {"survey_question": question.name}
         for name in {part for parts in rules.PARTS.values() for part in parts} - {*self.parts}:
             del self.fields[name]
         if choices := _audiences(question.study):
@@ -85,6 +92,10 @@ class SurveyForm(forms.Form):
         if "labels" in given:
             given["labels"] = "\n".join(given["labels"])
         self.initial.update(shown | given | {"audience": _audience_of(question)})
+
+    @property
+    def is_new(self) -> bool:
+        return self.question.pk is None
 
     def clean_labels(self) -> list[str]:
         lines = (line.strip() for line in self.cleaned_data["labels"].splitlines())
@@ -154,13 +165,16 @@ def questions(request: HttpRequest, study: Study) -> HttpResponse:
 def new_question(request: HttpRequest, study: Study, kind: str) -> HttpResponse:
     if kind not in Kind.values:
         raise Http404
-    return _edit(request, SurveyQuestion(study=study, kind=kind))
+    return _edit(request, study, lambda stored: SurveyQuestion(study=stored, kind=kind))
 
 
 @either
 @for_study(Right.SET_UP)
 def question(request: HttpRequest, study: Study, name: str) -> HttpResponse:
-    return _edit(request, get_object_or_404(study.survey_questions, name=name))
+    """By its key where the page gives it: somebody else may have renamed it meanwhile."""
+    row = request.POST.get("row", "")
+    by = {"pk": row} if row.isdecimal() and len(row) < 10 else {"name": name}
+    return _edit(request, study, lambda stored: get_object_or_404(stored.survey_questions, **by))
 
 
 @require_POST
@@ -185,21 +199,26 @@ def move(request: HttpRequest, study: Study, name: str) -> HttpResponse:
 @require_POST
 @for_study(Right.SET_UP)
 def remove(request: HttpRequest, study: Study, name: str) -> HttpResponse:
-    removed = get_object_or_404(study.survey_questions, name=name)
-    with refused(request):
+    with refused(request), held(study) as stored:
+        removed = get_object_or_404(stored.survey_questions, name=name)
+        edits = partial(audit.last_changes, study=study, survey_question=name)
+        check_seen(request.POST, removed, *SHOWN, edits=edits)
         survey.remove_question(removed, by=user_of(request))
         messages.success(request, gettext("“%(name)s” was removed.") % {"name": name})
     return redirect("lab:setup_survey", study.slug)
 
 
-def _edit(request: HttpRequest, edited: SurveyQuestion) -> HttpResponse:
-    is_new, study = edited.pk is None, edited.study
-    form = SurveyForm(request.POST or None, question=edited)
-    if form.is_valid():
-        with refused(form):
-            survey.save_question(form.filled(), by=user_of(request))
-            messages.success(request, gettext("Saved."))
-            return redirect("lab:setup_survey", study.slug)
+def _edit(
+    request: HttpRequest, study: Study, find: Callable[[Study], SurveyQuestion]
+) -> HttpResponse:
+    with held(study, when=request.method == "POST") as stored:
+        edited = find(stored)
+        is_new, form = edited.pk is None, SurveyForm(request.POST or None, question=edited)
+        if form.is_valid():
+            with refused(form):
+                survey.save_question(form.filled(), by=user_of(request))
+                say_saved(request, form)
+                return redirect("lab:setup_survey", study.slug)
     context = {"form": form, "is_new": is_new, "kind": edited.get_kind_display()}
     return _show(request, study, "survey_question", **context)
 

@@ -1,5 +1,6 @@
 """One step with the test cases that are ticked in a field's list: a page that says what it would do, and the step."""
 
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -12,12 +13,15 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
+from experiment.domain.item_columns import READ
 from experiment.domain.roles import FieldRight
 from experiment.lab.access import for_field, user_of
 from experiment.lab.items import ReasonForm, RetireForm
 from experiment.models import Item, ResearchField
 from experiment.services.curation import together as services
+from experiment.services.curation import writing
 from experiment.services.curation.together import Act, Outcome, Plan, Words
+from lib.opened import check_seen, seen
 from lib.pages import show
 
 MOST = 200  # test cases at a time; a page of the list has fewer
@@ -48,13 +52,15 @@ def together(request: HttpRequest, research_field: ResearchField) -> HttpRespons
     form = _form(plan, Act(act), request.POST if "sure" in request.POST else None)
     if form.is_valid():
         words = _words(Act(act), form.cleaned_data)
-        _say(request, Act(act), services.take(items, Act(act), user_of(request), words))
+        checked = partial(_check, request)
+        _say(request, Act(act), services.take(items, Act(act), user_of(request), words, checked))
         return redirect(back)
     return show(
         request,
         "lab/items/together.html",
         act=act,
         items=items,
+        opened=[seen(item, *READ, opened_as=_opened(item)) for item in items],
         plan=plan,
         asked=[(each, form[each.code]) for each in plan.warnings],
         form=form,
@@ -69,6 +75,16 @@ def _chosen(request: HttpRequest, research_field: ResearchField) -> list[Item]:
     numbers = [int(name) for name in names if name.isdecimal()]
     found = Item.objects.filter(field=research_field.name).in_bulk(numbers)
     return [found[pk] for pk in dict.fromkeys(numbers) if pk in found]
+
+
+def _opened(item: Item) -> str:
+    return f"item-{item.pk}-opened"
+
+
+def _check(request: HttpRequest, stored: Item) -> None:
+    """Raises ValidationError where somebody has changed the text since the page was shown."""
+    edits = partial(writing.last_changes, stored)
+    check_seen(request.POST, stored, *READ, edits=edits, opened_as=_opened(stored))
 
 
 def _list_of(request: HttpRequest, research_field: ResearchField) -> str:

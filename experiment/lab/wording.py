@@ -1,7 +1,6 @@
 """The texts of participants' pages in the study's own words: one by one, or as the file of a translator."""
 
-import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,6 +8,7 @@ from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
@@ -19,8 +19,13 @@ from experiment.lab.setup import PREVIEWS, framing, preview_context, setup_conte
 from experiment.models import Study
 from experiment.services.study_language import (
     LONGEST_TEXT,
+    OPENED,
     WORDED_ONCE,
-    load_texts,
+    TextsChangedError,
+    as_file,
+    last_change,
+    merge_texts,
+    number_of,
     participant_texts,
     set_text,
     texts_of,
@@ -29,7 +34,9 @@ from lib import po
 from lib.confined import ConfinedError
 from lib.http import UNPROCESSABLE, either
 from lib.newlines import with_unix_newlines
-from lib.pages import LimitedFileField, attached, show
+from lib.opened import OPENED as OPENED_FIELD
+from lib.opened import THEIRS, Conflict, Merged, held, hidden, merge, read_stamp, stamp
+from lib.pages import CONFLICT, LimitedFileField, attached, show
 
 MAX_FILE = 1024 * 1024
 SHOWN = ("all", "own", "english")
@@ -48,10 +55,6 @@ class Wording:
         return self.message.forms[0] if self.message.forms else self.message.source
 
 
-def number_of(message: po.Message) -> str:
-    return hashlib.sha256(message.key.encode()).hexdigest()[:16]
-
-
 def wordings(study: Study) -> list[Wording]:
     own = set(study.texts.values_list("source", flat=True))
     return [
@@ -62,18 +65,28 @@ def wordings(study: Study) -> list[Wording]:
 
 
 class LoadForm(forms.Form):
+    """`header` once it is valid: what the file says that it was written from."""
+
+    header: str | None = None
+    # As of an OpenedForm; set where others have changed its texts
+    opened = SafeString()
+    conflicts: Sequence[Conflict] = ()
     file = LimitedFileField(
         MAX_FILE,
         _("The file is larger than 1 MB."),
         label=_("PO file"),
         widget=forms.FileInput(attrs={"accept": ".po"}),
-        help_text=_("Its texts replace all of the study's own texts."),
+        help_text=_(
+            "Its texts replace the study's own texts, except for those that others have changed since you downloaded it."
+        ),
     )
 
     def clean_file(self) -> list[po.Message]:
         file = self.cleaned_data["file"]
         try:
-            return po.read_sent(file.read())
+            sent = po.read_sent(file.read())
+            self.header = sent.header.get(OPENED)
+            return sent.messages
         except UnicodeDecodeError as error:
             raise forms.ValidationError(_("The file is not UTF-8 text.")) from error
         except po.PoError as error:
@@ -95,8 +108,7 @@ def wording(request: HttpRequest, study: Study) -> HttpResponse:
 @for_study(Right.SET_UP)
 def file(request: HttpRequest, study: Study) -> HttpResponse:
     """For translators."""
-    content = po.write(study.language, texts_of(study))
-    name = f"{study.slug}-{study.language}.po"
+    content, name = as_file(study), f"{study.slug}-{study.language}.po"
     return attached(content, name, "text/x-gettext-translation; charset=utf-8")
 
 
@@ -106,7 +118,18 @@ def load(request: HttpRequest, study: Study) -> HttpResponse:
     form = LoadForm(request.POST, request.FILES)
     if not form.is_valid():
         return _list(request, study, form)
-    loaded = load_texts(study, form.cleaned_data["file"], user_of(request))
+    sent, shown = form.cleaned_data["file"], request.POST.get("opened", "")
+    try:
+        loaded = merge_texts(study, sent, form.header, user_of(request), shown)
+    except TextsChangedError as changed:
+        form.opened, form.conflicts = hidden(changed.opened), changed.conflicts
+        form.add_error(
+            "file",
+            gettext(
+                "Others have changed these texts. Load the file again to replace them all the same."
+            ),
+        )
+        return _list(request, study, form, CONFLICT)
     said = ngettext(
         "The study now has its own wording for %(n)d text.",
         "The study now has its own wording for %(n)d texts.",
@@ -123,28 +146,59 @@ def load(request: HttpRequest, study: Study) -> HttpResponse:
 @framing
 def text(request: HttpRequest, study: Study, number: str) -> HttpResponse:
     """One text, and the page that shows it."""
-    found = next((each for each in wordings(study) if each.number == number), None)
-    if found is None:
-        raise Http404
-    fields, problem = found.message.forms, ""
-    typed = typed_text(request.POST) if request.method == "POST" else None
-    if typed is not None and typed.key == found.message.key:
-        fault = set_text(study, typed, user_of(request))
-        if fault is None:
-            messages.success(request, gettext("Saved."))
-            return redirect("lab:setup_wording", slug=study.slug)
-        fields, problem = typed.forms, str(fault)
+    problem, typed = "", typed_text(request.POST) if request.method == "POST" else None
+    with held(study, when=typed is not None) as stored:
+        found = next((each for each in wordings(stored) if each.number == number), None)
+        if found is None:
+            raise Http404
+        form, fields = OpenedText(study, found), found.message.forms
+        if typed is not None and typed.key == found.message.key:
+            fields = typed.forms
+            if form.merges(request.POST, typed):
+                fault = set_text(stored, form.message, user_of(request))
+                if fault is None:
+                    messages.success(request, gettext("Saved."))
+                    return redirect("lab:setup_wording", slug=study.slug)
+                problem = str(fault)
     n_forms = max(2, len(fields)) if found.message.plural else 1
     return show(
         request,
         "lab/setup/text.html",
-        UNPROCESSABLE if problem else 200,
+        CONFLICT if form.conflicts else UNPROCESSABLE if problem else 200,
         wording=found,
+        form=form,
         fields=[*fields, *[""] * n_forms][:n_forms],
         problem=problem,
         **setup_context(study, "wording"),
         **preview_context(request, study, _page_of(found.message)),
     )
+
+
+class OpenedText:
+    """What a text's page was opened with, as of an OpenedForm: all its forms are one field."""
+
+    def __init__(self, study: Study, wording: Wording) -> None:
+        self.study, self.message = study, wording.message
+        self.stored = [*self.message.forms]
+        self.conflicts: list[Conflict] = []
+        self.errors: list[str] = []
+
+    @property
+    def opened(self) -> SafeString:
+        return hidden(stamp({"text": self.stored}))
+
+    def merges(self, sent: Mapping[str, Any], typed: po.Message) -> bool:
+        """Whether it is decided what the text is to be: `message` then says it."""
+        opened = (read_stamp(sent.get(OPENED_FIELD)) or {}).get("text")
+        mine = self.stored if sent.get("keep-text") == THEIRS else [*typed.forms]
+        whose = merge(opened, self.stored, mine)
+        if whose is Merged.LOST:
+            edit = last_change(self.study, self.message)
+            said, now = (" / ".join(forms) or "-" for forms in (mine, self.stored))
+            self.conflicts = [Conflict("text", gettext("In this study"), said, now, edit)]
+        elif whose is Merged.SENT:
+            self.message = typed
+        return whose is not Merged.LOST
 
 
 def typed_text(sent: Mapping[str, Any]) -> po.Message | None:
@@ -167,7 +221,9 @@ def _page_of(message: po.Message) -> str:
     return name if name in PREVIEWS else pages.get(name, "trial")
 
 
-def _list(request: HttpRequest, study: Study, form: LoadForm) -> HttpResponse:
+def _list(
+    request: HttpRequest, study: Study, form: LoadForm, status: int | None = None
+) -> HttpResponse:
     every, chosen = wordings(study), request.GET.get("show", "all")
     asked = request.GET.get("q", "").strip()[:200]
     is_english = study.language.lower().split("-")[0] == "en"
@@ -181,6 +237,7 @@ def _list(request: HttpRequest, study: Study, form: LoadForm) -> HttpResponse:
     return show(
         request,
         "lab/setup/wording.html",
+        status,
         form=form,
         wordings=listed,
         n_all=len(every),

@@ -99,13 +99,14 @@ def set_adviser(study: Study, values: Mapping[str, Any], *, by: User | None) -> 
     if locked.has_begun:
         raise ValidationError(_("Close recruitment before you change the adviser."))
     adviser = adviser_of(study) or Adviser(study=study)
+    changed = [name for name, value in values.items() if getattr(adviser, name) != value]
     for name, value in values.items():
         setattr(adviser, name, value)
     adviser.frozen_at, adviser.version = None, {}
     adviser.full_clean()
     adviser.save()
     adviser.advice.all().delete()
-    audit.record(audit.Action.STUDY_CHANGED, by=by, study=study, changed=["adviser", *values])
+    audit.record(audit.Action.STUDY_CHANGED, by=by, study=study, changed=["adviser", *changed])
     return adviser
 
 

@@ -47,7 +47,9 @@ def save_arm(arm: Arm, by: User | None = None) -> Arm:
         raise ValidationError(problems)
     arm.save()
     change = "added" if before is None else "changed"
-    audit.record(audit.Action.STUDY_CHANGED, by=by, study=study, arm=arm.name, change=change)
+    names = [n for n in ("name", *FIXED) if before and getattr(before, n) != getattr(arm, n)]
+    told: dict[str, audit.Detail] = {"arm": arm.name, "change": change, "changed": names}
+    audit.record(audit.Action.STUDY_CHANGED, by=by, study=study, reason="", **told)
     return arm
 
 

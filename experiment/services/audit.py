@@ -1,6 +1,6 @@
 """The audit trail: events are appended in the transaction that does what they tell of."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from django.contrib.auth.models import AnonymousUser, User
@@ -8,7 +8,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from experiment.models import AuditEvent, Study
+from experiment.models.studies import RULE_COLUMNS
 from lib.locks import hold
+from lib.opened import Edit
 
 Action = AuditEvent.Action
 Detail = str | int | float | bool | None | list[str] | dict[str, str] | dict[str, int]
@@ -38,6 +40,48 @@ def record(
     event.sha256 = event.chained()
     event.save(force_insert=True)
     return event
+
+
+# Whose details name a row of the study or field, not the study or field itself
+OF_A_ROW = ("arm", "survey_question", "channel", "subfield", "question_template", "member", "item")
+# What an event changes by being one
+BY_ITSELF: dict[str, str] = {
+    Action.CONSENT_CHANGED: "consent",
+    Action.ITEMS_CHANGED: "items",  # also a pause, of one item
+    Action.RECRUITMENT: "recruitment",
+    Action.ROLE_CHANGED: "role",
+}
+MOST_EVENTS = 500  # that are looked through
+
+
+def last_changes(
+    names: Iterable[str], study: Study | None = None, field: str = "", **row: str
+) -> dict[str, Edit]:
+    """Who changed each of these last, by name, as far as the newest events of the study or field say; `row` names one of its rows."""
+    found: dict[str, Edit] = {}
+    wanted = set(names)
+    about = {"details__field": field} if field else {}
+    events = AuditEvent.objects.filter(study="" if study is None else study.slug, **about)
+    for event in events.order_by("-pk")[:MOST_EVENTS]:
+        if any(event.details.get(name) != row.get(name) for name in OF_A_ROW):
+            continue
+        for name in wanted & changed_by(event):
+            found.setdefault(name, Edit(event.actor, event.at))
+        if found.keys() == wanted:
+            break
+    return found
+
+
+def changed_by(event: AuditEvent) -> set[str]:
+    """The columns and settings that an event says it changed."""
+    told = event.details
+    rules = {RULE_COLUMNS.get(rule, rule) for rule in told.get("rules", ())}
+    return {
+        *told.get("changed", ()),
+        *told.get("changes", ()),
+        *rules,
+        BY_ITSELF.get(event.action, ""),
+    }
 
 
 @dataclass(frozen=True, slots=True)

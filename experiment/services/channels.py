@@ -125,11 +125,13 @@ def save_channel(channel: Channel, by: User | None = None) -> Channel:
     if errors:
         raise ValidationError(errors)
     with transaction.atomic():
-        is_new = channel.pk is None
+        before = Channel.objects.filter(pk=channel.pk).first()
+        columns = [field.attname for field in Channel._meta.concrete_fields]
+        names = [n for n in columns if before and getattr(before, n) != getattr(channel, n)]
         channel.save()
         Study.objects.filter(pk=channel.study_id).update(channels_version=F("channels_version") + 1)
-        action = Action.CHANNEL_ADDED if is_new else Action.CHANNEL_CHANGED
-        record(action, by=by, study=channel.study, channel=channel.code)
+        action = Action.CHANNEL_CHANGED if before else Action.CHANNEL_ADDED
+        record(action, by=by, study=channel.study, channel=channel.code, changed=names)
     return channel
 
 

@@ -105,7 +105,7 @@ def _record_sharing(research_field: ResearchField, study: Study, by: User, chang
 def add_subfield(research_field: ResearchField, name: str, purpose: str, by: User) -> Subfield:
     """Raises ValidationError for a name that is taken."""
     subfield = Subfield(field=research_field, name=name, purpose=purpose)
-    _store(subfield, by, "added")
+    _store(subfield, by, "added", [])
     return subfield
 
 
@@ -114,8 +114,10 @@ def change_subfield(subfield: Subfield, name: str, purpose: str, by: User) -> No
     """Raises ValidationError for a name that is taken, or where test cases have the one that it had."""
     if name != subfield.name and is_used(subfield):
         raise ValidationError({"name": _("This name cannot change because test cases use it.")})
+    after = {"name": name, "purpose": purpose}
+    changed = [column for column in after if getattr(subfield, column) != after[column]]
     subfield.name, subfield.purpose = name, purpose
-    _store(subfield, by, "changed")
+    _store(subfield, by, "changed", changed)
 
 
 @transaction.atomic
@@ -126,7 +128,7 @@ def remove_subfield(subfield: Subfield, by: User) -> None:
             _("This subfield cannot be renamed or removed because test cases use it.")
         )
     subfield.delete()
-    _record(subfield, by, "removed")
+    _record(subfield, by, "removed", [])
 
 
 def has_items(research_field: ResearchField) -> bool:
@@ -137,18 +139,19 @@ def is_used(subfield: Subfield) -> bool:
     return Item.objects.filter(field=subfield.field.name, subfield=subfield.name).exists()
 
 
-def _store(subfield: Subfield, by: User, change: str) -> None:
+def _store(subfield: Subfield, by: User, change: str, changed: list[str]) -> None:
     others = subfield.field.subfields.exclude(pk=subfield.pk)
     if others.filter(name__iexact=subfield.name).exists():
         raise ValidationError({"name": _("The field already has a subfield with this name.")})
     subfield.full_clean()
     subfield.save()
-    _record(subfield, by, change)
+    _record(subfield, by, change, changed)
 
 
-def _record(subfield: Subfield, by: User, change: str) -> None:
+def _record(subfield: Subfield, by: User, change: str, changed: list[str]) -> None:
     field, name = subfield.field.name, subfield.name
-    audit.record(Action.FIELD_CHANGED, by=by, field=field, subfield=name, change=change)
+    told: dict[str, audit.Detail] = {"subfield": name, "change": change, "changed": changed}
+    audit.record(Action.FIELD_CHANGED, by=by, study=None, reason="", field=field, **told)
 
 
 def _refuse_planted(research_field: ResearchField) -> None:

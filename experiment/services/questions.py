@@ -37,6 +37,8 @@ from experiment.domain.questions.filling import (
     sample,
 )
 from experiment.models import Item, QuestionTemplate, ResearchField, Study
+from experiment.services import audit
+from experiment.services.audit import Action
 from experiment.services.item_choice import ListedKey, field_follows, fit_field, set_counts
 from experiment.services.item_files import select
 from experiment.services.study_setup import create_study, pin_items, unused_title
@@ -117,6 +119,8 @@ def save_template(
             _("The template “%(key)s” has made questions and cannot change. Give another key.")
             % {"key": key}
         )
+    changed = [name for name, value in wanted.items() if getattr(row, name) != value]
+    change = "changed" if row.pk else "added"
     for name, value in wanted.items():
         setattr(row, name, value)
     try:
@@ -125,6 +129,10 @@ def save_template(
         raise ValidationError(list(error.faults)) from error
     row.full_clean()
     row.save()
+    told: dict[str, audit.Detail] = {"question_template": key, "change": change, "changed": changed}
+    audit.record(
+        Action.FIELD_CHANGED, by=by, study=None, reason="", field=research_field.name, **told
+    )
     return row
 
 

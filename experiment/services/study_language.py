@@ -4,6 +4,7 @@ Texts are data: a study can reword each, in any language, also one that locale/ 
 """
 
 import ast
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +29,7 @@ from experiment.models import Study, StudyText
 from experiment.services import audit
 from lib import po
 from lib.fast.prepared import Prepared
+from lib.opened import Conflict, Edit, Merged, digest, merge, read_stamp, stamp
 
 Texts = Mapping[str, Sequence[str]]
 
@@ -247,6 +249,92 @@ class TextProblem:
         return render_to_string("experiment/text_problem.txt", {"problem": self}).strip()
 
 
+OPENED = "X-Opened"  # a line of a PO file's header: what the study showed when the file was written
+
+
+def as_file(study: Study) -> str:
+    """For translators: every text, and what stands in the study for each."""
+    texts = texts_of(study)
+    stamped = {OPENED: stamp({number_of(text): [*text.forms] for text in texts})}
+    return po.write(study.language, texts, stamped)
+
+
+def number_of(message: po.Message) -> str:
+    """Names a text in addresses and stamps."""
+    return hashlib.sha256(message.key.encode()).hexdigest()[:16]
+
+
+class TextsChangedError(Exception):
+    """Others have changed these texts since the file was written, or the file does not say when it was."""
+
+    def __init__(self, conflicts: Sequence[Conflict], opened: str) -> None:
+        super().__init__("\n".join(map(str, conflicts)))
+        self.conflicts, self.opened = conflicts, opened
+
+
+@transaction.atomic
+def merge_texts(
+    study: Study,
+    messages: Iterable[po.Message],
+    opened: str | None,
+    by: User | None = None,
+    shown: str = "",
+) -> "Loaded":
+    """As `load_texts`, for a file that was written before: texts that only others have changed since stay.
+
+    opened: the line OPENED of its header. shown: stamps of texts that the sender has been shown since, to be overwritten.
+
+    Raises:
+        TextsChangedError: others have changed what the file would change.
+    """
+    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    known, overwritten = read_stamp(opened), read_stamp(shown) or {}
+    own = set(study.texts.values_list("source", flat=True))
+    sent: dict[str, po.Message] = {}
+    again: list[po.Message] = []
+    for message in messages:
+        again += [message] if message.key in sent else []
+        sent.setdefault(message.key, message)
+    merged, lost = [], []
+    for text in texts_of(study):
+        number, stored = number_of(text), [*text.forms]
+        given = sent.pop(text.key, text if known else replace(text, forms=()))
+        wanted = [*given.forms] if given.is_translated else []
+        # A file that says nothing of the study has seen what the study did not word itself
+        base = (
+            digest(stored) if known is None and text.key not in own else (known or {}).get(number)
+        )
+        whose = merge(overwritten.get(number, base), stored, wanted)
+        if whose is Merged.LOST:
+            lost.append((text, stored, wanted))
+        merged.append(text if whose is Merged.STORED else given)
+    if lost:
+        edits = audit.last_changes((_named(text.key) for text, _s, _w in lost), study)
+        conflicts = [
+            Conflict(
+                number_of(text), text.source, _line(wanted), _line(stored),
+                edits.get(_named(text.key)), can_keep=False,
+            )
+            for text, stored, wanted in lost
+        ]  # fmt: skip
+        raise TextsChangedError(conflicts, stamp({number_of(text): s for text, s, _w in lost}))
+    return load_texts(study, [*merged, *sent.values(), *again], by)
+
+
+def last_change(study: Study, message: po.Message) -> Edit | None:
+    name = _named(message.key)
+    return audit.last_changes([name], study).get(name)
+
+
+def _named(key: str) -> str:
+    """In the audit trail."""
+    return key[:60]
+
+
+def _line(forms: Sequence[str]) -> str:
+    return " / ".join(forms) or "-"
+
+
 @dataclass(frozen=True, slots=True)
 class Loaded:
     n: int
@@ -289,9 +377,13 @@ def load_texts(study: Study, messages: Iterable[po.Message], by: User | None = N
             problems.append(problem)
         elif not any(tuple(layer.get(message.key, ())) == message.forms for layer in layers):
             rows.append(StudyText(study=study, source=message.key, forms=list(message.forms)))
+    before: Texts = dict(study.texts.values_list("source", "forms"))
+    after: Texts = {row.source: row.forms for row in rows}
+    changed = [_named(k) for k in {**before, **after} if before.get(k) != after.get(k)]
     study.texts.all().delete()
     StudyText.objects.bulk_create(rows)
-    audit.record(audit.Action.STUDY_CHANGED, by=by, study=study, changed=["participant texts"])
+    told: dict[str, audit.Detail] = {"changed": ["participant texts", *changed]}
+    audit.record(audit.Action.STUDY_CHANGED, by=by, study=study, reason="", **told)
     return Loaded(len(rows), tuple(problems))
 
 

@@ -1,6 +1,6 @@
 """Researchers set a study up, change its settings, pin its items, pause them, word its consent and switch recruitment."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from itertools import chain, count
@@ -120,15 +120,26 @@ def pin_items(study: Study, items: Iterable[Item], reason: str = "", by: User | 
     return study.study_items.filter(item__in=items).count() - n_before
 
 
-def set_recruitment(study: Study, state: str, by: User | None = None, reason: str = "") -> Study:
-    """Switch recruitment; a study that cannot be completed is not opened. Opening freezes the adviser's advice."""
+def set_recruitment(
+    study: Study,
+    state: str,
+    by: User | None = None,
+    reason: str = "",
+    check: Callable[[Study], None] = lambda stored: None,
+) -> Study:
+    """Switch recruitment; a study that cannot be completed is not opened. Opening freezes the adviser's advice.
+
+    check: raises what keeps the stored study from being switched, such as that somebody else was quicker.
+    """
     advice = None
     if opens := state in (Study.Recruitment.OPEN, Study.Recruitment.PILOT):
         study = Study.objects.get(pk=study.pk)
+        check(study)
         _require_ready(study)
         advice = prepare_advice(study)
     with transaction.atomic():
         study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        check(study)
         if opens:
             # Again: the study may have changed while its advice was worked out
             _require_ready(study)
@@ -228,9 +239,17 @@ def change_study(
 
 
 def set_paused(
-    study: Study, item: Item, *, by: User, reason: str, now: datetime | None
+    study: Study,
+    item: Item,
+    *,
+    by: User,
+    reason: str,
+    now: datetime | None,
+    check: Callable[[StudyItem], None] = lambda stored: None,
 ) -> StudyItem:
     """Draw it no more, from `now` on; None: draw it again. Of one that is so already nothing changes.
+
+    check: raises what keeps the stored row from being changed.
 
     Raises:
         ValidationError: no reason is given, or participants see advice, and the adviser has none on it.
@@ -243,6 +262,7 @@ def set_paused(
     with transaction.atomic():
         locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
         row = StudyItem.objects.select_for_update().get(study=study, item=item)
+        check(row)
         if (row.paused_at is None) == (now is None):
             return row
         if advice is not None:

@@ -74,7 +74,7 @@ def save_question(question: SurveyQuestion, by: User | None = None) -> SurveyQue
         raise ValidationError({"arm": _("This is another study's arm.")})
     question.full_clean()
     question.save()
-    _note_change(study, question, "added" if before is None else "changed", by)
+    _note_change(study, question, "added" if before is None else "changed", by, before)
     return question
 
 
@@ -143,7 +143,13 @@ def _locked(question: SurveyQuestion) -> Study:
     return Study.objects.select_for_update(no_key=True).get(pk=question.study_id)
 
 
-def _note_change(study: Study, question: SurveyQuestion, change: str, by: User | None) -> None:
+def _note_change(
+    study: Study,
+    question: SurveyQuestion,
+    change: str,
+    by: User | None,
+    before: SurveyQuestion | None = None,
+) -> None:
     study.survey_version += 1
     study.save(update_fields=["survey_version"])
     question.study.survey_version = study.survey_version
@@ -153,7 +159,18 @@ def _note_change(study: Study, question: SurveyQuestion, change: str, by: User |
         study=study,
         survey_question=question.name,
         change=change,
+        changed=[] if before is None else _changed(before, question),
     )
+
+
+def _changed(before: SurveyQuestion, after: SurveyQuestion) -> list[str]:
+    """By the names of the form: what differs between the kinds are its parts."""
+    names = [
+        n for n in ("text", "name", "place", "required") if getattr(before, n) != getattr(after, n)
+    ]
+    names += [part for part in after.parts if before.parts.get(part) != after.parts[part]]
+    is_same = (before.arm_id, before.advised_only) == (after.arm_id, after.advised_only)
+    return names if is_same else [*names, "audience"]
 
 
 def _require_changeable(study: Study) -> None:

@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 from django import forms
-from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
@@ -14,9 +13,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
+from experiment.lab.setup_forms import OfStudy
 from experiment.models import Study
 from experiment.services import work as background
-from lib.pages import UnixTextField, offer, refused, sent_as_csv, show
+from lib.opened import held
+from lib.pages import UnixTextField, offer, refused, say_saved, sent_as_csv, show
 from scoring.domain.backend import ScoringError
 from scoring.domain.grading.rubric import Fate, Rubric
 from scoring.lab.forms import ModelForm, instructions_field
@@ -29,7 +30,7 @@ from scoring.services.grading.plans import plan_of, rubric_of, summary, with_fat
 from scoring.services.grading.runs import default_prompt
 
 
-class PlanForm(forms.Form):
+class PlanForm(OfStudy, forms.Form):
     """`rubric` once it is valid."""
 
     prefix = "plan"
@@ -60,6 +61,11 @@ class PlanForm(forms.Form):
         ),
     )
     rubric: Rubric
+
+    def __init__(self, *args: Any, plan: GradingPlan, **kwargs: Any) -> None:
+        kwargs["initial"] = self.values_of(plan)
+        super().__init__(*args, **kwargs)
+        self.study = plan.study
 
     @staticmethod
     def values_of(plan: GradingPlan) -> dict[str, Any]:
@@ -134,13 +140,14 @@ def grading(request: HttpRequest, study: Study) -> HttpResponse:
 @require_POST
 @for_study(Right.SET_UP)
 def plan(request: HttpRequest, study: Study) -> HttpResponse:
-    form = PlanForm(request.POST)
-    if form.is_valid():
-        values = {k: v for k, v in form.cleaned_data.items() if k != "rubric_text"}
-        with refused(form, ScoringError, field="rubric_text"):
-            plans.change(study, rubric=form.rubric, by=user_of(request), **values)
-            messages.success(request, _("The plan is saved."))
-            return redirect("lab:grading", study.slug)
+    with held(study) as stored:
+        form = PlanForm(request.POST, plan=plan_of(stored))
+        if form.is_valid():
+            values = {k: v for k, v in form.cleaned_data.items() if k != "rubric_text"}
+            with refused(form, ScoringError, field="rubric_text"):
+                plans.change(study, rubric=form.rubric, by=user_of(request), **values)
+                say_saved(request, form)
+                return redirect("lab:grading", study.slug)
     return _page(request, study, plan_form=form)
 
 
@@ -241,7 +248,7 @@ def _page(request: HttpRequest, study: Study, **sent: Any) -> HttpResponse:
         "n_disputes": people.n_open(study),
         "n_mine": people.n_open(study, user),
         "has_next": people.next_for(user, study) is not None,
-        "plan_form": PlanForm(initial=PlanForm.values_of(own)),
+        "plan_form": PlanForm(plan=own),
         "judge_form": JudgeForm(study),
     }
     return show(request, "scoring/grading/grading.html", **context | sent)

@@ -16,7 +16,6 @@ from experiment.domain.roles import Role
 from experiment.domain.trial_query import TrialQuery
 from experiment.lab.access import SITE_ADMIN
 from experiment.lab.routes import Route
-from experiment.lab.wording import number_of
 from experiment.models import (
     Arm,
     Comment,
@@ -30,7 +29,7 @@ from experiment.models import (
 )
 from experiment.services.export import jobs
 from experiment.services.members import invite, invite_to_site
-from experiment.services.study_language import participant_texts
+from experiment.services.study_language import number_of, participant_texts
 from scoring.domain.grading.rubric import BIOSCORE
 from scoring.models import (
     AnsweringRun,
@@ -328,7 +327,7 @@ POSTED: dict[str, Mapping[str, str]] = {
     "lab:retire_item": {"retire-reason": "leaky"},
     "lab:review_item": {"review-verdict": "accept"},
     "lab:recruitment": {"recruitment": "closed"},
-    "api:recruitment": {"recruitment": "closed"},
+    "api:recruitment": {"recruitment": "closed", "expected": "draft"},
 }
 # May be missing although one may see it: no worker made the file, a study without data has no figures
 MISSING_YET = {

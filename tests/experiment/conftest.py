@@ -5,6 +5,7 @@ from django.test import Client
 
 from experiment.models import Study
 from tests.factories import make_item, make_study, make_user
+from tests.forms import Browser
 
 
 @pytest.fixture
@@ -34,6 +35,6 @@ def ruth(client: Client, study: Study) -> Client:
 @pytest.fixture
 def boss() -> Client:
     """The browser of a site administrator."""
-    client = Client()
+    client = Browser()
     client.force_login(make_user("boss", is_superuser=True, is_staff=True))
     return client

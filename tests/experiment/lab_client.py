@@ -14,6 +14,7 @@ from django.test import Client
 from django.urls import reverse
 
 from experiment.models import Study
+from tests.forms import Browser
 
 
 def page(client: Client, study: Study, query: str = "") -> str:
@@ -30,7 +31,7 @@ def run(name: str, *arguments: str) -> str:
 
 def browser(name: str) -> Client:
     """Of somebody who has signed in."""
-    client = Client()
+    client = Browser()
     client.force_login(User.objects.get(username=name))
     return client
 

@@ -4,6 +4,8 @@ A verdict holds for the text with its hash: a changed text has none.
 """
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
@@ -150,6 +152,14 @@ def set_status(item: Item, status: str, *, by: User | None, reason: str = "") ->
         reason=reason,
     )
     return item
+
+
+@contextmanager
+def held(item: Item) -> Iterator[Item]:
+    """The version as it is stored now; nobody changes it or another version until the block ends."""
+    with transaction.atomic():
+        _hold_versions(item.key)
+        yield Item.objects.get(pk=item.pk)
 
 
 def _hold_versions(key: str) -> None:

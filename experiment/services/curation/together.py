@@ -1,6 +1,6 @@
 """One step with many versions at a time, each by the service that takes it with one, and a reviewer's way through what waits."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -52,13 +52,23 @@ class Plan:
     warnings: tuple[Warnings, ...]
 
 
-def take(items: Iterable[Item], act: Act, by: User, words: Words) -> Outcome:
-    """Take the step with each version. One that is refused stays as it was, and the others go on."""
+def take(
+    items: Iterable[Item],
+    act: Act,
+    by: User,
+    words: Words,
+    check: Callable[[Item], None] = lambda stored: None,
+) -> Outcome:
+    """Take the step with each version. One that is refused stays as it was, and the others go on.
+
+    check: raises ValidationError where a stored version is another than was shown.
+    """
     done: list[Item] = []
     refused: dict[str, tuple[Item, ...]] = {}
     for item in items:
         try:
-            with transaction.atomic():
+            with reviews.held(item) as stored:
+                check(stored)
                 done.append(_take(item, act, by, words))
         except ValidationError as error:
             why = " ".join(error.messages)

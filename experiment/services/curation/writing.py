@@ -1,8 +1,7 @@
 """Test cases are written: drafts, what their writer typed that cannot be read yet, and the history of every change."""
 
-import hashlib
-import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import date
 from typing import Any
 from uuid import UUID
@@ -15,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from experiment.domain.item_checks.characters import storable
 from experiment.models import Item, ItemChange, ItemScratch, ResearchField
+from lib.opened import Edit
 
 Action = ItemChange.Action
 
@@ -34,10 +34,6 @@ def record_change(
 
 
 MOST_DIGITS = 9
-
-
-class EditedSinceError(Exception):
-    """Somebody else, or another window, has changed the text since it was read."""
 
 
 @transaction.atomic
@@ -73,13 +69,10 @@ def create_draft(
 
 
 @transaction.atomic
-def write_draft(
-    item: Item, *, by: User | None, edits: int, markup: str | None = None, **details: Any
-) -> Item:
-    """Change a draft's text or details. `edits` is `Item.edits` as the writer last read it.
+def write_draft(item: Item, *, by: User | None, markup: str | None = None, **details: Any) -> Item:
+    """Change a draft's text or details.
 
     Raises:
-        EditedSinceError: it was changed in between.
         ValidationError: it is no draft, the markup cannot be read, or a detail is none of what it can be.
     """
     item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
@@ -91,8 +84,6 @@ def write_draft(
         raise ValidationError(_("An accepted text cannot change. Start a new version of it."))
     if item.status != Item.Status.DRAFT:
         raise ValidationError(_("Only a draft can be edited. Return it to draft first."))
-    if item.edits != edits:
-        raise EditedSinceError
     for name in before:
         setattr(item, name, wanted[name])
     check_details(item, ResearchField.objects.get(name=item.field))
@@ -154,12 +145,15 @@ def begun(research_field: ResearchField, user: User) -> QuerySet[ItemScratch]:
     return own.exclude(values={}).order_by("-at")
 
 
-def state_of(scratch: ItemScratch) -> str:
-    """Names what is stored, so that a page can say what it has seen."""
-    item = scratch.item
-    typed = json.dumps(scratch.values, sort_keys=True).encode()
-    held = "new" if item is None else f"{item.edits}"
-    return f"{held}-{hashlib.sha256(typed).hexdigest()[:16] if scratch.values else ''}"
+def last_changes(item: Item, names: Iterable[str]) -> dict[str, Edit]:
+    """Who changed each of these columns last."""
+    found: dict[str, Edit] = {}
+    wanted = set(names)
+    for change in item.changes.select_related("by").order_by("-pk"):
+        for name in wanted & change.after.keys():
+            by = "" if change.by is None else change.by.get_username()
+            found.setdefault(name, Edit(by, change.at))
+    return found
 
 
 def is_overtaken(scratch: ItemScratch) -> bool:
@@ -168,39 +162,41 @@ def is_overtaken(scratch: ItemScratch) -> bool:
     return bool(scratch.values) and item is not None and item.edits != scratch.edits
 
 
+@contextmanager
+def held(scratch: ItemScratch) -> Iterator[ItemScratch]:
+    """The stored row, made where there is none; nobody else changes it or its draft until the block ends."""
+    with transaction.atomic():
+        yield _locked(scratch)[0]
+
+
+def is_own(scratch: ItemScratch, window: str) -> bool:
+    """Whether this page's last save, whose answer it may never have got, is what is stored."""
+    item = scratch.item
+    is_last = window != "" and window == scratch.window
+    return is_last and (item is None or item.edits == scratch.edits)
+
+
 @transaction.atomic
-def finish(scratch: ItemScratch, *, seen: str, window: str = "", **columns: Any) -> Item:
-    """Write the draft, or create it. `seen` is `state_of` what the page has read; `window` names the page.
+def finish(scratch: ItemScratch, *, window: str = "", **columns: Any) -> Item:
+    """Write the draft, or create it. `window` names the page.
 
     Raises:
-        EditedSinceError: something else is stored by now, and not by this page.
         ValidationError: as in `drafts`.
     """
     scratch, item = _locked(scratch)
-    is_same = item is not None and all(getattr(item, k) == v for k, v in columns.items())
-    if not is_same or scratch.values:  # sent twice is saved once
-        _check_seen(scratch, seen, window)
     if item is None:
         item = create_draft(scratch.field, by=scratch.user, **columns)
     else:
-        item = write_draft(item, by=scratch.user, edits=item.edits, **columns)
+        item = write_draft(item, by=scratch.user, **columns)
     _leave(scratch, item, {}, window)
     return item
 
 
 @transaction.atomic
-def keep(
-    scratch: ItemScratch, typed: Mapping[str, str], *, seen: str, window: str = ""
-) -> ItemScratch:
-    """Keep what is no test case yet. `seen` and `window` as in `finish`.
-
-    Raises:
-        EditedSinceError: something else is stored by now, and not by this page.
-    """
+def keep(scratch: ItemScratch, typed: Mapping[str, str], *, window: str = "") -> ItemScratch:
+    """Keep what is no test case yet. `window` as in `finish`."""
     scratch, item = _locked(scratch)
     kept = {name: storable(value) for name, value in typed.items()}
-    if scratch.values != kept:
-        _check_seen(scratch, seen, window)
     return _leave(scratch, item, kept, window)
 
 
@@ -229,15 +225,6 @@ def _locked(scratch: ItemScratch) -> tuple[ItemScratch, Item | None]:
         return row, None
     row.item = Item.objects.select_for_update(no_key=True).get(pk=row.item_id)
     return row, row.item
-
-
-def _check_seen(scratch: ItemScratch, seen: str, window: str) -> None:
-    """A page's own last save, whose answer it may never have got, is no one else's."""
-    item = scratch.item
-    is_own = window != "" and window == scratch.window
-    is_own = is_own and (item is None or item.edits == scratch.edits)
-    if seen != state_of(scratch) and not is_own:
-        raise EditedSinceError
 
 
 def _leave(

@@ -201,7 +201,7 @@ def take(draft: GeneratedDraft, by: User) -> ItemScratch:
         "publication_date": on.isoformat() if on else "",
         "note": "",
     }
-    scratch = writing.keep(scratch, typed, seen=writing.state_of(scratch))
+    scratch = writing.keep(scratch, typed)
     _decide(draft, State.TAKEN, by)
     return scratch
 

@@ -48,11 +48,14 @@ def change(study: Study, *, rubric: Rubric, by: User | None = None, **values: fl
     plan = held(study)
     if rubric != rubric_of(plan) and grades_of(study).exists():
         raise ScoringError("People have graded by this rubric, so it cannot change any more.")
+    after = {"rubric_text": rubric.to_json(), **values}
+    before = {"rubric_text": plan.rubric} | {name: getattr(plan, name) for name in values}
+    changed = [name for name in after if before[name] != after[name]]
     plan.rubric = rubric.to_json()
     for name, value in values.items():
         setattr(plan, name, value)
     plan.save()
-    record(Action.STUDY_CHANGED, by=by, study=study, grading=rubric.name)
+    record(Action.STUDY_CHANGED, by=by, study=study, grading=rubric.name, changed=changed)
     return plan
 
 

@@ -5,7 +5,7 @@ const PREFIX = "item-writing";
 const keyOf = (form) => `${PREFIX}:${form.dataset.writer}:${form.dataset.desk}`;
 
 export function keep(form, values) {
-  const kept = { values, seen: form.elements.seen.value, at: Date.now() };
+  const kept = { values, opened: form.elements.opened.value, at: Date.now() };
   try {
     window.localStorage.setItem(keyOf(form), JSON.stringify(kept));
   } catch {
@@ -21,7 +21,7 @@ export function forget(form, key = keyOf(form)) {
   }
 }
 
-/** [{key, values, seen, at}]: of this test case; on the page of a new one, of all that were begun. */
+/** [{key, values, opened, at}]: of this test case; on the page of a new one, of all that were begun. */
 export function found(form) {
   const desk = form.dataset.desk;
   const begun = form.elements.begun ? `${PREFIX}:${form.dataset.writer}:${desk.split("?")[0]}?` : null;

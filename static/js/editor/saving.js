@@ -9,7 +9,7 @@ import { type } from "./typing.js";
 const PAUSE_MS = 2000;
 const RETRY_MS = 10_000;
 const MOST_ON_LEAVING = 60_000; // bytes of a request that outlives its page
-const HIDDEN = ["csrfmiddlewaretoken", "seen", "begun", "draft", "window"];
+const HIDDEN = ["csrfmiddlewaretoken", "opened", "begun", "draft", "window"];
 
 const valuesOf = (form) =>
   Object.fromEntries([...new FormData(form)].filter(([name]) => !HIDDEN.includes(name)));
@@ -68,8 +68,8 @@ export function startSaving(form) {
     return false;
   }
 
-  function moveTo({ url, seen }) {
-    form.elements.seen.value = seen;
+  function moveTo({ url, opened }) {
+    form.elements.opened.value = opened;
     form.action = form.dataset.desk = url;
     window.history.replaceState(null, "", url);
   }
@@ -170,12 +170,12 @@ function offer(form) {
   }
 }
 
-// What was stored since is not written over: the server compares with what this text had seen.
-function take(form, { key, values, seen }) {
+// What was stored since is not written over: the server compares with what this text was opened with.
+function take(form, { key, values, opened }) {
   for (const [name, value] of Object.entries(values)) {
     if (name !== "markup" && form.elements[name]) form.elements[name].value = value;
   }
-  if (key.endsWith(form.dataset.desk)) form.elements.seen.value = seen;
+  if (key.endsWith(form.dataset.desk)) form.elements.opened.value = opened ?? "";
   const { markup } = form.elements;
   type(markup, 0, markup.value.length, values.markup);
   form.dispatchEvent(new InputEvent("input", { bubbles: true }));

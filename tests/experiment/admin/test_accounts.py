@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from experiment.models import AuditEvent
 from tests.factories import make_user
+from tests.forms import Browser, form_at, forms_of
 
 pytestmark = pytest.mark.django_db
 
@@ -59,3 +60,26 @@ def test_an_account_that_is_deleted_is_told(boss: Client) -> None:
     boss.post(reverse("admin:auth_user_delete", args=[user.pk]), {"post": "yes"})
     assert not User.objects.filter(pk=user.pk).exists()
     assert told() == [("boss", {"member": "ada", "changed": {"account": "deleted"}})]
+
+
+def test_two_administrators_change_one_account_and_neither_is_undone(boss: Browser) -> None:
+    user, right = make_user("ada"), Permission.objects.get(codename="add_study")
+    other = Browser()
+    other.force_login(make_user("chief", is_superuser=True, is_staff=True))
+    url = reverse("admin:auth_user_change", args=[user.pk])
+    mine, again = form_at(boss, url), form_at(boss, url)
+    assert mine
+    assert again
+    other.save(url, first_name="Ada", user_permissions=[str(right.pk)], _save="Save")
+    assert Client.post(boss, url, mine.filled(last_name="Lovelace", _save="x")).status_code == 302
+    user.refresh_from_db()
+    assert (user.first_name, user.last_name) == ("Ada", "Lovelace")
+    assert user.user_permissions.get() == right
+    told = Client.post(boss, url, again.filled(first_name="Augusta", _save="Save"))
+    assert (told.status_code, "Changed by " in told.text) == (200, True)
+    user.refresh_from_db()
+    assert user.first_name == "Ada"
+    later = next(form for form in forms_of(told.text) if form.opened)
+    assert Client.post(boss, url, later.filled(_save="Save")).status_code == 302
+    user.refresh_from_db()
+    assert user.first_name == "Augusta"

@@ -48,7 +48,7 @@ def test_without_a_token_nothing_is_told(study: Study) -> None:
 def test_a_role_and_a_scope_that_do_not_allow_it_are_told_apart(study: Study) -> None:
     user = make_user("ruth", study)
     reading, writing = Program(user, [Scope.READ]), Program(user, [Scope.WRITE])
-    body = {"recruitment": "closed"}
+    body = {"recruitment": "closed", "expected": "draft"}
     assert problem(reading.post("studies/memory/recruitment/", body)) == (403, "scope")
     assert problem(writing.get(ITEMS)) == (403, "scope")
     assert writing.post("studies/memory/recruitment/", body).status_code == 200
@@ -96,10 +96,10 @@ def test_a_parameter_that_is_not_meant_is_named_and_never_ignored(
 
 def test_a_body_is_as_strict(ruth: Program) -> None:
     path = "studies/memory/recruitment/"
-    assert named(ruth.post(path, {"recruitment": "ajar"})) == ["recruitment"]
-    refused = ruth.post(path, {"recruitment": "ajar"}).json()["detail"]
+    assert named(ruth.post(path, {"recruitment": "ajar", "expected": "draft"})) == ["recruitment"]
+    refused = ruth.post(path, {"recruitment": "ajar", "expected": "draft"}).json()["detail"]
     assert all(state in refused for state in ("draft", "pilot", "open", "closed"))
-    assert named(ruth.post(path, {"recruitment": "open", "now": 1})) == ["now"]
+    assert named(ruth.post(path, {"recruitment": "open", "expected": "draft", "now": 1})) == ["now"]
     assert named(ruth.post(path, [])) == [""]
     broken = ("{", "[" * 100_000, '"\ud800"'.encode("utf-8", "surrogatepass"))
     for text in broken:
@@ -107,7 +107,9 @@ def test_a_body_is_as_strict(ruth: Program) -> None:
             f"/api/v1/{path}", text, "application/json", headers=ruth.headers
         )
         assert problem(response)[0] == 400
-    form = ruth.client.post(f"/api/v1/{path}", {"recruitment": "open"}, headers=ruth.headers)
+    form = ruth.client.post(
+        f"/api/v1/{path}", {"recruitment": "open", "expected": "draft"}, headers=ruth.headers
+    )
     assert problem(form) == (415, "unsupported_media_type")
     long = ruth.client.post(
         f"/api/v1/{path}", "x" * (2**20 + 1), "application/json", headers=ruth.headers
@@ -209,3 +211,19 @@ def test_nobody_evades_the_limit_by_a_header_of_their_own(settings: Any) -> None
         guesser.headers = {"Authorization": "Bearer bbl_guess", "X-Forwarded-For": f"10.0.0.{n}"}
         found.append(guesser.get("studies/").status_code)
     assert found == [401, 401, 429]
+
+
+def test_recruitment_is_switched_only_from_the_state_that_was_read(study: Study) -> None:
+    ada, ben = (Program(make_user(name, study)) for name in ("ada", "ben"))
+    path = "studies/memory/recruitment/"
+    assert named(ada.post(path, {"recruitment": "closed"})) == ["expected"]
+    assert ben.post(path, {"recruitment": "pilot", "expected": "draft"}).status_code == 200
+    told = ada.post(path, {"recruitment": "closed", "expected": "draft"})
+    assert problem(told) == (409, "changed")
+    assert (told.json()["recruitment"], told.json()["changed_by"]) == ("pilot", "ben")
+    assert told.json()["changed_at"]
+    study.refresh_from_db()
+    assert study.recruitment == "pilot"
+    # Asked once more, it is as was asked
+    again = ben.post(path, {"recruitment": "pilot", "expected": "draft"})
+    assert (again.status_code, again.json()["recruitment"]) == (200, "pilot")

@@ -39,12 +39,16 @@ def draft(field: ResearchField) -> str:
 def sent(client: Client, url: str, page: Any = None, **values: str) -> Any:
     """What a page posts: with the hidden values that it was rendered with."""
     page = client.get(url) if page is None else page
-    hidden = {"seen": page.context["seen"], "begun": str(page.context["scratch"].uid)}
+    hidden = {"opened": opened(page), "begun": str(page.context["scratch"].uid)}
     return client.post(url, FORM | hidden | values)
 
 
+def opened(page: Any) -> str:
+    return str(page.context["form"].stamped)
+
+
 def autosaved(client: Client, url: str, seen: str, **values: str) -> Any:
-    return client.post(url, FORM | {"seen": seen} | values, headers=JSON)
+    return client.post(url, FORM | {"opened": seen} | values, headers=JSON)
 
 
 def test_a_new_test_case_is_saved_as_a_draft_with_what_is_said_of_it(ada: Client) -> None:
@@ -110,7 +114,7 @@ def test_autosaves_of_one_page_follow_each_other_even_where_an_answer_was_lost(
     ada: Client, field: Any
 ) -> None:
     page = ada.get(NEW)
-    seen, begun = page.context["seen"], str(page.context["scratch"].uid)
+    seen, begun = opened(page), str(page.context["scratch"].uid)
     mine = {"begun": begun, "window": "w1"}
     first = autosaved(ada, NEW, seen, markup="Half [[a", **mine)
     assert (first.status_code, first.json()["is_finished"]) == (200, False)
@@ -134,27 +138,27 @@ def test_autosaves_of_one_page_follow_each_other_even_where_an_answer_was_lost(
 def test_a_page_goes_on_after_somebody_else_only_where_it_has_seen_their_text(
     ada: Client, draft: str
 ) -> None:
-    seen = ada.get(draft).context["seen"]
+    seen = opened(ada.get(draft))
     done = autosaved(ada, draft, seen, markup=f"{TEXT} More.", window="w1").json()
     theirs = f"{TEXT} Less."
-    writing.write_draft(Item.objects.get(), by=None, edits=1, markup=theirs, note="theirs")
-    refused = autosaved(ada, draft, done["seen"], markup=f"{TEXT} Most.", window="w1")
+    writing.write_draft(Item.objects.get(), by=None, markup=theirs, note="theirs")
+    refused = autosaved(ada, draft, done["opened"], markup=f"{TEXT} Most.", window="w1")
     assert refused.status_code == 409
     assert "Note: <del>theirs</del>" in refused.json()["html"]
     # The unreadable is not kept over it either
-    half = autosaved(ada, draft, done["seen"], markup=HALF, window="w1")
+    half = autosaved(ada, draft, done["opened"], markup=HALF, window="w1")
     assert half.status_code == 409
     assert Item.objects.get().markup == theirs
-    shown = ada.post(draft, FORM | {"seen": done["seen"], "markup": f"{TEXT} Most."})
+    shown = ada.post(draft, FORM | {"opened": done["opened"], "markup": f"{TEXT} Most."})
     assert (shown.status_code, shown.context["form"]["markup"].value()) == (409, f"{TEXT} Most.")
-    sure = autosaved(ada, draft, half.json()["seen"], markup=f"{TEXT} Most.", window="w1")
+    sure = autosaved(ada, draft, half.json()["opened"], markup=f"{TEXT} Most.", window="w1")
     assert sure.status_code == 200
     assert Item.objects.get().markup == f"{TEXT} Most."
     assert theirs in [change.before.get("markup") for change in Item.objects.get().changes.all()]
 
 
 def test_a_wrong_detail_is_kept_too_and_named(ada: Client, draft: str) -> None:
-    seen = ada.get(draft).context["seen"]
+    seen = opened(ada.get(draft))
     answer = autosaved(ada, draft, seen, markup=TEXT, subfield="sewing").json()
     assert not answer["is_finished"]
     assert "sewing" in answer["why"]
@@ -172,8 +176,20 @@ def test_what_somebody_has_begun_is_theirs_alone_and_can_be_thrown_away(
     bob.force_login(field.members.get(username="bob"))
     assert not bob.get(NEW).context["begun"]
     assert bob.get(NEW, begun).status_code == 404
-    assert bob.post(NEW, FORM | begun | {"seen": "new-", "markup": "mine"}).status_code == 404
+    assert bob.post(NEW, FORM | begun | {"opened": "", "markup": "mine"}).status_code == 404
     assert bob.post(NEW, begun | {"discard": "1"}).status_code == 404
     assert ItemScratch.objects.get().values["markup"] == HALF
     assert ada.post(NEW, begun | {"discard": "1"}).url == NEW
     assert not ItemScratch.objects.exists()
+
+
+def test_what_two_people_change_of_different_fields_is_merged(ada: Client, draft: str) -> None:
+    page = ada.get(draft)
+    writing.write_draft(Item.objects.get(), by=None, note="theirs")
+    # A page that saves by itself would not show their note: it is told
+    told = autosaved(ada, draft, opened(page), markup=f"{TEXT} More.", window="w1")
+    assert (told.status_code, Item.objects.get().markup) == (409, TEXT)
+    answer = sent(ada, draft, page, markup=f"{TEXT} More.")
+    assert answer.status_code == 302
+    item = Item.objects.get()
+    assert (item.markup, item.note) == (f"{TEXT} More.", "theirs")

@@ -7,9 +7,10 @@ from django.test import Client
 from django.urls import reverse
 
 from experiment.models import AuditEvent, Item, Study
-from experiment.services.curation import remarks, reviews
+from experiment.services.curation import remarks, reviews, writing
 from tests.experiment.services.curation.test_lifecycle import Kitchen
 from tests.factories import accepted, make_item, make_research_field, make_study, make_user
+from tests.forms import Browser, PageForm, form_at, forms_of
 
 pytestmark = pytest.mark.django_db
 
@@ -19,9 +20,9 @@ def kitchen() -> Kitchen:
     return Kitchen()
 
 
-def as_(user: User) -> Client:
+def as_(user: User) -> Browser:
     """The browser of one of them."""
-    client = Client()
+    client = Browser()
     client.force_login(user)
     return client
 
@@ -65,6 +66,28 @@ def test_going_back_asks_for_a_reason_and_a_refusal_for_words(kitchen: Kitchen) 
     assert as_(kitchen.ada).post(f"{page}move/", {"move": "back"}).status_code == 422
     as_(kitchen.ada).post(f"{page}move/", {"move": "back", "back-reason": "One word."})
     assert "“One word.”" in shown(as_(kitchen.ada), item)
+
+
+def test_a_verdict_is_given_only_on_the_text_that_was_read(kitchen: Kitchen) -> None:
+    item = reviews.submit(kitchen.draft, kitchen.ada)
+    ben, url = as_(kitchen.ben), f"{page_of(item)}review/"
+    read = form_at(ben, url)
+    assert read is not None
+    reviews.back_to_draft(item, kitchen.ada, "a word")
+    new = item.markup.replace("rose", "swelled")
+    writing.write_draft(item, by=kitchen.ada, markup=new)
+    reviews.submit(Item.objects.get(pk=item.pk), kitchen.ada)
+    verdict = {"review-verdict": "accept"}
+    told = Client.post(ben, url, read.filled(**verdict))
+    assert (told.status_code, "Changed by ada" in told.text) == (422, True)
+    assert not item.reviews.exists()
+    # That page shows the new text
+    assert Client.post(ben, url, forms_with(told.text, url).filled(**verdict)).status_code == 302
+    assert item.reviews.count() == 1
+
+
+def forms_with(page: str, url: str) -> PageForm:
+    return next(f for f in forms_of(page) if f.action == url and "review-text" in f.names)
 
 
 def test_a_lead_retires_with_a_reason_and_sees_which_studies_have_it(kitchen: Kitchen) -> None:

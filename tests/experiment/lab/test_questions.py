@@ -14,6 +14,7 @@ from django.urls import reverse
 from experiment.models import Item, ItemChange, QuestionTemplate
 from tests.experiment.lab_client import browser
 from tests.factories import make_item, make_question, make_research_field, make_user
+from tests.forms import form_at
 
 pytestmark = pytest.mark.django_db
 ROWS = b'key,question,answer,topic_category\nq-1,"What is [[gold]]?",A metal.,Metals; Acids\nq-2,What is tin?,A metal.,\n'
@@ -138,7 +139,7 @@ def test_the_list_is_narrowed_by_words_state_template_and_category(field):
 
 def test_a_question_is_written_and_sent_to_review_like_a_test_case():
     client = browser("curator")
-    answer = {"expert_answer": "A metal.", "source": "human", "edits": 0}
+    answer = {"expert_answer": "A metal.", "source": "human"}
     typed = {"markup": "What is [[tin]]?"} | answer
     wrong = client.post(url("new_question"), typed | {"categories": "no dimension"})
     assert wrong.status_code == 422
@@ -151,9 +152,13 @@ def test_a_question_is_written_and_sent_to_review_like_a_test_case():
     assert "A metal." in shown
     assert client.get(url("write_item", item.pk))["Location"] == url("write_question", item.pk)
     assert "kind: Recall" in page(client, url("write_question", item.pk))
-    client.post(url("write_question", item.pk), typed | {"expert_answer": "A soft metal."})
+    early = form_at(client, url("write_question", item.pk))
+    assert early is not None
+    client.save(url("write_question", item.pk), expert_answer="A soft metal.")
     assert Item.objects.get().expert_answer == "A soft metal."
-    assert client.post(url("write_question", item.pk), typed).status_code == 409  # too late
+    late = early.filled(expert_answer="A hard metal.")
+    told = client.post(url("write_question", item.pk), late)
+    assert (told.status_code, "Changed by curator" in told.text) == (409, True)
     client.post(url("move_item", item.pk), {"move": "submit"})
     assert Item.objects.get().status == "in_review"
 

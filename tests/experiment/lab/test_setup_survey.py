@@ -9,6 +9,7 @@ from experiment.models import AuditEvent, Study
 from experiment.services.survey import survey_questions
 from tests.experiment.people import enroll
 from tests.factories import PARTS, make_arms, make_study, make_survey
+from tests.forms import form_at
 
 pytestmark = pytest.mark.django_db
 
@@ -124,6 +125,9 @@ def test_trust_in_the_adviser_is_offered_once_where_an_arm_has_advice(
 
 def test_nothing_can_be_changed_once_a_real_participant_entered(ruth: Client, study: Study) -> None:
     make_survey(study, "text")
+    removing, writing = (form_at(ruth, url(f"question/text/{end}")) for end in ("remove/", ""))
+    assert removing
+    assert writing
     enroll(study)
     page = ruth.get(url()).text
     assert ("cannot change" in page, "Remove" in page, "/survey/new/" in page) == (
@@ -131,8 +135,10 @@ def test_nothing_can_be_changed_once_a_real_participant_entered(ruth: Client, st
         False,
         False,
     )
-    assert ruth.post(url("question/text/remove/"), follow=True).text.count("cannot change") == 2
-    assert send(ruth, "question/text/", text="Another?").status_code == 422
+    told = ruth.post(url("question/text/remove/"), removing.filled(), follow=True)
+    assert told.text.count("cannot change") == 2
+    changed = ruth.post(url("question/text/"), writing.filled(text="Another?"))
+    assert changed.status_code == 422
 
 
 def test_the_preview_shows_the_questions_of_each_page(ruth: Client, study: Study) -> None:

@@ -4,10 +4,11 @@ import pytest
 from django.test import Client
 
 from experiment.models import Explanation, Item
-from experiment.services.curation import writing
+from experiment.services.curation import reviews, writing
 from tests.experiment.lab.test_items import as_, page_of
 from tests.experiment.services.curation.test_lifecycle import Kitchen
 from tests.factories import make_item
+from tests.forms import forms_of
 
 pytestmark = pytest.mark.django_db
 TOGETHER = "/lab/fields/cooking/items/together/"
@@ -19,8 +20,14 @@ def kitchen() -> Kitchen:
 
 
 def sent(client: Client, act: str, *items: Item, **more: object) -> str:
-    pks = [item.pk for item in items]
-    return client.post(TOGETHER, {"act": act, "item": pks, **more}, follow=True).text
+    """With `sure`, as the page sends it that asks first."""
+    data = {"act": act, "item": [item.pk for item in items], **more}
+    asked = client.post(TOGETHER, {name: data[name] for name in data if name != "sure"}).text
+    return client.post(TOGETHER, data | opened(asked), follow=True).text
+
+
+def opened(page: str) -> dict[str, list[str]]:
+    return next((form.opened for form in forms_of(page) if form.action == TOGETHER), {})
 
 
 def test_all_that_are_shown_go_to_review_once_their_warnings_are_explained(
@@ -33,7 +40,8 @@ def test_all_that_are_shown_go_to_review_once_their_warnings_are_explained(
     assert page.status_code == 422, "a warning is not explained yet"
     fields = page.context["form"].fields
     said = {f"explain-{code}": "A short report." for code in fields}
-    again = own.post(TOGETHER, shown | {"sure": "1", "query": "status=draft"} | said, follow=True)
+    sure = {"sure": "1", "query": "status=draft"} | opened(page.text)
+    again = own.post(TOGETHER, shown | sure | said, follow=True)
     assert again.redirect_chain[-1][0] == "/lab/fields/cooking/?status=draft"
     assert {*Item.objects.values_list("status", flat=True)} == {"in_review"}
     assert Explanation.objects.filter(text="A short report.").count() == len(fields)
@@ -67,3 +75,19 @@ def test_a_verdict_leads_to_the_next_that_waits(kitchen: Kitchen) -> None:
     verdict = {"review-verdict": "accept", "next": "1"}
     assert client.post(f"{page_of(a)}review/", verdict).headers["Location"] == page_of(b)
     assert client.post(f"{page_of(b)}review/", verdict).headers["Location"] == page_of(b)
+
+
+def test_texts_that_changed_after_they_were_shown_are_left_out(kitchen: Kitchen) -> None:
+    item = reviews.submit(kitchen.draft, kitchen.ada)
+    other = make_item("other", field="cooking", status="in_review")
+    data = {"act": "accept", "item": [item.pk, other.pk]}
+    ben = as_(kitchen.ben)
+    asked = ben.post(TOGETHER, data).text
+    reviews.back_to_draft(item, kitchen.ada, "a word")
+    new = item.markup.replace("rose", "swelled")
+    writing.write_draft(item, by=kitchen.ada, markup=new)
+    reviews.submit(Item.objects.get(pk=item.pk), kitchen.ada)
+    told = ben.post(TOGETHER, data | {"sure": "1"} | opened(asked), follow=True).text
+    assert "so nothing was done" in told
+    assert "Changed by ada" in told
+    assert (item.reviews.count(), other.reviews.count()) == (0, 1)

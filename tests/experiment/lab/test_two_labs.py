@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from experiment.imports.read.tables import Row
 from experiment.imports.read.testcases import PublishedItem
+from experiment.imports.reading import items_of
 from experiment.imports.store.item_plans import plan_import
 from experiment.imports.store.items import store_items
 from experiment.models import AuditEvent, Item, QuestionTemplate, ResearchField, Study
@@ -212,10 +213,10 @@ def test_a_tables_key_of_a_foreign_field_is_replaced_and_one_of_a_known_field_re
     cooking: ResearchField, eve: User, key: str
 ) -> None:
     sleep, file = make_research_field("sleep", lead=eve), f'key,markup\n{key},"A [[b, c]] d."\n'
-    plan = plan_import(file.encode(), sleep, by=eve)
+    plan = plan_import(items_of(file.encode()), sleep, by=eve)
     assert ([*plan.problems], [row.record.key for row in plan.rows]) == ([], [""])
     cooking.members.add(eve, through_defaults={"role": "curator"})
-    [problem] = plan_import(file.encode(), sleep, by=eve).problems
+    [problem] = plan_import(items_of(file.encode()), sleep, by=eve).problems
     assert "is a test case of cooking" in str(problem)
 
 

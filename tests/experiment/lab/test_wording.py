@@ -1,15 +1,18 @@
 """Texts of participants' pages in a study's own words: one by one, and as a file."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management.base import CommandError
 from django.test import Client
 
-from experiment.lab.wording import number_of
 from experiment.models import Study
-from experiment.services.study_language import participant_texts
+from experiment.services.study_language import number_of, participant_texts
 from lib import po
+from tests.experiment.lab_client import run
+from tests.forms import form_at, forms_of
 
 pytestmark = pytest.mark.django_db
 URL = "/lab/studies/memory/set-up/wording/"
@@ -58,8 +61,9 @@ def test_the_file_comes_back_as_it_was_written_and_one_that_is_none_is_refused(
 ) -> None:
     send(ruth, built_in("I do not agree"), "No")
     content = ruth.get(f"{URL}file/").content
-    study.texts.all().delete()
-    assert load(ruth, content).status_code == 302
+    assert load(ruth, content.replace(b'"No"', b'"Never"')).status_code == 302
+    assert list(study.texts.values_list("forms", flat=True)) == [["Never"]]
+    send(ruth, built_in("I do not agree"), "No")
     for wrong, words in (
         (b"\xff", "not UTF-8"),
         (b"hello", "Line 1 does not belong"),
@@ -69,3 +73,70 @@ def test_the_file_comes_back_as_it_was_written_and_one_that_is_none_is_refused(
         assert response.status_code == 422
         assert words in str(response.context["form"].errors)
     assert list(study.texts.values_list("forms", flat=True)) == [["No"]]
+
+
+def test_two_words_for_one_text_are_both_shown_and_neither_is_lost(
+    ruth: Client, study: Study
+) -> None:
+    message = built_in("I do not agree")
+    url = f"{URL}{number_of(message)}/"
+    early = form_at(ruth, url)
+    assert early is not None
+    assert send(ruth, message, "No, thank you").status_code == 302
+    told = Client.post(ruth, url, early.filled(**{"form-1": "Never"}))
+    assert told.status_code == 409
+    assert all(words in told.text for words in ("No, thank you", "Never", "Changed by ruth"))
+    assert list(study.texts.values_list("forms", flat=True)) == [["No, thank you"]]
+    again = next(form for form in forms_of(told.text) if "form-1" in form.names)
+    assert again.values["form-1"] == ["Never"]
+    assert Client.post(ruth, url, again.filled()).status_code == 302
+    assert list(study.texts.values_list("forms", flat=True)) == [["Never"]]
+    # Who changed nothing undoes nothing
+    assert Client.post(ruth, url, early.filled()).status_code == 302
+    assert list(study.texts.values_list("forms", flat=True)) == [["Never"]]
+
+
+def test_a_file_undoes_nothing_that_was_worded_since_it_was_written(
+    ruth: Client, study: Study
+) -> None:
+    one, two = built_in("I do not agree"), built_in("I agree")
+    send(ruth, one, "No")
+    file = ruth.get(f"{URL}file/").content
+    send(ruth, two, "Yes")
+    # Others alone have changed it: it stays, and what the file changes comes
+    assert load(ruth, file.replace(b'"No"', b'"Never"')).status_code == 302
+    own = dict(study.texts.values_list("source", "forms"))
+    assert own == {one.key: ["Never"], two.key: ["Yes"]}
+    # Both have: nothing of the file is taken until its sender has seen it
+    told = load(ruth, file.replace(b'"No"', b'"Not me"'))
+    assert (told.status_code, "Changed by ruth" in told.text, "Not me" in told.text) == (
+        409,
+        True,
+        True,
+    )
+    assert dict(study.texts.values_list("source", "forms")) == own
+    seen = next(form for form in forms_of(told.text) if form.action.endswith("/load/"))
+    again = {"file": SimpleUploadedFile("de.po", file.replace(b'"No"', b'"Not me"'))}
+    assert Client.post(ruth, f"{URL}load/", again | seen.opened).status_code == 302
+    assert dict(study.texts.values_list("source", "forms")) == own | {one.key: ["Not me"]}
+    # A file that does not say what it was written from replaces what is built in, and asks for the rest
+    bare = b"".join(line for line in file.splitlines(keepends=True) if b"X-Opened" not in line)
+    assert load(ruth, bare).status_code == 409
+    study.texts.all().delete()
+    assert load(ruth, bare).status_code == 302
+    assert dict(study.texts.values_list("source", "forms")) == {one.key: ["No"]}
+
+
+def test_the_command_asks_before_it_replaces_what_others_have_worded(
+    ruth: Client, study: Study, tmp_path: Path
+) -> None:
+    file = tmp_path / "de.po"
+    send(ruth, built_in("I do not agree"), "No")
+    run("participant_texts", "memory", "--write", str(file))
+    send(ruth, built_in("I do not agree"), "Never")
+    file.write_text(file.read_text().replace('"No"', '"Not me"'))
+    with pytest.raises(CommandError, match=r"(?s)--overwrite.*Changed by ruth"):
+        run("participant_texts", "memory", "--load", str(file))
+    assert list(study.texts.values_list("forms", flat=True)) == [["Never"]]
+    run("participant_texts", "memory", "--load", str(file), "--overwrite")
+    assert list(study.texts.values_list("forms", flat=True)) == [["Not me"]]

@@ -15,7 +15,6 @@ from hypothesis import example, given
 from hypothesis import settings as tries
 from hypothesis import strategies as st
 
-from experiment.lab.wording import number_of
 from experiment.models import Study, StudyText
 from experiment.services import study_language
 from experiment.services.readiness import preflight
@@ -24,6 +23,7 @@ from experiment.services.study_language import (
     LONGEST_TEXT,
     TEMPLATES,
     load_texts,
+    number_of,
     participant_texts,
     set_text,
     speaking,

@@ -28,6 +28,7 @@ from scoring.services.texts import _study_texts
 from tests.experiment.asked import make_asking_study
 from tests.experiment.lab_client import run
 from tests.factories import make_question, make_research_field, make_study, make_user
+from tests.forms import Browser
 
 pytestmark = pytest.mark.django_db
 
@@ -181,7 +182,7 @@ def test_a_study_takes_some_questions_of_a_field(field):
 def test_the_set_up_and_the_command_take_questions_of_a_field(field):
     study = make_study()
     make_research_field("empty")
-    client = Client()
+    client = Browser()
     client.force_login(make_user("boss", is_superuser=True))
     page, address = (reverse(f"lab:setup_{of}", args=[study.slug]) for of in ("items", "questions"))
     offered = client.get(page).context["question_form"].fields["questions_of"].choices

@@ -7,6 +7,7 @@ from django.urls import reverse
 from scoring.models import CorpusScore, ItemScore, LanguageModel, ScoringRun, UnscoredText
 from scoring.services.execute import execute
 from tests.factories import make_study, make_user
+from tests.forms import Browser, form_at
 from tests.scoring.made_runs import ask
 from tests.scoring.ngram_backend import NgramBackend
 
@@ -76,3 +77,18 @@ def test_a_language_model_is_edited_but_keeps_the_name_it_was_scored_under(
     boss.post(page(LanguageModel, "change", unused.pk), form)
     unused.refresh_from_db()
     assert unused.name == "another"
+
+
+def test_rows_of_a_model_that_somebody_else_has_changed_are_not_written_over(
+    client: Browser,
+) -> None:
+    client.force_login(make_user("chief", is_superuser=True, is_staff=True))
+    model = LanguageModel.objects.create(name="one", display_name="One")
+    url = page(LanguageModel, "change", model.pk)
+    mine = form_at(client, url)
+    assert mine
+    model.training_corpora.create(corpus="prose", status="known")
+    told = Client.post(client, url, mine.filled(display_name="Uno", _save="Save"))
+    assert (told.status_code, "Others have changed this" in told.text) == (200, True)
+    model.refresh_from_db()
+    assert model.display_name == "One"

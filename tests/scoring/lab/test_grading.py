@@ -16,6 +16,7 @@ from scoring.models import GradingRun, PersonGrade
 from scoring.services.asking.settings import Asked
 from scoring.services.grading import plans, runs
 from tests.factories import make_user
+from tests.forms import Browser
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
 from tests.scoring.services.grading.rows import grading as stored_run
 from tests.scoring.services.grading.rows import (
@@ -49,7 +50,7 @@ def study() -> Study:
 
 
 def client_of(study: Study, name: str) -> Client:
-    client = Client()
+    client = Browser()
     client.force_login(study.members.get(username=name))
     return client
 

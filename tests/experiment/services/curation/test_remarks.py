@@ -180,7 +180,7 @@ def test_a_passage_is_found_in_either_wording_until_it_is_changed() -> None:
     for quote in (*quotes, "the soup"):
         remarks.add_comment(item, ada, "Sure?", quote)
     assert [thread.is_in_text for thread in remarks.threads(item)] == [True] * 4 + [False]
-    writing.write_draft(item, by=ada, edits=0, markup=f"{FILLER}The bread [[rose, fell]] at once.")
+    writing.write_draft(item, by=ada, markup=f"{FILLER}The bread [[rose, fell]] at once.")
     found = remarks.threads(Item.objects.get())
     assert [thread.is_in_text for thread in found] == [False, False, False, True, False]
 
@@ -192,7 +192,7 @@ def test_each_change_has_its_author_and_words_the_newest_first() -> None:
     kitchen = Kitchen()
     new = TEXT.replace("fell late", "sank late")
     item = writing.write_draft(
-        kitchen.draft, by=kitchen.ben, edits=0, markup=new, note="softer", source="machine"
+        kitchen.draft, by=kitchen.ben, markup=new, note="softer", source="machine"
     )
     reviews.submit(item, kitchen.ada)
     submitted, written, created = history(item)

@@ -26,8 +26,8 @@ def kitchen() -> Kitchen:
 def reworded(kitchen: Kitchen, by: User, *texts: str) -> Item:
     """Back to draft, written anew by this person, and in review again."""
     item = reviews.back_to_draft(kitchen.draft, kitchen.ada, "a word")
-    for n, text in enumerate(texts or [f"{TEXT} It was warm."]):
-        item = writing.write_draft(item, by=by, edits=n, markup=text)
+    for text in texts or [f"{TEXT} It was warm."]:
+        item = writing.write_draft(item, by=by, markup=text)
     return reviews.submit(item, kitchen.ada)
 
 
