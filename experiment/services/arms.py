@@ -128,9 +128,12 @@ def assign(participant: Participant, now: datetime) -> bool:
         wanted = None
     if arms_of(study):
         hold("arms", study.pk)
-        draw = admits(study, participant.kind, now, wanted, cell)
+        found = read(study, participant.kind, now, cell)
+        draw = found.admits(study, wanted, cell)
         if draw is None:
             return False
+        if wanted is not None and found.n_waiting >= wanted - found.n_valid:
+            participant.place_until = participant.place_until and now
         chosen = draw.number(participant.seed)
         participant.arm_draw = draw.as_json()
         participant.arm = next(arm for arm in arms_of(study) if arm.number == chosen)
@@ -140,21 +143,6 @@ def assign(participant: Participant, now: datetime) -> bool:
     plan = plan_trials(trial_counts(study, participant.arm), rng)
     participant.plan = [[trial.stratum, trial.original_side] for trial in plan]
     return True
-
-
-def admits(
-    study: Study, kind: str, now: datetime, wanted: int | None, cell: str = ""
-) -> ArmDraw | None:
-    """What the next participant is assigned by; None where there is no place.
-
-    Everybody who is there is balanced. Where the study were full with them, those who have agreed and not gone on hold no place
-    (`services/arrivals.py`), and are left out of the assignment that they would prevent.
-    """
-    found = read(study, kind, now, cell)
-    for draw in (found.everybody, found.holders):
-        if wanted is None or not _is_full(study, draw, wanted, cell):
-            return draw
-    return None
 
 
 def _is_full(study: Study, draw: ArmDraw, wanted: int, cell: str) -> bool:
@@ -201,6 +189,22 @@ class Present:
 
     everybody: ArmDraw
     holders: ArmDraw
+    n_waiting: int  # hold a place without having gone on
+
+    @property
+    def n_valid(self) -> int:
+        return sum(arm.valid for arm in self.everybody.arms)
+
+    def admits(self, study: Study, wanted: int | None, cell: str = "") -> ArmDraw | None:
+        """What the next participant is assigned by; None where there is no place.
+
+        Everybody who is there is balanced. Where the study were full with them, those who have agreed and not gone on hold no
+        place (`services/arrivals.py`), and are left out of the assignment that they would prevent.
+        """
+        for draw in (self.everybody, self.holders):
+            if wanted is None or not _is_full(study, draw, wanted, cell):
+                return draw
+        return None
 
 
 def read(study: Study, kind: str, now: datetime, cell: str = "") -> Present:
@@ -210,15 +214,16 @@ def read(study: Study, kind: str, now: datetime, cell: str = "") -> Present:
     valid: Counter[int] = Counter()
     left_at: Counter[int] = Counter()
     shares: dict[int, int] = {}
-    finished = 0
+    finished = awaited = 0
     given = (study.pk, kind, study.live_since(now), now - LONGEST_PAGE, now)
     for what, arm, page, n in _read_in_cell(*given, cell) if cell else _read(*given):
         if what == "arm":
             shares[arm] = n
-        elif what in (HOLDS, WAITS):
+        elif what in (HOLDS, AWAITED, WAITS):
             live[arm][page] += n
-            if what == HOLDS:
+            if what != WAITS:
                 held[arm][page] += n
+            awaited += n if what == AWAITED else 0
         elif what == "valid":
             valid[arm] += n
         elif what == Fate.LEFT:
@@ -233,10 +238,11 @@ def read(study: Study, kind: str, now: datetime, cell: str = "") -> Present:
         )
         return ArmDraw(loads, tuple(sorted(left_at.items())), finished)
 
-    return Present(draw(live), draw(held))
+    return Present(draw(live), draw(held), awaited)
 
 
-HOLDS, WAITS = "holds", "waits"
+# A place: of somebody who has gone on, of one who has not yet, and none
+HOLDS, AWAITED, WAITS = "holds", "awaited", "waits"
 
 
 def _query(
@@ -255,8 +261,11 @@ def _query(
     settled = PeopleCount.objects.filter(
         study=study, kind=kind, fate__in=(Fate.LEFT, Fate.FINISHED)
     )
-    holds = Q(place_until=None) | Q(place_until__gt=now)
-    what = Case(When(holds, then=Value(HOLDS)), default=Value(WAITS))
+    what = Case(
+        When(place_until=None, then=Value(HOLDS)),
+        When(place_until__gt=now, then=Value(AWAITED)),
+        default=Value(WAITS),
+    )
     of_page = present.values(what=what, arm_of=F("arm__number"), page=F("page_reached"))
     of_way = settled.order_by().values("fate", "page").annotate(total=Sum("n"))
     valid: QuerySet[Any, Any]

@@ -60,7 +60,7 @@ def is_full(study: Study, now: datetime) -> bool:
     """Whether enough valid participants finished; in a study with arms, as `ArmDraw.is_full` says."""
     if (wanted := study.target_valid) is None:
         return False
-    return arms.admits(study, Participant.Kind.REAL, now, wanted) is None
+    return arms.read(study, Participant.Kind.REAL, now).admits(study, wanted) is None
 
 
 TURNED_AWAY_EVERY = timedelta(minutes=1)

@@ -16,7 +16,7 @@ from experiment.models import Arm, Judgment, Participant, PeopleCount, Study, Su
 from experiment.models.arms import trial_counts
 from experiment.models.participants import ParticipantQuerySet
 from experiment.models.trials import server_ms
-from experiment.services.arms import admits, arms_of
+from experiment.services.arms import arms_of, read
 from experiment.services.flow import FIRST_TRIAL_PAGE
 from experiment.services.survey import survey_questions
 
@@ -164,7 +164,7 @@ def places(study: Study, kind: str, n_valid: int, now: datetime) -> Places | Non
     wanted, is_open = study.target_valid, study.recruitment == Study.Recruitment.OPEN
     if kind != Kind.REAL or wanted is None or not is_open or not arms_of(study):
         return None
-    is_full, at = admits(study, kind, now, wanted) is None, study.turned_away_at
+    is_full, at = read(study, kind, now).admits(study, wanted) is None, study.turned_away_at
     if is_full and n_valid >= wanted:
         return None
     turned_away_at = at if at is not None and now - at < timedelta(days=1) else None

@@ -182,8 +182,7 @@ def test_40_visits_that_only_agree_close_no_study(wanted: Study, clock: Clock) -
     assert not consenting.is_full(wanted, clock())
     assert "full" not in come(wanted, client=Client(REMOTE_ADDR=HOME))
     assert begin(wanted, HOME).arm is not None
-    held = arms.read(wanted, "real", clock()).holders
-    assert sum(n for arm in held.arms for _, n in arm.live) == arrivals.MOST_WAITING + 1
+    assert held(wanted, clock) == arrivals.MOST_WAITING + 1
 
 
 def test_visits_that_only_agree_keep_no_place_however_often_they_come(
@@ -217,25 +216,41 @@ def test_a_class_at_one_address_holds_its_places_once_each_has_gone_on(
     assert finish(people[0], clock, 80).excluded_by == ""
 
 
-def test_people_of_different_addresses_hold_places_from_consent_on_for_five_minutes(
+def held(study: Study, clock: Clock) -> int:
+    return sum(n for arm in arms.read(study, "real", clock()).holders.arms for _, n in arm.live)
+
+
+def test_newcomers_hold_at_most_the_places_that_the_target_lacks_and_close_no_study(
     wanted: Study, clock: Clock
 ) -> None:
-    people = [begin(wanted, f"203.0.113.{n}") for n in range(40)]
+    people = [begin(wanted, f"203.0.113.{n}") for n in range(45)]
+    assert held(wanted, clock) == 20
+    assert not consenting.is_full(wanted, clock())
+    clock.forward(seconds=10)
+    for person in people:
+        describe(person, clock)
+    assert held(wanted, clock) == 45
     assert consenting.is_full(wanted, clock())
     with pytest.raises(AssertionError):
         begin(wanted, HOME)
+
+
+def test_a_place_is_kept_for_five_minutes_and_as_long_as_its_page_is_open(
+    wanted: Study, clock: Clock
+) -> None:
+    people = [begin(wanted, f"203.0.113.{n}") for n in range(10)]
     clock.forward(minutes=4)
     for person in people:
         taking_part.touch(person, clock())  # the page is open
     clock.forward(minutes=4)
-    assert consenting.is_full(wanted, clock())
+    assert held(wanted, clock) == 10
     clock.forward(minutes=2)
-    assert not consenting.is_full(wanted, clock())
+    assert held(wanted, clock) == 0
     # Who reads for so long is still in the study, and has their place again with the page that they send
     for person in people:
         person.refresh_from_db()
         describe(person, clock)
-    assert consenting.is_full(wanted, clock())
+    assert held(wanted, clock) == 10
 
 
 def test_who_answers_sooner_than_a_person_can_has_not_gone_on(wanted: Study, clock: Clock) -> None:
@@ -255,8 +270,10 @@ def test_a_full_study_that_is_emptied_opens_again_and_says_so(wanted: Study, clo
         return found[1] if found else ""
 
     assert places() == ""
-    for n in range(40):
-        begin(wanted, f"203.0.113.{n}")
+    people = [begin(wanted, f"203.0.113.{n}") for n in range(40)]
+    clock.forward(seconds=10)
+    for person in people:
+        describe(person, clock)
     assert "full at present" in places()
     assert "This study is full" in come(wanted, client=Client(REMOTE_ADDR=HOME))
     clock.forward(minutes=20)

@@ -52,7 +52,7 @@ def test_arms_catch_up_in_each_group_and_not_over_all(
     # Over all, an arm would get people whose group has no place for them
     make_arms(study)
     draw = ArmDraw((ArmLoad(1, 1, valid=102), ArmLoad(2, 1, valid=100)))
-    monkeypatch.setattr(arms, "read", lambda *given: arms.Present(draw, draw))
+    monkeypatch.setattr(arms, "read", lambda *given: arms.Present(draw, draw, 0))
     study.cell_field, study.target_valid = field, 200
     study.cell_targets = {"male": 200}
     assert consenting.is_full(study, timezone.now()) is full
