@@ -75,7 +75,7 @@ NAMED = NUMBERED | {
 }
 # What differs between two answers to one question
 UNSTEADY = re.compile(
-    r'name="csrfmiddlewaretoken" value="\w+"|nonce="[\w=+/-]+"|name="(?:token|window|seen|begun)" value="[^"]*"'
+    r'name="csrfmiddlewaretoken" value="\w+"|nonce="[\w=+/-]+"|name="(?:token|window|seen|opened|begun)" value="[^"]*"'
     r"|[?&]begun=[\w-]+|[\w-]{8}-[\w-]{4}-4[\w-]{3}-[\w-]{4}-[\w-]{12}"
 )
 

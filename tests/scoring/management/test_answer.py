@@ -214,7 +214,7 @@ class TestAnswersMadeElsewhere:
             '{"key": "memory-q002", "answer": 3}',
             '{"key": "memory-q002", "answer": "No.", "finish": "done"}',
             '{"key": "memory-q002", "answer": "No.", "prompt_tokens": 1.5, "completion_tokens": 1}',
-            '{"key": "memory-q002", "answer": "No.", "seconds": NaN}',
+            '{"key": "memory-q002", "answer": "No.", "seconds": "2"}',
             '{"key": "memory-q002", "answer": "No.", "confidence": 101}',
             '{"key": "memory-q002", "answer": "No.", "confidence": NaN}',
             '{"key": "memory-q002", "answer": "No.", "confidence": true}',
@@ -223,7 +223,7 @@ class TestAnswersMadeElsewhere:
         file.write_text("\n".join(lines))
         said = refusal("answer", *of_file(file)).splitlines()
         assert [line.split(":")[0] for line in said] == [f"Line {n}" for n in range(2, 16)]
-        words = ("answered in line 1", "“memory-q009”", "not JSON", "not a JSON object", "key or question", "answer is missing", "not a text", "finish", "whole numbers", "seconds", *["confidence is not a number"] * 3, "“Why?”")  # fmt: skip
+        words = ("answered in line 1", "“memory-q009”", "not JSON", "not a JSON object", "key or question", "answer is missing", "not a text", "finish", "whole numbers", "seconds", "confidence is not a number", "NaN is not a number", "confidence is not a number", "“Why?”")  # fmt: skip
         for line, word in zip(said, words, strict=True):
             assert word in line
         assert not AnsweringRun.objects.exists()
