@@ -1,6 +1,8 @@
 """The audit trail: events are appended in the transaction that does what they tell of."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from django.contrib.auth.models import AnonymousUser, User
@@ -16,7 +18,6 @@ Action = AuditEvent.Action
 Detail = str | int | float | bool | None | list[str] | dict[str, str] | dict[str, int]
 
 
-@transaction.atomic
 def record(
     action: AuditEvent.Action,
     *,
@@ -25,9 +26,7 @@ def record(
     reason: str = "",
     **details: Detail,
 ) -> AuditEvent:
-    """Append an event. `by` is None where a command or the site itself acts."""
-    hold("audit")  # one after the other: each names the one before
-    last = AuditEvent.objects.order_by("-pk").values_list("sha256", flat=True).first()
+    """Append an event, at once or at the end of `gathered`. `by` is None where a command or the site itself acts."""
     event = AuditEvent(
         at=timezone.now(),
         actor="" if by is None else by.get_username(),
@@ -35,11 +34,47 @@ def record(
         study="" if study is None else study.slug,
         details=details,
         reason=reason,
-        previous_sha256=last or "",
     )
-    event.sha256 = event.chained()
-    event.save(force_insert=True)
+    waiting = _gathered.get()
+    if waiting is None:
+        _append([event])
+    else:
+        waiting.append(event)
     return event
+
+
+_gathered: ContextVar[list[AuditEvent] | None] = ContextVar("gathered", default=None)
+
+
+@contextmanager
+def gathered(*, keep: bool = True) -> Iterator[None]:
+    """Around long work in one transaction: its events are appended at its end, in their order; without `keep`, none is.
+
+    The whole site's events wait for one another until the transaction that appends one has ended: nobody else could sign in meanwhile.
+    """
+    if _gathered.get() is not None:
+        yield
+        return
+    events: list[AuditEvent] = []
+    token = _gathered.set(events)
+    try:
+        yield
+    finally:
+        _gathered.reset(token)
+    if keep:
+        _append(events)
+
+
+@transaction.atomic
+def _append(events: list[AuditEvent]) -> None:
+    if not events:
+        return
+    hold("audit")  # one after the other: each names the one before
+    last = AuditEvent.objects.order_by("-pk").values_list("sha256", flat=True).first() or ""
+    for event in events:
+        event.previous_sha256 = last
+        event.sha256 = last = event.chained()
+        event.save(force_insert=True)
 
 
 # Whose details name a row of the study or field, not the study or field itself

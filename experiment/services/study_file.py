@@ -177,6 +177,7 @@ def create_from_file(content: bytes, **about: Any) -> Study:
 
 
 @transaction.atomic
+@audit.gathered()
 def create(
     place: Place,
     *,
