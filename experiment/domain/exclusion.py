@@ -44,6 +44,12 @@ MISSED_ATTENTION = Reason(
     "missed an attention check",
     "The participant gave an answer to an attention check other than the one it asked for.",
 )
+MOSTLY_TOO_FAST = Reason(
+    "mostly_too_fast",
+    "mostly too fast",
+    "More than half of the participant's answers came in less than the minimum time of the rule “too fast”. Only answers count that the "
+    "server timed; answers from earlier releases and imported ones do not.",
+)
 NOT_FINISHED = Reason(
     "not_finished", "not finished", "The participant did not reach the end of the study."
 )
@@ -64,6 +70,7 @@ PARTICIPANT_REASONS = (
     UNTOUCHED_SLIDERS,
     ADMITTED_CHEATING,
     MISSED_ATTENTION,
+    MOSTLY_TOO_FAST,
     NOT_FINISHED,
     WITHDRAWN,
 )
@@ -246,6 +253,7 @@ def _participant_reasons(facts: ParticipantFacts, rules: Rules) -> tuple[str, ..
         ),
         (ADMITTED_CHEATING, rules.admitted_cheating and facts.cheated is True),
         (MISSED_ATTENTION, rules.missed_attention and facts.missed_attention),
+        (MOSTLY_TOO_FAST, facts.finished and _is_mostly_too_fast(facts.trials, rules)),
         (NOT_FINISHED, not facts.finished),
     )
     return tuple(reason.code for reason, holds in found if holds)
@@ -280,6 +288,18 @@ def _is_too_fast(trial: TrialFacts, rules: Rules) -> bool:
     else:
         time_ms, limit_ms = answer_ms(trial, rules.min_rt_clock), rules.min_rt_ms
     return time_ms is not None and time_ms < limit_ms
+
+
+def _is_mostly_too_fast(trials: Sequence[TrialFacts], rules: Rules) -> bool:
+    """Whether they finished without having read: such a participant would fill a place and add nothing.
+
+    >>> fast = TrialFacts(1, "human", True, False, 900, True, True, server_ms=1_000)
+    >>> slow = TrialFacts(2, "human", True, False, 9_000, True, True, server_ms=9_100)
+    >>> _is_mostly_too_fast([fast, fast, slow], Rules()), _is_mostly_too_fast([fast, slow], Rules())
+    (True, False)
+    """
+    timed = [_is_too_fast(trial, rules) for trial in trials if trial.server_ms is not None]
+    return 2 * sum(timed) > len(timed)
 
 
 def _trial_flags(trial: TrialFacts, rules: Rules) -> tuple[str, ...]:

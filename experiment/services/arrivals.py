@@ -1,7 +1,7 @@
 """How many participants begin from one address, and which of them hold a place while they have not gone on.
 
 Counted at consent alone: before it nothing of a visitor is stored. Of an address only a keyed hash is kept, beside a number,
-for a day.
+for a day, under the ten minutes of the clock in which they began: no time that a participant's row has too.
 """
 
 from dataclasses import dataclass
@@ -26,17 +26,24 @@ MANY = 5  # at one address; fewer are not worth a sentence
 
 
 def note(study: Study, address: str, now: datetime, *, by_link: bool) -> int:
-    """Count one who has agreed; how many these are in the last ten minutes, this one included."""
+    """Count one who has agreed; how many these are in these ten minutes of the clock and those before, this one included."""
     key = key_of("arrival", str(study.pk), address)
     hold("arrivals", key)
-    rows = Arrivals.objects.filter(study=study, key=key, since__gt=now - WITHIN, since__lte=now)
-    if found := rows.order_by("-since").first():
-        raised = Arrivals.objects.filter(pk=found.pk)
+    since = _window(now)
+    rows = Arrivals.objects.filter(study=study, key=key)
+    around = dict(rows.filter(since__gte=since - WITHIN).values_list("since", "n"))
+    if since in around:
+        raised = rows.filter(since=since)
         raised.update(n=F("n") + 1, n_links=F("n_links") + int(by_link))
-        return found.n + 1
-    forget(now)
-    Arrivals.objects.create(study=study, key=key, since=now, n=1, n_links=int(by_link))
-    return 1
+    else:
+        forget(now)
+        Arrivals.objects.create(study=study, key=key, since=since, n=1, n_links=int(by_link))
+    return sum(around.values()) + 1
+
+
+def _window(now: datetime) -> datetime:
+    """The ten minutes of the clock that a moment is in."""
+    return now - (now - datetime.min.replace(tzinfo=now.tzinfo)) % WITHIN
 
 
 @transaction.atomic
@@ -67,7 +74,7 @@ def kept_open(now: datetime) -> Case:
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """Participants who began from one address within ten minutes from `since` on; `n_links` by a link with an ID of their own."""
+    """Participants who began from one address in the ten minutes from `since` on; `n_links` by a link with an ID of their own."""
 
     n: int
     n_links: int

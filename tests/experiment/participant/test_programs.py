@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from experiment.domain.exclusion import TIMES_DISAGREE, TOO_FAST
+from experiment.domain.exclusion import MOSTLY_TOO_FAST, TIMES_DISAGREE, TOO_FAST
 from experiment.models import Arrivals, Judgment, Participant, Study, Trial
 from experiment.services import arms, arrivals, consenting, counting, overview, taking_part
 from experiment.services.chores import forget_old_arrivals
@@ -45,7 +45,8 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    found = Clock(timezone.now())
+    # All that is counted by ten minutes of the clock begins with them
+    found = Clock(arrivals._window(timezone.now()))
     monkeypatch.setattr(timezone, "now", found)
     return found
 
@@ -108,6 +109,8 @@ def test_24_programs_that_say_a_minute_for_each_page_are_too_fast_by_the_servers
     assert (judged.count(), judged.valid().count()) == (72, 0)
     assert set(judged.values_list("excluded_by", flat=True)) == {TOO_FAST.code}
     assert all(TIMES_DISAGREE.code in found.split() for found in flags(short))
+    # Nor do they take the places of others
+    assert set(short.participants.values_list("excluded_by", flat=True)) == {MOSTLY_TOO_FAST.code}
     assert overview.readings(short, "real")["fast_page"] == 72
     counted = arrivals.largest(short, clock())
     assert counted is not None
@@ -308,6 +311,17 @@ def test_participants_from_one_address_are_counted_and_nobodys_row_names_it(
     clock.forward(days=1, minutes=1)
     forget_old_arrivals()
     assert not Arrivals.objects.exists()
+
+
+def test_a_count_has_no_time_by_which_a_participant_could_be_found(
+    short: Study, clock: Clock
+) -> None:
+    for n in range(3):
+        clock.forward(seconds=7)
+        begin(short, f"203.0.113.{n}")
+    began = set(short.participants.values_list("consented_at", flat=True))
+    assert not began & set(Arrivals.objects.values_list("since", flat=True))
+    assert Arrivals.objects.values("since").distinct().count() == 1
 
 
 def test_an_address_is_what_the_proxy_says(short: Study, clock: Clock, settings: Any) -> None:

@@ -62,7 +62,9 @@ def test_two_versions_are_compared_by_what_they_leave_out(path: Path) -> None:
     study, fast = frozen_study()
     found = json.loads(run("study_versions", study.slug, "--compare", "1", "2", "--json"))
     assert found["rules"] == [{"rule": "min_rt_ms", "before": 5_000, "after": 90_000}]
-    assert found["participants"] == []
+    assert found["participants"] == [
+        {"participant": fast, "before": "", "after": "mostly_too_fast"}
+    ]
     assert len(found["trials"]) == 9
     assert {(t["participant"], t["before"], t["after"]) for t in found["trials"]} == {
         (fast, "", "too_fast")
@@ -70,7 +72,7 @@ def test_two_versions_are_compared_by_what_they_leave_out(path: Path) -> None:
     outcomes = found["before"], found["after"]
     assert [(o["participants"], o["trials"], o["accuracy"]) for o in outcomes] == [
         (2, 18, 1.0),
-        (2, 9, 1.0),
+        (1, 9, 1.0),
     ]
     lines = run("study_versions", study.slug).splitlines()
     assert len(lines) == 3
