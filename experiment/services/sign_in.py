@@ -4,7 +4,7 @@ from base64 import b32encode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv6Address, ip_address, ip_network
 from threading import BoundedSemaphore
 from typing import Any, TypeVar
 
@@ -126,14 +126,19 @@ def key_of(step: str, name: str, address: str) -> str:
 def _network(address: str) -> str:
     """Of an IPv6 address what one connection is given as a whole: it has as many addresses as it likes.
 
-    >>> _network("2001:db8:1:2:3:4:5:6"), _network("192.0.2.7")
-    ('2001:db8:1:2::/64', '192.0.2.7')
+    >>> _network("2001:db8:1:2:3:4:5:6"), _network("192.0.2.7"), _network("::ffff:192.0.2.7")
+    ('2001:db8:1:2::/64', '192.0.2.7', '192.0.2.7')
     """
     try:
         found = ip_address(address)
     except ValueError:
         return address
-    return str(ip_network((found, 64), strict=False)) if found.version == 6 else address
+    if isinstance(found, IPv6Address):
+        # As a socket for both kinds names IPv4: each is one
+        if found.ipv4_mapped:
+            return str(found.ipv4_mapped)
+        return str(ip_network((found, 64), strict=False))
+    return address
 
 
 def _are_used_up(limits: Mapping[str, int]) -> bool:
@@ -168,7 +173,9 @@ def is_verified(user: User | AnonymousUser) -> bool:
 
 def new_app(user: User) -> TOTPDevice:
     """What the user's app is to be told; the same until a code of it confirms it."""
-    return TOTPDevice.objects.get_or_create(user=user, confirmed=False, defaults={"name": "app"})[0]
+    waiting = TOTPDevice.objects.filter(user=user, confirmed=False).order_by("pk")
+    # Two requests at once may have made two: both pages show the first
+    return waiting.first() or TOTPDevice.objects.create(user=user, confirmed=False, name="app")
 
 
 def spelled_key(device: TOTPDevice) -> str:
