@@ -246,7 +246,8 @@ def write_item(request: HttpRequest, research_field: ResearchField, pk: int) -> 
 def preview(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
     """Of what is typed: of a `draft`, or of what a page has begun, which may be a draft since."""
     named = request.POST.get("draft", "")
-    drafts = Item.objects.filter(field=research_field.name, pk=named if named.isdecimal() else 0)
+    pk = named if named.isdecimal() and len(named) < 19 else 0
+    drafts = Item.objects.filter(field=research_field.name, pk=pk)
     item = drafts.first()
     scratch = (
         writing.scratch_of(item, research_field, user_of(request))

@@ -72,7 +72,7 @@ def together(request: HttpRequest, research_field: ResearchField) -> HttpRespons
 def _chosen(request: HttpRequest, research_field: ResearchField) -> list[Item]:
     """Those that are ticked, or with `every` all that were shown; in their order in the list."""
     names = request.POST.getlist("shown" if "every" in request.POST else "item")[:MOST]
-    numbers = [int(name) for name in names if name.isdecimal()]
+    numbers = [int(name) for name in names if name.isdecimal() and len(name) < 19]
     found = Item.objects.filter(field=research_field.name).in_bulk(numbers)
     return [found[pk] for pk in dict.fromkeys(numbers) if pk in found]
 

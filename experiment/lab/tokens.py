@@ -87,7 +87,9 @@ def _answer(
     own = own.select_related("study") if study is None else own.filter(study=study)
     if "revoke" in request.POST:
         pk = request.POST["revoke"]
-        revoke_token(get_object_or_404(own, pk=pk if pk.isdecimal() else None), by=user)
+        revoke_token(
+            get_object_or_404(own, pk=pk if pk.isdecimal() and len(pk) < 19 else None), by=user
+        )
         messages.success(request, gettext("The token was revoked and no longer gives access."))
         return redirect(request.get_full_path())
     form = TokenForm(request.POST or None, rights=rights)

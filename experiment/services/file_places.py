@@ -14,6 +14,7 @@ from lib.confined import ConfinedError, confined
 from lib.json_bounds import check_json
 
 MOST_SHOWN = 50
+MOST_KEPT = 1_000  # of a file that is wrong in a million places
 
 
 class StudyFileError(ValidationError):
@@ -39,7 +40,8 @@ class Place:
     problems: list[str]
 
     def refuse(self, sentence: object) -> None:
-        self.problems.append(f"{self.path}: {sentence}" if self.path else str(sentence))
+        if len(self.problems) < MOST_KEPT:
+            self.problems.append(f"{self.path}: {sentence}" if self.path else str(sentence))
 
     def members(self, names: Collection[str], needed: Collection[str] = ()) -> dict[str, "Place"]:
         """Those of an object; no others than these may be there."""

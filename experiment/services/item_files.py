@@ -8,6 +8,7 @@ import secrets
 import zipfile
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -304,7 +305,11 @@ def _make_room(research_field: ResearchField, user: User) -> None:
     wanted = research_field.imports.filter(created_by=user, status__in=ItemImport.OPEN_STATUSES)
     folder = _path(research_field, user, "")
     names = {*file_names(_storage(), folder)} - {*wanted.values_list("upload", flat=True)}
-    paths = sorted((folder + name for name in names), key=_storage().get_modified_time)
+    ages = {}
+    for name in names:
+        with suppress(FileNotFoundError):  # another upload has made room meanwhile
+            ages[folder + name] = _storage().get_modified_time(folder + name)
+    paths = sorted(ages, key=lambda path: ages[path])
     for path in paths[: max(0, len(paths) + 1 - MOST_KEPT)]:
         _storage().delete(path)
 

@@ -24,7 +24,7 @@ class Strict(serializers.Serializer[Any]):
             if isinstance(one, serializers.ChoiceField):
                 known = ", ".join(str(choice) for choice in one.choices)
                 known = known.replace("{", "{{").replace("}", "}}")
-                sentence = f"'{input}' is not a valid choice. Choose from {known}."
+                sentence = f"The value is not a valid choice. Choose from {known}."
                 one.error_messages["invalid_choice"] = sentence
         return fields
 
