@@ -13,6 +13,7 @@ from experiment.domain import markup
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study
 from experiment.models import Study
+from lib.http import row_number
 
 if TYPE_CHECKING:
     from analysis.report.services.traces import RunTraces
@@ -54,7 +55,7 @@ def _read(request: HttpRequest, study: Study) -> "RunTraces | None":
 
     runs = traceable_runs(study)
     if pk := request.GET.get("run"):
-        runs = runs.filter(pk=pk) if pk.isdecimal() and len(pk) < 19 else runs.none()
+        runs = runs.filter(pk=row_number(pk))
         if not runs:
             raise Http404
     return next(filter(None, (read_traces(run, study) for run in runs)), None)

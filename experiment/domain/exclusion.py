@@ -1,7 +1,7 @@
 """Which participants and trials are left out of the analysis, and why. Pure.
 
-The rules are those the BrainBench paper states in its methods; codes are stable, because exports and
-published analyses name them. Flags are for a person to look at: they exclude nothing.
+The rules are those that the BrainBench paper states in its methods, and two of ours: attention checks, and participants who read
+hardly anything. Codes are stable, because exports and published analyses name them. Flags are for a person to look at: they exclude nothing.
 """
 
 from collections.abc import Mapping, Sequence

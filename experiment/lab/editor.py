@@ -30,7 +30,7 @@ from experiment.lab.access import for_field, user_of
 from experiment.models import Item, ItemScratch, ResearchField
 from experiment.services.curation import reviews, writing
 from experiment.services.curation.remarks import facts_of, findings_of_text
-from lib.http import either
+from lib.http import either, row_number
 from lib.newlines import with_unix_newlines
 from lib.opened import OpenedForm
 from lib.pages import CONFLICT, UnixTextField, refused, say_saved, show
@@ -245,8 +245,7 @@ def write_item(request: HttpRequest, research_field: ResearchField, pk: int) -> 
 @for_field(FieldRight.CURATE_FIELD)
 def preview(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
     """Of what is typed: of a `draft`, or of what a page has begun, which may be a draft since."""
-    named = request.POST.get("draft", "")
-    pk = named if named.isdecimal() and len(named) < 19 else 0
+    pk = row_number(request.POST.get("draft", ""))
     drafts = Item.objects.filter(field=research_field.name, pk=pk)
     item = drafts.first()
     scratch = (

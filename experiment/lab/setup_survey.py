@@ -22,7 +22,7 @@ from experiment.models import Study, SurveyQuestion
 from experiment.models.survey import FAULTS
 from experiment.services import audit, survey
 from experiment.services.arms import arms_of
-from lib.http import either
+from lib.http import either, row_number
 from lib.opened import check_seen, held
 from lib.pages import UnixTextField, refused, say_saved, show
 
@@ -172,8 +172,8 @@ def new_question(request: HttpRequest, study: Study, kind: str) -> HttpResponse:
 @for_study(Right.SET_UP)
 def question(request: HttpRequest, study: Study, name: str) -> HttpResponse:
     """By its key where the page gives it: somebody else may have renamed it meanwhile."""
-    row = request.POST.get("row", "")
-    by = {"pk": row} if row.isdecimal() and len(row) < 10 else {"name": name}
+    row = row_number(request.POST.get("row", ""))
+    by = {"pk": row} if row else {"name": name}
     return _edit(request, study, lambda stored: get_object_or_404(stored.survey_questions, **by))
 
 

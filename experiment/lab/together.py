@@ -21,6 +21,7 @@ from experiment.models import Item, ResearchField
 from experiment.services.curation import together as services
 from experiment.services.curation import writing
 from experiment.services.curation.together import Act, Outcome, Plan, Words
+from lib.http import row_number
 from lib.opened import check_seen, seen
 from lib.pages import show
 
@@ -72,7 +73,7 @@ def together(request: HttpRequest, research_field: ResearchField) -> HttpRespons
 def _chosen(request: HttpRequest, research_field: ResearchField) -> list[Item]:
     """Those that are ticked, or with `every` all that were shown; in their order in the list."""
     names = request.POST.getlist("shown" if "every" in request.POST else "item")[:MOST]
-    numbers = [int(name) for name in names if name.isdecimal() and len(name) < 19]
+    numbers = [*map(row_number, names)]
     found = Item.objects.filter(field=research_field.name).in_bulk(numbers)
     return [found[pk] for pk in dict.fromkeys(numbers) if pk in found]
 

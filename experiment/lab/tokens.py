@@ -18,7 +18,7 @@ from experiment.domain.trial_query import QueryError, TrialQuery
 from experiment.lab.access import LabRequest, for_signed_in, for_study, user_of
 from experiment.models import AccessToken, Study
 from experiment.services.rights import DEFAULT_DAYS, create_token, grantable_scopes, revoke_token
-from lib.http import either
+from lib.http import either, row_number
 from lib.name_fields import is_name
 from lib.pages import offer, show
 
@@ -86,10 +86,7 @@ def _answer(
     own = AccessToken.objects.filter(user=user)
     own = own.select_related("study") if study is None else own.filter(study=study)
     if "revoke" in request.POST:
-        pk = request.POST["revoke"]
-        revoke_token(
-            get_object_or_404(own, pk=pk if pk.isdecimal() and len(pk) < 19 else None), by=user
-        )
+        revoke_token(get_object_or_404(own, pk=row_number(request.POST["revoke"])), by=user)
         messages.success(request, gettext("The token was revoked and no longer gives access."))
         return redirect(request.get_full_path())
     form = TokenForm(request.POST or None, rights=rights)

@@ -1,3 +1,5 @@
+"""How many began from one address; services/arrivals.py says what for."""
+
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -5,7 +7,7 @@ from experiment.models.studies import Study
 
 
 class Arrivals(models.Model):
-    """How many participants began from one address within ten minutes from a moment on; deleted a day later.
+    """How many participants began from one address in ten minutes of the clock, from `since` on; deleted a day later.
 
     The address cannot be read from the key, and no participant's row names it.
     """

@@ -132,8 +132,10 @@ def assign(participant: Participant, now: datetime) -> bool:
         draw = found.admits(study, wanted, cell)
         if draw is None:
             return False
-        if wanted is not None and found.n_waiting >= wanted - found.n_valid:
-            participant.place_until = participant.place_until and now
+        # Newcomers hold no more places than valid finishers are missing; one of whom no address is known has none to lose
+        are_enough = wanted is not None and found.n_waiting >= wanted - found.n_valid
+        if participant.place_until is not None and are_enough:
+            participant.place_until = now
         chosen = draw.number(participant.seed)
         participant.arm_draw = draw.as_json()
         participant.arm = next(arm for arm in arms_of(study) if arm.number == chosen)

@@ -52,17 +52,18 @@ def gathered(*, keep: bool = True) -> Iterator[None]:
 
     The whole site's events wait for one another until the transaction that appends one has ended: nobody else could sign in meanwhile.
     """
-    if _gathered.get() is not None:
-        yield
-        return
-    events: list[AuditEvent] = []
+    around, events = _gathered.get(), list[AuditEvent]()
     token = _gathered.set(events)
     try:
         yield
     finally:
         _gathered.reset(token)
-    if keep:
+    if not keep:
+        return
+    if around is None:
         _append(events)
+    else:
+        around += events
 
 
 @transaction.atomic
