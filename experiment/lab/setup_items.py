@@ -67,7 +67,13 @@ class ItemsForm(_Taking):
     source = forms.ChoiceField(
         choices=[ANY, *Item.Source.choices], required=False, label=_("Source")
     )
-    field = forms.ChoiceField(required=False, label=_("Field of research"))
+    field = forms.ChoiceField(
+        required=False,
+        label=_("Field of research"),
+        help_text=_(
+            "“any” takes the published set, the fields whose test cases you write, and those that the study draws from. Choose a field that others share with you by its name."
+        ),
+    )
     subfields = forms.MultipleChoiceField(
         required=False,
         widget=forms.CheckboxSelectMultiple,

@@ -2,8 +2,10 @@
 
 import tomllib
 from collections.abc import Iterable
+from functools import cache
 from itertools import chain, count
 from pathlib import Path
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
@@ -17,6 +19,7 @@ from experiment.models import Item, ResearchField, Study, Subfield
 from experiment.services import audit
 from experiment.services.audit import Action
 from experiment.services.curation.reviews import settle
+from experiment.services.usable import is_site
 from lib.names import look
 
 RESERVED_SLUGS = ("new",)  # addresses of the lab
@@ -28,6 +31,7 @@ def create_field(name: str, reviews_needed: int, by: User | None) -> ResearchFie
     research_field = ResearchField(
         name=name, slug=_unused_slug(name), reviews_needed=reviews_needed
     )
+    _refuse_shipped(name, by)
     _refuse_planted(research_field)
     research_field.full_clean()
     research_field.save()
@@ -57,6 +61,8 @@ def change_field(
         raise ValidationError(
             {"name": _("This name cannot change because test cases and exports use it.")}
         )
+    if name != research_field.name:
+        _refuse_shipped(name, by)
     research_field.name, research_field.reviews_needed = name, reviews_needed
     _refuse_planted(research_field)
     research_field.full_clean()
@@ -154,6 +160,23 @@ def _record(subfield: Subfield, by: User, change: str, changed: list[str]) -> No
     audit.record(Action.FIELD_CHANGED, by=by, study=None, reason="", field=field, **told)
 
 
+def _refuse_shipped(name: str, by: User | None) -> None:
+    """Whoever made a field that comes with the project before its texts come would lead the whole site's texts."""
+    if not is_site(by) and _is_shipped(name):
+        message = _("This name is kept for a field that comes with the site. Choose another one.")
+        raise ValidationError({"name": message})
+
+
+def _is_shipped(name: str) -> bool:
+    """
+    >>> _is_shipped("Neuroscience!"), _is_shipped("elements"), _is_shipped("marine biology")
+    (True, True, False)
+    """
+    fields = [_shipped(path.stem) for path in FOLDER.glob("*.toml")]
+    names = {look(field["name"]) for field in fields}
+    return look(name) in names or slugify(name) in {field["slug"] for field in fields}
+
+
 def _refuse_planted(research_field: ResearchField) -> None:
     """Nobody prepares test cases for a field that somebody else will make. That no other field's name is alike, NameField sees to."""
     own = ResearchField.objects.filter(pk=research_field.pk, name=research_field.name)
@@ -161,13 +184,19 @@ def _refuse_planted(research_field: ResearchField) -> None:
         raise ValidationError({"name": _("Another field of this site has this name.")})
 
 
-def unused_name(name: str, study: str) -> str:
-    """The name, or where another field has one that looks like it, with the study's short name after it."""
+def unused_name(name: str, study: str, by: User | None) -> str:
+    """The name, or where another field has one that looks like it, or the site keeps it, with the study's short name after it."""
     taken = {look(other) for other in ResearchField.objects.values_list("name", flat=True)}
     tails = chain(("", f" ({study})"), (f" ({study} {n})" for n in count(2)))
     longest = ResearchField._meta.get_field("name").max_length or 0
     names = (name[: longest - len(tail)].strip() + tail for tail in tails)
-    return next(free for free in names if look(free) not in taken and not _is_of_items(free))
+    return next(
+        free
+        for free in names
+        if look(free) not in taken
+        and not _is_of_items(free)
+        and (is_site(by) or not _is_shipped(free))
+    )
 
 
 def _is_of_items(name: str) -> bool:
@@ -185,20 +214,25 @@ def _unused_slug(name: str) -> str:
 FOLDER = Path(__file__).parents[1] / "fields"
 
 
+@cache
+def _shipped(name: str) -> dict[str, Any]:
+    with (FOLDER / f"{name}.toml").open("rb") as file:
+        return tomllib.load(file)
+
+
 @transaction.atomic
 def ensure_field(name: str, subfields: Iterable[str] = ()) -> ResearchField:
     """The field of the file of this name, with its subfields and these others, created where they are missing.
 
     What a lead has written or chosen since stays as it is.
     """
-    with (FOLDER / f"{name}.toml").open("rb") as file:
-        shipped = tomllib.load(file)
+    shipped = _shipped(name)
     # A site may have named it with a capital before
     own = ResearchField.objects.filter(Q(name__iexact=shipped["name"]) | Q(slug=shipped["slug"]))
     research_field = own.first() or ResearchField.objects.create(
         name=shipped["name"], slug=shipped["slug"]
     )
-    purposes = {entry["name"]: entry["purpose"] for entry in shipped["subfield"]}
+    purposes = {entry["name"]: entry["purpose"] for entry in shipped.get("subfield", ())}
     for subfield, purpose in (dict.fromkeys(subfields, "") | purposes).items():
         row, _ = research_field.subfields.get_or_create(name=subfield)
         if purpose and not row.purpose:

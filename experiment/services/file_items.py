@@ -128,7 +128,9 @@ class FileItems:
             return found
         needed = ResearchField._meta.get_field("reviews_needed").get_default()
         try:
-            return create_field(unused_name(name or self.study, self.study), needed, self.by)
+            return create_field(
+                unused_name(name or self.study, self.study, self.by), needed, self.by
+            )
         except ValidationError as error:
             raise ValidationError({"field": error.messages}) from error
 

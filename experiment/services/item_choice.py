@@ -22,7 +22,7 @@ from experiment.services import audit
 from experiment.services.fields import ensure_field
 from experiment.services.study_setup import create_study, fit_briefing, unused_title
 from experiment.services.study_versions import Revision, revise
-from experiment.services.usable import usable_items
+from experiment.services.usable import of_own, usable_items
 
 OTHER_TITLE = "Which result is real?"
 NONE_FITS = gettext_lazy("No accepted test case matches all criteria.")
@@ -111,6 +111,8 @@ def choose(choice: ItemChoice, by: User | None, study: Study | None = None) -> l
         ValidationError: a listed key is none of those, or does not fit, and every one is named; or nothing fits.
     """
     usable = usable_items(by, study)
+    if not (choice.keys or choice.field):
+        usable = usable.filter(of_own(by, study))
     chosen = _listed(choice, usable) if choice.keys else _matching(choice, usable)
     own = {item.kind for item in chosen}
     return [*chosen, *(item for item in ensure_builtin_items() if item.kind not in own)]

@@ -73,13 +73,15 @@ def field_rights_of(
     return frozenset() if found is None else FIELD_RIGHTS[FieldRole(found)]
 
 
-def fields_of(user: User | AnonymousUser) -> QuerySet[ResearchField]:
-    """Those whose test cases the user may read and write."""
+def fields_of(
+    user: User | AnonymousUser, right: FieldRight = FieldRight.CURATE_FIELD
+) -> QuerySet[ResearchField]:
+    """Those in which the user has this right: unless another is named, to read and write test cases."""
     if not user.is_active or user.pk is None:
         return ResearchField.objects.none()
     if user.is_superuser:
         return ResearchField.objects.all()
-    roles = [role for role in FieldRole if FieldRight.CURATE_FIELD in FIELD_RIGHTS[role]]
+    roles = [role for role in FieldRole if right in FIELD_RIGHTS[role]]
     return ResearchField.objects.filter(memberships__user=user.pk, memberships__role__in=roles)
 
 

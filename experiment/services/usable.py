@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Q, QuerySet
 
-from experiment.domain.roles import FIELD_RIGHTS, FieldRight, FieldRole, Right
+from experiment.domain.roles import FieldRight, Right
 from experiment.models import Item, ResearchField, Study
 from experiment.models.items import ItemQuerySet
 from experiment.services.rights import fields_of, may
@@ -30,9 +30,7 @@ def usable_fields(user: Person, study: Study | None = None) -> QuerySet[Research
         return ResearchField.objects.all()
     if user is None or not user.is_active or user.pk is None:
         return ResearchField.objects.none()
-    roles = [role for role in FieldRole if FieldRight.USE_FIELD in FIELD_RIGHTS[role]]
-    mine = ResearchField.objects.filter(memberships__user=user.pk, memberships__role__in=roles)
-    usable = Q(is_shared=True) | Q(pk__in=mine.values("pk"))
+    usable = Q(is_shared=True) | Q(pk__in=fields_of(user, FieldRight.USE_FIELD).values("pk"))
     if study is not None and may(user, Right.SET_UP, study):
         usable |= Q(pk__in=study.shared_fields.values("pk"))
     return ResearchField.objects.filter(usable)
@@ -52,6 +50,18 @@ def usable_items(user: Person, study: Study | None = None) -> ItemQuerySet:
     if study is not None and may(user, Right.SET_UP, study):
         usable |= Q(pk__in=study.study_items.values("item"))
     return accepted.filter(usable)
+
+
+def of_own(user: Person, study: Study | None = None) -> Q:
+    """Of usable texts, those that a choice may take which names no field: of fields that the user curates or the study draws from.
+
+    What others share is taken by its name. Otherwise a lab that shares its field would decide what another lab's study asks.
+    """
+    if is_site(user):
+        return Q()
+    assert user is not None
+    own = OF_SITE | Q(field__in=fields_of(user).values("name"))
+    return own if study is None else own | Q(field__in=study.study_items.values("item__field"))
 
 
 def known_items(user: Person) -> ItemQuerySet:

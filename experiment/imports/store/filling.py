@@ -24,8 +24,9 @@ from experiment.imports.read.questions import QuestionRecord, QuestionsFile
 from experiment.imports.read.rows import MOST_ROWS
 from experiment.imports.reading import filled_of, questions_of
 from experiment.imports.store.writing import import_questions
-from experiment.models import Item, QuestionTemplate, ResearchField
+from experiment.models import Item, QuestionTemplate
 from experiment.models.items import item_hash
+from experiment.services.fields import ensure_field
 from experiment.services.questions import save_template, template_of
 
 PREVIEWED = 20
@@ -151,9 +152,7 @@ def _shipped() -> dict[str, Any]:
 def ensure_questions() -> list[Item]:
     """The accepted built-in questions, created where missing, those of the templates first, in the order of the table."""
     shipped = _shipped()
-    named = shipped["field"]
-    research_field = ResearchField.objects.filter(slug=named["slug"]).first()
-    research_field = research_field or ResearchField.objects.create(**named)
+    research_field = ensure_field("elements")
     data = (FOLDER / "elements.csv").read_bytes()
     keys: list[str] = []
     for entry in shipped["template"]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import count
 from typing import Any, Generic
 
 from django.contrib.auth.models import User
@@ -30,7 +29,7 @@ from experiment.models import (
 )
 from experiment.services import audit, item_files, work
 from experiment.services.curation.reviews import CARRIED_FIELDS
-from experiment.services.curation.writing import unused_key
+from experiment.services.curation.writing import unused_keys
 from lib.jobs.leases import Lease, run_job
 
 BATCH = 500
@@ -139,9 +138,8 @@ class _Writer(Generic[R]):
         self.keys: list[str] = []
         templates = QuestionTemplate.objects.filter(field=plan.research_field)
         self.templates: dict[str, int] = dict(templates.values_list("key", "pk"))
-        prefix, _, number = unused_key(plan.research_field).rpartition("-")
         named = {row.record.key for row in plan.rows}  # keys of the file may look like ours
-        every = (f"{prefix}-{n:04d}" for n in count(int(number)))
+        every = unused_keys(plan.research_field)
         self.unused: Iterator[str] = (key for key in every if key not in named)
 
     def write(self, rows: Sequence[PlannedRow[R]]) -> None:

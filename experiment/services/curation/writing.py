@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
+from itertools import count
 from typing import Any
 from uuid import UUID
 
@@ -55,7 +56,7 @@ def create_draft(
     ResearchField.objects.select_for_update(no_key=True).get(pk=research_field.pk)
     item = Item(
         field=research_field.name,
-        key=key or unused_key(research_field),
+        key=key or next(unused_keys(research_field)),
         markup=markup,
         created_by=by,
         **details,
@@ -105,14 +106,16 @@ def check_details(item: Item, research_field: ResearchField) -> None:
         raise ValidationError({"subfield": ValidationError(message, params=params)})
 
 
-def unused_key(research_field: ResearchField) -> str:
-    """The field's slug and the next free number."""
+def unused_keys(research_field: ResearchField) -> Iterator[str]:
+    """The field's slug and free numbers, after the highest of its own: a key that another field has counts nothing up."""
     prefix = f"{research_field.slug}-"
-    taken = Item.objects.filter(key__startswith=prefix).values_list("key", flat=True)
-    ends = (key[len(prefix) :] for key in taken)
+    rows = Item.objects.filter(key__startswith=prefix).order_by()
+    fields = dict(rows.values_list("key", "field"))
+    ends = (key[len(prefix) :] for key in fields if fields[key] == research_field.name)
     # A longer number is no number of ours: the next one might not fit into a key
     numbers = [int(end) for end in ends if end.isdecimal() and len(end) <= MOST_DIGITS]
-    return f"{prefix}{max(numbers, default=0) + 1:04d}"
+    every = (f"{prefix}{n:04d}" for n in count(max(numbers, default=0) + 1))
+    return (key for key in every if key not in fields)
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:

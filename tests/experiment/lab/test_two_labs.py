@@ -15,9 +15,11 @@ from experiment.imports.read.testcases import PublishedItem
 from experiment.imports.reading import items_of
 from experiment.imports.store.item_plans import plan_import
 from experiment.imports.store.items import store_items
+from experiment.imports.store.writing import import_items
 from experiment.models import AuditEvent, Item, QuestionTemplate, ResearchField, Study
 from experiment.services import fields
 from experiment.services.curation import reviews
+from experiment.services.curation.writing import create_draft
 from experiment.services.file_places import StudyFileError
 from experiment.services.item_choice import ItemChoice, choose, ensure_items, read_items
 from experiment.services.study_file import copy_study, create_from_file, document
@@ -276,3 +278,31 @@ def test_a_text_that_is_brought_as_published_is_not_the_published_set(eve: User)
     problems: list[Any] = []
     store_items([PublishedItem(row, "human", "", "broth", *texts)], "as-published", problems)
     assert "brought by somebody else" in str(problems[0])
+
+
+def test_what_others_share_is_drawn_by_its_name_alone(cooking: ResearchField, eve: User) -> None:
+    """Otherwise a lab that shares its field, unasked, would choose what another lab's study asks."""
+    sleep = make_research_field("sleep", lead=eve)
+    make_item("sleep-1", field=sleep.name)
+    hers = Study.objects.get(slug="hers")
+    fields.share_with_study(cooking, "hers", eve)
+    fields.share_with_site(cooking, True, eve)
+    cooking.members.add(eve, through_defaults={"role": "reader"})
+
+    def drawn(choice: ItemChoice) -> set[str]:
+        return {item.field for item in choose(choice, eve, hers) if item.field}
+
+    assert drawn(ItemChoice(source="human")) == {"sleep"}
+    assert drawn(ItemChoice(field="cooking")) == {"cooking"}
+
+
+def test_a_key_in_a_foreign_field_keeps_nobody_from_writing(
+    cooking: ResearchField, eve: User
+) -> None:
+    make_item(f"{cooking.slug}-999999999", field="sleep")
+    make_item(f"{cooking.slug}-0001", field="sleep")
+    numbers = [create_draft(cooking, "A [[b, c]] d.", by=None).key for _ in range(2)]
+    assert numbers == [f"{cooking.slug}-0002", f"{cooking.slug}-0003"]
+    file = items_of(b'markup\n"E [[f, g]] h."\n"I [[j, k]] l."\n')
+    imported = import_items(file, cooking, by=None).keys
+    assert imported == [f"{cooking.slug}-0004", f"{cooking.slug}-0005"]

@@ -149,3 +149,15 @@ def test_the_demos_test_items_are_of_the_field_and_its_other_items_of_none() -> 
     used = Item.objects.exclude(field="").values_list("subfield", flat=True)
     known = ResearchField.objects.get().subfields.values_list("name", flat=True)
     assert set(used) == set(known)
+
+
+@pytest.mark.parametrize("name", ["neuroscience", "Neuroscience!", "Elements", "N\u0435uroscience"])
+def test_nobody_makes_a_field_that_comes_with_the_site_before_its_texts_come(name: str) -> None:
+    """Whoever leads it would lead the published test cases and the demo's questions."""
+    ada, boss = make_user("ada"), make_user("boss", is_superuser=True)
+    with pytest.raises(ValidationError, match="comes with the site"):
+        fields.create_field(name, 0, ada)
+    own = fields.create_field("sleep", 0, ada)
+    with pytest.raises(ValidationError, match="comes with the site"):
+        fields.change_field(own, name, 0, ada)
+    assert fields.create_field(name, 0, boss).name == name
