@@ -37,6 +37,7 @@ class LabRequest(HttpRequest):
 SIGNED_IN = "signed_in"
 CREATOR = "creator"
 SITE_ADMIN = "site_admin"
+STARTER = "starter"  # of the work that the address names, or a site administrator
 
 
 def user_of(request: HttpRequest) -> User:

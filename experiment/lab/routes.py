@@ -9,7 +9,7 @@ from typing import Any
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from experiment.domain.roles import FIELD_RIGHTS, RIGHTS, FieldRight, FieldRole, Right, Role
-from experiment.lab.access import CREATOR, SIGNED_IN, SITE_ADMIN
+from experiment.lab.access import CREATOR, SIGNED_IN, SITE_ADMIN, STARTER
 
 PUBLIC = "public"
 # Addresses for which no one signs in, and why
@@ -44,7 +44,7 @@ class Route:
     name: str  # as `reverse` knows it; empty where it has none
     address: str
     methods: tuple[str, ...]
-    access: str  # a Right, a FieldRight, SIGNED_IN, CREATOR, SITE_ADMIN or PUBLIC
+    access: str  # a Right, a FieldRight, SIGNED_IN, CREATOR, STARTER, SITE_ADMIN or PUBLIC
 
     @property
     def who(self) -> str:
@@ -53,6 +53,8 @@ class Route:
             return "everyone"
         if self.access == SIGNED_IN:
             return "everybody who is signed in"
+        if self.access == STARTER:
+            return "the person who started it, site administrator"
         if self.access == CREATOR:
             return "researchers of any study, users with the permission, site administrators"
         roles = [

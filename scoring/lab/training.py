@@ -1,17 +1,18 @@
 """The lab's pages about corpora, trainings and the models that these make. Views find rows; services do the work."""
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import ValidationError
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.loader import render_to_string
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import Right
-from experiment.lab.access import for_creators, user_of
+from experiment.lab.access import STARTER, View, for_creators, user_of
 from experiment.models import Study
 from experiment.services import work as background
 from experiment.services.rights import studies_with
@@ -71,16 +72,31 @@ def training(
     return show(request, template, **pages.training(_training(pk), user_of(request)))
 
 
-@require_POST
-@for_creators
-def stop(request: HttpRequest, pk: int) -> HttpResponse:
-    return redirect(background.stop(_training(pk), user_of(request)))
+def _for_starter(view: Callable[[HttpRequest, Training], HttpResponse]) -> View:
+    """Trainings are every researcher's to see and to score with, and their starter's to stop and continue."""
+
+    @for_creators
+    @wraps(view)
+    def wrapped(request: HttpRequest, pk: int) -> HttpResponse:
+        row = _training(pk)
+        if not pages.may_steer(row, user_of(request)):
+            raise PermissionDenied
+        return view(request, row)
+
+    wrapped.access = STARTER  # type: ignore[attr-defined]
+    return wrapped
 
 
 @require_POST
-@for_creators
-def resume(request: HttpRequest, pk: int) -> HttpResponse:
-    return redirect(background.retry(_training(pk), user_of(request)))
+@_for_starter
+def stop(request: HttpRequest, row: Training) -> HttpResponse:
+    return redirect(background.stop(row, user_of(request)))
+
+
+@require_POST
+@_for_starter
+def resume(request: HttpRequest, row: Training) -> HttpResponse:
+    return redirect(background.retry(row, user_of(request)))
 
 
 @require_POST

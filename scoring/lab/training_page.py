@@ -169,6 +169,11 @@ def corpus(row: Corpus, user: User, page: int | str) -> dict[str, Any]:
     }
 
 
+def may_steer(row: Training, user: User) -> bool:
+    """Whether the user may stop and continue it: whoever started it, and site administrators."""
+    return user.is_superuser or row.created_by_id == user.pk
+
+
 def training(row: Training, user: User) -> dict[str, Any]:
     now = timezone.now()
     is_running = row.status == Status.RUNNING
@@ -179,6 +184,7 @@ def training(row: Training, user: User) -> dict[str, Any]:
         "is_taken": workers.is_taken(Training),
         "percent": 100 * row.done / row.total if row.total else 0.0,
         "left_s": _left_s(row, now),
+        "may_steer": may_steer(row, user),
         "can_resume": row.status in (Status.FAILED, Status.CANCELLED),
         "recipe": list(lines(row.recipe)),
         "study_form": StudyForm(studies_with(user, Right.WORK)),

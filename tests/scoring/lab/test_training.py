@@ -13,7 +13,7 @@ from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.lab.training_page import PER_PAGE
 from scoring.models import Corpus, Training
 from scoring.services.open_model import ensure_language_model
-from tests.factories import make_item
+from tests.factories import make_item, make_study, make_user
 from tests.scoring.trainings import asked, build_onions, folders_in
 
 pytestmark = pytest.mark.django_db
@@ -45,6 +45,22 @@ def test_a_form_makes_a_training_that_waits_says_who_asked_and_is_stopped_and_go
     ruth.post(f"{training.get_absolute_url()}resume/")
     training.refresh_from_db()
     assert training.status == "waiting"
+
+
+def test_a_training_is_stopped_and_continued_by_whoever_started_it_alone(
+    ruth: Client, corpus: Corpus
+) -> None:
+    ruth.post("/lab/training/start/", {**ASKED, "epochs": "0.5", "keep": "1"})
+    training = Training.objects.get()
+    other = Client()
+    other.force_login(make_user("eve", make_study("eves")))
+    assert "stop-training" not in other.get(training.get_absolute_url()).text
+    assert other.post(f"{training.get_absolute_url()}stop/").status_code == 403
+    ruth.post(f"{training.get_absolute_url()}stop/")
+    assert "resume-training" not in other.get(training.get_absolute_url()).text
+    assert other.post(f"{training.get_absolute_url()}resume/").status_code == 403
+    training.refresh_from_db()
+    assert training.status == "cancelled"
 
 
 @pytest.mark.parametrize(
