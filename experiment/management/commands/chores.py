@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from experiment.management.finding import find_study
 from experiment.models import AuditEvent, Purge, Study
-from experiment.services import audit
+from experiment.services import arrivals, audit
 from experiment.services.channels import forget_ids
 from experiment.services.chores import reseal
 from experiment.services.reapplying import reapply_exclusions
@@ -22,7 +22,7 @@ from lib.jobs import leases
 
 # Chore -> what it does
 CHORES = {
-    "recruitment-ids": "Erase recruitment IDs after the date that the consent page named. A worker does this daily.",
+    "recruitment-ids": "Erase recruitment IDs after the date that the consent page named, and counts of participants per address after a day. A worker does this daily.",
     "withdrawals": (
         "Repeat the withdrawals of participants whom a restored backup has brought back. `make serve` and `make demo` "
         "also do this."
@@ -64,6 +64,7 @@ class Command(ReportingCommand):
         chore(options)
 
     def _recruitment_ids(self, options: dict[str, Any]) -> None:
+        arrivals.forget(timezone.now())
         n = forget_ids(timezone.now().date())
         self.report(options, {"participants": n}, [f"Erased the IDs of {n} participants."])
 
