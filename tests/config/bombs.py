@@ -93,9 +93,12 @@ def parquet_of_one_text() -> bytes:
     return out.getvalue()
 
 
+UNPICKLED = b"/tmp/unpickled"
+
+
 def pickle() -> bytes:
-    """Which writes a file where it is loaded."""
-    return b"cos\nsystem\n(S'touch /tmp/unpickled'\ntR."
+    """Which makes this file where it is loaded; a test puts a place of its own there."""
+    return b"cos\nsystem\n(S'touch %s'\ntR." % UNPICKLED
 
 
 PO_HEADER = 'msgid ""\nmsgstr "Plural-Forms: nplurals=2; plural={};\\n"\n'

@@ -272,20 +272,16 @@ def test_a_run_on_shared_texts_tells_nothing_else_of_the_lab_that_asked_for_it(
             ),
             reverse("api:run", args=[own, run.pk]),
         )
-        faults = []
+        faults, seen = [], dict[str, str]()
         for who, url in [*known, *((LEAD, url) for url in more)]:
             answer = world.ask(who, "GET", url)
+            seen[url] = answer.seen
             if answer.status >= 400 and url in more:
                 faults.append(f"{url}: {answer.status}")
             elif answer.marks:
                 faults.append(f"{who}: {url}: {answer.marks}")
-        seen = [world.ask(LEAD, "GET", url).seen for url in more]
         grow_run(run)
-        faults += [
-            url
-            for url, text in zip(more, seen, strict=True)
-            if world.ask(LEAD, "GET", url).seen != text
-        ]
+        faults += [url for url in more if world.ask(LEAD, "GET", url).seen != seen[url]]
         transaction.set_rollback(True)
     assert faults == [], "\n".join(faults)
 

@@ -79,7 +79,7 @@ def test_other_names_are_taken(kind: str) -> None:
         MAKE[kind](name)
 
 
-def test_fields_of_another_subfield_or_template_may_be_called_alike() -> None:
+def test_subfields_of_two_fields_may_be_called_alike() -> None:
     other = make_research_field("other")
     field().subfields.create(name=LATIN)
     Subfield.objects.create(field=other, name=DOUBLES[0])

@@ -35,9 +35,9 @@ from scoring.lab.drafting import DraftingForm
 from scoring.lab.imports import ZipForm
 from scoring.models import PublishedImport
 from tests.api_client import Program
-from tests.config.bombs import BOMBS, MB, bomb
+from tests.config.bombs import BOMBS, MB, UNPICKLED, bomb
+from tests.config.rights_examples import address, arguments
 from tests.config.test_code_security import sources
-from tests.config.test_rights import address, arguments
 from tests.config.test_upload_limits import ASKED, taking_files
 from tests.factories import make_research_field, make_study, make_user
 
@@ -192,12 +192,14 @@ def test_every_form_that_takes_a_file_is_tried() -> None:
 
 @pytest.mark.parametrize(("form", "name"), CASES)
 def test_a_file_that_takes_much_is_refused_and_read_elsewhere(
-    site: Site, form: type[forms.Form], name: str, readings: list[int]
+    site: Site, form: type[forms.Form], name: str, readings: list[int], tmp_path: Path
 ) -> None:
-    before, data = rows(), bomb(name)
+    unpickled = tmp_path / "unpickled"
+    before, data = rows(), bomb(name).replace(UNPICKLED, bytes(unpickled))
     with little_memory():
         pages = ROUTES[form](site, SimpleUploadedFile("bomb.bin", data))
     assert rows() == before
+    assert not unpickled.exists()
     assert all(map(len, pages))
     assert max(map(len, pages)) < MB
     # By nobody where it is too large for its form, or no text where that is asked for

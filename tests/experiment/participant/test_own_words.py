@@ -1,6 +1,6 @@
 """The pages of a study whose own texts hold whatever a person may write, for those who come and those who are under way."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 from django.test import Client
@@ -13,7 +13,6 @@ from experiment.lab.setup import PREVIEWS
 from experiment.models import Participant, Study, StudyText
 from experiment.services import study_language, taking_part
 from experiment.services.study_language import DATE_FORMATS, participant_texts
-from lib.fast import kept
 from tests.experiment.asked import make_asking_study, open_question, position_of
 from tests.experiment.http_client import hidden_fields
 from tests.experiment.people import (
@@ -49,13 +48,6 @@ HOSTILE = (
     "<b onx=1>",
 )
 LONGEST_PAGE = 3_000_000
-
-
-@pytest.fixture(autouse=True)
-def _forgotten() -> Iterator[None]:
-    kept.forget()
-    yield
-    kept.forget()
 
 
 def reword(study: Study, more: str) -> None:
