@@ -164,11 +164,11 @@ class PasswordByAdministratorForm(OffersToEndTokens, AdminPasswordChangeForm):  
 
 
 class NewAccountForm(OwnName, AdminUserCreationForm):  # type: ignore[type-arg]
-    """Django's."""
+    """Django's, for a name that looks like nobody else's."""
 
 
 class AccountForm(OwnName, UserChangeForm):  # type: ignore[type-arg]
-    """Django's."""
+    """Django's, for a name that looks like nobody else's."""
 
 
 @admin.register(User)

@@ -44,7 +44,10 @@ def say_saved(request: HttpRequest, form: OpenedForm, *more: str) -> None:
     said = [gettext("Saved."), *more]
     if form.kept:
         names = {"names": ", ".join(form.kept)}
-        said.append(gettext("Others have changed meanwhile, and it stays so: %(names)s.") % names)
+        kept = gettext(
+            "Others have changed the following in the meantime, and their changes were kept: %(names)s."
+        )
+        said.append(kept % names)
     messages.success(request, " ".join(said))
 
 

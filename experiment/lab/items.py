@@ -32,7 +32,7 @@ from experiment.services.rights import fields_of, studies_with
 from experiment.services.study_setup import lacking_without, n_still_shown, set_paused
 from experiment.services.usable import known_items
 from lib.http import either
-from lib.opened import check_seen, seen
+from lib.opened import OPENED, check_seen, seen
 from lib.pages import refused, show
 
 
@@ -131,12 +131,17 @@ def _page(
     return show(request, "lab/items/item.html", **context | sent)
 
 
+def check_read(request: HttpRequest, stored: Item, opened_as: str = OPENED) -> None:
+    """Raises ValidationError where somebody has changed the text since the page was shown."""
+    edits = partial(writing.last_changes, stored)
+    check_seen(request.POST, stored, *READ, edits=edits, opened_as=opened_as)
+
+
 @contextmanager
 def as_read(request: HttpRequest, item: Item) -> Iterator[None]:
     """Nobody changes the version until the block ends. Raises ValidationError where somebody has since the page was shown."""
     with reviews.held(item) as stored:
-        edits = partial(writing.last_changes, stored)
-        check_seen(request.POST, stored, *READ, edits=edits)
+        check_read(request, stored)
         yield
 
 

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
-from experiment.lab.setup_forms import OfStudy
+from experiment.lab.setup_forms import SettingsForm
 from experiment.models import Participant, RecruitmentRecord, Study
 from experiment.services import audit
 from experiment.services.retention import NotDueError, ask, concerned, is_due
@@ -31,15 +31,11 @@ class RequestForm(forms.Form):
     reason = forms.CharField(max_length=500, label=_("Reason, for the audit trail"))
 
 
-class PolicyForm(OfStudy, forms.ModelForm[Study]):
+class PolicyForm(SettingsForm):
     class Meta:
         model = Study
         fields = ("withdrawal_policy", "retain_until")
         widgets = {"retain_until": forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")}
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.study = self.instance
 
     def clean_withdrawal_policy(self) -> str:
         policy: str = self.cleaned_data["withdrawal_policy"]

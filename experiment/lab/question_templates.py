@@ -205,7 +205,7 @@ def _written(
                 return redirect("lab:question_template", research_field.slug, saved.pk)
             except ValidationError as error:
                 form.add_error(None, error.messages)
-    status = CONFLICT if form.conflicts else UNPROCESSABLE if form.is_bound else 200
+    status = UNPROCESSABLE if form.is_bound else 200
     context: dict[str, Any] = {"template": row, "form": form, "rules": rules}
     return show(request, "lab/questions/write_template.html", status, **context)
 

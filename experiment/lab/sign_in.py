@@ -74,7 +74,7 @@ class OffersToEndTokens(forms.BaseForm):
     """A form for a new password. Programs with tokens go on after it, so it says so and offers to end them."""
 
     user: User
-    ENDS = False  # unless the box is left as it is
+    ENDS = False  # whether the box is ticked at first
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -16,13 +16,12 @@ from django.views.decorators.http import require_POST
 from experiment.domain.item_columns import READ
 from experiment.domain.roles import FieldRight
 from experiment.lab.access import for_field, user_of
-from experiment.lab.items import ReasonForm, RetireForm
+from experiment.lab.items import ReasonForm, RetireForm, check_read
 from experiment.models import Item, ResearchField
 from experiment.services.curation import together as services
-from experiment.services.curation import writing
 from experiment.services.curation.together import Act, Outcome, Plan, Words
 from lib.http import row_number
-from lib.opened import check_seen, seen
+from lib.opened import seen
 from lib.pages import show
 
 MOST = 200  # test cases at a time; a page of the list has fewer
@@ -83,9 +82,7 @@ def _opened(item: Item) -> str:
 
 
 def _check(request: HttpRequest, stored: Item) -> None:
-    """Raises ValidationError where somebody has changed the text since the page was shown."""
-    edits = partial(writing.last_changes, stored)
-    check_seen(request.POST, stored, *READ, edits=edits, opened_as=_opened(stored))
+    check_read(request, stored, _opened(stored))
 
 
 def _list_of(request: HttpRequest, research_field: ResearchField) -> str:

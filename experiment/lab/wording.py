@@ -24,6 +24,7 @@ from experiment.services.study_language import (
     TextsChangedError,
     as_file,
     last_change,
+    line_of_forms,
     merge_texts,
     number_of,
     participant_texts,
@@ -34,8 +35,8 @@ from lib import po
 from lib.confined import ConfinedError
 from lib.http import UNPROCESSABLE, either
 from lib.newlines import with_unix_newlines
+from lib.opened import KEEP, THEIRS, Conflict, Merged, held, hidden, merge, read_stamp, stamp
 from lib.opened import OPENED as OPENED_FIELD
-from lib.opened import THEIRS, Conflict, Merged, held, hidden, merge, read_stamp, stamp
 from lib.pages import CONFLICT, LimitedFileField, attached, show
 
 MAX_FILE = 1024 * 1024
@@ -118,7 +119,7 @@ def load(request: HttpRequest, study: Study) -> HttpResponse:
     form = LoadForm(request.POST, request.FILES)
     if not form.is_valid():
         return _list(request, study, form)
-    sent, shown = form.cleaned_data["file"], request.POST.get("opened", "")
+    sent, shown = form.cleaned_data["file"], request.POST.get(OPENED_FIELD, "")
     try:
         loaded = merge_texts(study, sent, form.header, user_of(request), shown)
     except TextsChangedError as changed:
@@ -181,7 +182,6 @@ class OpenedText:
         self.study, self.message = study, wording.message
         self.stored = [*self.message.forms]
         self.conflicts: list[Conflict] = []
-        self.errors: list[str] = []
 
     @property
     def opened(self) -> SafeString:
@@ -190,11 +190,11 @@ class OpenedText:
     def merges(self, sent: Mapping[str, Any], typed: po.Message) -> bool:
         """Whether it is decided what the text is to be: `message` then says it."""
         opened = (read_stamp(sent.get(OPENED_FIELD)) or {}).get("text")
-        mine = self.stored if sent.get("keep-text") == THEIRS else [*typed.forms]
+        mine = self.stored if sent.get(f"{KEEP}text") == THEIRS else [*typed.forms]
         whose = merge(opened, self.stored, mine)
         if whose is Merged.LOST:
             edit = last_change(self.study, self.message)
-            said, now = (" / ".join(forms) or "-" for forms in (mine, self.stored))
+            said, now = line_of_forms(mine), line_of_forms(self.stored)
             self.conflicts = [Conflict("text", gettext("In this study"), said, now, edit)]
         elif whose is Merged.SENT:
             self.message = typed

@@ -64,9 +64,10 @@ def refused(request: HttpRequest, study: Study, error: FlowError) -> HttpRespons
         else:
             entry = identity.read_entry(request, study)
             external = entry.external if entry else NO_EXTERNAL_IDS
-        if error.refusal == Refusal.STUDY_FULL:
+        is_full = error.refusal == Refusal.STUDY_FULL
+        if is_full:
             note_turned_away(study, timezone.now())
-        ends, is_full = ending(study, external), error.refusal == Refusal.STUDY_FULL
+        ends = ending(study, external)
         url = ends.full_url if is_full else ends.screen_out_url
         code = ends.full_code if is_full else ends.screen_out_code
     return problem(

@@ -142,7 +142,15 @@ def trial(
             return take(request, participant, sent)
         except TooSoonError:
             page = showing.trial_page(drawing.show_trial(participant, position, now))
-            return render_again(request, participant, page, form, reads_on=True)
+            return render_trial(
+                request,
+                participant,
+                page,
+                form,
+                status=UNPROCESSABLE,
+                reads_on=True,
+                is_reminded_before=form.cleaned_data["reminded"],
+            )
     if not taking_part.is_shown(participant, position):
         raise WrongPageError
     page = showing.trial_page(drawing.show_trial(participant, position, now))
@@ -183,15 +191,9 @@ def render_again(
     participant: Participant,
     page: showing.TrialPage,
     form: TrialForm,
-    *,
-    reads_on: bool = False,
 ) -> HttpResponse:
-    """The page with what is wrong, with the reminder that a rating was left out, or with the request to read on."""
+    """The page with what is wrong, or with the reminder that a rating was left out."""
     notices: dict[str, Any]
-    if reads_on:
-        was_reminded = form.cleaned_data["reminded"]
-        notices = {"reads_on": True, "is_reminded_before": was_reminded}
-        return render_trial(request, participant, page, form, status=UNPROCESSABLE, **notices)
     if form.is_valid():
         status, notices = UNPROCESSABLE, {"ask_reminder": True}
     else:

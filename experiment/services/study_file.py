@@ -410,7 +410,6 @@ def _row(at: Place, values: dict[str, Any], items: FileItems) -> Item | None:
             % values
         )
         return None
-    n_before = len(at.problems)
     try:
         item = items.add(key, values)
         item.clean()
@@ -418,8 +417,7 @@ def _row(at: Place, values: dict[str, Any], items: FileItems) -> Item | None:
     except ValidationError as error:
         _refuse_fields(at, error)
         return None
-    if len(at.problems) == n_before:
-        items.store(item)
+    items.store(item)
     return item
 
 

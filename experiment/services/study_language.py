@@ -66,7 +66,7 @@ def speaking(study: Study) -> Iterator[None]:
 @contextmanager
 def speaking_language(language: str, own: Texts | None = None) -> Iterator[None]:
     """`own`: as `usable` gives them."""
-    layers = [own or {}, *_usable_layers(language)]
+    layers = [own or {}, *map(_usable_builtin, _languages_in(language))]
     with translation.override(language):
         # Django has no public way to put a catalogue of data, not of files, in a request's way
         active = trans_real._active  # type: ignore[attr-defined]
@@ -119,16 +119,12 @@ def own_texts(study_id: int, newest: int | None) -> Texts:
 
 def builtin_layers(language: str) -> list[Texts]:
     """Translations that come with the site: of pt-BR, then of pt."""
-    return [builtin_texts(name) for name in _tags_of(language)]
+    return [builtin_texts(name) for name in _languages_in(language)]
 
 
-def _tags_of(language: str) -> Iterable[str]:
+def _languages_in(language: str) -> Iterable[str]:
     tag = language.lower()
     return dict.fromkeys((tag, tag.split("-")[0]))
-
-
-def _usable_layers(language: str) -> list[Texts]:
-    return [_usable_builtin(name) for name in _tags_of(language)]
 
 
 @cache
@@ -238,7 +234,7 @@ def untranslated(study: Study) -> list[po.Message]:
 
 @dataclass(frozen=True, slots=True)
 class TextProblem:
-    """Why a text of a file was not taken; a template words it."""
+    """Why a text cannot stand in the place of the built-in one; a template words it."""
 
     code: Literal[
         "unknown", "placeholders", "tags", "repeated", "characters", "empty", "length", "date"
@@ -312,7 +308,7 @@ def merge_texts(
         edits = audit.last_changes((_named(text.key) for text, _s, _w in lost), study)
         conflicts = [
             Conflict(
-                number_of(text), text.source, _line(wanted), _line(stored),
+                number_of(text), text.source, line_of_forms(wanted), line_of_forms(stored),
                 edits.get(_named(text.key)), can_keep=False,
             )
             for text, stored, wanted in lost
@@ -331,7 +327,7 @@ def _named(key: str) -> str:
     return key[:60]
 
 
-def _line(forms: Sequence[str]) -> str:
+def line_of_forms(forms: Sequence[str]) -> str:
     return " / ".join(forms) or "-"
 
 

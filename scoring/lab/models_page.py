@@ -95,6 +95,7 @@ class RunRow:
 
     run: ScoringRun
     counted: Counted
+    is_own: bool
     differs: tuple[str, ...] = ()
     dot: Dot | None = None
 
@@ -268,7 +269,9 @@ def _of_source(source: str) -> Q:
 def _rows(study: Study, condition: str, source: str, places: dict[int, int]) -> list[RunRow]:
     counted = count_by_run(study, condition, source)
     runs = _light(study).filter(_of_source(source), condition=condition)
-    rows = [RunRow(run, counted.get(run.pk, NOTHING)) for run in runs]
+    rows = [
+        RunRow(run, counted.get(run.pk, NOTHING), is_own=run.study_id == study.pk) for run in runs
+    ]
     return sorted(rows, key=lambda row: _order(row, places))
 
 

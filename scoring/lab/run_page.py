@@ -64,11 +64,8 @@ LABELS = {
     "units": "Sentences",
 }
 LEFT_OUT = ("backend", "files")  # shown elsewhere on the page
-OF_A_LAB = (
-    "machine",
-    "server",
-    "base_url",
-)  # which others who have the same test cases are not told
+# Others who have the same test cases are not told these
+OF_A_LAB = ("machine", "server", "base_url")
 
 
 def lines(identity: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -177,7 +174,7 @@ def run_context(
         "files": files(run.identity),
         "updated_at": now,
         **_progress(run, now, is_own=is_own),
-        **_result(run, study),
+        **_result(run, study, is_own=is_own),
     }
     return context if run.is_open else context | _pairs(run, study, which, page)
 
@@ -209,14 +206,14 @@ def _left_s(run: ScoringRun) -> float | None:
     return run.scoring_seconds * (run.total - run.done) / run.done
 
 
-def _result(run: ScoringRun, study: Study) -> dict[str, Any]:
+def _result(run: ScoringRun, study: Study, *, is_own: bool) -> dict[str, Any]:
     scores = scores_in(run, study)
     counted = count(scores)
     share, texts = counted.accuracy, unscored(run, study)
     scale = scale_for([(share.value - share.sem, share.value + share.sem)] if share.n else [])
     return {
         "counted": counted,
-        "n_elsewhere": run.item_scores.count() - counted.accuracy.n if run.study == study else 0,
+        "n_elsewhere": run.item_scores.count() - counted.accuracy.n if is_own else 0,
         "accuracy_percent": 100 * share.value,
         "sem_percent": 100 * share.sem,
         "dot": dot(share.value, share.sem, scale) if share.n else None,

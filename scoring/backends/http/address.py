@@ -104,11 +104,8 @@ _EXPECTED = "expected http://HOST:PORT or https://HOST:PORT, with or without /v1
 
 # Where servers of models listen unless they are told otherwise: vLLM and llama-cpp-python, llama.cpp, Ollama, SGLang
 USUAL_PORTS = frozenset({8000, 8080, 11434, 30000})
-HERE = (
-    "localhost:*",
-    "127.0.0.1:*",
-    "[::1]:*",
-)  # in a notebook: whoever writes it may ask anything of this machine
+# In a notebook, whose writer may ask anything of this machine
+HERE = ("localhost:*", "127.0.0.1:*", "[::1]:*")
 
 
 def check_allowed(address: Address, allowed: Collection[str]) -> None:

@@ -8,6 +8,7 @@ from experiment.imports.store.published import ImportRefusedError
 from experiment.models import Item
 from lib.commands import ReportingCommand, add_json_argument
 from lib.confined import ConfinedError
+from scoring.imports.read.everything import MOST_PROBLEMS
 from scoring.imports.reading import everything_in
 from scoring.imports.report import make_full_report
 from scoring.imports.store.published import import_all
@@ -48,7 +49,9 @@ class Command(ReportingCommand):
             if options["json"]:
                 refused = make_full_report(data, results, slug, texts, None, refusal.problems)
                 self.report(options, refused.to_json(), ())
-            lines = problem_lines(refusal.problems, hint="--json names the first 1,000")
+            lines = problem_lines(
+                refusal.problems, hint=f"--json names the first {MOST_PROBLEMS:,}"
+            )
             raise CommandError("\n".join(lines)) from refusal
         report = make_full_report(data, results, slug, texts, outcome)
         self.report(options, report.to_json(), report.lines())
