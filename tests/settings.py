@@ -3,6 +3,7 @@
 import os
 
 from config.settings import *  # noqa: F403 (these are the settings, changed below)
+from config.env import parse_storage
 from config.settings import DATABASES, INSTALLED_APPS, STORAGES, VAR_DIR
 
 INSTALLED_APPS = [*INSTALLED_APPS, "benchmarks"]
@@ -11,6 +12,10 @@ STORAGES = {
     **STORAGES,
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
     "withdrawals": {"BACKEND": "django.core.files.storage.InMemoryStorage"},
+    # Not the site's, nor another process's of the run: its rows have the same ids
+    "results": parse_storage(
+        str(VAR_DIR / f"test-files-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"), "results"
+    ),
 }
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = True
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
