@@ -41,9 +41,9 @@ SCORES = (
     Column("ppl_altered", "Perplexity of the altered version.", "number", null=_ASKED),
     Column("difficulty", "ppl_altered minus ppl_original. Larger values mean easier.", "number", null=_ASKED),
     Column("margin_nats", "log(ppl_altered / ppl_original), per token; for a model that was asked, the log-odds of the original.", "number", "nats"),
-    Column("model_p_original", "The model's probability for the original, over both orders.", "number", null="the model was scored"),
+    Column("model_p_original", "The model's probability for the original, over both orders.", "number", null="the model was scored, or answered once in each order without probabilities of tokens"),
     Column("model_stated", "Probability of the original from the confidence that the model states.", "number", null="it states none"),
-    Column("model_correct", "Whether the original had the lower perplexity (a tie is wrong), or was chosen.", "boolean", null="a tie of a model that was asked"),
+    Column("model_correct", "1 if the original had the lower perplexity, or was chosen; 0 if not; 0.5 for a tie. Accuracy is its mean.", "number"),
 )  # fmt: skip
 PREDICTIONS = (
     Column("team", "The team's members, joined by +."),
@@ -61,7 +61,11 @@ PREDICTIONS = (
     ),
     ITEM[0],
     Column("p_original", "The team's probability for the original.", "number"),
-    Column("team_correct", "Whether this probability was above one half.", "boolean"),
+    Column(
+        "team_correct",
+        "1 if the team chose the original, 0 if not, 0.5 for a tie. Accuracy is its mean.",
+        "number",
+    ),
 )
 
 NUMBERS = ("ppl_original", "ppl_altered", "difficulty", "margin_nats", "model_p_original", "model_stated")  # fmt: skip
@@ -83,14 +87,13 @@ TRIAL = tuple(
 
 @dataclass(frozen=True)
 class Pairs:
-    """What models made of one item: row of `models` -> (difficulty, whether it was right), on full texts.
+    """What models made of one item: row of `models` -> (difficulty, points), on full texts.
 
-    models: of each the language model's name, and its method. Of models that were asked, margins in the place of difficulties;
-    None for a tie.
+    models: of each the language model's name, and its method. Of models that were asked, margins in the place of difficulties.
     """
 
     models: Sequence[tuple[str, str]]
-    by_item: Mapping[tuple[str, int], Mapping[int, tuple[float | None, bool | None]]]
+    by_item: Mapping[tuple[str, int], Mapping[int, tuple[float, float]]]
 
 
 def more_tables(study: Study, query: TrialQuery, _: Form) -> MoreTables:
@@ -127,11 +130,11 @@ def _beside(name: str, method: str) -> tuple[Column, Column]:
     if method == CHOICE:
         return (
             Column(f"margin_nats__{name}", f"margin_nats of {name} when it was asked.", "number", null="not asked"),
-            Column(f"choice_correct__{name}", f"Whether {name} chose the original.", "boolean", null="not asked, or a tie"),
+            Column(f"choice_correct__{name}", f"model_correct of {name} when it was asked.", "number", null="not asked"),
         )  # fmt: skip
     return (
         Column(f"difficulty__{name}", f"difficulty under {name}.", "number", null="not scored"),
-        Column(f"model_correct__{name}", f"model_correct of {name}.", "boolean", null="not scored"),
+        Column(f"model_correct__{name}", f"model_correct of {name}.", "number", null="not scored"),
     )
 
 
@@ -146,24 +149,21 @@ def _scores(study: Study, query: TrialQuery, held: Held) -> tuple[list[Sequence[
     table = table.rename(columns={"p_original": "model_p_original", "stated": "model_stated"})
     known = list(zip(scored.models["language_model"], scored.models["method"], strict=True))
     rows: list[Sequence[Any]] = []
-    pairs: dict[tuple[str, int], dict[int, tuple[float | None, bool | None]]] = {}
+    pairs: dict[tuple[str, int], dict[int, tuple[float, float]]] = {}
     for row in table.to_dict("records"):
         key, version = str(row["key"]), int(row["version"])
         # Left out here alone, since which run of a model is shown depends on all
         if (key, version) not in held.items:
             continue
-        is_right, model = (
-            None if row["credit"] == 0.5 else bool(row["is_correct"]),
-            int(row["model"]),
-        )
+        points, model = float(row["points"]), int(row["model"])
         row["difficulty"] = row["ppl_altered"] - row["ppl_original"]
         numbers = [None if np.isnan(row[name]) else float(row[name]) for name in NUMBERS]
         where = (abs(int(row["run"])), str(row["condition"]), int(row["seed"]), int(row["unit"]))
         name, method = known[model]
-        rows.append((name, key, version, method, *where, *numbers, is_right))
+        rows.append((name, key, version, method, *where, *numbers, points))
         if row["condition"] == "full":
             size = float(row["margin_nats" if method == CHOICE else "difficulty"])
-            pairs.setdefault((key, version), {})[model] = (size, is_right)
+            pairs.setdefault((key, version), {})[model] = (size, points)
     return rows, Pairs(known, pairs)
 
 
@@ -205,5 +205,4 @@ def _predictions(
                 continue
             who = "+".join(members) or None
             fitted = (unguarded(row["team"]), source, row["method"], int(row["fold"]))
-            is_right = row["is_right"].lower() in ("true", "1", "1.0")
-            yield (*fitted, who, item, float(row["p_original"]), is_right)
+            yield (*fitted, who, item, float(row["p_original"]), float(row["points"]))

@@ -2,8 +2,8 @@
 
 import os
 
-from config.settings import *  # noqa: F403 (these are the settings, changed below)
 from config.env import parse_storage
+from config.settings import *  # noqa: F403 (these are the settings, changed below)
 from config.settings import DATABASES, INSTALLED_APPS, STORAGES, VAR_DIR
 
 INSTALLED_APPS = [*INSTALLED_APPS, "benchmarks"]

@@ -17,7 +17,7 @@ from scoring.models import ChoiceRun, ModelChoice
 from scoring.models.choices import IS_READ, UNPARSED
 
 COLUMNS = ["run", "model", "of_source", "item", "original_side", "sample", "side", "is_read", "state", "confidence", "log_odds", "seconds", "form"]  # fmt: skip
-SCORES = ["run", "of_source", "item", "unit", "margin_nats", "p_original", "stated", "credit", "is_correct", "is_tie", "is_near_tie", "original_side", "model", "condition", "seed"]  # fmt: skip
+SCORES = ["run", "of_source", "item", "unit", "margin_nats", "p_original", "stated", "points", "is_near_tie", "original_side", "model", "condition", "seed"]  # fmt: skip
 
 Chosen = Sequence[tuple[ChoiceRun, str]]
 
@@ -99,11 +99,9 @@ def _decision(answers: pd.DataFrame, model: Any, item: Any) -> dict[str, Any] | 
         "item": item,
         "unit": 0,
         "margin_nats": found.log_odds,
-        "p_original": found.p_original,
+        "p_original": np.nan if found.p_original is None else found.p_original,
         "stated": np.nan if found.stated is None else found.stated,
-        "credit": found.credit,
-        "is_correct": found.credit == 1,
-        "is_tie": found.is_tie,
+        "points": found.points,
         "is_near_tie": found.is_tie,
         "original_side": "",
         "model": model,

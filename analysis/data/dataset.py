@@ -14,9 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analysis.data.filters import CHOICE
 from analysis.data.graded.tables import NO_QUESTIONS, GradedData
 from analysis.stats import NotEnough
 from analysis.stats.flips import Ends
+from lib.points import TIE
 
 T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
@@ -147,11 +149,10 @@ class SourceData:
         the study's set first, in its order.
     full, isolated, swapped, one row per model and item (and sentence; and seed): model, item, unit (int64; 0 but in
         isolated), seed (int64, swapped only), ppl_original, ppl_altered (float), margin_nats (log(ppl_altered / ppl_original)),
-        is_correct (ppl_original < ppl_altered: a tie is wrong), credit (the same as a number), is_tie, is_near_tie
-        (|margin_nats| < 0.001), zlib_original_bytes, zlib_altered_bytes (float, NaN unknown), run (int64), original_side
+        points (1 where ppl_original < ppl_altered, 1/2 for a tie, else 0), is_near_tie (|margin_nats| < 0.001), zlib_original_bytes, zlib_altered_bytes (float, NaN unknown), run (int64), original_side
         ("" unknown). In full also p_original and stated, NaN here, and rows of models that were asked, about items of which both
         orders could be read: perplexities and lengths are NaN, margin_nats is the log-odds of the original, p_original its
-        probability, stated that by the stated confidence (NaN where none was), credit is 0.5 for a tie, run is negative.
+        probability, stated that by the stated confidence (NaN where none was), run is negative.
     choices: one row per answer of a model that was asked: model, item, original_side, sample, side ("" none, or a tie),
         is_read (bool), state (stop, unparsed, or why there is no whole answer), confidence (50 to 100 percent, NaN not
         stated), log_odds (of side A, nats, NaN not known), seconds, form (of the answer).
@@ -248,10 +249,23 @@ class SourceData:
 
     @cached_property
     def members(self) -> npt.NDArray[np.int64]:
-        """Models of the study's set, scored or not, in its order; without a set all models."""
+        """Models of the study's set, scored or not, in its order; without a set all models, each by one method.
+
+        A model that took the test both ways counts by its perplexities; as one that was asked it is an extra model, since
+        means, intervals and agreement would take it for two.
+        """
         in_set = self.models["in_set"].to_numpy(dtype=bool)
         has_set = in_set.any() if self.has_set is None else self.has_set
-        return np.flatnonzero(in_set) if has_set else np.arange(len(self.models))
+        return np.flatnonzero(in_set if has_set else ~self._is_asked_again)
+
+    @property
+    def _is_asked_again(self) -> Bools:
+        """(models,) whether it was asked, and the same language model's perplexities are here too."""
+        number = np.arange(len(self.models))
+        is_asked = (self.models["method"] == CHOICE).to_numpy(dtype=bool)
+        is_scored = ~is_asked & np.isin(number, self.full["model"].to_numpy())
+        same = self.models["language_model"].to_numpy()
+        return is_asked & np.isin(same, same[is_scored])
 
     @cached_property
     def set_models(self) -> npt.NDArray[np.int64]:
@@ -261,7 +275,7 @@ class SourceData:
 
     @cached_property
     def extra_models(self) -> npt.NDArray[np.int64]:
-        """Models with full scores that are not in the study's set."""
+        """Models with full scores that are not in the study's set, or were asked and are in it by their perplexities."""
         return np.setdiff1d(np.unique(self.full["model"].to_numpy()), self.set_models)
 
     @cached_property
@@ -284,14 +298,14 @@ class SourceData:
 
     @cached_property
     def model_correct(self) -> Floats:
-        """(models, items) 1 correct, 0 wrong, 0.5 a tie of a model that was asked, NaN not scored; full texts."""
-        return self._matrix(self.full["credit"])
+        """(models, items) 1 correct, 0 wrong, 1/2 a tie, NaN not scored; full texts."""
+        return self._matrix(self.full["points"])
 
     @cached_property
     def model_decided(self) -> Floats:
-        """(models, items) as `model_correct`, but NaN for ties of models that were asked: for what counts decisions."""
+        """(models, items) as `model_correct`, but NaN for ties: for how sure a model is of the decisions that it makes."""
         correct = self.model_correct
-        return np.where(correct == 0.5, np.nan, correct)
+        return np.where(correct == TIE, np.nan, correct)
 
     @cached_property
     def item_counts(self) -> Floats:

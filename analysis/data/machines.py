@@ -22,6 +22,7 @@ from analysis.data.filters import (
 from analysis.data.graded.answers import shown
 from analysis.data.items import read_columns
 from experiment.models import Item, Study
+from lib.points import points
 from scoring.domain.perplexity import near_tie
 from scoring.models import (
     CorpusScore,
@@ -258,9 +259,7 @@ def _scores(chosen: list[tuple[ScoringRun, str]], numbers: Mapping[int, int]) ->
     change = (scores["ppl_altered"] - scores["ppl_original"]) / scores["ppl_original"]
     scores["margin_nats"] = change.map(np.log1p)
     scores["p_original"] = scores["stated"] = np.nan
-    scores["is_correct"] = scores["ppl_original"] < scores["ppl_altered"]
-    scores["credit"] = scores["is_correct"].astype(float)
-    scores["is_tie"] = scores["ppl_original"] == scores["ppl_altered"]
+    scores["points"] = points(change)
     scores["is_near_tie"] = near_tie(scores["ppl_original"], scores["ppl_altered"])
     return scores
 

@@ -102,11 +102,7 @@ class Offered:
     model: LanguageModel
     in_set: bool
     n: int
-    n_right: int
-
-    @property
-    def accuracy(self) -> float:
-        return self.n_right / self.n
+    accuracy: float
 
 
 def offered_models(study: Study, source: str) -> dict[str, Offered]:
@@ -124,9 +120,7 @@ def offered_models(study: Study, source: str) -> dict[str, Offered]:
         )
     )
     found = [
-        Offered(
-            r.language_model, r.language_model_id in places, n, counted[r.pk].accuracy.n_correct
-        )
+        Offered(r.language_model, r.language_model_id in places, n, counted[r.pk].accuracy.value)
         for n, r in best.values()
     ]
     found.sort(key=lambda m: (places.get(m.model.pk, 10**6), m.model.name))

@@ -28,7 +28,8 @@ from analysis.stats.estimates import (
     proportion_of_counts,
     spearman,
 )
-from analysis.stats.two_way_clustered import TwoWay, clustered, covariance, over_items
+from analysis.stats.two_way_clustered import TwoWay, clustered, covariance
+from lib.points import RIGHT, TIE, WRONG, points
 
 N_BINS = 10
 SHARE = (
@@ -46,9 +47,8 @@ CONFIDENCE = (
     "mean confidence minus accuracy. Both with Student's t and errors clustered by test cases."
 )
 PAIRED = (
-    "Accuracy when asked minus accuracy by perplexity on the test cases that have both, a tie when asked counting half; 95% "
-    "interval from Student's t over test cases only, as for all models, because a model's answers are treated as fixed. "
-    "McNemar's test without ties."
+    "Accuracy when asked minus accuracy by perplexity on the test cases that have both; a tie counts half. Exact McNemar "
+    "test, and 95% interval after Agresti and Min, over test cases only, because a model's answers are treated as fixed."
 )
 
 
@@ -114,7 +114,7 @@ class Stated:
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers of items by who is right; ties are those of the model when asked."""
+    """Numbers of items by who is right; ties: of at least one of the two."""
 
     both: int
     asked_only: int
@@ -125,7 +125,7 @@ class Table:
 
 @dataclass(frozen=True)
 class AskedOrScored:
-    """One model, asked and scored, on the n items that have both; accuracies with Wilson's intervals."""
+    """One model, asked and scored, on the n items that have both; accuracies with score intervals."""
 
     n: int
     asked: float
@@ -133,9 +133,9 @@ class AskedOrScored:
     scored: float
     scored_ci95: Interval
     difference: float
-    ci95: Interval | None
+    ci95: Interval
     table: Table
-    mcnemar: McNemar | None
+    mcnemar: McNemar
     correlation: Correlation | None
     method: str = PAIRED
 
@@ -209,9 +209,10 @@ def confidence_of_choice(p_original: npt.ArrayLike) -> tuple[Floats, Floats]:
     [[0.75, 0.75, nan], [1.0, 0.0, nan]]
     """
     p = np.asarray(p_original, dtype=float)
-    tie = np.isnan(p) | (p == 0.5)
-    right = np.where(tie, np.nan, (p > 0.5).astype(float))
-    return np.where(tie, np.nan, np.maximum(p, 1 - p)), right
+    right = points(p - 0.5)
+    return np.where(right == TIE, np.nan, np.maximum(p, 1 - p)), np.where(
+        right == TIE, np.nan, right
+    )
 
 
 def stated(
@@ -272,9 +273,9 @@ def asked_or_scored(
     margin_asked: npt.ArrayLike,
     margin_scored: npt.ArrayLike,
 ) -> AskedOrScored:
-    """Credits (items,) of 0, 1/2 (a tie when asked) and 1, and margins (items,) of one model both ways; NaN not known.
+    """Points (items,) of 0, 1/2 (a tie) and 1, and margins (items,) of one model both ways; NaN not known.
 
-    The difference is asked minus scored, over the items that have both. McNemar's exact test takes those without a tie; the
+    The difference is asked minus scored, over the items that have both; its test and interval are those of `mcnemar`. The
     correlation of margins is Spearman's. Raises NotEnough where no item has both.
 
     >>> found = asked_or_scored([1, 1, 0.5, 0], [1, 0, 0, 0], [3, 1, 0, -1], [2, -1, -2, -3])
@@ -289,28 +290,32 @@ def asked_or_scored(
         )
     x, y = x[known], y[known]
     margins = (np.asarray(m, dtype=float)[known] for m in (margin_asked, margin_scored))
-    gap, tie = over_items(np.asarray(x - y)), x == 0.5
+    change = mcnemar(y, x)
     return AskedOrScored(
         n=len(x),
         asked=float(x.mean()),
         asked_ci95=proportion(x).ci95,
         scored=float(y.mean()),
         scored_ci95=proportion(y).ci95,
-        difference=gap.estimate,
-        ci95=_within(gap, -1.0, 1.0),
-        table=_table(x, y, tie),
-        mcnemar=mcnemar(y[~tie], x[~tie]) if (~tie).any() else None,
+        difference=change.difference,
+        ci95=change.ci95,
+        table=_table(x, y),
+        mcnemar=change,
         correlation=spearman(*margins) if len(x) >= 3 else None,
     )
 
 
-def _table(x: Floats, y: Floats, tie: Bools) -> Table:
-    right, scored = x == 1, y == 1
+def _table(asked: Floats, scored: Floats) -> Table:
+    tie = (asked == TIE) | (scored == TIE)
+
+    def count(first: float, second: float) -> int:
+        return int(((asked == first) & (scored == second)).sum())
+
     return Table(
-        both=int((right & scored).sum()),
-        asked_only=int((right & ~scored).sum()),
-        scored_only=int((~right & ~tie & scored).sum()),
-        neither=int((~right & ~tie & ~scored).sum()),
+        both=count(RIGHT, RIGHT),
+        asked_only=count(RIGHT, WRONG),
+        scored_only=count(WRONG, RIGHT),
+        neither=count(WRONG, WRONG),
         ties=int(tie.sum()),
     )
 

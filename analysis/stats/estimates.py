@@ -11,17 +11,21 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 import scipy
-from scipy import special, stats
+from scipy import optimize, special, stats
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Interval
+from lib.points import RIGHT, TIE, error_of_mean, mean_point
 
 Z95 = 1.959963984540054  # 97.5th percentile of the standard normal distribution
 
 FEWEST = 3  # values or pairs of an interval
 ANY, SHARES = (-np.inf, np.inf), (0.0, 1.0)  # bounds of intervals
 
-PROPORTION = "Share of correct decisions; standard error sqrt(p(1-p)/n); Wilson 95% interval."
+PROPORTION = (
+    "Share of correct decisions, in which a tie counts half; standard error: the points' standard deviation (with n) over "
+    "sqrt(n), without ties sqrt(p(1-p)/n). 95% score interval: Wilson's without ties, with ties Tango's for right minus wrong."
+)
 MEAN = "Arithmetic mean; standard deviation with n-1; 95% interval from Student's t."
 PAIRED = (
     "Two-sided paired t test of the mean of x - y against 0; 95% interval from Student's t. d_av is the mean "
@@ -29,8 +33,9 @@ PAIRED = (
     "deviation of the differences."
 )
 MCNEMAR = (
-    "Exact two-sided McNemar test (binomial on the decisions that changed); 95% interval of the difference of the "
-    "two accuracies after Agresti and Min."
+    "Exact two-sided McNemar test (binomial on the decisions that changed; where some changed by half, from or to a tie, "
+    "the exact test in which the sign of each change is a coin toss); 95% interval of the difference of the two accuracies "
+    "after Agresti and Min."
 )
 SPEARMAN = (
     "Spearman's rank correlation, ties at their mean rank; two-sided p from Student's t; 95% interval from Fisher's z "
@@ -40,10 +45,11 @@ SPEARMAN = (
 
 @dataclass(frozen=True)
 class Proportion:
-    """Of `proportion`: all values from 0 to 1; n_correct without ties, which count half in the accuracy."""
+    """Of `proportion`: all values from 0 to 1. Of n decisions n_correct are right and n_ties tied; the others are wrong."""
 
     n: int
     n_correct: int
+    n_ties: int
     accuracy: float
     sem: float
     ci95: Interval
@@ -80,7 +86,7 @@ class PairedTest:
 
 @dataclass(frozen=True)
 class McNemar:
-    """Of `mcnemar`: gained and lost are numbers of items, difference is one of accuracies."""
+    """Of `mcnemar`: gained and lost are numbers of items that count more, or less; difference is one of accuracies."""
 
     n: int
     gained: int
@@ -116,19 +122,19 @@ def defined(found: AnyCorrelation | None) -> AnyCorrelation | None:
     return None if found is None or np.isnan(found.rho) else found
 
 
-def proportion(is_correct: npt.ArrayLike) -> Proportion:
-    """Share of correct decisions; values (n,) of 1 or True, 0 or False, 0.5 a tie; NaN (not judged) is left out.
+def proportion(points: npt.ArrayLike) -> Proportion:
+    """Share of correct decisions; points (n,) of 1 or True, 0 or False, 0.5 a tie; NaN (not judged) is left out.
 
-    p = k / n; sem = sqrt(p (1 - p) / n), which is 0 where all decisions agree; ci95 is Wilson's (1927) score interval,
-    which is never empty. Raises NotEnough when no value is left.
+    p = mean of the points; sem = their standard deviation over sqrt(n), which is 0 where all decisions agree; ci95 is that of
+    `score_interval`, which is never empty. Raises NotEnough when no value is left.
 
     >>> half = proportion([True, False, True, False])
     >>> half.n, half.n_correct, half.accuracy, half.sem
     (4, 2, 0.5, 0.25)
     """
-    values = _known(is_correct)
-    n_correct = int(np.count_nonzero(values == 1))
-    return proportion_of_counts(n_correct, len(values), int(np.count_nonzero(values == 0.5)))
+    values = _known(points)
+    n_correct, n_ties = (int(np.count_nonzero(values == point)) for point in (RIGHT, TIE))
+    return proportion_of_counts(n_correct, len(values), n_ties)
 
 
 def proportion_of_counts(n_correct: int, n: int, n_ties: int = 0) -> Proportion:
@@ -139,11 +145,46 @@ def proportion_of_counts(n_correct: int, n: int, n_ties: int = 0) -> Proportion:
     """
     if n == 0:
         raise NotEnough("There is no decision.", "At least one is needed.")
-    right = n_correct + n_ties / 2 if n_ties else n_correct
-    share = right / n
-    low, high = wilson(right, n)
-    sem = float(np.sqrt(share * (1 - share) / n))
-    return Proportion(int(n), int(n_correct), share, sem, (float(low), float(high)))
+    counts = int(n_correct), int(n), int(n_ties)
+    return Proportion(
+        n=counts[1],
+        n_correct=counts[0],
+        n_ties=counts[2],
+        accuracy=mean_point(*counts),
+        sem=error_of_mean(*counts),
+        ci95=score_interval(*counts),
+    )
+
+
+def score_interval(n_correct: int, n: int, n_ties: int = 0) -> Interval:
+    """95% interval of the accuracy whose n decisions are n_correct right, n_ties tied and the others wrong.
+
+    Accuracy is (1 + d) / 2 with d the probability of right minus that of wrong. The interval holds the d at which
+    |right - wrong - n d| <= z sqrt(n (2 q + d - d^2)), with q the most likely probability of wrong at that d (Tango 1998, as
+    for changes of paired decisions). Without ties this is Wilson's interval, and is computed as that.
+
+    >>> [round(end, 3) for end in score_interval(44, 199, n_ties=101)]
+    [0.426, 0.524]
+    >>> [round(end, 3) for end in score_interval(0, 20, n_ties=20)]
+    [0.419, 0.581]
+    """
+    if not n_ties:
+        low, high = wilson(n_correct, n)
+        return float(low), float(high)
+    if n_ties == n:
+        most = Z95**2 / (n + Z95**2)  # where the equation below has d^2 n = z^2 (|d| - d^2)
+        return (1 - most) / 2, (1 + most) / 2
+    n_wrong = n - n_correct - n_ties
+    lead = n_correct - n_wrong
+
+    def excess(d: float) -> float:
+        b = (2 * n - lead) * d - n_correct - n_wrong
+        q = (math.sqrt(b * b + 8 * n * n_wrong * d * (1 - d)) - b) / (4 * n)
+        return (lead - n * d) ** 2 - Z95**2 * n * (2 * q + d - d * d)
+
+    middle = lead / n
+    low, high = optimize.brentq(excess, -1, middle), optimize.brentq(excess, middle, 1)
+    return (1 + float(low)) / 2, (1 + float(high)) / 2
 
 
 def wilson(n_correct: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Floats, Floats]:
@@ -221,32 +262,47 @@ def paired_t(x: npt.ArrayLike, y: npt.ArrayLike) -> PairedTest:
     return PairedTest(n, mean, sd, t, n - 1, p, d_av, d_z, _t_interval(mean, sem, n - 1))
 
 
-def mcnemar(before_correct: npt.ArrayLike, after_correct: npt.ArrayLike) -> McNemar:
-    """Did the share of correct decisions on the same items change? Arrays (n,) of 0 and 1; pairs with a NaN left out.
+def mcnemar(before: npt.ArrayLike, after: npt.ArrayLike) -> McNemar:
+    """Did the accuracy on the same items change? Points (n,) of 0, 1/2 (a tie) and 1; pairs with a NaN left out.
 
-    gained: wrong before, right after; lost: the reverse. p is the exact two-sided binomial p of `gained` of
-    gained + lost at 1/2, 2 P(X <= the smaller) (1 if nothing changed). difference = (gained - lost) / n; its interval adds 1/2 to each of the
-    four cells and takes the Wald interval, cut to [-1, 1] (Agresti and Min 2005). odds_ratio = gained / lost, NaN if
-    none was lost. Raises NotEnough when no pair is left.
+    gained: items that count more after than before; lost: less. With d = after - before, p is the share of all ways to set the
+    signs of the d that are not 0 whose sum is as far from 0 as the observed one: without halves the exact two-sided
+    binomial p of `gained` of gained + lost at 1/2, 2 P(X <= the smaller) (1 if nothing changed). difference = mean of d; its
+    interval adds 1/2 to each of the four cells and takes the Wald interval, cut to [-1, 1] (Agresti and Min 2005).
+    odds_ratio = gained / lost, NaN if none was lost. Raises NotEnough when no pair is left.
 
     >>> change = mcnemar([1, 1, 0, 0], [1, 1, 1, 0])
     >>> change.gained, change.lost, change.difference, change.p
     (1, 0, 0.25, 1.0)
+    >>> mcnemar([0, 0, 0, 0], [0.5, 0.5, 1, 0]).p
+    0.25
     """
-    before, after = np.asarray(before_correct, dtype=float), np.asarray(after_correct, dtype=float)
-    keep = ~(np.isnan(before) | np.isnan(after))
-    before, after = before[keep] > 0, after[keep] > 0
-    n = len(before)
+    change = np.asarray(after, dtype=float) - np.asarray(before, dtype=float)
+    change = change[~np.isnan(change)]
+    n = len(change)
     if n == 0:
         raise NotEnough("No test case was decided both times.", "At least one is needed.")
-    gained = int(np.count_nonzero(~before & after))
-    lost = int(np.count_nonzero(before & ~after))
-    p = min(1.0, 2 * float(special.betaincc(min(gained, lost) + 1, max(gained, lost), 0.5)))
-    centre = (gained - lost) / (n + 2)
-    changed = (gained + lost + 1) / (n + 2)
+    gained, lost = int(np.count_nonzero(change > 0)), int(np.count_nonzero(change < 0))
+    centre = float(change.sum()) / (n + 2)
+    changed = (float((change**2).sum()) + 1) / (n + 2)
     half = Z95 * float(np.sqrt((changed - centre**2) / (n + 2)))
     ci95 = (max(centre - half, -1.0), min(centre + half, 1.0))
-    return McNemar(n, gained, lost, (gained - lost) / n, p, gained / lost if lost else np.nan, ci95)
+    ratio = gained / lost if lost else np.nan
+    return McNemar(n, gained, lost, float(change.mean()), _sign_flips_p(change), ratio, ci95)
+
+
+def _sign_flips_p(change: Floats) -> float:
+    """Two-sided, of the sum of changes (n,) of 1/2 and 1 of either sign, or 0, whose signs are tosses of a coin."""
+    whole, half = (change[np.abs(change) == size] for size in (1, 0.5))
+    if not len(half):
+        fewer = min((whole > 0).sum(), (whole < 0).sum())
+        return min(1.0, 2 * float(special.betaincc(fewer + 1, len(whole) - fewer, 0.5)))
+    heads = [np.arange(len(part) + 1) for part in (whole, half)]
+    sums = 2 * (2 * heads[0][:, None] - len(whole)) + (2 * heads[1] - len(half))
+    chance = np.multiply.outer(
+        *(stats.binom.pmf(k, len(part), 0.5) for k, part in zip(heads, (whole, half), strict=True))
+    )
+    return min(1.0, float(chance[np.abs(sums) >= abs(2 * change.sum())].sum()))
 
 
 def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> Correlation:

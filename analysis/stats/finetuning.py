@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.stats import NotEnough
-from analysis.stats.arrays import Bools
+from analysis.stats.arrays import Floats
 from analysis.stats.estimates import (
     FEWEST,
     McNemar,
@@ -16,8 +16,9 @@ from analysis.stats.estimates import (
     mcnemar,
     mean_of,
     paired_t,
-    proportion_of_counts,
+    proportion,
 )
+from lib.points import points
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class TextsChange:
 
 
 def decided(before: npt.ArrayLike, after: npt.ArrayLike) -> Decided:
-    """The correct decisions of two models on the same n items: arrays (n,) of 0 and 1.
+    """The decisions of two models on the same n items: points (n,) of 0, 1/2 (a tie) and 1.
 
     Raises NotEnough below three items, where no change of a share can be told.
 
@@ -71,23 +72,20 @@ def decided(before: npt.ArrayLike, after: npt.ArrayLike) -> Decided:
     >>> found.before.accuracy, found.after.accuracy, found.mcnemar.gained
     (0.5, 0.75, 1)
     """
-    x, y = np.asarray(before, dtype=bool), np.asarray(after, dtype=bool)
-    n = len(x)
-    if n < FEWEST:
+    x, y = np.asarray(before, dtype=float), np.asarray(after, dtype=float)
+    if len(x) < FEWEST:
         raise NotEnough(
             "The tuned model and its base have fewer than three test cases in common.",
             "Score both on the same test cases.",
         )
-    first, second = (proportion_of_counts(int(right.sum()), n) for right in (x, y))
-    return Decided(first, second, mcnemar(x, y))
+    return Decided(proportion(x), proportion(y), mcnemar(x, y))
 
 
 def compare(before: npt.ArrayLike, after: npt.ArrayLike) -> Tuning:
     """Set two models against each other on n items each scored by both.
 
     Args:
-        before, after: (n, 2) perplexities of the original and of the altered version; a lower original is a correct
-            decision, a tie is wrong.
+        before, after: (n, 2) perplexities of the original and of the altered version.
     The t tests are paired and two-sided, d_av over the two models' standard deviations; McNemar's test is exact. The
     logarithm of a perplexity is the text's mean loss, in nats per token. Raises NotEnough below three items.
 
@@ -102,7 +100,7 @@ def compare(before: npt.ArrayLike, after: npt.ArrayLike) -> Tuning:
     x, y = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
     log_x, log_y = np.log(x), np.log(y)
     return Tuning(
-        decided=decided(is_right(x), is_right(y)),
+        decided=decided(decisions(x), decisions(y)),
         ppl_correct=paired_t(x[:, 0], y[:, 0]),
         ppl_altered=paired_t(x[:, 1], y[:, 1]),
         means_before=(float(x[:, 0].mean()), float(x[:, 1].mean())),
@@ -116,13 +114,13 @@ def compare(before: npt.ArrayLike, after: npt.ArrayLike) -> Tuning:
     )
 
 
-def is_right(ppl: npt.NDArray[np.float64]) -> Bools:
-    """(n,) decisions from (n, 2) perplexities of the original and the altered version: a tie is wrong.
+def decisions(ppl: Floats) -> Floats:
+    """(n,) points of (n, 2) perplexities of the original and the altered version: the lower one is chosen.
 
-    >>> is_right(np.array([[2.0, 3.0], [2.0, 2.0]])).tolist()
-    [True, False]
+    >>> decisions(np.array([[2.0, 3.0], [2.0, 2.0]])).tolist()
+    [1.0, 0.5]
     """
-    return ppl[:, 0] < ppl[:, 1]
+    return points(ppl[:, 1] - ppl[:, 0])
 
 
 def compare_texts(before: npt.ArrayLike, after: npt.ArrayLike) -> TextsChange:

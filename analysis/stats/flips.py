@@ -21,6 +21,7 @@ from analysis.stats import NotEnough
 from analysis.stats.arrays import Ints
 from analysis.stats.estimates import Mean, Proportion, mean_of, proportion_of_counts
 from analysis.stats.token_alignment import Streams
+from lib.points import RIGHT, WRONG
 
 Ends = Mapping[int, Mapping[str, Sequence[int]]]  # item -> version -> characters
 PPL, NATS = "difference_ppl", "difference_nats"  # columns of places; positive favours the original
@@ -111,7 +112,7 @@ def sequences(places: pd.DataFrame, difference: str = PPL) -> pd.DataFrame:
 
     Returns item, n_places, start_ and end_ with the difference's name (the first that is not zero; the last), sign_flips (changes
     of sign from place to place, zeros passed over) and category: the sign at the start, then the sign at the end; ""
-    where all are zero. A zero at the end counts as negative, since a tie is decided wrong.
+    where all are zero. A zero at the end counts as negative.
 
     >>> rows = pd.DataFrame({"item": [3, 3, 3, 4], "difference_ppl": [0.5, -1.0, 2.0, -1.0]})
     >>> sequences(rows)[["item", "category", "sign_flips"]].to_numpy().tolist()
@@ -137,8 +138,8 @@ def sequences(places: pd.DataFrame, difference: str = PPL) -> pd.DataFrame:
     return table.reset_index()
 
 
-def summarise(found: pd.DataFrame, is_correct: npt.ArrayLike) -> Flips:
-    """Count categories and changes of sign from `sequences`, is_correct (its rows,): the model's decision, NaN unknown.
+def summarise(found: pd.DataFrame, points: npt.ArrayLike) -> Flips:
+    """Count categories and changes of sign from `sequences`, points (its rows,): the model's decision, NaN unknown.
 
     Raises NotEnough without an item that has a preference.
 
@@ -153,17 +154,17 @@ def summarise(found: pd.DataFrame, is_correct: npt.ArrayLike) -> Flips:
             "No test case has a place where its two versions can be compared.",
             "Score test cases whose versions differ, with token records.",
         )
-    right = np.asarray(is_correct, dtype=np.float64)[decided]
+    right = np.asarray(points, dtype=np.float64)[decided]
     category = found["category"].to_numpy()[decided].astype(str)
     changes = found["sign_flips"].to_numpy()[decided]
-    disagrees = ~np.isnan(right) & (np.isin(category, ENDS_ON_ORIGINAL) != (right > 0))
+    disagrees = ~np.isnan(right) & (np.isin(category, ENDS_ON_ORIGINAL) != (right == RIGHT))
     counts = Counts(**{f.name: int((category == f.name).sum()) for f in fields(Counts)})
     return Flips(
         n_items=int(decided.sum()),
         n_undecided=int((~decided).sum()),
         n_end_disagrees=int(disagrees.sum()),
         counts=counts,
-        sign_flips=SignFlips(_mean(changes[right == 1]), _mean(changes[right == 0])),
+        sign_flips=SignFlips(_mean(changes[right == RIGHT]), _mean(changes[right == WRONG])),
         wrong_ends_right=_share(counts.NegPos, counts.NegPos + counts.NegNeg),
         right_ends_right=_share(counts.PosPos, counts.PosPos + counts.PosNeg),
     )

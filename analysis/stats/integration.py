@@ -2,38 +2,42 @@
 
 import pandas as pd
 
+from lib.points import RIGHT, TIE
+
 
 def isolated_accuracies(isolated: pd.DataFrame) -> pd.DataFrame:
-    """Accuracy on single sentences, per model, from rows of model, item, is_correct (one per sentence).
+    """Accuracy on single sentences, per model, from rows of model, item, points (1, 1/2 a tie, 0; one per sentence).
 
-    Returns columns n_sentences, n_correct, n_items, pooled (correct sentences over all sentences) and item_mean (share
-    of each item's sentences first, then the mean over items: every abstract weighs the same). Indexed by model.
+    Returns columns n_sentences, n_items, pooled (mean over all sentences) and item_mean (mean of each item's sentences first, then the mean over items: every abstract weighs the same). Indexed by model.
 
-    >>> rows = pd.DataFrame({"model": 0, "item": [0, 0, 0, 1], "is_correct": [True, True, True, False]})
+    >>> rows = pd.DataFrame({"model": 0, "item": [0, 0, 0, 1], "points": [1, 1, 1, 0]})
     >>> isolated_accuracies(rows)[["pooled", "item_mean"]].to_numpy().tolist()
     [[0.75, 0.5]]
     """
-    by_model = isolated.groupby("model")["is_correct"]
-    shares = isolated.groupby(["model", "item"])["is_correct"].mean().groupby("model")
-    n = by_model.size()
+    by_model = isolated.groupby("model")["points"]
+    shares = isolated.groupby(["model", "item"])["points"].mean().groupby("model")
     return pd.DataFrame(
         {
-            "n_sentences": n,
-            "n_correct": by_model.sum(),
+            "n_sentences": by_model.size(),
             "n_items": shares.size(),
-            "pooled": by_model.sum() / n,
+            "pooled": by_model.mean(),
             "item_mean": shares.mean(),
         }
     )
 
 
 def swapped_accuracies(swapped: pd.DataFrame) -> pd.DataFrame:
-    """Accuracy in foreign contexts from rows of model, seed, is_correct: columns model, seed, n, n_correct, accuracy.
+    """Accuracy in foreign contexts from rows of model, seed, points: columns model, seed, n, n_correct, n_ties, accuracy.
 
-    >>> rows = pd.DataFrame({"model": 0, "seed": [1, 1, 2], "is_correct": [True, False, True]})
+    >>> rows = pd.DataFrame({"model": 0, "seed": [1, 1, 2], "points": [1, 0.5, 1]})
     >>> swapped_accuracies(rows)["accuracy"].tolist()
-    [0.5, 1.0]
+    [0.75, 1.0]
     """
-    found = swapped.groupby(["model", "seed"])["is_correct"].agg(n="size", n_correct="sum")
-    found["accuracy"] = found["n_correct"] / found["n"]
+    own = swapped.assign(right=swapped["points"] == RIGHT, tied=swapped["points"] == TIE)
+    found = own.groupby(["model", "seed"]).agg(
+        n=("points", "size"),
+        n_correct=("right", "sum"),
+        n_ties=("tied", "sum"),
+        accuracy=("points", "mean"),
+    )
     return found.reset_index()

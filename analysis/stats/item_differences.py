@@ -16,14 +16,15 @@ import scipy
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Ints
-from analysis.stats.estimates import wilson
+from analysis.stats.estimates import score_interval, wilson
 from analysis.stats.families import holm
+from lib.points import TIE
 
 CHUNK = 2_000_000  # chances held at once
 METHOD = (
     "For each test case, Fisher's exact test (two-sided) compares people's and models' right and wrong answers, "
-    "with Benjamini-Hochberg's false discovery rate and Holm's correction at 0.05. Newcombe's hybrid score "
-    "intervals (method 10) are not corrected."
+    "with Benjamini-Hochberg's false discovery rate and Holm's correction at 0.05. A tie of a model counts half in its share, and is "
+    "neither right nor wrong in the test. Newcombe's hybrid score intervals (method 10) are not corrected."
 )
 
 
@@ -47,8 +48,11 @@ def item_differences(
     people: npt.ArrayLike,
     models_right: npt.ArrayLike,
     models: npt.ArrayLike,
+    models_tied: npt.ArrayLike = 0,
 ) -> ItemDifferences:
-    """Counts per item, (items,): right answers and answers of people, of models; each answered at least once.
+    """Counts per item, (items,): right answers and answers of people, of models, and ties among the models' answers.
+
+    Each answered at least once.
 
     Raises NotEnough without items, ValueError where a count is impossible.
 
@@ -56,9 +60,8 @@ def item_differences(
     >>> found.difference.tolist(), bool(found.q[0] < 0.001), float(found.q[1])
     ([1.0, 0.0], True, 1.0)
     """
-    a, n, b, m = (
-        np.asarray(x, dtype=np.int64) for x in (people_right, people, models_right, models)
-    )
+    counts = (people_right, people, models_right, models, models_tied)
+    a, n, b, m, t = np.broadcast_arrays(*(np.asarray(x, dtype=np.int64) for x in counts))
     if not len(n):
         raise NotEnough(
             "No test case has both trials of people and scores of models.",
@@ -70,17 +73,20 @@ def item_differences(
         or (a < 0).any()
         or (b < 0).any()
         or (a > n).any()
-        or (b > m).any()
+        or (t < 0).any()
+        or (b + t > m).any()
     ):
         raise ValueError(
-            "Every item needs answers of both sides, and no more right ones than answers."
+            "Every item needs answers of both sides, and no more right ones and ties than answers."
         )
-    p = fisher_p(a, n, b, m)
-    low, high = newcombe(b, m, a, n)
+    p = fisher_p(a, n, b, m - t)
+    people_share, share = a / n, (b + TIE * t) / m
+    ends = [score_interval(*one) for one in zip(b.tolist(), m.tolist(), t.tolist(), strict=True)]
+    low, high = newcombe(share, np.array(ends).T, people_share, np.array(wilson(a, n)))
     return ItemDifferences(
-        humans=a / n,
-        models=b / m,
-        difference=b / m - a / n,
+        humans=people_share,
+        models=share,
+        difference=share - people_share,
         ci_low=low,
         ci_high=high,
         p=p,
@@ -113,16 +119,16 @@ def _fisher(a: Ints, n: Ints, b: Ints, m: Ints, tables: Ints) -> Floats:
     return np.asarray(np.minimum(1.0, alike.sum(axis=1)))
 
 
-def newcombe(a: Ints, n: Ints, b: Ints, m: Ints) -> tuple[Floats, Floats]:
-    """95% interval of a/n - b/m from both Wilson intervals (Newcombe 1998, Stat. Med. 17:873, method 10).
+def newcombe(p: Floats, of_p: Floats, q: Floats, of_q: Floats) -> tuple[Floats, Floats]:
+    """95% interval of p - q (items,) from the intervals of both (2, items): Newcombe 1998, Stat. Med. 17:873, method 10.
 
-    With (l, u) Wilson's limits: d - sqrt((p1 - l1)^2 + (u2 - p2)^2), d + sqrt((u1 - p1)^2 + (p2 - l2)^2).
+    With (l, u) the limits: d - sqrt((p - l_p)^2 + (u_q - q)^2), d + sqrt((u_p - p)^2 + (q - l_q)^2).
 
-    >>> low, high = newcombe(*(np.array([x]) for x in (56, 70, 48, 80)))
-    >>> low.round(4), high.round(4)
-    (array([0.0524]), array([0.3339]))
+    >>> counts = np.array([56, 48]), np.array([70, 80])
+    >>> (p, q), (low, high) = counts[0] / counts[1], wilson(*counts)
+    >>> ends = newcombe(p, (low[0], high[0]), q, (low[1], high[1]))
+    >>> [round(float(end), 4) for end in ends]
+    [0.0524, 0.3339]
     """
-    p, q = a / n, b / m
-    (p_low, p_high), (q_low, q_high) = wilson(a, n), wilson(b, m)
-    below, above = np.hypot(p - p_low, q_high - q), np.hypot(p_high - p, q - q_low)
+    below, above = np.hypot(p - of_p[0], of_q[1] - q), np.hypot(of_p[1] - p, q - of_q[0])
     return p - q - below, p - q + above

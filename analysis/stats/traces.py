@@ -9,6 +9,7 @@ import pandas as pd
 from analysis.stats.arrays import Floats, Ints
 from analysis.stats.flips import NATS, PPL
 from analysis.stats.token_alignment import Streams
+from lib.points import RIGHT, WRONG
 
 # How a preference that the paper shows may run: the rows of `sequences` that do (figures S9 to S14)
 PATTERNS: Mapping[str, Callable[[pd.DataFrame], "pd.Series[bool]"]] = {
@@ -64,7 +65,7 @@ def _trace(own: pd.DataFrame, n: int) -> pd.DataFrame:
 
 
 GRID = np.arange(21) / 20  # shares of the text at which trajectories are read
-DECISIONS = {"right": 1.0, "wrong": 0.0}
+DECISIONS = {"right": RIGHT, "wrong": WRONG}
 TRAJECTORY = ("decision", "place", "n_items", "mean_nats", "q1_nats", "median_nats", "q3_nats")
 
 

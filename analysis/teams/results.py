@@ -12,6 +12,7 @@ from analysis.data.about import Participants, StudyName
 from analysis.stats import MissingResult
 from analysis.stats.arrays import Interval
 from analysis.teams.options import TeamOptions
+from lib.points import RIGHT, TIE
 
 # From so many test cases on a team's held-out accuracy is within 10 points of what it is on other test cases in 19 of 20
 # simulated studies: docs/results.md
@@ -82,7 +83,7 @@ class Team:
 class MemberResult:
     """How a member does by itself on the teams' trials.
 
-    n_correct and accuracy are None for a model that is left out, having missed n_missing of the judged test cases.
+    n_correct, n_ties and accuracy are None for a model that is left out, having missed n_missing of the judged test cases.
     """
 
     name: str
@@ -91,6 +92,7 @@ class MemberResult:
     family: str
     method: str
     n_correct: int | None
+    n_ties: int | None
     accuracy: float | None
     n_missing: int
 
@@ -245,6 +247,7 @@ class PolicyPoint:
     n_asked: int
     n_trials: int
     n_correct: int
+    n_ties: int
     accuracy: float
     random_accuracy: float
     cost: float
@@ -265,6 +268,7 @@ class ChosenPolicy:
     n_asked: int
     n_trials: int
     n_correct: int
+    n_ties: int
     accuracy: float
     cost: float
     folds: str
@@ -298,14 +302,20 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Tried:
-    """A number of trials, and how many of them the team got right."""
+    """A number of trials, and on how many of them the team was right, or tied."""
 
     n: int
     n_team_right: int
+    n_team_ties: int
+
+    @property
+    def team_points(self) -> float:
+        return RIGHT * self.n_team_right + TIE * self.n_team_ties
 
     @property
     def share_team_right(self) -> float | None:
-        return self.n_team_right / self.n if self.n else None
+        """A tie counts half."""
+        return self.team_points / self.n if self.n else None
 
 
 @dataclass(frozen=True)
@@ -401,6 +411,7 @@ class TeamResult:
     n_items: int
     n_participants: int
     n_correct: int
+    n_ties: int
     accuracy: float
     accuracy_ci95: Interval | None
     log_loss_nats: float

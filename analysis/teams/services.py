@@ -24,7 +24,7 @@ from experiment.models import Participant, Study
 from experiment.services.reapplying import note_beside_numbers
 from experiment.services.study_versions import version_shown
 
-SCHEMA, SCHEMA_VERSION = "brainbench-live/teams", 3
+SCHEMA, SCHEMA_VERSION = "brainbench-live/teams", 4
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,7 @@
 import math
 from typing import Any
 
-from django.db.models import BooleanField, Count, ExpressionWrapper, F, FloatField, Q, QuerySet
-from django.db.models.functions import Cast, NullIf
+from django.db.models import Avg, Count, Q, QuerySet
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -16,7 +15,7 @@ from experiment.models import Item, Study
 from lib.api import pages, parameters
 from lib.api.views import TableQuery
 from scoring.models import ItemScore, LanguageModel, ScoringRun
-from scoring.services.summary import IS_CORRECT
+from scoring.services.summary import points_of
 
 
 class Number(serializers.FloatField):
@@ -60,7 +59,7 @@ class RunSerializer(serializers.ModelSerializer[ScoringRun]):
     )
     accuracy = Number(
         allow_null=True,
-        help_text="Share of its pairs of texts in this study that were decided correctly.",
+        help_text="Share of its pairs of texts in this study that were decided correctly; a tie counts half.",
     )
     n_scored = serializers.IntegerField(
         help_text="Pairs of texts in this study: of items, or of sentences."
@@ -95,7 +94,9 @@ class ScoreSerializer(serializers.ModelSerializer[ItemScore]):
     )
     ppl_original = Number(allow_null=True)
     ppl_altered = Number(allow_null=True)
-    correct = serializers.BooleanField(help_text="Whether the original was more likely.")
+    correct = serializers.FloatField(
+        source="points", help_text="1 if the original was more likely, 0 if not, 0.5 for a tie."
+    )
 
     class Meta:
         model = ItemScore
@@ -155,11 +156,11 @@ class RunsQuery(TableQuery):
 def counted(runs: "QuerySet[ScoringRun]", study: Study) -> "QuerySet[ScoringRun, Any]":
     """With how many pairs they scored of those that the study shows, and the share that was right."""
     shown = Q(item_scores__item__in=Item.objects.shown_by([study]).values("pk"))
-    is_right = Q(item_scores__ppl_original__lt=F("item_scores__ppl_altered"))
-    right, n = (Count("item_scores", filter=which) for which in (shown & is_right, shown))
-    share = Cast(right, FloatField()) / NullIf(Cast(n, FloatField()), 0.0)
     found = runs.select_related("study", "language_model").defer("plan", "identity")
-    return found.annotate(n_scored=n, accuracy=share)
+    return found.annotate(
+        n_scored=Count("item_scores", filter=shown),
+        accuracy=Avg(points_of("item_scores__"), filter=shown),
+    )
 
 
 class Runs(StudyTable):
@@ -218,7 +219,7 @@ class Scores(StudyTable):
         shown = Item.objects.shown_by([self.study]).values("pk")
         of_models = {"run__corpus": "", "run__language_model__checkpoint": None}
         scores = ItemScore.objects.filter(item__in=shown, **of_models, **self.wanted())
-        scores = scores.annotate(correct=ExpressionWrapper(IS_CORRECT, BooleanField()))
+        scores = scores.annotate(points=points_of())
         related = scores.select_related("run__language_model", "item")
         return related.defer(
             "run__plan", "run__identity", "item__markup", "item__original", "item__altered"

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lib.points import RIGHT, TIE, error_of_mean, mean_point, point
 from scoring.domain.backend import GroupResult, LogProbs, ScoringError, TextError
 from scoring.domain.conditions import MarkedText
 from scoring.domain.encoding import Encoded, cut, encode
@@ -87,9 +88,9 @@ def perplexity(logprobs: npt.ArrayLike, mask: npt.ArrayLike) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a pair of texts comes to; the model chooses the text that surprises it less."""
+    """What a pair of texts comes to; the model chooses the text that surprises it less. points: 1 right, 1/2 a tie, 0 wrong."""
 
-    is_correct: bool
+    points: float
     is_near_tie: bool
 
 
@@ -104,40 +105,42 @@ def near_tie(ppl_original: npt.ArrayLike, ppl_altered: npt.ArrayLike) -> Mask:
 
 
 def decide(ppl_original: float, ppl_altered: float) -> Decision:
-    """Correct if the original has the lower perplexity; a tie is wrong.
+    """Right if the original has the lower perplexity, a tie if both have the same.
 
     >>> decide(9.0, 10.0), decide(9.0, 9.0)
-    (Decision(is_correct=True, is_near_tie=False), Decision(is_correct=False, is_near_tie=True))
+    (Decision(points=1.0, is_near_tie=False), Decision(points=0.5, is_near_tie=True))
     """
     for value in (ppl_original, ppl_altered):
         if not (np.isfinite(value) and value > 0):
             raise ValueError(f"{value} is not a perplexity")
-    return Decision(bool(ppl_original < ppl_altered), bool(near_tie(ppl_original, ppl_altered)))
+    return Decision(point(ppl_altered - ppl_original), bool(near_tie(ppl_original, ppl_altered)))
 
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """Share of correct decisions and its binomial standard error, sqrt(p (1 - p) / n); NaN without any."""
+    """Share of correct decisions, in which a tie counts half, and its standard error; NaN without any."""
 
     n: int
     n_correct: int
+    n_ties: int = 0
 
     @property
     def value(self) -> float:
-        return self.n_correct / self.n if self.n else float("nan")
+        return mean_point(self.n_correct, self.n, self.n_ties)
 
     @property
     def sem(self) -> float:
-        return float(np.sqrt(self.value * (1 - self.value) / self.n)) if self.n else float("nan")
+        return error_of_mean(self.n_correct, self.n, self.n_ties)
 
 
 def accuracy(decisions: Sequence[Decision]) -> Accuracy:
     """Count the decisions.
 
     >>> accuracy([decide(1.5, 2.0), decide(2.0, 1.5), decide(1.0, 1.0), decide(3.0, 4.0)])
-    Accuracy(n=4, n_correct=2)
+    Accuracy(n=4, n_correct=2, n_ties=1)
     """
-    return Accuracy(len(decisions), sum(d.is_correct for d in decisions))
+    kinds = [decision.points for decision in decisions]
+    return Accuracy(len(kinds), kinds.count(RIGHT), kinds.count(TIE))
 
 
 def _checked(logprobs: npt.ArrayLike, mask: npt.ArrayLike) -> tuple[Floats, Mask]:

@@ -22,6 +22,7 @@ from scoring.services.open_model import default_name
 from scoring.services.summary import (
     IS_CORRECT,
     IS_NEAR_TIE,
+    IS_TIE,
     WithinItem,
     count,
     score_rows,
@@ -250,7 +251,7 @@ def _pairs(run: ScoringRun, study: Study, which: str, page: int | str) -> dict[s
 
 def _chosen(scores: "QuerySet[ItemScore]", which: str) -> "QuerySet[ItemScore]":
     if which == "wrong":
-        return scores.exclude(IS_CORRECT)
+        return scores.exclude(IS_CORRECT | IS_TIE)
     return scores.filter(IS_NEAR_TIE) if which == "near" else scores
 
 

@@ -182,7 +182,7 @@ def _sample(
         "doc_hash": text_hash(json.dumps(doc, indent=2, ensure_ascii=False)),
         "prompt_hash": text_hash(given),
         "target_hash": text_hash(TARGET),
-        "acc": float(decision.is_correct),
+        "acc": decision.points,
         "near_tie": float(decision.is_near_tie),
         "ppl_original": score.ppl_original,
         "ppl_altered": score.ppl_altered,

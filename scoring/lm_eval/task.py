@@ -18,7 +18,7 @@ YAML = """\
 #   lm_eval --model hf --model_args pretrained=MODEL,dtype=float32 --tasks {task} --include_path THIS_FOLDER
 # Each document is {shown} in two versions. Right is the model to which the original is less surprising:
 #   acc       share of documents whose original has the lower perplexity, exp of the mean negative log-likelihood over
-#             {counted}; a tie is wrong. This is the study's accuracy.
+#             {counted}; a tie counts half. This is the study's accuracy.
 #   near_tie  share of documents whose mean log-likelihoods differ by less than 0.001 nat
 #   ppl_*     mean perplexity of the versions
 task: {task}

@@ -56,6 +56,7 @@ def _figures(summary: RunSummary) -> dict[str, Any]:
     return {
         "n_items": accuracy.n,
         "n_correct": accuracy.n_correct,
+        "n_ties": accuracy.n_ties,
         "accuracy": accuracy.value if accuracy.n else None,
         "sem": accuracy.sem if accuracy.n else None,
         "near_ties": summary.counted.near_ties,

@@ -7,24 +7,37 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Avg, Case, Count, F, FloatField, Q, QuerySet, When
 
 from experiment.models import Item, Study
+from lib.points import RIGHT, TIE, WRONG
 from scoring.backends import settings_of
 from scoring.domain.perplexity import NEAR_TIE_NATS, Accuracy, accuracy, ratio
 from scoring.models import ItemScore, ScoringRun, UnscoredText
 
 # |ln a - ln b| < x without logarithms: each is less than e^x times the other
 _WIDTH = math.exp(NEAR_TIE_NATS)
-IS_CORRECT = Q(ppl_original__lt=F("ppl_altered"))
+IS_CORRECT, IS_TIE = Q(ppl_original__lt=F("ppl_altered")), Q(ppl_original=F("ppl_altered"))
 IS_NEAR_TIE = Q(ppl_original__lt=F("ppl_altered") * _WIDTH) & Q(
     ppl_altered__lt=F("ppl_original") * _WIDTH
 )
 _COUNTS = {
     "n": Count("pk"),
     "n_correct": Count("pk", filter=IS_CORRECT),
+    "n_ties": Count("pk", filter=IS_TIE),
     "n_near": Count("pk", filter=IS_NEAR_TIE),
 }
+
+
+def points_of(scores: str = "") -> Case:
+    """`lib.points.points` in the database, of rows of ItemScore, or of those behind the prefix `scores`."""
+    original, altered = f"{scores}ppl_original", f"{scores}ppl_altered"
+    return Case(
+        When(**{f"{original}__lt": F(altered)}, then=RIGHT),
+        When(**{original: F(altered)}, then=TIE),
+        When(**{f"{original}__gt": F(altered)}, then=WRONG),
+        output_field=FloatField(),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +51,9 @@ class Counted:
 def count(scores: "QuerySet[ItemScore]") -> Counted:
     """The decisions of some pairs, counted in the database."""
     counted = scores.order_by().aggregate(**_COUNTS)
-    return Counted(Accuracy(counted["n"], counted["n_correct"]), counted["n_near"])
+    return Counted(
+        Accuracy(counted["n"], counted["n_correct"], counted["n_ties"]), counted["n_near"]
+    )
 
 
 def count_by_run(study: Study, condition: str, source: str = "") -> dict[int, Counted]:
@@ -49,7 +64,7 @@ def count_by_run(study: Study, condition: str, source: str = "") -> dict[int, Co
     if source:
         scores = scores.filter(item__source=source)
     rows = scores.order_by().values_list("run").annotate(**_COUNTS)
-    return {run: Counted(Accuracy(n, correct), near) for run, n, correct, near in rows}
+    return {run: Counted(Accuracy(*counts), near) for run, *counts, near in rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +119,8 @@ def item_scores(run: ScoringRun, study: Study | None = None) -> list[ItemScore]:
 def within_item(scores: Iterable[ItemScore]) -> WithinItem:
     by_item = defaultdict(list)
     for score in scores:
-        by_item[score.item_id].append(score.decision.is_correct)
-    shares = [float(np.mean(correct)) for correct in by_item.values()]
+        by_item[score.item_id].append(score.decision.points)
+    shares = [float(np.mean(points)) for points in by_item.values()]
     return WithinItem(
         len(shares),
         float(np.mean(shares)) if shares else None,
@@ -156,9 +171,8 @@ def run_rows(study: Study | None = None) -> list[dict[str, Any]]:
     runs = ScoringRun.objects.select_related("study", "language_model").order_by("-pk")
     if study is not None:
         runs = runs.seen_in([study])
-    correct = Q(item_scores__ppl_original__lt=F("item_scores__ppl_altered"))
     counted: QuerySet[Any] = runs.annotate(
-        n_items=Count("item_scores"), n_correct=Count("item_scores", filter=correct)
+        n_items=Count("item_scores"), accuracy=Avg(points_of("item_scores__"))
     )
     return [
         {
@@ -168,7 +182,7 @@ def run_rows(study: Study | None = None) -> list[dict[str, Any]]:
             "model": run.language_model.name,
             "settings": settings_of(run.model_args),  # how it was loaded and read
             **{name: getattr(run, name) for name in RUN_COLUMNS.split()},
-            "accuracy": run.n_correct / run.n_items if run.n_items else None,
+            "accuracy": run.accuracy,
         }
         for run in counted
     ]

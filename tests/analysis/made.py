@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.dataset import SourceData
+from lib.points import points
 
 SUBFIELDS = ("Behaviour", "Circuits", "Disease")
 GENDERS = ("female", "male", "")
@@ -64,9 +65,9 @@ def make_data(
     )
     models, full = _models(rng, n_models, n_items)
     isolated = pd.concat([full.assign(unit=unit) for unit in range(2)], ignore_index=True)
-    isolated["is_correct"] ^= rng.random(len(isolated)) < 0.2
+    isolated["points"] = _some_turned(isolated["points"], rng)
     swapped = pd.concat([full.assign(seed=seed) for seed in (42, 1234)], ignore_index=True)
-    swapped["is_correct"] ^= rng.random(len(swapped)) < 0.2
+    swapped["points"] = _some_turned(swapped["points"], rng)
     return SourceData(
         source=source,
         items=items,
@@ -161,9 +162,7 @@ def _models(rng, n_models, n_items) -> tuple[pd.DataFrame, pd.DataFrame]:
             "margin_nats": np.log1p((altered - original) / original),
             "p_original": np.nan,
             "stated": np.nan,
-            "is_correct": original < altered,
-            "credit": (original < altered).astype(float),
-            "is_tie": original == altered,
+            "points": points(altered - original),
             "is_near_tie": np.abs(log_ratio) < 0.001,
             "zlib_original_bytes": rng.integers(600, 1000, n_models * n_items).astype(float),
             "zlib_altered_bytes": rng.integers(600, 1000, n_models * n_items).astype(float),
@@ -172,6 +171,10 @@ def _models(rng, n_models, n_items) -> tuple[pd.DataFrame, pd.DataFrame]:
         }
     )
     return models, full
+
+
+def _some_turned(points: pd.Series, rng) -> np.ndarray:
+    return np.where(rng.random(len(points)) < 0.2, 1 - points, points)
 
 
 def _corpora(rng, n_models) -> pd.DataFrame:

@@ -108,7 +108,7 @@ def test_a_perplexity_is_that_of_a_plain_forward_pass(tiny: Path) -> None:
     with torch.no_grad():
         loss = model(ids, labels=ids).loss
     assert result.altered.ppl == pytest.approx(float(loss.exp()), rel=1e-5)
-    assert result.decision.is_correct == (result.original.ppl < result.altered.ppl)
+    assert result.decision.points == (result.original.ppl < result.altered.ppl)
     assert result.altered.tokens[0].logprob is None
 
 

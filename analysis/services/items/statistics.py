@@ -33,6 +33,7 @@ from experiment.models import Item, Participant, ResearchField, Study
 from experiment.models.studies import StudyQuerySet
 from experiment.services.curation.reviews import difficulty_seen_by, may_see_difficulty
 from experiment.services.rights import studies_with
+from lib.points import point
 from scoring.models import LanguageModel, ScoringRun
 
 
@@ -49,8 +50,9 @@ class ModelPart:
     has_trace: bool
 
     @property
-    def is_right(self) -> bool:
-        return self.difficulty > 0
+    def points(self) -> float:
+        """What its decision counts."""
+        return point(self.difficulty)
 
 
 # By model, and by item: difficulty, run, whether it can have a trace

@@ -30,6 +30,7 @@ from analysis.teams.domain.evidence import Evidence
 from analysis.teams.domain.folds import Draws, Folds, two_way_of
 from analysis.teams.domain.logistic import informative
 from analysis.teams.results import About, Method, NearChance
+from lib.points import points
 
 HALVINGS = 5
 MOST_FLIPS, FEWEST_FLIPS = 399, 199
@@ -62,7 +63,7 @@ def near_chance(evidence: Evidence) -> bool:
     A member always on one side of chance, also below it, can be told.
     """
     draws = Draws.of(evidence, resamples=0)
-    return all(_includes_chance(right, draws) for right in evidence.is_right.T.astype(float))
+    return all(_includes_chance(right, draws) for right in evidence.points.T)
 
 
 def _includes_chance(right: Floats, draws: Draws) -> bool:
@@ -107,7 +108,7 @@ class SymmetricHalves:
             left_out_accuracy=loo_accuracy,
             left_out_correlation=correlation,
         )
-        return HeldOut(held.p_original, held.is_right, held.about, near_chance=found)
+        return HeldOut(held.p_original, held.points, held.about, near_chance=found)
 
 
 @dataclass(frozen=True)
@@ -178,8 +179,8 @@ class _Halves:
     def accuracies(self, turns: Floats) -> Floats:
         """(turns, 2) of the team and of the best member."""
         share = self.times / self.times.sum()
-        team = (self.log_odds(turns) > 0) @ share
-        sides = np.stack([(sign * self.members > 0) * share[:, None] for sign in (1, -1)])
+        team = points(self.log_odds(turns)) @ share
+        sides = np.stack([points(sign * self.members) * share[:, None] for sign in (1, -1)])
         by_item = np.zeros((2, self.n_items, self.members.shape[1]))
         for sums, rows in zip(by_item, sides, strict=True):
             np.add.at(sums, self.item, rows)
@@ -227,6 +228,6 @@ def _left_out(evidence: Evidence, folds: Folds) -> tuple[float | None, float | N
         return None, None
     says_b = special.logit(np.clip(held.p_original, 1e-12, 1 - 1e-12)) * evidence.truth
     if not np.ptp(says_b) or not np.ptp(evidence.truth):
-        return float(held.is_right.mean()), None
+        return float(held.points.mean()), None
     r = float(np.corrcoef(says_b, evidence.truth)[0, 1])
-    return float(held.is_right.mean()), r if math.isfinite(r) else None
+    return float(held.points.mean()), r if math.isfinite(r) else None

@@ -16,19 +16,20 @@ from analysis.stats.newton import minimise, newton_step
 from analysis.teams.domain.evidence import Evidence
 from analysis.teams.domain.folds import Folds
 from analysis.teams.results import About, AsPublishedAbout, Method, NearChance
+from lib.points import points
 
 
 @dataclass(frozen=True)
 class HeldOut:
     """p_original: (n,) probability that a row's original is the original, from a fit that saw no trial of its fold.
 
-    is_right: (n,) whether the team chose the original; by itself p_original > 1/2 (a tie is wrong).
+    points: (n,) what the team's choice counts (1 the original, 1/2 a tie, 0); by itself those of p_original - 1/2.
     about: how it was fitted. folds: those really used, where a method makes others of the given ones; None: those given.
     near_chance: where no member can be told from chance, what chance gives.
     """
 
     p_original: Floats
-    is_right: Bools
+    points: Floats
     about: About
     folds: Folds | None = None
     near_chance: NearChance | None = None
@@ -54,7 +55,7 @@ class Combination(Protocol):
 
 def decided(p_original: Floats, about: About) -> HeldOut:
     """The choice that goes with the probabilities."""
-    return HeldOut(p_original, np.asarray(p_original > 0.5), about)
+    return HeldOut(p_original, points(p_original - 0.5), about)
 
 
 PENALTY = 1.0  # 1 / C; of calibrations too
@@ -291,14 +292,13 @@ def _for_own_side(own: Floats, log_odds: Floats, rms: float) -> Floats:
 
 
 MAJORITY = (
-    "Each member has one vote, or none if its confidence is 0. A tie goes to the side that the mean of the "
+    "Each member has one vote, or none if its confidence is 0 (a tie of its own). Equal numbers of votes go to the side that the mean of the "
     "members' calibrated probabilities favours. The log-odds are proportional to the lead in votes, calibrated on "
-    "the training folds; in a tie, the probability is that mean. {calibration} {folds}."
+    "the training folds; where votes are equal, the probability is that mean. {calibration} {folds}."
 )
 MOST_CONFIDENT = (
     "The member whose calibrated probability is farthest from 1/2 decides, with that probability. If several are "
-    "equally far, their majority decides; if they are split, nobody decides, which counts as wrong. {calibration} "
-    "{folds}."
+    "equally far, their majority decides; if they are split, nobody decides: a tie. {calibration} {folds}."
 )
 ALONE = "The choice of a single member. {calibration} {folds}."
 AVERAGE = "The mean of the members' calibrated probabilities. {calibration} {folds}."
@@ -306,7 +306,7 @@ AVERAGE = "The mean of the members' calibrated probabilities. {calibration} {fol
 
 @dataclass(frozen=True)
 class Alone:
-    """One member, scored raw, as published: right where its confidence is on the original's side, whatever a fit says."""
+    """One member, scored raw, as published: right where its confidence is on the original's side, whatever a fit says; its ties stay ties."""
 
     name: Method = Method.ALONE
 
@@ -318,7 +318,7 @@ class Alone:
         if len(evidence.members) != 1:
             raise NotEnough("A single member is needed.", "Choose one member.")
         p_original = calibrated(evidence, folds)[:, 0]
-        return HeldOut(p_original, evidence.is_right[:, 0], _about(ALONE, folds))
+        return HeldOut(p_original, evidence.points[:, 0], _about(ALONE, folds))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from analysis.teams.domain.folds import Draws, Folds, difference, share_interval
 from analysis.teams.domain.logistic import coarser
 from analysis.teams.domain.runs import Runs
 from analysis.teams.results import ChosenPolicy, Method, Policy, PolicyPoint, Team
+from lib.points import RIGHT, TIE
 
 SHARES = tuple(step / 20 for step in range(21))
 # Certainties nearer than this are equal but for rounding
@@ -24,28 +25,28 @@ DIGITS = 12
 class Judges:
     """What models and people say on n trials.
 
-    p_model: (n,) held-out probability of the original from a model or a team of models; model_right: (n,) whether its own
-    choice is right. others_right: policy -> (n,) whether who decides where a person is asked is right.
+    p_model: (n,) held-out probability of the original from a model or a team of models; model: (n,) points of its own
+    choice. others: policy -> (n,) points of whoever decides where a person is asked.
     """
 
     p_model: Floats
-    model_right: Bools
-    others_right: Mapping[Policy, Bools]
+    model: Floats
+    others: Mapping[Policy, Floats]
 
     def asked(self, policy: Policy, threshold: float, where: Bools) -> "Asked":
         """A person is asked on the trials `where`."""
-        right = np.where(where, self.others_right[policy], self.model_right)
-        return Asked(policy, threshold, where, right)
+        points = np.where(where, self.others[policy], self.model)
+        return Asked(policy, threshold, where, points)
 
     def random_accuracy(self, asked: "Asked") -> float:
         """Expected accuracy where as many trials are asked, whichever they are."""
         s = asked.share
-        return float(s * self.others_right[asked.policy].mean() + (1 - s) * self.model_right.mean())
+        return float(s * self.others[asked.policy].mean() + (1 - s) * self.model.mean())
 
 
 @dataclass(frozen=True)
 class Asked:
-    """On which trials a person is asked, and which then end right: (n,) each.
+    """On which trials a person is asked, and what the choices then count: (n,) each.
 
     threshold: a person is asked where certainty is below it (1: everywhere, 0.5: nowhere; where several items are exactly
     as certain as the threshold, the first of them); of several folds their median.
@@ -54,7 +55,7 @@ class Asked:
     policy: Policy
     threshold: float
     where: Bools
-    right: Bools
+    points: Floats
 
     @property
     def share(self) -> float:
@@ -63,7 +64,7 @@ class Asked:
 
     @property
     def accuracy(self) -> float:
-        return float(self.right.mean())
+        return float(self.points.mean())
 
 
 def certainty(p_model: Floats) -> Floats:
@@ -86,7 +87,7 @@ def who_decides(item: Ints, judges: Judges) -> list[tuple[float, Asked]]:
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     found = []
-    for policy in judges.others_right:
+    for policy in judges.others:
         for share in SHARES:
             stop = int(np.argmin(np.abs(ends - share * len(order))))
             found.append((share, judges.asked(policy, _between(sure, stop), rank < ends[stop])))
@@ -97,14 +98,14 @@ def choose_threshold(folds: Folds, judges: Judges, *, seed: int = 42) -> list[As
     """For each policy, the honest result of a threshold chosen on training folds.
 
     Fold f asks where certainty < t_f, t_f half way between two neighbouring certainties of its training rows (0.5: never,
-    1: always), the one with the most training rows right; of equals the lowest. More than 20 folds are merged as by
+    1: always), the most accurate on its training rows; of equals the lowest. More than 20 folds are merged as by
     logistic.coarser.
     """
     folds = coarser(folds, seed)
     sure = certainty(judges.p_model)
     chosen = []
-    for policy, other in judges.others_right.items():
-        gain = other.astype(np.int64) - judges.model_right.astype(np.int64)
+    for policy, other in judges.others.items():
+        gain = other - judges.model
         thresholds = _best_thresholds(sure, gain, folds)
         where = sure < thresholds[folds.fold]
         chosen.append(judges.asked(policy, float(np.median(thresholds)), where))
@@ -126,8 +127,8 @@ def _between(sure: Floats, stop: int) -> float:
     return 1.0 if stop == len(sure) else float((sure[stop - 1] + sure[stop]) / 2)
 
 
-def _best_thresholds(sure: Floats, gain: Ints, folds: Folds) -> Floats:
-    """(folds,) the threshold below which deferring would have gained most in training; gain: (n,) -1, 0, 1 of deferring."""
+def _best_thresholds(sure: Floats, gain: Floats, folds: Folds) -> Floats:
+    """(folds,) the threshold below which deferring would have gained most in training; gain: (n,) points of deferring."""
     order = np.argsort(sure, kind="stable")
     best = np.empty(folds.n)
     for fold in range(folds.n):
@@ -148,7 +149,7 @@ POLICIES = (
     "elsewhere the model decides. Asking at random: the expected accuracy when a person is asked on the same number of trials, drawn at random."
 )
 CHOSEN = (
-    "The threshold is the one with the most training trials right (among equals, the one that asks least), and is "
+    "The threshold is the one with the highest accuracy on the training trials (among equals, the one that asks least), and is "
     "evaluated on the held-out trials. If there are more than 20 folds, they are merged. The folds here: {folds}. The model's certainties "
     "are the held-out ones and are not fitted again within training."
 )
@@ -199,18 +200,16 @@ def _judges(runs: Runs, names: Names, sure: Floats, method: Method) -> Judges | 
         return None
     evidence = runs.evidence
     p_model = sure[:, evidence.names.index(names[0])] if len(names) == 1 else held.p_original
-    others = {Policy.HUMAN: evidence.is_right[:, 0]}
+    others = {Policy.HUMAN: evidence.points[:, 0]}
     team = runs.get((evidence.names[0], *names), method)
     if team is not None:
-        others[Policy.TEAM] = team.is_right
-    return Judges(p_model, held.is_right, others)
+        others[Policy.TEAM] = team.points
+    return Judges(p_model, held.points, others)
 
 
 def _points(team: Team, item: Ints, judges: Judges, draws: Draws) -> list[PolicyPoint]:
     found = who_decides(item, judges)
-    intervals = share_intervals(
-        np.column_stack([asked.right.astype(float) for _, asked in found]), draws
-    )
+    intervals = share_intervals(np.column_stack([asked.points for _, asked in found]), draws)
     return [
         PolicyPoint(
             **_numbers(team, asked),
@@ -230,7 +229,8 @@ def _numbers(team: Team, asked: Asked) -> dict[str, Any]:
         "share_asked": asked.share,
         "n_asked": int(asked.where.sum()),
         "n_trials": len(asked.where),
-        "n_correct": int(asked.right.sum()),
+        "n_correct": int((asked.points == RIGHT).sum()),
+        "n_ties": int((asked.points == TIE).sum()),
         "accuracy": asked.accuracy,
         "cost": asked.share,
     }
@@ -240,15 +240,15 @@ def _chosen(
     team: Team, judges: Judges, folds: Folds, draws: Draws, seed: int
 ) -> list[ChosenPolicy]:
     words = coarser(folds, seed).words
-    alone = float(judges.model_right.mean())
+    alone = float(judges.model.mean())
 
     def of(asked: Asked) -> ChosenPolicy:
         return ChosenPolicy(
             **_numbers(team, asked),
             folds=words,
-            accuracy_ci95=share_intervals(asked.right[:, None].astype(float), draws)[0],
+            accuracy_ci95=share_intervals(asked.points[:, None], draws)[0],
             gain=asked.accuracy - alone,
-            gain_ci95=difference(asked.right, judges.model_right, draws).ci95,
+            gain_ci95=difference(asked.points, judges.model, draws).ci95,
         )
 
     return [of(asked) for asked in choose_threshold(folds, judges, seed=seed)]
@@ -269,5 +269,5 @@ def deferring(
     sure = np.asarray(confidence, dtype=np.float64)
     if not ((sure >= 0) & (sure <= 1)).all():
         raise ValueError("A confidence is from 0 to 1.")
-    right = np.asarray(model_good, dtype=bool), np.asarray(person_good, dtype=bool)
-    return Judges((1 + sure) / 2, right[0], {Policy.HUMAN: right[1]})
+    model, person = (np.asarray(good, dtype=np.float64) for good in (model_good, person_good))
+    return Judges((1 + sure) / 2, model, {Policy.HUMAN: person})

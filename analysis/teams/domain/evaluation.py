@@ -24,6 +24,7 @@ from analysis.teams.results import (
     TeamResult,
     Tried,
 )
+from lib.points import RIGHT, TIE, WRONG
 
 N_BINS = 10
 N_MEANS = 5  # accuracy, log loss, Brier score, selector, gain: unweighted means over rows
@@ -35,40 +36,43 @@ MOST_NATS = -float(np.log(LEAST_PROBABILITY))
 class Rows:
     """What of a team's rows is resampled, (n,) each.
 
-    selector: at least one member is right; best: the best member is. stated: the probability of the choice made;
+    points: of the team's choice; selector: of the best choice of its members; best: of its best member. stated: the probability of the choice made;
     place: its bin.
     """
 
-    is_right: Bools
+    points: Floats
     p_original: Floats
-    selector: Bools
-    best: Bools
+    selector: Floats
+    best: Floats
     stated: Floats
     place: Ints
 
     def values(self, rows: slice) -> Floats:
         """(rows, N_MEANS + N_BINS) columns whose means are the team's numbers, then what each bin is off by."""
-        right, p = self.is_right[rows].astype(float), self.p_original[rows]
+        points, p = self.points[rows], self.p_original[rows]
         found = np.zeros((len(p), N_MEANS + N_BINS))
         found[:, :N_MEANS] = np.column_stack(
             [
-                right,
+                points,
                 -np.log(np.maximum(p, LEAST_PROBABILITY)),
                 (1 - p) ** 2,
                 self.selector[rows],
-                right - self.best[rows],
+                points - self.best[rows],
             ]
         )
-        found[np.arange(len(p)), N_MEANS + self.place[rows]] = right - self.stated[rows]
+        found[np.arange(len(p)), N_MEANS + self.place[rows]] = points - self.stated[rows]
         return found
 
 
-def rows_of(is_right: Bools, held: HeldOut) -> Rows:
-    """The first of the members with most rows right is the best."""
-    stated = np.where(held.is_right, held.p_original, 1 - held.p_original)
-    best = is_right[:, int(is_right.sum(axis=0).argmax())]
-    some: Bools = np.asarray(is_right.any(axis=1))
-    return Rows(held.is_right, held.p_original, some, best, stated, bins(stated)[1])
+def rows_of(points: Floats, held: HeldOut) -> Rows:
+    """points (n, members); the first of the most accurate members is the best."""
+    stated = np.where(held.points > TIE, held.p_original, 1 - held.p_original)
+    best = points[:, _best(points)]
+    return Rows(held.points, held.p_original, points.max(axis=1), best, stated, bins(stated)[1])
+
+
+def _best(points: Floats) -> int:
+    return int(points.sum(axis=0).argmax())
 
 
 def bins(stated: Floats) -> tuple[float, Ints]:
@@ -99,64 +103,73 @@ def resampled(teams: Sequence[Rows], draws: Draws) -> Floats:
 MOST_NAMED = 6  # members up to which patterns name who is right
 
 
-def complementarity(names: Names, is_right: Bools, team_right: Bools) -> Complementarity:
-    """Trials by which members are right; is_right (n, members), in the order of `names`, team_right (n,).
+def complementarity(names: Names, points: Floats, team: Floats) -> Complementarity:
+    """Trials by which members are right; points (n, members), in the order of `names`, team (n,) points.
 
-    Raises NotEnough below two members.
+    A member that ties is not right, and of the team's ties the counts say how many there are. Raises NotEnough below two members.
 
     >>> first, second = [True, True, False, False], [True, False, True, False]
-    >>> found = complementarity(("a", "b"), np.array([first, second]).T, np.array([True, True, False, False]))
+    >>> found = complementarity(("a", "b"), 1.0 * np.array([first, second]).T, np.array([1, 1, 0, 0.5]))
     >>> found.only_first, found.only_second
-    (OnlyOne(n=1, n_team_right=1, member='a'), OnlyOne(n=1, n_team_right=0, member='b'))
+    (OnlyOne(n=1, n_team_right=1, n_team_ties=0, member='a'), OnlyOne(n=1, n_team_right=0, n_team_ties=0, member='b'))
     """
     if len(names) < 2:
         raise NotEnough("One member cannot disagree.", "A team of at least two is needed.")
+    is_right = points == RIGHT
     n_right = is_right.sum(axis=1)
     all_right, none_right = n_right == len(names), n_right == 0
     some = ~all_right & ~none_right
-    alone = [_tried(some & is_right[:, k], team_right) for k in (0, 1)]
+    alone = [_tried(some & is_right[:, k], team) for k in (0, 1)]
     first, second = (
-        OnlyOne(own.n, own.n_team_right, name) for own, name in zip(alone, names, strict=False)
+        OnlyOne(own.n, own.n_team_right, own.n_team_ties, name)
+        for own, name in zip(alone, names, strict=False)
     )
     is_pair = len(names) == 2
     return Complementarity(
-        all_right=_tried(all_right, team_right),
-        some_right=_some_right(some, n_right, len(names), team_right),
-        none_right=_tried(none_right, team_right),
+        all_right=_tried(all_right, team),
+        some_right=_some_right(some, n_right, len(names), team),
+        none_right=_tried(none_right, team),
         only_first=first if is_pair else None,
         only_second=second if is_pair else None,
-        patterns=_patterns(names, is_right, team_right),
+        patterns=_patterns(names, is_right, team),
     )
 
 
-def _tried(where: Bools, team_right: Bools) -> Tried:
-    return Tried(int(where.sum()), int((where & team_right).sum()))
+def _tried(where: Bools, team: Floats) -> Tried:
+    right, tied = (int((where & (team == kind)).sum()) for kind in (RIGHT, TIE))
+    return Tried(int(where.sum()), right, tied)
 
 
-def _some_right(some: Bools, n_right: Ints, m: int, team_right: Bools) -> SomeRight:
+def _some_right(some: Bools, n_right: Ints, m: int, team: Floats) -> SomeRight:
     agreed = some & (2 * n_right != m)
-    follows = agreed & ((2 * n_right > m) == team_right)
-    tried = _tried(some, team_right)
-    return SomeRight(tried.n, tried.n_team_right, int(agreed.sum()), int(follows.sum()))
+    follows = agreed & (team == np.where(2 * n_right > m, RIGHT, WRONG))
+    tried = _tried(some, team)
+    return SomeRight(
+        tried.n, tried.n_team_right, tried.n_team_ties, int(agreed.sum()), int(follows.sum())
+    )
 
 
-def _patterns(names: Names, is_right: Bools, team_right: Bools) -> tuple[Pattern, ...]:
+def _patterns(names: Names, is_right: Bools, team: Floats) -> tuple[Pattern, ...]:
     """More members right first, then earlier members first."""
     named = len(names) <= MOST_NAMED
     n_right = is_right.sum(axis=1)
     columns = np.column_stack([n_right, is_right]) if named else n_right[:, None]
     kinds, place = np.unique(-columns.astype(np.int64), axis=0, return_inverse=True)
     n = np.bincount(place.ravel(), minlength=len(kinds))
-    n_team = np.bincount(place.ravel(), weights=team_right, minlength=len(kinds))
+    n_team, n_ties = (
+        np.bincount(place.ravel(), weights=team == kind, minlength=len(kinds))
+        for kind in (RIGHT, TIE)
+    )
     return tuple(
         Pattern(
             n=int(count),
             n_team_right=int(right),
+            n_team_ties=int(tied),
             right=tuple(x for x, k in zip(names, kind[1:], strict=True) if k) if named else None,
             n_right=int(-kind[0]),
             share=float(count / len(is_right)),
         )
-        for kind, count, right in zip(kinds, n, n_team, strict=True)
+        for kind, count, right, tied in zip(kinds, n, n_team, n_ties, strict=True)
     )
 
 
@@ -184,7 +197,7 @@ CALIBRATION = (
     "bins of equal width on [.5, 1] ([0, 1] if choices can contradict their probability), weighted by trials."
 )
 SELECTOR = (
-    "Share of trials on which at least one member is right. A team cannot be expected to reach it, because it "
+    "Share of trials on which at least one member is right; if the best that a member has is a tie, it counts half. A team cannot be expected to reach it, because it "
     "rises with every additional member, even one that guesses."
 )
 # Of fields of TeamResult whose names do not say it all
@@ -221,7 +234,7 @@ def evaluate_all(
             (evidence_all.of(names), method, held)
             for names, method, held in teams[start : start + size]
         ]
-        rows = [rows_of(evidence.is_right, held) for evidence, _, held in batch]
+        rows = [rows_of(evidence.points, held) for evidence, _, held in batch]
         again = resampled(rows, draws)
         found += [
             _with_intervals(_result(*team, its_rows), again[:, k], its_rows, draws)
@@ -247,9 +260,9 @@ def _result(evidence: Evidence, method: Method, held: HeldOut, rows: Rows) -> Te
     """Without intervals."""
     found = numbers(rows.values(slice(None)).mean(axis=0)).tolist()
     accuracy, log_loss, brier, selector, gain, error = found
-    is_right, names = evidence.is_right, evidence.names
+    points, names = evidence.points, evidence.names
     is_team = len(names) > 1
-    best = int(is_right.sum(axis=0).argmax())
+    best = _best(points)
     return TeamResult(
         team=evidence.team,
         method=method,
@@ -258,7 +271,8 @@ def _result(evidence: Evidence, method: Method, held: HeldOut, rows: Rows) -> Te
         n_trials=len(evidence),
         n_items=len(np.unique(evidence.item)),
         n_participants=len(np.unique(evidence.participant)),
-        n_correct=int(held.is_right.sum()),
+        n_correct=int((held.points == RIGHT).sum()),
+        n_ties=int((held.points == TIE).sum()),
         accuracy=accuracy,
         accuracy_ci95=None,
         log_loss_nats=log_loss,
@@ -268,7 +282,7 @@ def _result(evidence: Evidence, method: Method, held: HeldOut, rows: Rows) -> Te
         calibration_error=error,
         calibration_error_ci95=None,
         best_member=names[best] if is_team else None,
-        best_member_accuracy=float(is_right[:, best].mean()) if is_team else None,
+        best_member_accuracy=float(points[:, best].mean()) if is_team else None,
         gain=gain if is_team else None,
         gain_ci95=None,
         gain_p=None,
@@ -277,7 +291,7 @@ def _result(evidence: Evidence, method: Method, held: HeldOut, rows: Rows) -> Te
         gain_two_way_ci95=None,
         selector_accuracy=selector,
         selector_accuracy_ci95=None,
-        complementarity=complementarity(names, is_right, held.is_right) if is_team else None,
+        complementarity=complementarity(names, points, held.points) if is_team else None,
         near_chance=_near_chance(evidence, method, held),
         about=held.about,
     )
@@ -326,6 +340,6 @@ def _scaled(again: Floats, known: TwoWay, bounds: Interval) -> Interval | None:
 
 
 def _error_interval(rows: Rows, draws: Draws, value: float) -> Interval | None:
-    bins = bin_columns(rows.place, rows.is_right - rows.stated, N_BINS)
+    bins = bin_columns(rows.place, rows.points - rows.stated, N_BINS)
     people = [draws.people[:, 0]] if draws.people.shape[1] else []
     return error_interval(bins, [draws.item, *people], np.random.default_rng(draws.seed), value)

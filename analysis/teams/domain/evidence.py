@@ -10,6 +10,7 @@ from analysis.data.dataset import SourceData
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Bools, Floats, Ints
 from analysis.teams.results import Member, MemberKind, Ratings, Team
+from lib.points import points
 
 Names = tuple[str, ...]  # of a team's members
 
@@ -20,7 +21,7 @@ class Evidence:
 
     members: humans first. item: (n,) numbers from 0. truth: (n,) the original's side, +1 for B and -1 for A.
     signed: (n, members) signed confidence, > 0 for side B: a person's rating in points of the slider (1..100), a
-        model's log PPL(A) - log PPL(B), nats per token; 0 is no choice, which counts as wrong.
+        model's log PPL(A) - log PPL(B), nats per token; 0 is a tie.
     as_published: (n, members) the same with a model's PPL(A) - PPL(B), which the published combination takes.
     participant, trial: (n, people) who judged, and the number of that judgment; people is 0 where rows are items. Where
         several humans are members, a row joins different participants' judgments of its item: each judgment is the
@@ -62,9 +63,9 @@ class Evidence:
         return self.signed * self.truth[:, None]
 
     @property
-    def is_right(self) -> Bools:
-        """(n, members)."""
-        return self.towards_truth > 0
+    def points(self) -> Floats:
+        """(n, members) what each member's choice counts: 1 right, 1/2 a tie, 0 wrong."""
+        return points(self.towards_truth)
 
     def of(self, names: Sequence[str]) -> "Evidence":
         """The same rows with these members alone, in the order of `members`.

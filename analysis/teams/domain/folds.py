@@ -225,19 +225,19 @@ def _counts(rng: np.random.Generator, size: int, n: int) -> Counts:
     return found
 
 
-def difference(right_a: Bools, right_b: Bools, draws: Draws) -> Gain:
-    """How much more often a is right than b, on the same rows (n,)."""
-    return differences(right_a[:, None], right_b[:, None], draws)[0]
+def difference(a: Floats, b: Floats, draws: Draws) -> Gain:
+    """How much more accurate a is than b, by their points on the same rows (n,)."""
+    return differences(a[:, None], b[:, None], draws)[0]
 
 
-def differences(right_a: Bools, right_b: Bools, draws: Draws) -> list[Gain]:
+def differences(a: Floats, b: Floats, draws: Draws) -> list[Gain]:
     """The same for each column of (n, k), with one set of resamples.
 
-    >>> a, b = np.array([[True], [True], [False], [True]]), np.array([[True], [False], [False], [False]])
+    >>> a, b = np.array([[1.0], [1.0], [0.0], [1.0]]), np.array([[1.0], [0.0], [0.0], [0.0]])
     >>> differences(a, b, Draws.of_items(4, resamples=10))[0].value
     0.5
     """
-    more = right_a.astype(float) - right_b
+    more = a - b
     return [
         _gain(of_rows, again, draws)
         for of_rows, again in zip(more.T, draws.means(more).T, strict=True)

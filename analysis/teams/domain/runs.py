@@ -31,6 +31,7 @@ from analysis.teams.results import (
     Team,
     TeamResult,
 )
+from lib.points import RIGHT, TIE
 
 ALONE = Alone()
 BAYESIAN = Bayesian()
@@ -133,8 +134,8 @@ class Runs:
             alone = self.get(rest, method) if last and rest else None
             if alone is not None:
                 pairs.append((team, self.evidence.of(rest).team, method))
-                after.append(held.is_right)
-                before.append(alone.is_right)
+                after.append(held.points)
+                before.append(alone.points)
         if not pairs:
             return []
         gains = [
@@ -184,7 +185,7 @@ def member_results(
     evidence: Evidence, missing: Mapping[str, int], left_out: Iterable[MemberResult] = ()
 ) -> tuple[MemberResult, ...]:
     """How each member does by itself on the teams' trials; then those that are left out."""
-    right = evidence.is_right
+    points = evidence.points
     rows = [
         MemberResult(
             name=m.name,
@@ -192,8 +193,9 @@ def member_results(
             display_name=m.display_name,
             family=m.family,
             method=m.method,
-            n_correct=int(right[:, k].sum()),
-            accuracy=float(right[:, k].mean()),
+            n_correct=int((points[:, k] == RIGHT).sum()),
+            n_ties=int((points[:, k] == TIE).sum()),
+            accuracy=float(points[:, k].mean()),
             n_missing=missing.get(m.name, 0),
         )
         for k, m in enumerate(evidence.members)

@@ -20,8 +20,8 @@ MOST_HUMANS, MOST_MODELS = 9, 10
 MOST_SUBSETS = 10_000
 
 SIZES = (
-    "Teams of h people and m models decide by the mean of their calibrated held-out probabilities (1/2 counts as "
-    "wrong). Accuracy is the expectation over all choices of h different judgments of a test case and m of the "
+    "Teams of h people and m models decide by the mean of their calibrated held-out probabilities (1/2 is a tie, which "
+    "counts half). Accuracy is the expectation over all choices of h different judgments of a test case and m of the "
     "models, or over {draws} random choices (seed {seed}) if there are more than {most}; test cases have equal "
     "weight. {people} m is at most {models}."
 )
@@ -78,7 +78,7 @@ def expected_accuracies(
 
     evidence: at most one human (the first counts), so that the rows of an item are its judgments; calibrated: (n, members)
     probabilities of the original of calibration.calibrated; a model's on an item is the mean over its rows.
-    With a_j = P - 1/2: accuracy(h, m) = mean over items of Pr(sum of h people's a + sum of m models' a > 0), the people
+    With a_j = P - 1/2: accuracy(h, m) = mean over items of Pr(sum of h people's a + sum of m models' a > 0) + Pr(... = 0) / 2, the people
     different judgments of the item. Pairs of a subset of people and one of models are counted by sorting, not listed.
     Raises NotEnough without rows.
     """
@@ -159,10 +159,12 @@ def _sums(values: Floats, subsets: Ints) -> Floats:
 
 
 def _share_right(people: Floats, models: Floats) -> float:
-    """Share of pairs whose sum is above 0; `models` sorted.
+    """Share of pairs whose sum is above 0, and half of those where it is 0; `models` sorted.
 
-    >>> _share_right(np.array([-0.1, 0.1]), np.array([-0.3, 0.0, 0.2]))
-    0.5
+    >>> _share_right(np.array([-0.1, 0.1]), np.array([-0.3, 0.1, 0.2]))
+    0.5833333333333333
     """
-    wrong = np.searchsorted(models, TIE - np.sort(people), side="right")
-    return 1.0 - float(wrong.mean()) / len(models)
+    ordered = np.sort(people)
+    below = np.searchsorted(models, -TIE - ordered, side="left")
+    up_to = np.searchsorted(models, TIE - ordered, side="right")
+    return 1.0 - float((below + up_to).mean()) / (2 * len(models))

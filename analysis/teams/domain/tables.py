@@ -15,17 +15,17 @@ from analysis.teams.domain.runs import Runs
 from analysis.teams.results import ChosenPolicy, PolicyPoint, TeamResult
 
 TEAM_COLUMNS = (
-    "team=team.label", "display_name=team.display_name", "method", "n_humans", "n_models", "n_trials", "n_items", "n_participants", "n_correct",
+    "team=team.label", "display_name=team.display_name", "method", "n_humans", "n_models", "n_trials", "n_items", "n_participants", "n_correct", "n_ties",
     "accuracy", "accuracy_ci95", "log_loss=log_loss_nats", "log_loss_ci95=log_loss_nats_ci95", "brier", "brier_ci95", "calibration_error",
     "calibration_error_ci95", "best_member", "best_member_accuracy", "gain", "gain_ci95", "gain_p", "gain_p_holm",
     "gain_two_way_se", "gain_two_way_ci95", "selector_accuracy", "selector_ci95=selector_accuracy_ci95",
 )  # fmt: skip
 POLICY_COLUMNS = (
-    "model=team.label", "display_name=team.display_name", "policy", "share", "share_asked", "threshold", "n_asked", "n_trials", "n_correct",
+    "model=team.label", "display_name=team.display_name", "policy", "share", "share_asked", "threshold", "n_asked", "n_trials", "n_correct", "n_ties",
     "accuracy", "random_accuracy", "cost", "accuracy_ci95",
 )  # fmt: skip
 CHOSEN_COLUMNS = (
-    "model=team.label", "display_name=team.display_name", "policy", "threshold", "share_asked", "n_asked", "n_trials", "n_correct", "accuracy",
+    "model=team.label", "display_name=team.display_name", "policy", "threshold", "share_asked", "n_asked", "n_trials", "n_correct", "n_ties", "accuracy",
     "cost", "folds", "accuracy_ci95", "gain", "gain_ci95",
 )  # fmt: skip
 END = "_ci95"
@@ -74,7 +74,7 @@ def _cells(row: Any, names: Sequence[str]) -> list[Any]:
 
 
 def _predictions(runs: Runs, items: pd.DataFrame, only: Sequence[Names] | None) -> pd.DataFrame:
-    """One row per team and trial: what was held out together, who judged, the probability of the original, right or not.
+    """One row per team and trial: what was held out together, who judged, the probability of the original, what the choice counts.
 
     `trial` and `participant` are numbers from 1 in the study's order ("" where rows are items; several joined by +).
     """
@@ -94,7 +94,7 @@ def _predictions(runs: Runs, items: pd.DataFrame, only: Sequence[Names] | None) 
             fold=(held.folds or runs.folds).fold + 1,
             p_original=held.p_original,
             p_b=np.where(evidence.truth > 0, held.p_original, 1 - held.p_original),
-            is_right=held.is_right,
+            points=held.points,
         )
         for (names, method), held in runs.held.items()
         if only is None or names in only

@@ -22,7 +22,7 @@ from analysis.teams.results import MemberResult, Method, TriedTeams
 
 PUBLISHED_RULE = "The members of the published teams."
 PANEL_RULE = (
-    "One human, if there are trials, and the three models with most trials right (ties in the study's order), "
+    "One human, if there are trials, and the three most accurate models (equal ones in the study's order), "
     "chosen on the trials on which they are evaluated."
 )
 
@@ -78,10 +78,10 @@ def subsets(names: Sequence[str], up_to: int) -> Iterator[Names]:
 
 
 def panel(evidence: Evidence, most: int = 4) -> Names:
-    """The first human, if there is one, and the most - 1 models with most rows right (ties: in order), in member order."""
-    right = evidence.is_right.sum(axis=0)
+    """The first human, if there is one, and the most - 1 most accurate models (equal ones in order), in member order."""
+    earned = evidence.points.sum(axis=0)
     models = [k for k, m in enumerate(evidence.members) if not m.is_human]
-    best = sorted(models, key=lambda k: (-int(right[k]), k))[: most - 1]
+    best = sorted(models, key=lambda k: (-float(earned[k]), k))[: most - 1]
     people = [k for k in (0,) if evidence.n_humans]
     return tuple(evidence.names[k] for k in (*people, *sorted(best)))
 

@@ -93,7 +93,9 @@ def complementarity(results: TeamResults, is_simulated: bool) -> Figure:
         "shown": teams,
         "left_out": left_out(teams, every, pairs=bool(pairs)),
         "n_right": sum(c.none_right.n_team_right for c in known),
-        "n_wrong": sum(c.all_right.n - c.all_right.n_team_right for c in known),
+        "n_wrong": sum(
+            c.all_right.n - c.all_right.n_team_right - c.all_right.n_team_ties for c in known
+        ),
         "led": led,
         "most_named": MOST_NAMED,
         "n_more_led": len(led) - MOST_NAMED,
@@ -127,12 +129,14 @@ def _parts_frame(result: TeamResult, parts: Parts) -> pd.DataFrame:
             "trials": [text for text, _ in parts.values()],
             "n": [t.n for t in tried],
             "n_team_right": [t.n_team_right for t in tried],
+            "n_team_ties": [t.n_team_ties for t in tried],
+            "points": [t.team_points for t in tried],
             "n_all": result.n_trials,
         }
     )
     end = frame["n"].cumsum() / frame["n_all"]
     start = end - frame["n"] / frame["n_all"]
-    return frame.assign(start=start, until=start + frame["n_team_right"] / frame["n_all"], end=end)
+    return frame.assign(start=start, until=start + frame["points"] / frame["n_all"], end=end)
 
 
 def _parts_chart(
@@ -180,14 +184,14 @@ def _followed(frame: pd.DataFrame, labels: dict[str, str], parts: Parts) -> pd.D
     """Of the trials where members disagree, on how many the team is right."""
     wanted = [text for name, (text, _) in parts.items() if name in DISAGREE]
     disagree = frame[frame["trials"].isin(wanted)]
-    sums = disagree.groupby("team", sort=False)[["n", "n_team_right"]].sum()
+    sums = disagree.groupby("team", sort=False)[["n", "points"]].sum()
     sums = sums[sums["n"] > 0]
     return pd.DataFrame(
         {
             "row": [labels[team] for team in sums.index],
             "text": [
                 f"{percent(k / n, 0)} of {n:,}"
-                for n, k in zip(sums["n"], sums["n_team_right"], strict=True)
+                for n, k in zip(sums["n"], sums["points"], strict=True)
             ],
         }
     )

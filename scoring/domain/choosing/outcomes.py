@@ -7,6 +7,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lib.points import TIE, point
+
 JEFFREYS = 0.5  # successes and failures that are added before a share's logarithm is taken
 
 
@@ -25,8 +27,8 @@ class Reply:
 
     @property
     def share_original(self) -> float:
-        """1 for the original, 0 for the altered version, 0.5 for neither."""
-        return 0.5 if not self.side else float(self.side == self.original)
+        """1 for the original, 0 for the altered version, 1/2 for neither."""
+        return TIE if not self.side else float(self.side == self.original)
 
     @property
     def stated(self) -> float | None:
@@ -46,12 +48,12 @@ class Reply:
 class ItemChoice:
     """What a model decides about a test case.
 
-    p_original: probability that it gives the original. log_odds: of the original, in nats; finite, also where all answers
-    agree. stated: probability of the original by the confidence that the model states, where it does. is_flip: the decision
+    p_original: probability that it gives the original; None where one answer in each order is all that there is, which is no
+    probability. log_odds: of the original, in nats; finite, also where all answers agree. stated: probability of the original by the confidence that the model states, where it does. is_flip: the decision
     in one order is the opposite of that in the other, so that the side decided.
     """
 
-    p_original: float
+    p_original: float | None
     log_odds: float
     stated: float | None
     n: int
@@ -62,23 +64,23 @@ class ItemChoice:
         return self.log_odds == 0
 
     @property
-    def credit(self) -> float:
-        """1 correct, 0 wrong, 0.5 for a tie."""
-        return 0.5 if self.is_tie else float(self.log_odds > 0)
+    def points(self) -> float:
+        return point(self.log_odds)
 
 
 def outcome(replies: Sequence[Reply]) -> ItemChoice | None:
     """The decision over both orders, each of which counts as much.
 
-    Where all answers have log-odds l, P(original) = 1 / (1 + exp(-m)) with m the mean over orders of the mean l within an
-    order: what a model adds to the log-odds of a side cancels. Else P(original) is the mean over orders of the share of
-    answers that chose the original, and m = ln((k + 1/2) / (n - k + 1/2)) of k = n P(original) of n answers (Jeffreys).
+    P(original) = 1 / (1 + exp(-m)). Where all answers have log-odds l, m is the mean over orders of the mean l within an
+    order: what a model adds to the log-odds of a side cancels. Else m = ln((k + 1/2) / (n - k + 1/2)) (Jeffreys) with k / n
+    the mean over orders of the share of the n answers that chose the original; with a single answer in an order, m decides,
+    and there is no P(original).
 
     Returns:
         None: an order has no answer that can be read. The other alone would measure the preference for a side, too.
 
     >>> outcome([Reply("A", "A"), Reply("B", "A")])
-    ItemChoice(p_original=0.5, log_odds=0.0, stated=None, n=2, is_flip=True)
+    ItemChoice(p_original=None, log_odds=0.0, stated=None, n=2, is_flip=True)
     >>> outcome([Reply("A", "A", 90), Reply("B", "B", 70)]).stated
     0.8
     """
@@ -91,15 +93,18 @@ def outcome(replies: Sequence[Reply]) -> ItemChoice | None:
     if has_odds:
         means = [math.fsum(some) / len(some) for some in known]
         log_odds = _mean(means)
-        p = _sigmoid(log_odds)
     else:
         means = [_mean([reply.share_original for reply in order]) - 0.5 for order in orders]
-        p = _mean(means) + 0.5
-        k, n = p * len(replies), len(replies)
+        n = len(replies)
+        k = (_mean(means) + 0.5) * n
         log_odds = math.log((k + JEFFREYS) / (n - k + JEFFREYS))
+    is_known = has_odds or min(map(len, orders)) > 1
     stated = [[s for reply in order if (s := reply.stated) is not None] for order in orders]
     said = _mean([_mean(order) for order in stated]) if all(stated) else None
-    return ItemChoice(p, log_odds, said, len(replies), is_flip=means[0] * means[1] < 0)
+    p_original = _sigmoid(log_odds) if is_known else None
+    return ItemChoice(
+        p_original, log_odds, said, len(replies), is_flip=means[0] * means[1] < 0
+    )
 
 
 def _mean(values: Sequence[float]) -> float:

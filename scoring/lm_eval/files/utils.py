@@ -43,7 +43,7 @@ def choices(doc):
 
 
 def results(doc, log_likelihoods):
-    """Right if the original has the lower perplexity; a tie is wrong."""
+    """Right if the original has the lower perplexity; a tie counts half."""
     before, *rests = context(doc), *choices(doc)
     if [request.args for request in _caller()["requests"]] != [(before, rest) for rest in rests]:
         raise ValueError(AS_IT_IS)
@@ -56,7 +56,7 @@ def results(doc, log_likelihoods):
         means.append(-total / n)
     original, altered = means
     return {
-        "acc": float(original < altered),
+        "acc": 0.5 if original == altered else float(original < altered),
         "near_tie": float(abs(original - altered) < NEAR_TIE_NATS),
         "ppl_original": exp(original),
         "ppl_altered": exp(altered),

@@ -1,5 +1,6 @@
 """What the choices of a run come to, test case by test case and as a whole."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,13 +18,13 @@ READ = "read"  # the state of an answer that is a choice
 class Choices:
     """Of a run. Test cases without an answer in both orders are not judged; ties count half.
 
-    n_items: asked about. credit: sum over those judged. n_a, n_sided: answers that chose side A, and those that chose one.
+    n_items: asked about. points: sum over those judged. n_a, n_sided: answers that chose side A, and those that chose one.
     states: answers by how they ended, `read` where they are a choice.
     """
 
     n_items: int
     n_judged: int
-    credit: float
+    points: float
     n_ties: int
     n_flips: int
     n_a: int
@@ -33,12 +34,12 @@ class Choices:
     @property
     def accuracy(self) -> float | None:
         """Of the test cases that were judged."""
-        return self.credit / self.n_judged if self.n_judged else None
+        return self.points / self.n_judged if self.n_judged else None
 
     @property
     def accuracy_of_all(self) -> float | None:
         """With those that were not judged counted as wrong."""
-        return self.credit / self.n_items if self.n_items else None
+        return self.points / self.n_items if self.n_items else None
 
     @property
     def share_a(self) -> float | None:
@@ -78,7 +79,7 @@ def summarise(run: ChoiceRun, study: Study | None = None) -> Choices:
     return Choices(
         n_items=len(found),
         n_judged=len(judged),
-        credit=sum(one.credit for one in judged),
+        points=math.fsum(one.points for one in judged),
         n_ties=sum(one.is_tie for one in judged),
         n_flips=sum(one.is_flip for one in judged),
         n_a=sides["A"],

@@ -228,7 +228,7 @@ def _team(study: Study, seed: int) -> tuple[Found, Said]:
     if result.gain is not None:
         found["team: gain, crossed bootstrap"] = _of(result.gain, result.gain_ci95)
         found["team: gain, two-way"] = _of(result.gain, result.gain_two_way_ci95)
-    return found, (np.maximum(held.p_original, 1 - held.p_original), held.is_right.astype(float))
+    return found, (np.maximum(held.p_original, 1 - held.p_original), held.points)
 
 
 def truths(every: list[Found], said: list[Said], rng: np.random.Generator) -> dict[str, float]:

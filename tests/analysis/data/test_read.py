@@ -76,19 +76,19 @@ def test_members_of_the_set_come_first_in_its_order(study):
     assert list(data.extra_models) == [2]
 
 
-def test_ties_are_wrong_and_near_ties_are_marked(study):
+def test_ties_are_half_and_near_ties_are_marked(study):
     score(study, "org/tie", ppl=(2.0, 2.0))
     score(study, "org/near", ppl=(2.0, 2.001))
     data = read(study)
-    by_model = data.full.groupby("model")[["is_correct", "is_tie", "is_near_tie"]].all()
+    by_model = data.full.groupby("model")[["points", "is_near_tie"]].mean()
     names = list(data.models["name"])
-    assert by_model.loc[names.index("org/tie")].tolist() == [False, True, True]
-    assert by_model.loc[names.index("org/near")].tolist() == [True, False, True]
+    assert by_model.loc[names.index("org/tie")].tolist() == [0.5, 1]
+    assert by_model.loc[names.index("org/near")].tolist() == [1, 1]
     # The same rule, applied one by one
     for row in ItemScore.objects.select_related("run__language_model"):
         decided = by_model.loc[names.index(row.run.language_model.name)]
-        assert (row.decision.is_correct, row.decision.is_near_tie) == (
-            decided["is_correct"],
+        assert (row.decision.points, row.decision.is_near_tie) == (
+            decided["points"],
             decided["is_near_tie"],
         )
 

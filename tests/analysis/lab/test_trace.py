@@ -47,7 +47,7 @@ def test_the_last_sign_by_token_and_by_sentence_is_the_decision_of_every_test_ca
         for row in found.itertuples():
             score = scores[row.item]
             assert getattr(row, f"end_{PPL}") == score.ppl_altered - score.ppl_original
-            assert (row.category[3:] == "Pos") == score.decision.is_correct
+            assert (row.category[3:] == "Pos") == score.decision.points
     found = read(study, ReportOptions())
     for source in SOURCES:
         data = found[source]

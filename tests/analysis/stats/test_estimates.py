@@ -13,6 +13,8 @@ from analysis.stats.estimates import (
     mean_of,
     paired_t,
     proportion,
+    proportion_of_counts,
+    score_interval,
     spearman,
     wilson,
 )
@@ -37,6 +39,80 @@ def test_intervals_of_many_shares_are_those_of_each_one():
     low, high = wilson([3, 0], [4, 0])
     assert (low[0], high[0]) == proportion([1, 1, 1, 0]).ci95
     assert np.isnan([low[1], high[1]]).all()
+
+
+def test_a_model_of_ties_has_the_error_of_its_points_and_not_of_as_many_tosses():
+    """44 of 199 right and 101 tied: a binomial error would be .0354."""
+    points = np.repeat([1, 0.5, 0], [44, 101, 54])
+    found = proportion(points)
+    assert (found.n_correct, found.n_ties) == (44, 101)
+    assert found.accuracy == pytest.approx(points.mean())
+    assert found.sem == pytest.approx(points.std() / np.sqrt(199))
+    low, high = found.ci95
+    assert 0.9 < (high - low) / (2 * 1.96 * found.sem) < 1.1
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 60))
+def test_the_interval_with_ties_is_that_of_right_minus_wrong(right, tied, wrong):
+    """Its ends are where the score test of a paired difference (Tango 1998) is 1.96, the wrong ones' chance most likely there."""
+    n = right + tied + wrong
+    if not (n and tied):
+        return
+    low, high = score_interval(right, n, tied)
+    assert 0 <= low < (right + tied / 2) / n < high <= 1
+    mirrored = score_interval(wrong, n, tied)
+    assert (1 - mirrored[1], 1 - mirrored[0]) == pytest.approx((low, high), abs=1e-9)
+    if right and wrong:
+        for end in (low, high):
+            d = 2 * end - 1
+            q = np.linspace(max(0.0, -d), (1 - d) / 2, 200_001)[1:-1]
+            likely = right * np.log(q + d) + wrong * np.log(q) + tied * np.log(1 - d - 2 * q)
+            best = q[likely.argmax()]
+            z = (right - wrong - n * d) / np.sqrt(n * (2 * best + d - d * d))
+            assert abs(z) == pytest.approx(1.96, abs=2e-3)
+
+
+@pytest.mark.parametrize("n", [10, 30, 200])
+@pytest.mark.parametrize("ties", [0.0, 0.1, 0.3, 0.6, 0.9, 1.0])
+def test_intervals_cover_accuracies_with_any_share_of_ties(n, ties):
+    """Exactly, over all counts: 93% to 97% on average over accuracies, more only where few decisions are made."""
+    covered = []
+    for share in (0.5, 0.6, 0.7, 0.8, 0.9):  # of the decisions
+        accuracy = share + ties * (0.5 - share)
+        chances, inside = [], []
+        for t in range(n + 1):
+            of_t = stats.binom.pmf(t, n, ties)
+            if of_t < 1e-7:
+                continue
+            for k in range(n - t + 1):
+                chance = of_t * stats.binom.pmf(k, n - t, share)
+                if chance > 1e-7:
+                    low, high = score_interval(k, n, t)
+                    chances.append(chance)
+                    inside.append(low - 1e-12 <= accuracy <= high + 1e-12)
+        covered.append(np.average(inside, weights=chances))
+    assert np.mean(covered) > 0.93
+    assert min(covered) > 0.91
+    if n * (1 - ties) >= 15:
+        assert np.mean(covered) < 0.97
+
+
+def test_a_change_from_or_to_a_tie_is_half_a_change_in_mcnemars_test():
+    rng = np.random.default_rng(2)
+    before, after = rng.choice([0, 0.5, 1], (2, 9))
+    change = after - before
+    signs = np.array(np.meshgrid(*[[-1, 1]] * 9)).reshape(9, -1)
+    sums = np.abs(change) @ signs
+    expected = (np.abs(sums) >= abs(change.sum()) - 1e-9).mean()
+    found = mcnemar(before, after)
+    assert found.p == pytest.approx(expected)
+    assert found.difference == pytest.approx(change.mean())
+    whole = mcnemar([0, 0, 1, 0], [1, 1, 0, 1])
+    assert whole.p == pytest.approx(stats.binomtest(3, 4).pvalue)
+
+
+def test_counts_that_are_given_come_to_the_same():
+    assert proportion_of_counts(2, 5, n_ties=1) == proportion([1, 1, 0.5, 0, 0])
 
 
 def test_a_mean_has_scipys_standard_error_and_t_interval():

@@ -98,7 +98,7 @@ def test_values_hold_each_team_the_gain_of_a_human_and_what_was_left_out(data):
     assert len(predictions) == 7 * found.n_trials
     by_label = {row.team.label: row for row in found.teams}
     for name, own in predictions.groupby("team"):
-        assert own["is_right"].sum() == by_label[name].n_correct
+        assert (own["points"] == 1).sum() == by_label[name].n_correct
         assert -np.log(own["p_original"]).mean() == pytest.approx(by_label[name].log_loss_nats)
         b = own["original_side"] == "B"
         assert np.where(b, own["p_b"], 1 - own["p_b"]) == pytest.approx(own["p_original"])

@@ -63,11 +63,11 @@ def test_a_text_without_tokens_is_an_error():
         perplexity([[nan, -1.0]], [[True, False]])
 
 
-def test_a_tie_is_wrong_and_a_near_tie_is_marked():
-    assert not decide(7.0, 7.0).is_correct
+def test_a_tie_is_half_and_a_near_tie_is_marked():
+    assert decide(7.0, 7.0).points == 0.5
     assert decide(7.0, 7.006).is_near_tie
     assert not decide(7.0, 7.008).is_near_tie
-    assert decide(7.0, 7.006).is_correct
+    assert decide(7.0, 7.006).points == 1
 
 
 @pytest.mark.parametrize("pair", [(nan, 1.0), (1.0, float("inf")), (0.0, 1.0), (-1.0, 1.0)])

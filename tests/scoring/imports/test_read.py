@@ -82,7 +82,7 @@ def test_isolated_sentences_give_the_published_accuracies_pooled_and_within_item
         scores = scores_of(name, "isolated")
         of_items = defaultdict(list)
         for score in scores:
-            of_items[score.item_id].append(score.decision.is_correct)
+            of_items[score.item_id].append(score.decision.points)
         pooled.append(counted(scores).value)
         within.append(fmean(fmean(right) for right in of_items.values()))
         assert (len(scores), len(of_items)) == (expected["n_sentences"], expected["n_items"])

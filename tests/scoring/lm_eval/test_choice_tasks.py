@@ -167,8 +167,8 @@ def test_the_harness_chooses_as_a_run_of_ours_does(
             own_a, own_b, own_side = expected[place]
             assert (a, b) == pytest.approx((own_a, own_b), rel=1e-6)
             assert side == own_side
-        decisions = [one and one.credit for one in outcomes(ours.choices.all()).values()]
-        assert decisions == [one and one.credit for one in outcomes(theirs.choices.all()).values()]
+        decisions = [one and one.points for one in outcomes(ours.choices.all()).values()]
+        assert decisions == [one and one.points for one in outcomes(theirs.choices.all()).values()]
 
 
 def sums(run: ChoiceRun) -> dict[tuple[int, str], tuple[float, float, str]]:

@@ -132,7 +132,7 @@ def expected(evaluated, name, counted, samples):
         doc = sample["doc"]
         scored = [nll_nats(model, tokenizer, doc[v], counted) for v in ("original", "altered")]
         ppls = [torch.tensor(nll / n).exp().item() for nll, n in scored]
-        rows[place(sample)] = (decide(*ppls).is_correct, ppls, scored[0][0] < scored[1][0])
+        rows[place(sample)] = (decide(*ppls).points, ppls, scored[0][0] < scored[1][0])
     return rows
 
 

@@ -64,8 +64,8 @@ def test_isolated_sentences_are_scored_one_by_one_and_averaged_within_items(stud
     assert figures.counted.accuracy.n == 14
     assert figures.within_item.n_items == 13
     right = run.item_scores.filter(item=item)
-    share = sum(score.decision.is_correct for score in right) / 2
-    others = sum(s.decision.is_correct for s in run.item_scores.exclude(item=item))
+    share = sum(score.decision.points for score in right) / 2
+    others = sum(s.decision.points for s in run.item_scores.exclude(item=item))
     assert figures.within_item.accuracy == pytest.approx((others + share) / 13)
 
 

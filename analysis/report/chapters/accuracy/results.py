@@ -40,7 +40,7 @@ MODELS = (
     c.percent(_("Accuracy"), "items.accuracy", "accuracy"),
     *c.data("sem=items.sem"),
     c.share_ci(_("95% CI"), "items.ci95", "ci_low ci_high"),
-    *c.data("n_ties"),
+    *c.data("n_ties=items.n_ties"),
     c.count(_("Near-ties"), "n_near_ties", "n_near_ties"),
     *c.data("run", "prompt"),
 )
@@ -78,7 +78,6 @@ class ModelAccuracy(ModelName):
     is_chat: bool
     n_parameters: float
     items: Proportion
-    n_ties: int
     n_near_ties: int
     near_tie_items: tuple[str, ...]
     run: int | None
@@ -197,7 +196,6 @@ def _model(data: SourceData, model: int) -> ModelAccuracy:
         is_chat=bool(known["is_chat"]),
         n_parameters=float(known["n_parameters"]),
         items=proportion(data.model_correct[model]),
-        n_ties=int(own["is_tie"].sum()),
         n_near_ties=int(near.sum()),
         near_tie_items=tuple(data.items["key"].iloc[own["item"].to_numpy()[near]]),
         run=None if run is None else abs(run),
@@ -213,7 +211,7 @@ def _models_vs_humans(data: SourceData) -> ModelsVsHumans:
     method = (
         f"{test.method} Each model's accuracy is compared with people's accuracy over all trials. A model that is scored chooses the "
         "version with the lower perplexity (the exponential of the mean negative log-probability of a token, which is a word or part "
-        "of a word), that is, the version whose words it predicts better; a tie is wrong."
+        "of a word), that is, the version whose words it predicts better; a tie counts half."
     )
     return ModelsVsHumans(
         test=replace(test, method=method), human_accuracy=human, t_item_means=over_items.t

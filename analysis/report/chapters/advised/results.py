@@ -378,7 +378,7 @@ def _computed(data: SourceData, trials: AdvisedTrials) -> RealAndComputed:
         held = runs.get((HUMAN, ADVISER), method)
         if held is None:
             continue
-        right[method.value] = held.is_right.astype(float)
+        right[method.value] = held.points
         real = realised(own, own.right_before, own.right_after, right[method.value])
         teams.append(ComputedTeam(method, real, held.about.rule))
     return RealAndComputed(

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from django.utils.translation import gettext as _
 
 from analysis import columns as c
-from analysis.codec import present
+from analysis.codec import MissingResult, present
 from analysis.presentation import Table
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.asked.results import (
     CONFIDENCES,
     MODELS,
+    NO_PROBABILITY,
     PAIRS,
     READ,
     STATED,
@@ -44,6 +45,7 @@ def asked_page(source: SourceResults, about: About) -> Page:
         "positions": [pair for pair in positions if pair[1].leaning is not Leaning.NONE],
         "has_positions": bool(positions),
         "unread": [(m, _ends(m), present(m.judged)) for m in models if m.n_unread],
+        "no_probability": f.listing([m.label for m in models if _has_no_probability(m)]),
         "stated": [
             (model, own, f.lies(own.overconfidence_ci95))
             for model, kind, own in confidences
@@ -58,6 +60,11 @@ def asked_page(source: SourceResults, about: About) -> Page:
         *_states(models),
     ]
     return Page(context, tables, _methods(models, [own for _model, own in positions]))
+
+
+def _has_no_probability(model: AskedModel) -> bool:
+    found = model.p_original
+    return isinstance(found, MissingResult) and found.reason == NO_PROBABILITY[0]
 
 
 def _ends(model: AskedModel) -> str:

@@ -28,10 +28,15 @@ from analysis.stats.choices import (
 )
 from analysis.stats.estimates import Proportion, proportion
 from analysis.stats.two_way_clustered import two_way
+from lib.points import TIE
 
 NOBODY = (
     "No language model has chosen in these test cases.",
     "Ask one with the method choice: see the Models page of study {study}.",
+)
+NO_PROBABILITY = (
+    "One answer in each order, without the probabilities of tokens, is no probability of the original.",
+    "Ask the model several times (--samples), or through a server that returns top_logprobs.",
 )
 STATED, P_ORIGINAL = "stated", "p_original"
 KINDS = {STATED: _("stated"), P_ORIGINAL: _("P(original)")}
@@ -48,7 +53,7 @@ MODELS = (
     c.share_ci(_("95% CI"), "judged.ci95", "ci_low ci_high"),
     c.percent(_("Unreadable as wrong"), "strict.accuracy", "accuracy_strict"),
     *c.data("strict=strict.ci95"),
-    c.count(_("Ties"), "n_ties", "n_ties"),
+    c.count(_("Ties"), "strict.n_ties", "n_ties"),
     c.percent(_("Original as A"), "by_order.original_a.share", "accuracy_original_a"),
     c.percent(_("As B"), "by_order.original_b.share", "accuracy_original_b"),
     c.percent(_("“A” answers"), "position.answers.share", "share_a"),
@@ -144,7 +149,6 @@ class AskedModel(ModelName):
     prompt: str
     samples: int
     n_asked: int
-    n_ties: int
     judged: Proportion | MissingResult
     strict: Proportion
     states: tuple[State, ...]
@@ -209,7 +213,7 @@ def confidences_of(models: Sequence[AskedModel]) -> Iterator[tuple[AskedModel, s
 
 def _model(data: SourceData, model: int, answers: pd.DataFrame) -> AskedModel:
     about, read = data.models.iloc[model], answers[answers["is_read"]]
-    credit = data.model_correct[model]
+    points = data.model_correct[model]
     asked = np.unique(answers["item"])
     own = data.full[data.full["model"] == model]
     known = own["run"].iloc[0] if len(own) else 0
@@ -222,9 +226,8 @@ def _model(data: SourceData, model: int, answers: pd.DataFrame) -> AskedModel:
         prompt=data.run_prompts.get(int(known), ""),
         samples=int(answers["sample"].max()) + 1,
         n_asked=len(asked),
-        n_ties=int((credit == 0.5).sum()),
-        judged=try_estimate(proportion, credit),
-        strict=proportion(np.nan_to_num(credit[asked])),
+        judged=try_estimate(proportion, points),
+        strict=proportion(np.nan_to_num(points[asked])),
         states=_states(answers),
         position=try_estimate(
             position, read["original_side"] == "A", read["side"], read["log_odds"], read["item"]
@@ -234,7 +237,7 @@ def _model(data: SourceData, model: int, answers: pd.DataFrame) -> AskedModel:
         stated=try_estimate(_stated, read, data.seed),
         p_original=try_estimate(_p_original, own, data.seed),
         seconds_median=float(answers["seconds"].median()),
-        people=try_estimate(_people, data, np.flatnonzero(np.isfinite(credit))),
+        people=try_estimate(_people, data, np.flatnonzero(np.isfinite(points))),
         paired=try_estimate(_paired, data, model),
     )
 
@@ -265,7 +268,7 @@ def _states(answers: pd.DataFrame) -> tuple[State, ...]:
 def _towards(read: pd.DataFrame) -> Floats:
     """(answers,) 1 for the original, 0 for the altered version, 1/2 for neither."""
     is_original = (read["side"] == read["original_side"]).to_numpy(dtype=float)
-    return np.where(read["side"] == "", 0.5, is_original)
+    return np.where(read["side"] == "", TIE, is_original)
 
 
 def _by_order(read: pd.DataFrame) -> ByOrder:
@@ -292,6 +295,8 @@ def _stated(read: pd.DataFrame, seed: int) -> Stated:
 
 
 def _p_original(own: pd.DataFrame, seed: int) -> Stated:
+    if own["p_original"].isna().all():
+        raise NotEnough(*NO_PROBABILITY)
     return stated(*confidence_of_choice(own["p_original"]), own["item"], seed)
 
 

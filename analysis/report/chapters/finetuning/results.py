@@ -21,7 +21,7 @@ from analysis.stats.finetuning import (
     compare,
     compare_texts,
     decided,
-    is_right,
+    decisions,
 )
 from analysis.stats.memorisation import by_cutoff
 
@@ -40,12 +40,12 @@ class Pair:
     prompts: tuple[str, str]
 
     @property
-    def right_before(self) -> Bools:
-        return is_right(self.before)
+    def points_before(self) -> Floats:
+        return decisions(self.before)
 
     @property
-    def right_after(self) -> Bools:
-        return is_right(self.after)
+    def points_after(self) -> Floats:
+        return decisions(self.after)
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def pairs_of(data: SourceData) -> Iterator[Pair]:
 
 def part(pair: Pair, of: Bools) -> Part:
     """`of`: (n,) which of the pair's items."""
-    found = try_estimate(decided, pair.right_before[of], pair.right_after[of])
+    found = try_estimate(decided, pair.points_before[of], pair.points_after[of])
     return Part(int(np.count_nonzero(of)), found)
 
 
@@ -382,8 +382,8 @@ def _family(
 
 
 def _changed(pair: Pair) -> Floats:
-    """(n,) 1 where a decision was gained, -1 where it was lost."""
-    change: Floats = pair.right_after.astype(np.float64) - pair.right_before
+    """(n,) 1 where a decision was gained, -1 where it was lost; half as much from or to a tie."""
+    change: Floats = pair.points_after - pair.points_before
     return change
 
 
@@ -403,7 +403,7 @@ def _table(data: SourceData, pair: Pair) -> pd.DataFrame:
             "ppl_after": pair.after[:, 0],
             "ppl_altered_before": pair.before[:, 1],
             "ppl_altered_after": pair.after[:, 1],
-            "correct_before": pair.right_before,
-            "correct_after": pair.right_after,
+            "points_before": pair.points_before,
+            "points_after": pair.points_after,
         }
     )

@@ -211,7 +211,7 @@ def _tables(
         found = courses.found[level]
         key = data.items["key"].to_numpy()[found["item"].to_numpy()]
         right = _decisions(data, model, found)
-        known = _named(data, model, len(key)).assign(item=key, level=level, is_correct=right)
+        known = _named(data, model, len(key)).assign(item=key, level=level, points=right)
         rows = pd.concat([known, found.drop(columns="item").reset_index(drop=True)], axis=1)
         name = "flips_items"
         if level == RATIO:

@@ -288,7 +288,7 @@ def _deferral(data: GradedData, model: int, people: int) -> Deferral | None:
 
 
 def _asking(judges: Judges, asked: Asked, cluster: Ints) -> Asking:
-    interval = share_interval(_mean(asked.right, cluster), len(cluster))
+    interval = share_interval(_mean(asked.points, cluster), len(cluster))
     return Asking(asked.share, asked.accuracy, interval, judges.random_accuracy(asked))
 
 
@@ -299,8 +299,8 @@ def _threshold(judges: Judges, cluster: Ints, seed: int) -> Threshold | None:
         return None
     block = (np.random.default_rng(seed).permutation(n) % min(BLOCKS, n))[cluster]
     (asked,) = choose_threshold(Folds(block, block, None, "blocks of templates"), judges, seed=seed)
-    alone = max(judges.model_right, judges.others_right[Policy.HUMAN], key=np.mean)
-    gain = _mean(asked.right.astype(float) - alone, cluster)
+    alone = max(judges.model, judges.others[Policy.HUMAN], key=np.mean)
+    gain = _mean(asked.points - alone, cluster)
     half = float(special.stdtrit(gain.df, 0.975)) * gain.se
     return Threshold(
         **asdict(_asking(judges, asked, cluster)),

@@ -36,6 +36,7 @@ from analysis.report.chapters.memorisation.results import (
     TextKind,
 )
 from analysis.stats import NotEnough
+from lib import points
 from lib.formatting import number
 
 MEMORISATION_MOST = 12  # models with all their sources
@@ -153,7 +154,8 @@ def _memorisation_chart(frame: pd.DataFrame, models: Sequence[ModelRatios]) -> D
 
 # --- Whether older studies are easier for a model: difficulty over the date of publication.
 
-RIGHT, WRONG = _("right"), _("wrong")
+RIGHT, WRONG, TIED = _("right"), _("wrong"), _("tie")
+DECISIONS = {points.RIGHT: RIGHT, points.WRONG: WRONG, points.TIE: TIED}
 RHO = "\N{GREEK SMALL LETTER RHO}"
 PUBLICATION_DATE_MOST = 12_000  # points in all; more say no more and make the file slow
 MOST_EACH = 4_000
@@ -195,7 +197,9 @@ def _publication_date_chart(
     dates = [f"{day:%Y-%m-%d}" for day in (days.min(), days.max())]
     middle = pd.concat(frames.values())["difficulty_ppl"].quantile([0.002, 0.998])
     ends = spread([*middle], must=[0])
-    decisions = alt.Scale(domain=[str(RIGHT), str(WRONG)], range=[GAINED, LINE])
+    tied = (items["points"] == points.TIE).any()
+    shown = {RIGHT: GAINED, WRONG: LINE} | ({TIED: NOTE} if tied else {})
+    decisions = alt.Scale(domain=[*map(str, shown)], range=[*shown.values()])
 
     def draw(place: Place) -> Drawn:
         model = models[place.number]
@@ -219,7 +223,7 @@ def _publication_date_chart(
 def _points(items: pd.DataFrame, most: int) -> pd.DataFrame:
     step = -(-len(items) // most) or 1
     shown = items.iloc[::step]
-    decision = shown["is_correct"].map({True: str(RIGHT), False: str(WRONG)})
+    decision = shown["points"].map(DECISIONS).astype(str)
     return shown[["difficulty_ppl"]].assign(date=pd.to_datetime(shown["date"]), decision=decision)
 
 

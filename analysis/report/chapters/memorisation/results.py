@@ -446,7 +446,7 @@ def _publication_date_items(data: SourceData, dates: Dates) -> list[pd.DataFrame
                     "item": data.items["key"].to_numpy()[use],
                     "date": dates[use],
                     "difficulty_ppl": difficulty[use],
-                    "is_correct": data.model_correct[model][use].astype(bool),
+                    "points": data.model_correct[model][use],
                 }
             )
         )

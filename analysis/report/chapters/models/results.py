@@ -148,14 +148,14 @@ def _reliability(data: SourceData, mean: float | None) -> Reliability:
 INTEGRATION_METHOD = (
     "Isolated: each sentence with a changed passage is scored alone, and accuracy is pooled over sentences or "
     "averaged within each abstract first. Swapped: the results of the text are replaced by those of other studies "
-    "of the subfield. A tie counts as wrong. Standard deviations over models are with n-1; tests are paired over "
+    "of the subfield. A tie counts half. Standard deviations over models are with n-1; tests are paired over "
     "the models that were scored both ways."
 )
 NOTHING = (
     "No language model has scored single sentences or abstracts with swapped results.",
     "Score a model under these conditions on the Models page of study {study}.",
 )
-SWAPPED = [*MODEL_NAME, "seed", "n", "n_correct", "accuracy"]
+SWAPPED = [*MODEL_NAME, "seed", "n", "n_correct", "n_ties", "accuracy"]
 
 
 @dataclass(frozen=True)
@@ -265,7 +265,7 @@ def _models_table(
     scored = pd.unique(pd.concat([data.full, data.isolated, data.swapped])["model"])
     members = members[np.isin(members, np.asarray(scored))]
     table = data.models.iloc[members][[*MODEL_NAME, "family"]].copy()
-    full = data.full.groupby("model")["credit"]
+    full = data.full.groupby("model")["points"]
     found = isolated_accuracies(isolated)
     table["full"] = full.mean().reindex(members)
     table["n_items"] = full.size().reindex(members).fillna(0).astype("int64")
@@ -294,7 +294,7 @@ def _models(
 ) -> tuple[ModelIntegration, ...]:
     swapped: dict[int, list[SwappedAccuracy]] = {model: [] for model in table.index}
     for row in foreign.to_dict("records"):
-        share = proportion_of_counts(int(row["n_correct"]), int(row["n"]))
+        share = proportion_of_counts(int(row["n_correct"]), int(row["n"]), int(row["n_ties"]))
         found = SwappedAccuracy(int(row["seed"]), share.accuracy, share.sem, share.n, share.ci95)
         swapped[row["model"]].append(found)
     return tuple(

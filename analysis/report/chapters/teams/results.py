@@ -124,6 +124,7 @@ def _left_out(data: SourceData, models: Sequence[int]) -> list[MemberResult]:
             family=str(data.models["family"].iloc[m] or ""),
             method=str(data.models["method"].iloc[m]),
             n_correct=None,
+            n_ties=None,
             accuracy=None,
             n_missing=int((judged & ~np.isfinite(data.difficulty[m])).sum()),
         )

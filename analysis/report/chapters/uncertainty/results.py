@@ -30,6 +30,7 @@ from analysis.stats.estimates import SHARES, Mean, Proportion, mean_of, proporti
 from analysis.stats.item_differences import item_differences
 from analysis.stats.two_way_clustered import Deviations, TwoWay, over_items
 from lib.formatting import known
+from lib.points import RIGHT, TIE
 
 # Of rows: who, display_name, method, row
 COLUMNS = c.data(
@@ -350,14 +351,15 @@ class Differences:
 def build_item_differences(data: SourceData) -> Built:
     """The table has all tested items."""
     trials, members = data.need_trials(), data.need_models()
-    correct = data.model_decided[members]  # counts of right and wrong, which a tie is not
+    correct = data.model_correct[members]
     n, m = data.item_counts, np.isfinite(correct).sum(axis=0)
     right = np.bincount(
         trials["item"], weights=trials["is_correct"].astype(float), minlength=data.n_items
     )
     tested = np.flatnonzero((n > 0) & (m > 0))
+    models_right, models_tied = ((correct == kind).sum(axis=0) for kind in (RIGHT, TIE))
     found = item_differences(
-        right[tested], n[tested], np.nansum(correct, axis=0)[tested], m[tested]
+        right[tested], n[tested], models_right[tested], m[tested], models_tied[tested]
     )
     table = pd.DataFrame(
         {
@@ -457,12 +459,12 @@ def build_sensitivity(data: SourceData) -> Built:
     undamaged = right[whole[trials["item"].to_numpy()]]
     # fmt: off
     choices = [
-        Choice("as analysed", "All trials and every test case that a model scored. A tie counts as wrong.", _trials(right), _sensitivity_models(correct), n),
+        Choice("as analysed", "All trials and every test case that a model judged. A tie counts half.", _trials(right), _sensitivity_models(correct), n),
         Choice("without damaged items", "Test cases with a damaged published text are left out, for people and models.",
                _trials(undamaged), _sensitivity_models(correct[:, whole]), n_whole),
         Choice("without near-ties", "A model's test cases whose two perplexities differ by less than 0.001 nat are left out for that model.",
                None, _sensitivity_models(np.where(near, np.nan, correct)), n),
-        Choice("near-ties half right", "The same test cases count as half right, like a random guess.", None, _sensitivity_models(np.where(near, 0.5, correct)), n),
+        Choice("near-ties half right", "The same test cases count as half right, like a random guess.", None, _sensitivity_models(np.where(near, TIE, correct)), n),
         Choice("untouched sliders left out", "Trials in which neither slider was moved are left out.", _trials(right[moved]), None, n),
         Choice("mean over items", "Every test case has equal weight, regardless of its number of judgments.", _units(data.item_accuracy, len(trials)), None, n),
         Choice("mean over participants", "Every participant has equal weight, regardless of the number of trials.",

@@ -24,6 +24,7 @@ from analysis.teams.domain.combination import HeldOut
 from analysis.teams.domain.evidence import Evidence
 from analysis.teams.domain.folds import Folds
 from analysis.teams.results import BayesianAbout, Method, Quantity
+from lib.points import points
 
 SUREST = 1e-9  # no probability is nearer to 0 or 1
 
@@ -91,8 +92,10 @@ class Bayesian:
         p = np.clip(special.expit(log_odds), SUREST, 1 - SUREST)[cell]
         # People on the same level against each other say nothing: the higher ratings decide
         people = evidence.towards_truth[:, : evidence.n_humans].sum(axis=1)
-        is_right = (p > 0.5) | ((p == 0.5) & (people > 0))
-        return HeldOut(p, is_right, self._about(evidence, whole, bounds, len(again), copies, folds))
+        decides = np.where(p == 0.5, people, p - 0.5)
+        return HeldOut(
+            p, points(decides), self._about(evidence, whole, bounds, len(again), copies, folds)
+        )
 
     def _reweights(self, evidence: Evidence, folds: Folds) -> bool:
         return not self.refit and _are_items(evidence, folds) and folds.n > self.refit_up_to

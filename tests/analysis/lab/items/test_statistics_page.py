@@ -182,9 +182,9 @@ def test_models_are_ranked_among_the_fields_test_cases(
     score_all(study, "unsure", -1, 5, 6, training_cutoff=date(2023, 1, 31))
     found = statistics(item, cooking, ruth)
     assert found.models is not None
-    assert [(m.name, m.difficulty, m.rank, m.n, m.is_right, m.is_early) for m in found.models] == [
-        ("unsure", -1, 1, 3, False, True),
-        ("sure", 4, 4, 4, True, False),
+    assert [(m.name, m.difficulty, m.rank, m.n, m.points, m.is_early) for m in found.models] == [
+        ("unsure", -1, 1, 3, 0, True),
+        ("sure", 4, 4, 4, 1, False),
     ]
     assert found.early_for == ("unsure",)
     assert Mark.BEFORE_CUTOFF in found.marks

@@ -39,13 +39,13 @@ def test_what_the_reference_does_not_hold_is_as_published(published, reference):
     assert positions == list(published.position_order)
 
 
-def test_ties_are_wrong_and_near_ties_named(small):
+def test_ties_are_half_and_near_ties_named(small):
     full = small.full.copy()
     row = full.index[(full["model"] == 0) & (full["item"] == 4)]
     full.loc[row, "ppl_altered"] = full.loc[row, "ppl_original"]
-    full.loc[row, ["is_tie", "is_near_tie", "is_correct"]] = [True, True, False]
+    full.loc[row, "is_near_tie"], full.loc[row, "points"] = True, 0.5
     found = accuracy(replace(small, full=full)).models[0]
-    assert found.n_ties == 1
+    assert found.items.n_ties == 1
     assert small.items["key"].iloc[4] in found.near_tie_items
 
 

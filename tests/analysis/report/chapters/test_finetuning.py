@@ -119,8 +119,8 @@ def pair_of(data: SourceData) -> TunedModel:
     return model
 
 
-def right(data: SourceData, model: int) -> "pd.Series[bool]":
-    return data.full[data.full["model"] == model].set_index("item")["is_correct"].sort_index()
+def right(data: SourceData, model: int) -> "pd.Series[float]":
+    return data.full[data.full["model"] == model].set_index("item")["points"].sort_index()
 
 
 def with_cutoffs(data: SourceData, **cutoffs: str) -> SourceData:

@@ -115,7 +115,7 @@ def test_shares_before_and_after_are_those_of_the_items_of_these_days(small: Sou
     assert (own.before.items.n, own.after.items.n, own.n_undated) == (10, 19, 1)
     rows = small.full[small.full["model"] == 0].set_index("item")
     early = rows.loc[np.flatnonzero(days <= middle)]
-    assert own.before.items.n_correct == early["is_correct"].sum()
+    assert own.before.items.n_correct == early["points"].sum()
     ratio = early["zlib_original_bytes"] / early["ppl_original"]
     assert own.before.ratio_median == pytest.approx(ratio.median())
     assert len(found.known) == 1

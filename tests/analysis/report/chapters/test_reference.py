@@ -56,7 +56,7 @@ ONE = [
 # The same of each row, by its name
 EACH = [
     ("accuracy", "models", "llm_accuracy",
-        "items.n=n, items.n_correct=n_correct, n_ties=ties, items.accuracy=accuracy, items.sem=sem_binomial"),
+        "items.n=n, items.n_correct=n_correct, items.n_ties=ties, items.accuracy=accuracy, items.sem=sem_binomial"),
     ("accuracy", "extra_models", "other_models_figS2", "items.accuracy=accuracy"),
     ("subfields", "subfields", "subfields", """
         n_items, share_items=proportion, humans.n=human.n_trials, humans.accuracy=human.accuracy, humans.sem=human.sem,

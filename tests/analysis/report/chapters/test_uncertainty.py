@@ -141,7 +141,7 @@ def test_rows_differ_from_the_headline_by_what_they_say(published):
         assert rows[name].humans.over == mean
         assert rows[name].difference_humans == pytest.approx(mean.mean - humans.trials.accuracy)
     in_set = published.full[published.full["model"] < 15]
-    half = in_set["is_correct"].where(~in_set["is_near_tie"], 0.5).groupby(in_set["model"]).mean()
+    half = in_set["points"].where(~in_set["is_near_tie"], 0.5).groupby(in_set["model"]).mean()
     assert rows["near-ties half right"].models_mean.mean == pytest.approx(half.mean())
-    far = in_set[~in_set["is_near_tie"]].groupby("model")["is_correct"].mean()
+    far = in_set[~in_set["is_near_tie"]].groupby("model")["points"].mean()
     assert rows["without near-ties"].models_mean.mean == pytest.approx(far.mean())

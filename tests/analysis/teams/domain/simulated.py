@@ -1,9 +1,10 @@
 """Judgments of members whose accuracies, calibration and correlations are known; any size, seeded."""
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import ndtr
 
-from analysis.stats.arrays import Bools, Floats
+from analysis.stats.arrays import Floats
 from analysis.teams.domain.combination import HeldOut, decided
 from analysis.teams.domain.evidence import Evidence
 from analysis.teams.results import About, Member, MemberKind
@@ -67,6 +68,6 @@ def saying(p_original: Floats) -> HeldOut:
     return decided(p_original, About("made up"))
 
 
-def held_out_of(p_original: Floats, is_right: Bools) -> HeldOut:
+def held_out_of(p_original: Floats, points: npt.ArrayLike) -> HeldOut:
     """Predictions that no fit made, with choices of their own."""
-    return HeldOut(p_original, is_right, About("made up"))
+    return HeldOut(p_original, np.asarray(points, dtype=float), About("made up"))

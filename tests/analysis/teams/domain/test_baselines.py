@@ -70,7 +70,7 @@ def test_each_baseline_decides_as_a_plain_loop_does():
     assert (votes.sum(axis=1) == 0).any()
     for method in BASELINES:
         held = method.held_out(evidence, folds)
-        assert held.is_right.tolist() == expected[method.name]
+        assert held.points.tolist() == expected[method.name]
         ties = votes.sum(axis=1) == 0
         if method.name == "majority":
             assert held.p_original[ties] == pytest.approx(each[ties].mean(axis=1))
@@ -85,7 +85,7 @@ def test_who_has_no_confidence_has_no_vote(method):
     silent = replace(evidence, signed=evidence.signed * np.array([1.0, 1.0, 1.0, 0.0]))
     names = evidence.names[:3]
     with_it, without = (method.held_out(e, by_item(e)) for e in (silent, silent.of(names)))
-    assert (with_it.is_right == without.is_right).all()
+    assert (with_it.points == without.points).all()
 
 
 NAMES = ("human", *LLAMA_2_CHAT)
@@ -108,7 +108,7 @@ def test_each_published_team_gets_the_reference_number_of_trials_right(
         evidence, by_item(evidence)
     )
     assert len(evidence) == known["n_trials"]
-    assert held.is_right.sum() == known["n_correct"] == sklearn["n_correct"]
+    assert held.points.sum() == known["n_correct"] == sklearn["n_correct"]
     if len(team) > 1:
         assert -np.log(held.p_original).mean() == pytest.approx(known["cv_logloss"], abs=1e-9)
         # The reference signs PPL(B) - PPL(A)

@@ -50,7 +50,7 @@ def inverted(n_items=10):
     """Studies of two members at chance of which the published scheme gets no item right."""
     for seed in range(60):
         evidence = guessing(n_items, seed)
-        if not AsPublished().held_out(evidence, by_item(evidence)).is_right.any():
+        if not AsPublished().held_out(evidence, by_item(evidence)).points.any():
             yield evidence
 
 
@@ -98,7 +98,7 @@ def test_where_fits_are_too_slow_to_repeat_no_p_and_no_interval_is_given(method)
 
 def test_members_can_be_told_from_chance_by_an_interval_over_items_and_people():
     evidence = make_evidence(n_items=40, per_item=4, n_participants=30, models=(0.0,), d_human=0.4)
-    right = evidence.is_right[:, 0]
+    right = evidence.points[:, 0]
     found = two_way(evidence.participant[:, 0], evidence.item, right)
     low, high = share_interval(found.estimate, found.se, 30)
     assert near_chance(evidence) == (low <= 0.5 <= high)
@@ -147,6 +147,6 @@ def test_what_chance_gives_is_what_the_same_scheme_gives_with_the_truth_turned_a
     for _ in range(200):
         turn = rng.choice([-1.0, 1.0], 16)[evidence.item]
         turned = replace(evidence, truth=turn * evidence.truth)
-        right = SymmetricHalves(seed=3).held_out(turned, folds).is_right
-        gains.append(right.mean() - turned.is_right.mean(axis=0).max())
+        right = SymmetricHalves(seed=3).held_out(turned, folds).points
+        gains.append(right.mean() - turned.points.mean(axis=0).max())
     assert np.quantile(gains, [0.025, 0.975]) == pytest.approx((low, high), abs=0.07)

@@ -63,7 +63,7 @@ def test_which_side_is_called_a_means_nothing(method):
     folds = in_blocks(MIXED, 2)
     one, other = (METHODS[method].held_out(e, folds) for e in (MIXED, swapped))
     np.testing.assert_allclose(other.p_original, one.p_original, atol=1e-9)
-    np.testing.assert_array_equal(other.is_right, one.is_right)
+    np.testing.assert_array_equal(other.points, one.points)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -117,7 +117,7 @@ def test_the_unit_of_a_members_confidence_means_nothing(method, evidence):
     folds = in_blocks(evidence, 5)
     one, other = (METHODS[method].held_out(e, folds) for e in (evidence, scaled))
     np.testing.assert_allclose(other.p_original, one.p_original, atol=1e-7)
-    np.testing.assert_array_equal(other.is_right, one.is_right)
+    np.testing.assert_array_equal(other.points, one.points)
 
 
 CONSTANT = np.nextafter(np.full(len(MIXED), 3.0), np.arange(len(MIXED)) % 2 * 6)
@@ -170,6 +170,6 @@ def test_of_ten_test_cases_comes_no_nonsense_whatever_the_unit():
         )
         held = METHODS["logistic"].held_out(evidence, by_item(evidence))
         losses.append(-np.log(held.p_original).mean())
-        better.append(held.is_right.mean() - evidence.is_right.mean(axis=0).max())
+        better.append(held.points.mean() - evidence.points.mean(axis=0).max())
     assert np.mean(losses) < 0.45
     assert np.mean(better) > -0.06

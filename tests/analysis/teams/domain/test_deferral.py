@@ -16,6 +16,7 @@ from analysis.teams.domain.folds import Draws, by_item, in_blocks
 from analysis.teams.domain.logistic import coarser
 from analysis.teams.domain.runs import Runs
 from analysis.teams.results import Method, Policy
+from lib.points import points
 from tests.analysis.teams.domain.simulated import held_out_of, make_evidence
 
 
@@ -25,9 +26,9 @@ def made(seed=1, n_items=40, per_item=4):
     rng = np.random.default_rng(seed)
     # Rounded, so that some items are equally certain
     p_model = np.round(rng.beta(3, 2, n_items), 1).clip(0.05, 0.95)[evidence.item]
-    team = rng.random(len(evidence)) < 0.8
-    human = evidence.is_right[:, 0]
-    judges = Judges(p_model, p_model > 0.5, {Policy.HUMAN: human, Policy.TEAM: team})
+    team = (rng.random(len(evidence)) < 0.8).astype(float)
+    human = evidence.points[:, 0]
+    judges = Judges(p_model, points(p_model - 0.5), {Policy.HUMAN: human, Policy.TEAM: team})
     return evidence, judges
 
 
@@ -37,8 +38,8 @@ def test_the_least_certain_items_are_asked_each_with_all_its_trials_in_the_order
     items = sorted(range(40), key=lambda i: (max(p[4 * i], 1 - p[4 * i]).round(9), i))
     for share, asked in who_decides(evidence.item, judges):
         assert (asked.where == np.isin(evidence.item, items[: round(share * 40)])).all()
-        other = judges.others_right[asked.policy]
-        assert (asked.right == np.where(asked.where, other, p > 0.5)).all()
+        other = judges.others[asked.policy]
+        assert (asked.points == np.where(asked.where, other, points(p - 0.5))).all()
         sure = np.maximum(p, 1 - p)
         assert sure[asked.where].max(initial=0.5) <= asked.threshold + 1e-9
         assert asked.threshold <= sure[~asked.where].min(initial=1.0) + 1e-9
@@ -60,10 +61,10 @@ def test_asking_at_random_is_what_random_trials_bring_on_average():
 def test_the_chosen_threshold_is_the_best_of_training_tried_on_what_was_held_out(seed):
     evidence, judges = made(seed)
     folds = in_blocks(evidence, 5, seed=seed)
-    sure, model = np.maximum(judges.p_model, 1 - judges.p_model), judges.model_right
+    sure, model = np.maximum(judges.p_model, 1 - judges.p_model), judges.model
     for found in choose_threshold(folds, judges):
-        other = judges.others_right[found.policy]
-        right = np.empty(len(evidence), dtype=bool)
+        other = judges.others[found.policy]
+        earned = np.empty(len(evidence))
         for fold in range(5):
             train, held = folds.train(fold), folds.fold == fold
             best = max(
@@ -73,16 +74,16 @@ def test_the_chosen_threshold_is_the_best_of_training_tried_on_what_was_held_out
                     -(sure < t)[train].sum(),
                 ),
             )
-            right[held] = np.where(sure < best, other, model)[held]
-        assert (found.right == right).all()
+            earned[held] = np.where(sure < best, other, model)[held]
+        assert (found.points == earned).all()
 
 
 def test_what_is_true_of_held_out_trials_has_no_part_in_who_is_asked_there():
     evidence, judges = made()
     folds = in_blocks(evidence, 5)
     held = folds.fold == 2
-    human = judges.others_right[Policy.HUMAN]
-    turned = replace(judges, others_right={Policy.HUMAN: np.where(held, ~human, human)})
+    human = judges.others[Policy.HUMAN]
+    turned = replace(judges, others={Policy.HUMAN: np.where(held, 1 - human, human)})
     one, two = (choose_threshold(folds, j)[0] for j in (judges, turned))
     assert (one.where[held] == two.where[held]).all()
     # Single items are held out in blocks
@@ -98,7 +99,7 @@ def test_a_model_that_knows_when_it_does_not_know_gains_from_asking_just_there()
     sign = rng.choice([-1.0, 1.0], 200)[evidence.item]
     p_model = np.where(unsure, 0.5 + 0.05 * sign, 0.9)
     human = rng.random(len(evidence)) < 0.8
-    judges = Judges(p_model, p_model > 0.5, {Policy.HUMAN: human})
+    judges = Judges(p_model, points(p_model - 0.5), {Policy.HUMAN: human.astype(float)})
     found = choose_threshold(by_item(evidence), judges)[0]
     assert found.share == pytest.approx(0.3)
     assert found.threshold == pytest.approx((0.55 + 0.9) / 2)
@@ -112,8 +113,8 @@ def test_nobody_is_asked_about_a_model_that_is_always_right_though_it_is_never_c
     """A certainty of .5 is not below the threshold of .5 that asks nobody."""
     evidence = make_evidence(n_items=10, per_item=2)
     n = len(evidence)
-    wrong = {Policy.HUMAN: np.zeros(n, dtype=bool)}
-    judges = Judges(np.full(n, 0.5), np.ones(n, dtype=bool), wrong)
+    wrong = {Policy.HUMAN: np.zeros(n)}
+    judges = Judges(np.full(n, 0.5), np.ones(n), wrong)
     found = choose_threshold(by_item(evidence), judges)[0]
     assert (found.threshold, found.share, found.accuracy) == (0.5, 0, 1)
 
@@ -121,11 +122,11 @@ def test_nobody_is_asked_about_a_model_that_is_always_right_though_it_is_never_c
 def test_a_team_decides_as_it_says_it_did():
     evidence, judges = made()
     folds, model = by_item(evidence), ("org/model-0",)
-    team = judges.others_right[Policy.TEAM]
+    team = judges.others[Policy.TEAM]
     # Probabilities of 1/2, as of Bayesian teams, do not show the choice
     held = {
         (evidence.names, Method.BAYESIAN): held_out_of(np.full(len(team), 0.5), team),
-        (model, Method.ALONE): held_out_of(judges.p_model, evidence.is_right[:, 1]),
+        (model, Method.ALONE): held_out_of(judges.p_model, evidence.points[:, 1]),
     }
     draws = Draws.of(evidence, resamples=100)
     found, other = (

@@ -101,7 +101,7 @@ def test_a_combination_answers_with_numbers_or_a_reason(case, method):
         said = (error.reason, error.needed)
         assert all(s[0].isupper() and s.endswith(".") and len(s.split()) > 2 for s in said), said
         return
-    assert held.p_original.shape == held.is_right.shape == (len(evidence),)
+    assert held.p_original.shape == held.points.shape == (len(evidence),)
     assert ((held.p_original >= 0) & (held.p_original <= 1)).all()
     assert held.about.rule.endswith(".")
     json.dumps(to_json(held.about), allow_nan=False)

@@ -83,7 +83,7 @@ def test_scores_are_those_of_scikit_learn_and_of_the_calibration_of_the_report()
     assert result.log_loss_nats == pytest.approx(log_loss(is_b, p_b), rel=1e-12)
     assert result.brier == pytest.approx(brier_score_loss(is_b, p_b), rel=1e-12)
     stated = np.maximum(p_b, 1 - p_b)
-    known = calibration_error(stated, held.is_right, low=0.5, n_bins=10)
+    known = calibration_error(stated, held.points, low=0.5, n_bins=10)
     assert result.calibration_error == pytest.approx(known.value, rel=1e-12)
 
 
@@ -93,13 +93,13 @@ def test_intervals_are_percentiles_resampled_by_hand_brought_to_the_two_way_erro
     draws = Draws.of(SMALL, resamples=400, seed=5)
     result = evaluate(SMALL, held, Method.MAJORITY, draws)
     weights = draws.means(np.eye(len(SMALL)))
-    best = SMALL.is_right[:, [m == result.best_member for m in SMALL.names]][:, 0]
+    best = SMALL.points[:, [m == result.best_member for m in SMALL.names]][:, 0]
     stated = np.maximum(held.p_original, 1 - held.p_original)
     place = np.minimum(np.floor((stated - 0.5) * 20), 9)
     rows = {
         "log_loss_nats": -np.log(held.p_original),
         "brier": (1 - held.p_original) ** 2,
-        "gain": held.is_right.astype(float) - best,
+        "gain": held.points - best,
     }
     who, t = SMALL.participant[:, 0], stats.t.ppf(0.975, 8) / stats.norm.ppf(0.975)
     for name, values in rows.items():
@@ -109,11 +109,14 @@ def test_intervals_are_percentiles_resampled_by_hand_brought_to_the_two_way_erro
         expected = np.quantile(scaled, [0.025, 0.975])
         assert getattr(result, f"{name}_ci95") == pytest.approx(expected, rel=1e-9), name
     assert result.gain_p == two_sided_p(scaled.round(12))
-    for name, values in (("accuracy", held.is_right), ("selector_accuracy", SMALL.is_right.any(1))):
+    for name, values in (
+        ("accuracy", held.points),
+        ("selector_accuracy", SMALL.points.max(axis=1)),
+    ):
         found = getattr(result, f"{name}_ci95")
         assert found == pytest.approx(two_way(who, SMALL.item, values).share_ci95, rel=1e-9)
         assert 0 <= found[0] < values.mean() <= found[1] <= 1
-    off = bin_columns(place.astype(int), held.is_right - stated, 10)
+    off = bin_columns(place.astype(int), held.points - stated, 10)
     assert result.calibration_error_ci95 == error_interval(
         off, [SMALL.item, who], np.random.default_rng(5), result.calibration_error
     )
@@ -130,7 +133,7 @@ def test_teams_evaluated_together_have_the_numbers_they_have_alone_and_p_after_h
     for (team, method, held), result in zip(asked, together, strict=True):
         alone = to_json(evaluate(SMALL.of(team), held, method, draws))
         assert alone | {"gain_p_holm": None} == to_json(result) | {"gain_p_holm": None}
-    right = [asked[-1][2].is_right, SMALL.is_right[:, names.index(together[-1].best_member)]]
+    right = [asked[-1][2].points, SMALL.points[:, names.index(together[-1].best_member)]]
     known = difference(*right, draws)
     for name in ("ci95", "p", "two_way_se", "two_way_ci95"):
         assert getattr(together[-1], f"gain_{name}") == pytest.approx(getattr(known, name)), name
@@ -174,7 +177,7 @@ def test_a_probability_of_nothing_costs_much_but_not_infinitely():
 
 def made(n_members, n=400, seed=1):
     rng = np.random.default_rng(seed)
-    return rng.random((n, n_members)) < 0.6, rng.random(n) < 0.7
+    return 1.0 * (rng.random((n, n_members)) < 0.6), 1.0 * (rng.random(n) < 0.7)
 
 
 @pytest.mark.parametrize("n_members", [2, 3, 4, 6])
@@ -182,8 +185,8 @@ def test_patterns_name_who_is_right_and_add_up(n_members):
     is_right, team_right = made(n_members)
     names = tuple("abcdef"[:n_members])
     found = complementarity(names, is_right, team_right)
-    rows = ["".join(np.array(names)[row]) for row in is_right]
-    known, right = Counter(rows), Counter(np.array(rows)[team_right].tolist())
+    rows = ["".join(np.array(names)[row > 0]) for row in is_right]
+    known, right = Counter(rows), Counter(np.array(rows)[team_right > 0].tolist())
     assert {"".join(p.right): (p.n, p.n_team_right) for p in found.patterns} == {
         key: (n, right[key]) for key, n in known.items()
     }

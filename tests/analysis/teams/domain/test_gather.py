@@ -22,10 +22,10 @@ def test_a_member_is_right_where_its_own_decision_is(data):
     evidence = gather(data, [0, 2]).evidence
     items = data.trials["item"].to_numpy()
     right = data.trials["is_correct"].to_numpy()
-    assert np.array_equal(evidence.is_right[:, 0], right)
+    assert np.array_equal(evidence.points[:, 0], right)
     for column, model in ((1, 0), (2, 2)):
         full = data.full[data.full["model"] == model].set_index("item")
-        assert np.array_equal(evidence.is_right[:, column], full.loc[items, "is_correct"])
+        assert np.array_equal(evidence.points[:, column], full.loc[items, "points"])
 
 
 def test_confidence_is_signed_by_the_side_that_was_chosen(data):
@@ -49,7 +49,7 @@ def test_a_model_that_was_asked_is_a_member_by_its_log_odds(data):
     margins = asked.difficulty_nats[4][items]
     assert evidence.towards_truth[:, 2] == pytest.approx(margins)
     assert np.array_equal(evidence.as_published[:, 2], evidence.signed[:, 2])
-    assert np.array_equal(evidence.is_right[:, 2], asked.model_correct[4][items] == 1)
+    assert np.array_equal(evidence.points[:, 2], asked.model_correct[4][items])
 
 
 def test_where_no_side_was_shown_the_sides_of_the_scores_count(data):

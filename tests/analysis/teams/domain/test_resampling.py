@@ -24,7 +24,7 @@ def test_the_two_way_error_of_a_gain_is_that_of_statsmodels(n_humans):
     """Clusters are items and the first people of rows, also where rows join two."""
     evidence = make_evidence(n_humans=n_humans, **SIZES)
     a, b = answers(evidence)
-    found = difference(a, b, Draws.of(evidence, resamples=50))
+    found = difference(1.0 * a, 1.0 * b, Draws.of(evidence, resamples=50))
     more = a.astype(float) - b
     groups = np.column_stack([evidence.participant[:, 0], evidence.item])
     model = sm.OLS(more, np.ones(len(more)))
@@ -40,7 +40,7 @@ def test_the_two_way_error_of_a_gain_is_that_of_statsmodels(n_humans):
 def test_where_rows_are_items_the_two_way_error_is_that_of_a_paired_t_test():
     rng = np.random.default_rng(1)
     a, b = rng.random((2, 300)) < [[0.8], [0.7]]
-    found = difference(a, b, Draws.of_items(300, 4_000))
+    found = difference(1.0 * a, 1.0 * b, Draws.of_items(300, 4_000))
     t = stats.ttest_rel(a.astype(float), b.astype(float))
     assert found.value / found.two_way_se == pytest.approx(t.statistic)
     np.testing.assert_allclose(found.ci95, found.two_way_ci95, atol=0.005)

@@ -26,14 +26,14 @@ def test_what_a_model_adds_to_the_odds_of_a_side_changes_nothing(knows: float, b
 def test_a_model_that_always_chooses_one_side_ties_on_every_test_case() -> None:
     found = outcome([Reply(order, "A", 90) for order in "AABB"])
     assert found is not None
-    assert (found.p_original, found.credit, found.is_tie, found.is_flip) == (0.5, 0.5, True, True)
+    assert (found.p_original, found.points, found.is_tie, found.is_flip) == (0.5, 0.5, True, True)
     assert found.stated == 0.5
 
 
 def test_each_order_counts_as_much_however_many_of_its_answers_can_be_read() -> None:
     found = outcome([Reply("A", "B"), Reply("A", "B"), Reply("A", "B"), Reply("B", "B")])
     assert found is not None
-    assert found.p_original == 0.5
+    assert found.p_original is None  # a single answer in an order
     assert found.is_tie
 
 
@@ -47,9 +47,11 @@ def test_each_order_counts_as_much_with_log_odds_too() -> None:
 def test_answers_that_all_agree_are_sure_but_not_beyond_measure(n: int) -> None:
     found = outcome([Reply("A", "A")] * n + [Reply("B", "B")] * n)
     assert found is not None
-    assert found.p_original == 1
-    assert found.credit == 1
+    assert found.points == 1
     assert found.log_odds == pytest.approx(math.log((2 * n + 0.5) / 0.5), abs=1e-12)
+    # One answer in each order is no probability, and a few are none of 1
+    p = None if n == 1 else pytest.approx((2 * n + 0.5) / (2 * n + 1), abs=1e-12)
+    assert found.p_original == p
 
 
 @pytest.mark.parametrize("order", ["A", "B"])
@@ -72,5 +74,5 @@ def test_the_versions_exchanged_exchange_the_probability(answers: list[tuple[str
     if found is None or other is None:
         assert found is other is None
     else:
-        assert found.p_original == pytest.approx(1 - other.p_original, abs=1e-12)
-        assert found.credit == 1 - other.credit
+        assert found.log_odds == pytest.approx(-other.log_odds, abs=1e-12)
+        assert found.points == 1 - other.points

@@ -203,7 +203,7 @@ class TestAnAnswer:
         run = runs.run(stored_run(stub, study))
         one = outcomes(run.choices.all())[item.pk]
         assert one is not None
-        assert one.credit == 1
+        assert one.points == 1
 
 
 class TestResumed:

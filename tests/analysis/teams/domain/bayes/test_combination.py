@@ -75,8 +75,8 @@ def test_people_of_one_level_against_each_other_are_decided_by_their_ratings():
     found = held_out(evidence, draws=300)
     tied = found.p_original == 0.5
     assert 0.05 < tied.mean() < 0.4
-    assert (found.is_right[tied] == (evidence.towards_truth[tied].sum(axis=1) > 0)).all()
-    assert (found.is_right[~tied] == (found.p_original[~tied] > 0.5)).all()
+    assert (found.points[tied] == (evidence.towards_truth[tied].sum(axis=1) > 0)).all()
+    assert (found.points[~tied] == (found.p_original[~tied] > 0.5)).all()
 
 
 @pytest.mark.parametrize(("rho", "human_human"), [(0.1, 0.2), (0.6, 0.36)])
@@ -96,9 +96,9 @@ def test_the_gain_of_a_team_is_that_of_the_best_possible_combination(rho, human_
     latent = np.sign(rating) * stats.norm.ppf((1 + np.abs(rating) / 100) / 2)
     best = latent + x / 0.3 > 0
     found = held_out(evidence, in_blocks(evidence, 2), draws=200, refit_draws=200)
-    lost = (best.astype(float) - found.is_right).reshape(-1, 2).mean(axis=1)
+    lost = (best.astype(float) - found.points).reshape(-1, 2).mean(axis=1)
     bound = (
         2.5 * lost.std() / np.sqrt(len(lost)) + 0.005
     )  # three levels of confidence lose a little
     assert abs(lost.mean()) < bound < 0.7 * gain
-    assert found.is_right.mean() > evidence.is_right.mean(axis=0).max()
+    assert found.points.mean() > evidence.points.mean(axis=0).max()
