@@ -185,9 +185,7 @@ def _calibrated(
         strength = logit(p_original)
     else:
         strength, method = towards[:, 0], METHOD
-    # A tie is decided by a toss, as whoever must advise would
-    toss = np.random.default_rng([seed, 1]).random(len(strength)) < 0.5
-    right = (strength > 0) | ((strength == 0) & toss)
+    right = (strength > 0) | _by_lot(strength == 0, seed)
     if is_team:  # its fits have not seen the test case, and need no calibration
         p, fits = expit(np.abs(strength)), {}
     else:
@@ -207,6 +205,15 @@ def _calibrated(
     ]
     said = {"method": method, "seed": seed, "runs": runs, **fits}
     return rows, said | _numbers(rows) | {"ties": int((strength == 0).sum())}
+
+
+def _by_lot(tied: Bools, seed: int) -> Bools:
+    """(n,) half of the ties, drawn: whoever advises must choose, and advice is right as often as the adviser's accuracy says."""
+    rng = np.random.default_rng([seed, 1])
+    drawn = rng.permutation(np.flatnonzero(tied))
+    chosen = np.zeros(len(tied), dtype=bool)
+    chosen[drawn[: (len(drawn) + int(rng.integers(2))) // 2]] = True
+    return chosen
 
 
 def _known(
