@@ -1,7 +1,9 @@
 """The first page: briefing and consent, and the way back in."""
 
+from contextlib import suppress
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -25,6 +27,7 @@ from experiment.services.channels import (
 )
 from experiment.services.counts import study_length
 from experiment.services.flow import KnownIdError, NotOpenError
+from experiment.services.readiness import StudyProblem, completion_problems
 from experiment.services.sign_in import keep_or_end
 from experiment.services.survey import survey_questions
 from lib.http import UNPROCESSABLE, address_of
@@ -111,6 +114,7 @@ def render_consent(
         "consent": consent or study.consent,
         "is_preview": is_preview(request),
         "is_from_site": is_from_site,
+        "left_out": _left_out(request, study, seen),
         "seen": seen,
         "length": study_length(study),
         "ids_until": consenting.ids_until(study, timezone.now()),
@@ -124,6 +128,14 @@ def render_consent(
         return render(request, "participant/consent.html", context)
     context["errors"] = {"agree": _("Please choose one of the two answers.")}
     return render(request, "participant/consent.html", context, status=UNPROCESSABLE)
+
+
+def _left_out(
+    request: HttpRequest, study: Study, seen: identity.Entry | None
+) -> list[StudyProblem]:
+    """What a member who tries a draft will not meet as participants will; nobody else gets to a draft's first page."""
+    is_tried = study.recruitment == study.Recruitment.DRAFT and not is_preview(request)
+    return completion_problems(study) if is_tried and seen and not seen.simulated else []
 
 
 def _may_enter(request: HttpRequest, study: Study, seen: identity.Entry) -> str:
@@ -178,7 +190,8 @@ def go_on_by_link(request: HttpRequest, study: Study, seen: identity.Entry | Non
 def _enters_as(request: HttpRequest, study: Study, seen: identity.Entry) -> str:
     """As `_may_enter`; a member's pilot of a study that was not opened yet sees advice too."""
     kind = _may_enter(request, study, seen)
-    freeze_to_try(study, timezone.now())
+    with suppress(ValidationError):  # the first page says so, and the rest can be tried
+        freeze_to_try(study, timezone.now())
     return kind
 
 

@@ -233,11 +233,15 @@ def results(participant: Participant) -> Results:
     given = advised.given_to(participant)
     found = [_result(row, given.get(row.trial_id)) for row in listed]
     planted = advised.planted_percent(participant.study) if given else None
-    arms = arms_of(participant.study) if participant.arm_id else []
+    told = told_of_groups(participant.study) if participant.arm_id else (None, True)
+    return Results(found, n_unlisted, n_questions, planted, *told)
+
+
+def told_of_groups(study: Study) -> tuple[Adviser | None, bool]:
+    """Whose advice the debrief tells everybody of, and whether all groups had it."""
+    arms = arms_of(study)
     is_told = len(arms) > 1 and any(arm.is_advised for arm in arms)
-    adviser = adviser_of(participant.study) if is_told else None
-    all_advised = all(arm.is_advised for arm in arms)
-    return Results(found, n_unlisted, n_questions, planted, adviser, all_advised)
+    return adviser_of(study) if is_told else None, all(arm.is_advised for arm in arms)
 
 
 class Judged(NamedTuple):

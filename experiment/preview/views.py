@@ -24,10 +24,16 @@ from experiment.models import Adviser, ConsentVersion, Item, Participant, Study
 from experiment.participant import showing
 from experiment.participant.entry import render_consent
 from experiment.participant.identity import Entry
-from experiment.participant.showing import Result, Results, TrialPage, original_segments
+from experiment.participant.showing import (
+    Result,
+    Results,
+    TrialPage,
+    original_segments,
+    told_of_groups,
+)
 from experiment.participant.survey_form import SurveyForm
-from experiment.services.advised import example_of
-from experiment.services.advisers import adviser_of
+from experiment.services.advised import EXAMPLE_SIDE, example_of, planted_percent
+from experiment.services.advisers import adviser_of, is_advised
 from experiment.services.channels import SAMPLE_CODE
 from experiment.services.item_choice import read_items
 from experiment.services.study_language import (
@@ -84,20 +90,23 @@ def _builtin_markup(kind: str) -> str:
 
 
 def results(study: Study) -> Results:
-    """As many as a participant judges, every third of them wrong."""
+    """As many as a participant judges, every third of them wrong; in an advised study, as who had advice on each sees them."""
     n_catch = study.catch_items
     n_tests = min(study.n_abstracts - n_catch, MOST_RESULTS)
     n_listed = n_tests + (n_catch if study.debrief_catch_trials else 0)
     items = list(study.accepted_items.filter(kind=Item.Kind.TEST).order_by("key")[:n_listed])
     text = _builtin_markup(Item.Kind.TEST)
-    found = []
+    found, side = [], EXAMPLE_SIDE if is_advised(study) and adviser_of(study) else ""
     for n in range(n_listed):
         item = items[n] if n < len(items) else None
         segments = item.segments if item else markup.parse(text).segments
         doi_url, subfield = (item.doi_url, item.subfield) if item else ("", "")
         listed = original_segments(segments)
-        found.append(Result(n + 1, n % 3 != 2, SIDES[n % 2], listed, doi_url, subfield))
-    return Results(found, 0 if study.debrief_catch_trials else n_catch, study.question_items)
+        result = Result(n + 1, n % 3 != 2, SIDES[n % 2], listed, doi_url, subfield)
+        found.append(replace(result, advice_side=side) if n < n_tests else result)
+    n_unlisted = 0 if study.debrief_catch_trials else n_catch
+    planted = planted_percent(study) if side else None
+    return Results(found, n_unlisted, study.question_items, planted, *told_of_groups(study))
 
 
 # The decorator's own type knows views without arguments only

@@ -4,7 +4,6 @@ What an adviser says of each test case is worked out by analysis/services/advisi
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -184,12 +183,21 @@ def keys_of(items: ItemQuerySet) -> set[int]:
 def freeze_to_try(study: Study, now: datetime) -> None:
     """Freeze what a pilot or a dry run needs before the study has opened.
 
-    What cannot be frozen keeps nobody from trying the rest: the set-up says what it is.
+    Raises:
+        ValidationError: the adviser cannot say it, so that nobody would see what participants will.
     """
     if study.has_begun or not is_advised(study) or not items_without_advice(study).exists():
         return
-    with suppress(ValidationError):
-        advice = prepare_advice(study)
-        with transaction.atomic():
-            locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-            advice.freeze(locked, now)
+    freeze_now(study, now)
+
+
+def freeze_now(study: Study, now: datetime, *, by: User | None = None) -> None:
+    """Freeze the advice of a study that nobody can enter yet; opening does it anew.
+
+    Raises:
+        ValidationError: as of `prepare_advice`.
+    """
+    advice = prepare_advice(study)
+    with transaction.atomic():
+        locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        advice.freeze(locked, now, by=by)

@@ -84,11 +84,8 @@ def readiness_problems(study: Study) -> list[StudyProblem]:
     problems = completion_problems(study)
     if not study.contact.strip():
         problems.append(StudyProblem("no_contact"))
-    if study.cell_field and not study.forms_cells:
-        problems.append(StudyProblem("cells_unasked"))
     if study.closes_at is not None and study.closes_at <= timezone.now():
         problems.append(StudyProblem("recruitment_over"))
-    problems += _advice_problems(study)
     open_ones = [channel for channel in channels(study).values() if channel.is_open]
     return problems + [problem for channel in open_ones for problem in _channel_problems(channel)]
 
@@ -124,14 +121,19 @@ def _channel_problems(channel: Channel) -> Iterator[StudyProblem]:
 
 
 def completion_problems(study: Study) -> list[StudyProblem]:
-    """What keeps participants, simulated ones too, from completing the study."""
+    """What keeps participants, simulated ones too, from taking the study as it will be: nobody tries it with these.
+
+    What else keeps it from opening is of its contact, its dates and its channels, by none of which simulated participants come.
+    """
     problems = item_problems(study)
     for arm in arms_of(study):
         for sentence in arm_problems(study, arm).values():
             problems.append(StudyProblem("arm_unfit", arm=arm.name, said=sentence.rstrip(".")))
     if study.consent is None:
         problems.append(StudyProblem("no_consent"))
-    return problems
+    if study.cell_field and not study.forms_cells:
+        problems.append(StudyProblem("cells_unasked"))
+    return [*problems, *_advice_problems(study)]
 
 
 def works_by_stratum(

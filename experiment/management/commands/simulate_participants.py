@@ -4,11 +4,13 @@ from dataclasses import asdict
 from typing import Any
 
 import httpx2
+from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 
 from experiment.domain.simulation import ARRIVALS, FOLLOWS
 from experiment.management.finding import find_study
 from experiment.models import Study
+from experiment.services.advisers import is_advised, items_without_advice
 from experiment.services.counts import Exposures
 from experiment.services.readiness import completion_problems
 from experiment.services.work import is_under_way, remove_simulated
@@ -102,11 +104,14 @@ class Command(ReportingCommand):
         n_removed = 0 if options["keep"] else remove_simulated(study)
         try:
             self._run(study, plan, n_steps, options)
+        except ValidationError as error:
+            raise CommandError(" ".join(error.messages)) from error
         except httpx2.ConnectError as error:
             raise CommandError(f"No server answers at {options['http']}.") from error
         except (PageError, httpx2.HTTPError) as error:
             raise CommandError(f"The simulation over HTTP stopped: {error}.") from error
         flow, exposures = count_flow(study), simulated_exposures(study)
+        n_without_advice = items_without_advice(study).count() if is_advised(study) else 0
         seconds = round(time.perf_counter() - started, 2)
         data = {
             "study": study.slug,
@@ -119,9 +124,16 @@ class Command(ReportingCommand):
             },
             "flow": asdict(flow),
             "removed": n_removed,
+            "without_advice": n_without_advice,
             "seconds": seconds,
         }
-        self.report(options, data, _lines(flow, exposures, n_removed, seconds))
+        lines = [*_lines(flow, exposures, n_removed, seconds)]
+        if n_without_advice:
+            lines.append(
+                f"Simulated participants saw no advice on {n_without_advice} test cases. Real ones will: opening recruitment "
+                "freezes it."
+            )
+        self.report(options, data, lines)
 
     def _run(self, study: Study, plan: Plan, n_steps: int, options: dict[str, Any]) -> None:
         policy = options["policy"] or study.policy

@@ -311,7 +311,8 @@ def test_who_tries_a_study_that_has_not_opened_sees_advice_if_there_can_be_any(
     study: Study,
 ) -> None:
     adviser(study)
-    freeze_to_try(study, NOW)
+    with pytest.raises(ValidationError, match="not judged 30 test cases"):
+        freeze_to_try(study, NOW)
     assert not Advice.objects.exists()
     scored(study)
     freeze_to_try(study, NOW)

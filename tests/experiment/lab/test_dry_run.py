@@ -12,12 +12,21 @@ from django.urls import reverse
 
 from experiment.domain.arm_power import ArmContrast
 from experiment.domain.forecast import Simulated
-from experiment.models import AdvisedTrial, AuditEvent, DryRun, Participant, Study
+from experiment.models import Advice, AdvisedTrial, Adviser, AuditEvent, DryRun, Participant, Study
 from experiment.services import work as services
+from experiment.services.study_setup import set_recruitment
 from experiment.simulation import dry_run as work
 from experiment.simulation.run import count_flow
 from lib.formatting import points_interval
-from tests.factories import make_adviser, make_arms, make_participant, make_study, make_user
+from tests.experiment.lab_client import run_json
+from tests.factories import (
+    make_adviser,
+    make_arms,
+    make_item,
+    make_participant,
+    make_study,
+    make_user,
+)
 
 pytestmark = pytest.mark.django_db
 ASKED = {
@@ -46,6 +55,13 @@ def asked(ruth: Client, study: Study) -> DryRun:
     response = ruth.post(reverse("lab:dry_run_ask", args=[study.slug]), ASKED)
     assert response.status_code == 302
     return DryRun.objects.get()
+
+
+def planted(study: Study) -> None:
+    """An adviser that needs no model, explained as it must be."""
+    make_adviser(study, kind="planted", source="", planted_accuracy=0.7)
+    study.debriefing = "The advice was made up."
+    study.save()
 
 
 def text(client: Client, dry_run: DryRun) -> str:
@@ -86,7 +102,7 @@ def test_a_study_with_advice_gets_the_power_for_the_difference_between_arms(
     ruth: Client, study: Study
 ) -> None:
     make_arms(study, {"name": "alone"}, {"name": "advised", "advice": "after"})
-    make_adviser(study)
+    planted(study)
     ruth.post(
         reverse("lab:dry_run_ask", args=[study.slug]),
         ASKED | FEW,
@@ -116,20 +132,44 @@ def test_a_difference_whose_interval_includes_zero_has_no_power(
     assert f'<td class="number">{power}</td>' in text(ruth, asked)
 
 
-def test_a_dry_run_without_advice_says_that_it_shows_no_effect(ruth: Client, study: Study) -> None:
+def test_a_dry_run_of_other_pages_than_participants_will_see_is_refused_with_what_is_missing(
+    ruth: Client, study: Study
+) -> None:
+    address = reverse("lab:dry_run_ask", args=[study.slug])
     make_arms(study, {"name": "alone"}, {"name": "advised", "advice": "after"})
-    ruth.post(reverse("lab:dry_run_ask", args=[study.slug]), ASKED | FEW)
+    made_up = {"kind": "planted", "source": "", "planted_accuracy": 0.7, "is_frozen": False}
+    for said, then in (
+        ("the study has no adviser", lambda: make_adviser(Study.objects.get(), is_frozen=False)),
+        ("has not judged 12 test cases", lambda: Adviser.objects.all().delete()),
+        ("the study has no adviser", lambda: make_adviser(Study.objects.get(), **made_up)),
+        ("the advice is made up", lambda: Study.objects.update(debriefing="It was made up.")),
+    ):
+        page = ruth.get(reverse("lab:dry_runs", args=[study.slug]))
+        refused = ruth.post(address, ASKED | FEW)
+        assert (refused.status_code, said in page.text, said in refused.text) == (422, True, True)
+        with pytest.raises(CommandError, match=said):
+            call_command("simulate_participants", study.slug)
+        then()
+    Advice.objects.all().delete()
+    ruth.post(address, ASKED | FEW)
     job = work.run(DryRun.objects.get())
     assert job.found is not None
-    assert job.found.lacks_advice
-    assert "The adviser had no advice" in text(ruth, job)
-    make_adviser(
-        study, kind="planted", source="", planted_accuracy=0.7, is_frozen=False
-    ).advice.all().delete()
-    ruth.post(reverse("lab:dry_run_ask", args=[study.slug]), ASKED | FEW)
-    job = work.run(DryRun.objects.first())
     assert not job.found.lacks_advice
     assert AdvisedTrial.objects.exists()
+
+
+def test_a_dry_run_says_on_how_many_test_cases_it_had_no_advice(ruth: Client, study: Study) -> None:
+    make_arms(study, {"name": "alone"}, {"name": "advised", "advice": "after"})
+    planted(study)
+    set_recruitment(study, "open")
+    Study.objects.update(recruitment="closed", version=1)
+    study.study_items.create(item=make_item("later"))
+    study.refresh_from_db()
+    told = run_json("simulate_participants", study.slug, "--finish", "2", "--dropout", "0")
+    assert told["without_advice"] == 1
+    ruth.post(reverse("lab:dry_run_ask", args=[study.slug]), ASKED | FEW)
+    job = work.run(DryRun.objects.get())
+    assert "Simulated participants saw no advice on some test cases" in text(ruth, job)
 
 
 @pytest.mark.parametrize("percent", [0, 100])
@@ -137,7 +177,7 @@ def test_simulated_participants_follow_advice_as_often_as_stated(
     ruth: Client, study: Study, percent: int
 ) -> None:
     make_arms(study, {"name": "alone"}, {"name": "advised", "advice": "after"})
-    make_adviser(study)
+    planted(study)
     asked = ASKED | FEW | {"follow_percent": str(percent)}
     ruth.post(reverse("lab:dry_run_ask", args=[study.slug]), asked)
     job = work.run(DryRun.objects.get())

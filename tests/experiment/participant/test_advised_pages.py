@@ -368,7 +368,10 @@ def test_a_member_who_tries_a_draft_sees_its_advice(client: Client) -> None:
     )
     adviser.advice.all().delete()
     client.force_login(make_user("ruth", draft))
+    assert "the advice is made up, but" in client.get(draft.get_absolute_url()).text
+    Study.objects.update(debriefing="The advice was made up.")
     page = client.get(draft.get_absolute_url()).content.decode()
+    assert "Only members of the study see this" not in page
     client.post(draft.get_absolute_url(), hidden_fields(page) | {"agree": "yes"})
     person = Participant.objects.get(study=draft, kind="pilot")
     taking_part.save_demographics(person, {"age": "34"}, timezone.now())

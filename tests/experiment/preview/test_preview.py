@@ -8,6 +8,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from experiment.models import ItemCount, Participant, PeopleCount, Study, Trial
+from tests.factories import make_adviser, make_arms
 
 pytestmark = pytest.mark.django_db
 PAGES = {
@@ -73,3 +74,14 @@ def test_typed_numbers_shape_the_pages(ruth: Client) -> None:
     sent = {"section": "trials", "human_items": "1", "machine_items": "1", "catch_items": "0"}
     assert "Abstract 1 of 2" in ruth.post(url("trial"), sent).text
     assert ruth.get(url("secret")).status_code == 404
+
+
+def test_the_debrief_is_previewed_with_what_it_says_of_advice(ruth: Client, study: Study) -> None:
+    make_arms(study, {}, {"advice": "after"})
+    make_adviser(study, kind="planted", source="", planted_accuracy=0.7)
+    shown = ruth.get(url("debrief")).text
+    assert "The advice was made up for this study." in shown
+    assert "right for about 70% of all abstracts" in shown
+    assert "Depending on the group" in shown
+    page = ruth.get("/lab/studies/memory/set-up/texts/").text
+    assert "meet those of their arm" in page

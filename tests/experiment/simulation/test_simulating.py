@@ -14,6 +14,7 @@ from experiment.models import (
     Judgment,
     Participant,
     PeopleCount,
+    Study,
     SurveyAnswer,
     Trial,
     WrittenAnswer,
@@ -219,7 +220,8 @@ def check_advised():
 def advised_study():
     study = make_study(human=12, machine=6, catch=3)
     make_arms(study, {"advice": "after"}, {"advice": "before"})
-    make_adviser(study)
+    make_adviser(study, kind="planted", source="", planted_accuracy=0.7)
+    Study.objects.update(debriefing="The advice was made up.")
     make_survey(study)
     add_example(study)
     return study
