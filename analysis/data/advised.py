@@ -30,7 +30,8 @@ def read_advised(study: Study, kind: str, trials: pd.DataFrame) -> pd.DataFrame:
     is_first = table["first_side"].isin(["A", "B"])
     first_right = (table["first_side"] == table["original_side"]).astype(float)
     table["procedure"] = table["procedure"].fillna(NONE)
-    as_number = Adviser.objects.filter(study=study, shows=Adviser.Shows.PERCENT).exists()
+    numbers = (Adviser.Shows.RATING, Adviser.Shows.PERCENT)
+    as_number = Adviser.objects.filter(study=study, shows__in=numbers).exists()
     p = table["p_shown"]
     return table.assign(
         right_before=first_right.where(is_first),

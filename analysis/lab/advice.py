@@ -61,7 +61,10 @@ class AdviserForm(OfStudy, forms.ModelForm[Adviser]):
         fields = ("shown_name", "shows", "shows_passages")
         widgets = {"shows": forms.RadioSelect}
         help_texts = {
-            "shows": _("The confidence is the probability that the choice is correct."),
+            "shows": _(
+                "The confidence is the probability p that the choice is correct. From 1 to 100, it is 100 (2p - 1), so that 1 is a guess and "
+                "100 is certain: the scale on which results compare it with participants' ratings."
+            ),
             "shows_passages": _("Needs a model whose tokens were stored."),
         }
 
@@ -75,6 +78,9 @@ class AdviserForm(OfStudy, forms.ModelForm[Adviser]):
         has_team = len(models) > 1
         offer(self, "adviser", _choices(found, has_team=has_team))
         offer(self, "members", [(name, name) for name in models])
+        if self.instance.shows != Adviser.Shows.PERCENT:
+            given = [(v, label) for v, label in Adviser.Shows.choices if v != Adviser.Shows.PERCENT]
+            offer(self, "shows", given)
         if not has_team:
             del self.fields["members"]
         adviser = self.instance

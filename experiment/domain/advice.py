@@ -56,6 +56,17 @@ def percent(p: float) -> int:
     return 100 if p >= 1 else min(round(100 * p), 99)
 
 
+def rating(p: float) -> int:
+    """A probability from 0.5 to 1 on the scale of participants' ratings: 100 (2 p - 1), and 1, its lowest point, for a guess.
+
+    A rating c is read as the probability 0.5 + 0.5 c / 100, which this undoes. Only a probability of 1 is 100.
+
+    >>> rating(0.5), rating(0.784), rating(0.9999), rating(1)
+    (1, 57, 99, 100)
+    """
+    return 100 if p >= 1 else min(max(round(100 * (2 * p - 1)), 1), 99)
+
+
 def advised_positions(strata: Sequence[str], n: int | None, seed: int) -> frozenset[int]:
     """Positions, from 1, of the trials in which a participant is advised: all of test cases, or `n` of them.
 

@@ -124,7 +124,7 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
     Column(
         "confidence",
         "Confidence slider, from lower to higher: in the choice or, for a question, in the answer. Participants who do "
-        "not know the answer are not asked.",
+        "not know the answer are not asked. Results read a confidence in a choice as the probability 0.5 + 0.5 confidence / 100 that it is right.",
         "integer",
         "1-100",
         null="not rated",
@@ -409,7 +409,9 @@ ADVICE_COLUMNS: tuple[Column, ...] = (
     Column("advice_correct", "Whether the adviser chose the original.", "boolean", null=NO_ADVICE),
     Column(
         "advice_confidence",
-        "The adviser's confidence that its choice is the original, on which the page based what it showed; 0.5 to 1.",
+        "The adviser's probability p that its choice is the original, 0.5 (a guess) to 1; never on the scale of `confidence`. The page showed it as "
+        "100 (2 p - 1), at least 1, which is on that scale; in words; or, if the adviser was set before that was so, in percent. The field `shows` of the adviser "
+        "in the study's file says which.",
         "number",
         "probability",
         null=f"{NO_ADVICE}, or only its choice was shown",
@@ -428,8 +430,9 @@ ADVICE_COLUMNS: tuple[Column, ...] = (
     Column("first_correct", "Whether that side is the original.", "boolean", null=NO_FIRST),
     Column(
         "first_confidence",
-        "The participant's confidence before the advice, 1 to 100.",
+        "The participant's confidence before the advice, on the scale of `confidence`.",
         "integer",
+        "1-100",
         null=f"{NO_FIRST}, or it was not given",
     ),
     Column(

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from experiment.domain.advice import percent
+from experiment.domain.advice import percent, rating
 from experiment.models.items import Item, known
 from experiment.models.studies import Study
 from experiment.models.trials import SIDE_CHOICES, Trial
@@ -32,7 +32,10 @@ class Adviser(models.Model):
 
     class Shows(models.TextChoices):
         CHOICE = "choice", _("its choice")
-        PERCENT = "percent", _("its choice, and how sure it is in percent")
+        # A scale that participants have: 1 to 100, as they rate their own confidence
+        RATING = "rating", _("its choice, and how sure it is from 1 to 100, as participants rate")
+        # Of advisers that were set before RATING was there; the pages of studies under way do not change
+        PERCENT = "percent", _("its choice, and how sure it is in percent, 50 to 100")
         WORDS = "words", _("its choice, and how sure it is in words")
 
     study = models.OneToOneField(Study, models.CASCADE, related_name="adviser")
@@ -44,7 +47,7 @@ class Adviser(models.Model):
         help_text=_("As within a sentence, such as “a language model”."),
     )
     shows = models.CharField(
-        _("what participants see"), max_length=10, choices=Shows, default=Shows.PERCENT
+        _("what participants see"), max_length=10, choices=Shows, default=Shows.RATING
     )
     shows_passages = models.BooleanField(_("show the passages that counted most"), default=False)
     planted_accuracy = models.FloatField(
@@ -59,7 +62,7 @@ class Adviser(models.Model):
     class Meta:
         constraints = (
             known("adviser_kind_known", "kind", "model", "team", "people", "planted"),
-            known("adviser_shows_known", "shows", "choice", "percent", "words"),
+            known("adviser_shows_known", "shows", "choice", "rating", "percent", "words"),
             models.CheckConstraint(
                 # Of an empty value a range says neither yes nor no, and a constraint would let it pass
                 condition=Q(
@@ -183,6 +186,10 @@ class AdvisedTrial(models.Model):
     @property
     def percent_shown(self) -> int | None:
         return None if self.p_shown is None else percent(self.p_shown)
+
+    @property
+    def rating_shown(self) -> int | None:
+        return None if self.p_shown is None else rating(self.p_shown)
 
     @property
     def viewed_seconds(self) -> float | None:

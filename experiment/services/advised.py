@@ -18,6 +18,7 @@ from experiment.domain.advice import (
     certainty,
     decisive,
     percent,
+    rating,
 )
 from experiment.domain.assignment import QUESTION, Side
 from experiment.domain.export_columns import TRANSLATED
@@ -153,7 +154,7 @@ def _level(translated: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ShownAdvice:
-    """Advice as a page shows it. percent and words: how sure the adviser is, where that is shown.
+    """Advice as a page shows it. rating, percent and words: how sure the adviser is, as far as that is shown, in one of them.
 
     passages: the places of the passages that counted most, from 1 among the alternations of the text.
     first_side and first_confidence: the answer before it, "" and None where the advice came first.
@@ -161,6 +162,7 @@ class ShownAdvice:
 
     name: str
     side: str
+    rating: int | None = None
     percent: int | None = None
     words: Certainty | None = None
     passages: tuple[int, ...] = ()
@@ -187,13 +189,14 @@ def shown_advice(row: AdvisedTrial, adviser: Adviser) -> ShownAdvice:
 
 
 def _as_shown(adviser: Adviser, side: str, p: float | None) -> ShownAdvice:
-    is_in_words = adviser.shows == Adviser.Shows.WORDS
-    return ShownAdvice(
-        name=adviser.shown_name,
-        side=side,
-        percent=None if p is None or is_in_words else percent(p),
-        words=certainty(p) if p is not None and is_in_words else None,
-    )
+    shown, shows = ShownAdvice(adviser.shown_name, side), adviser.shows
+    if p is None:
+        return shown
+    if shows == Adviser.Shows.WORDS:
+        return replace(shown, words=certainty(p))
+    if shows == Adviser.Shows.PERCENT:
+        return replace(shown, percent=percent(p))
+    return replace(shown, rating=rating(p))
 
 
 @dataclass(frozen=True, slots=True)

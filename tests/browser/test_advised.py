@@ -40,7 +40,7 @@ def box(visitor: Visitor) -> Any:
     return visitor.page.get_by_role("region", name=re.compile("Advice"))
 
 
-def is_asked_again(visitor: Visitor, sure: str = "78%") -> None:
+def is_asked_again(visitor: Visitor, sure: str = "56 of 100") -> None:
     expect(visitor.heading).to_have_text(KEEP_OR_CHANGE)
     expect(box(visitor)).to_contain_text(sure)
     visitor.wait_for_script()
@@ -60,7 +60,7 @@ def practise(visitor: Visitor, procedure: str) -> None:
         expect(box(visitor)).to_have_count(0)
         visitor.fill(Answer(wrong, 70, 30))
         visitor.go_on()
-        is_asked_again(visitor, "70%")
+        is_asked_again(visitor, "40 of 100")
         expect(visitor.page.get_by_text("Not this one.")).to_have_count(0)
     expect(box(visitor)).to_contain_text("This is only an example")
     if visitor.driver_type is MouseDriver:
@@ -210,7 +210,7 @@ def test_reload_back_and_a_second_tab_between_answer_and_advice_change_nothing(
 ) -> None:
     visitor = visit(advised(demo, "after")).practice()
     right, wrong = other(visitor.wrong_practice_side), visitor.wrong_practice_side
-    tab, first = interrupted(visitor, wrong, "70%")
+    tab, first = interrupted(visitor, wrong, "40 of 100")
     kept = visitor.participant.practice_first
     assert (kept["side"], kept["confidence"]) == (wrong, first.confidence)
     switch(visitor, right)
@@ -224,7 +224,7 @@ def test_reload_back_and_a_second_tab_between_answer_and_advice_change_nothing(
     visitor.page.bring_to_front()
     visitor.press_unhurried("Show the first abstract")
     visitor.is_at("trial/1")
-    tab, first = interrupted(visitor, "A", "78%")
+    tab, first = interrupted(visitor, "A", "56 of 100")
     [row] = rows()
     assert (row.first_side, row.first_confidence) == ("A", first.confidence)
     assert not Judgment.objects.filter(trial=row.trial).exists()

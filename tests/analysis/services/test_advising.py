@@ -411,15 +411,19 @@ def test_the_page_sets_the_adviser_until_recruitment_opens(study: Study, client:
     address = f"/lab/studies/{study.slug}/set-up/advice/"
     page = client.get(address).content.decode()
     assert 'value="model:lab/tiny"' in page
-    wanted = {"adviser": "model:lab/tiny", "shown_name": "a language model", "shows": "percent"}
+    wanted = {"adviser": "model:lab/tiny", "shown_name": "a language model", "shows": "rating"}
     assert client.post(address, wanted | {"adviser": "planted:"}).status_code == 422
     assert 'name="members"' not in page
+    # Percent is another scale than participants', and stays where it was chosen before
+    assert client.post(address, wanted | {"shows": "percent"}).status_code == 422
     scored(study, seed=2, name="lab/small")
     team = wanted | {"adviser": "team:", "members": ["lab/tiny"]}
     assert client.post(address, team).status_code == 422
     assert client.post(address, team | {"members": ["lab/small", "lab/tiny"]}).status_code == 302
     assert Adviser.objects.get().members == ["lab/small", "lab/tiny"]
     assert client.get(address).content.decode().count("checked") >= 3
+    Adviser.objects.update(shows="percent")
+    assert client.post(address, wanted | {"shows": "percent"}).status_code == 302
     assert client.post(address, wanted).status_code == 302
     assert "Opening recruitment, also to pilots" in client.get(address).content.decode()
     set_recruitment(study, "pilot")

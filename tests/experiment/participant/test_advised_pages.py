@@ -20,7 +20,7 @@ from tests.factories import make_adviser, make_arms, make_participant, make_stud
 
 pytestmark = pytest.mark.django_db
 ADVISER = "the oracle 7351"
-MARKS = (ADVISER, "78%", 'class="advice"', "Do you want to keep")
+MARKS = (ADVISER, "56 of 100", 'class="advice"', "Do you want to keep")
 JSON = {"accept": "application/json"}
 
 
@@ -85,7 +85,7 @@ def test_advice_is_in_no_answer_before_the_own_answer_is_stored(
             json.loads(answer.content)["page"] if scripted else client.get(here).content.decode()
         )
         assert ADVISER in shown
-        assert "78%" in shown
+        assert "56 of 100" in shown
         second = client.post(here, filled_in(shown, side="B", confidence="90"), headers=headers)
         assert second.status_code == (200 if scripted else 303)
         # The next page comes within this answer, for whose trial nothing was said yet
@@ -227,7 +227,7 @@ def test_the_practice_has_an_example_of_advice_after_an_own_answer(
     shown = json.loads(answer.content)["page"] if scripted else client.get(here).content.decode()
     assert "Advice (example)" in shown
     assert ADVISER in shown
-    assert "70%" in shown
+    assert "40 of 100" in shown
     assert "Not this one." not in shown
     held = client.post(f"{study.get_absolute_url()}withdraw/", {"code": person.withdrawal_code})
     assert f"you first chose side {wrong}. Confidence: 70." in held.content.decode()
@@ -278,10 +278,11 @@ def test_the_practice_has_an_example_beside_its_abstract_where_advice_comes_befo
 
 
 @pytest.mark.parametrize(
-    ("shows", "as_words"), [("percent", ""), ("words", ", which you saw in words")]
+    ("shows", "told"),
+    [("rating", ": 56 of 100"), ("percent", ": 78%"), ("words", ", which you saw in words: 78%")],
 )
 def test_who_is_advised_is_told_before_the_first_trial_and_after_the_last(
-    study: Study, shows: str, as_words: str
+    study: Study, shows: str, told: str
 ) -> None:
     Adviser.objects.update(shows=shows)
     now = timezone.now()
@@ -301,7 +302,7 @@ def test_who_is_advised_is_told_before_the_first_trial_and_after_the_last(
     held = client.post(f"{study.get_absolute_url()}withdraw/", {"code": person.withdrawal_code})
     stored = held.content.decode()
     assert stored.count("Before the advice, you chose side A.") == 9
-    assert stored.count(f"Confidence of the advice{as_words}: 78%.") == 9
+    assert stored.count(f"Confidence of the advice{told}.") == 9
     assert stored.count("Time on the page with the advice: 75.3 s.") == 9
 
 

@@ -364,9 +364,13 @@ def test_confidence_is_shown_as_the_adviser_is_set(study: Study) -> None:
     person, trial = at_first_trial(study)
     row, adviser = first_of(person, trial), study.adviser
     found = shown_advice(row, adviser)
-    assert (found.percent, found.words, found.first_side) == (78, None, "A")
-    adviser.shows = "words"
-    assert (shown_advice(row, adviser).percent, shown_advice(row, adviser).words) == (None, "sure")
+    # On the scale on which the participant rates
+    assert (found.rating, found.percent, found.words) == (56, None, None)
+    assert (found.first_side, found.first_confidence) == ("A", 60)
+    for shows, seen in (("words", (None, None, "sure")), ("percent", (None, 78, None))):
+        adviser.shows = shows
+        found = shown_advice(row, adviser)
+        assert (found.rating, found.percent, found.words) == seen
     adviser.shows_passages = True
     assert shown_advice(row, adviser).passages == (1,)
 
@@ -377,7 +381,7 @@ def test_a_choice_alone_is_stored_without_a_confidence(study: Study) -> None:
     person, trial = at_first_trial(study)
     row = first_of(person, trial)
     assert row.p_shown is None
-    assert shown_advice(row, Adviser.objects.get()).percent is None
+    assert shown_advice(row, Adviser.objects.get()).rating is None
 
 
 def test_a_study_without_arms_asks_nothing_of_advice(
