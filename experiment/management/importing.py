@@ -64,7 +64,13 @@ def check_writer(
         raise CommandError(
             f"{by} is not a {role} of {research_field.slug}. Name one of its people, or leave out --by."
         )
-    if study is not None and not may(by, Right.SET_UP, study):
+    if study is not None:
+        check_researcher(by, study)
+
+
+def check_researcher(by: User | None, study: Study) -> None:
+    """Likewise, of who sets a study up."""
+    if by is not None and not may(by, Right.SET_UP, study):
         raise CommandError(
             f"{by} is not a researcher of {study.slug}. Name one of its people, or leave out --by."
         )

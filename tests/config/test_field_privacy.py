@@ -291,6 +291,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "create_token": ("{user}", "--study", OTHER),
     "fill_template": ("{table}", "--field", OTHER, "--template", "counts", "--by", "{user}"),
     "import_items": ("{items}", "--field", OTHER, "--by", "{user}"),
+    "set_adviser": (OTHER, "--planted", "70", "--name", "a model", "--by", "{user}"),
     "import_questions": (
         "{questions}",
         "--accept",

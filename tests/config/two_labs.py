@@ -25,6 +25,7 @@ from analysis.services.compute import Asked
 from experiment.domain.roles import Scope
 from experiment.lab.routes import PUBLIC, Route, routes
 from experiment.models import Item, ResearchField, Study
+from experiment.services.advisers import set_adviser
 from experiment.services.curation import remarks
 from experiment.services.rights import create_token
 from experiment.services.study_setup import pin_items
@@ -90,6 +91,7 @@ def furnish(slug: str) -> Study:
     research_field = make_research_field(slug, f"{slug}-subfield", lead=lead)
     research_field.subfields.update(purpose=f"{slug}-purpose")
     study.members.add(lead)
+    set_adviser(study, {"kind": "planted", "planted_accuracy": 0.6, "shown_name": f"{slug}-adviser"}, by=lead)  # fmt: skip
     about = {"field": slug, "subfield": f"{slug}-subfield", "publication_date": date(2020, 1, 1)}
     Item.objects.filter(key__startswith=f"{slug}-").update(**about)
     template = research_field.question_templates.create(

@@ -4,7 +4,6 @@ from dataclasses import asdict
 from typing import Any
 
 import httpx2
-from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 
 from experiment.domain.simulation import ARRIVALS, FOLLOWS
@@ -104,8 +103,6 @@ class Command(ReportingCommand):
         n_removed = 0 if options["keep"] else remove_simulated(study)
         try:
             self._run(study, plan, n_steps, options)
-        except ValidationError as error:
-            raise CommandError(" ".join(error.messages)) from error
         except httpx2.ConnectError as error:
             raise CommandError(f"No server answers at {options['http']}.") from error
         except (PageError, httpx2.HTTPError) as error:
