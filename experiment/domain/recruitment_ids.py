@@ -1,7 +1,10 @@
-"""Whether a value in an entry link is an id that a recruitment site gave, or what stands there when it gave none."""
+"""Whether a value in an entry link is an id that a recruitment site gave, or what stands there when it gave none; and what a
+link's way through pages and mail programs made of it."""
 
+import html
 import re
-from urllib.parse import unquote
+from collections.abc import Iterable
+from urllib.parse import parse_qsl, unquote
 
 # What templates of recruitment sites, survey tools and mail merges put round a name
 _TEMPLATE = re.compile(
@@ -86,6 +89,62 @@ def is_id(value: str, *names: str) -> bool:
     word = _BIDS.sub("", _letters(plain))
     is_filler = re.fullmatch("x{3,}|0+", word)
     return bool(word) and not is_filler and word not in _NO_WORDS.union(map(_letters, names))
+
+
+# As the sites write their ids, of participants, studies and sessions alike
+_SHAPES = {
+    "prolific": re.compile(r"(?=.*\d)[0-9a-f]{24}"),
+    "mturk": re.compile(r"(?=.*\d)[0-9A-Z]{10,}"),
+    "sona": re.compile(r"[0-9]+"),
+}
+
+
+def is_of_site(value: str, site: str) -> bool:
+    """Whether an id is written as the site's are; always, of a site whose ids are not known.
+
+    >>> is_of_site("5f3a9c0b5f3a9c0b5f3a9c0b", "prolific"), is_of_site("5f3a9c", "prolific")
+    (True, False)
+    """
+    return site not in _SHAPES or bool(_SHAPES[site].fullmatch(value))
+
+
+def mended(value: str, site: str) -> str:
+    """The id that signs were put round on its way, or that was encoded twice; the value as it is unless that leaves an id of the site.
+
+    >>> mended("{31415}", "sona"), mended("31415).", "sona"), mended("3D31415", "prolific")
+    ('31415', '31415', '3D31415')
+    >>> mended("%257B5f3a9c0b5f3a9c0b5f3a9c0b%257D", "prolific"), mended("{%SURVEY_CODE%}", "sona")
+    ('5f3a9c0b5f3a9c0b5f3a9c0b', '{%SURVEY_CODE%}')
+    """
+    if site not in _SHAPES:
+        return value
+    plain = value
+    for _ in range(3):
+        plain = html.unescape(unquote(plain))
+    bare = re.sub(r"^[\W_]+|[\W_]+\Z", "", plain)
+    # Quoted-printable mail writes = as =3D
+    found = (each for each in (bare, bare.removeprefix("3D")) if is_of_site(each, site))
+    return next(found, value)
+
+
+def as_sent(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Parameters by the names that the site gave them, where the signs between them were written for a page, or encoded once more.
+
+    >>> as_sent([("PROLIFIC_PID", "a"), ("amp;STUDY_ID", "b"), ("amp;amp;SESSION_ID", "c")])
+    {'PROLIFIC_PID': 'a', 'STUDY_ID': 'b', 'SESSION_ID': 'c'}
+    >>> as_sent([("PROLIFIC_PID=a&STUDY_ID=b", "")]), as_sent([("channel", "pro&id=7")])
+    ({'PROLIFIC_PID': 'a', 'STUDY_ID': 'b'}, {'channel': 'pro', 'id': '7'})
+    """
+    found = {}
+    for written, value in pairs:
+        name = unquote(unquote(written))
+        is_whole = "=" in name and not value
+        joined = name if is_whole else f"{name}={value}"
+        is_joined = is_whole or re.search(r"&(amp;)*\w+=", joined)
+        inner = parse_qsl(joined, keep_blank_values=True) if is_joined else [(name, value)]
+        for one, own in inner:
+            found[re.sub(r"^(&?amp;)+", "", one)] = own
+    return found
 
 
 def is_preview(value: str) -> bool:

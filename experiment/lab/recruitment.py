@@ -20,6 +20,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
 from experiment.lab.setup_forms import OfStudy
+from experiment.lab.watch import links_told
 from experiment.models import Channel, Participant, Study
 from experiment.models.channels import PLAIN
 from experiment.services import audit, counts, readiness, study_setup
@@ -105,6 +106,7 @@ def recruiting(request: HttpRequest, study: Study) -> HttpResponse:
         has_channel={channel.code for channel in study.channels.all()},
         problems=readiness.readiness_problems(study),
         recruitment_states=Study.Recruitment,
+        **links_told(study, now),
         n_overdue=overdue(now.date()).filter(study=study).count(),
         is_full=is_full(study, now),
         is_reached=wanted is not None and n_valid >= wanted,

@@ -104,7 +104,7 @@ class PeopleForm(forms.Form):
 
 
 Kind = Participant.Kind
-UNFILLED_SHOWN = timedelta(days=7)
+LINKS_TOLD = timedelta(days=7)
 
 
 def chosen_kind(request: HttpRequest, study: Study) -> str:
@@ -129,6 +129,12 @@ def tabs(study: Study, current: str) -> list[dict[str, Any]]:
     ]
 
 
+def links_told(study: Study, now: datetime) -> dict[str, Any]:
+    """When visitors last came by links that were not as they should be, as far as that is recent."""
+    times = {name: getattr(study, name) for name in ("unfilled_link_at", "damaged_link_at")}
+    return {name: at if at and now - at < LINKS_TOLD else None for name, at in times.items()}
+
+
 def live_context(
     study: Study, kind: str, rights: Collection[Right], now: datetime
 ) -> dict[str, Any]:
@@ -137,10 +143,8 @@ def live_context(
     flow = overview.flow(study, kind, now)
     target = study.target_valid if kind == Kind.REAL else None
     comments = overview.recent_comments(study, kind) if Right.IDENTIFY in rights else ()
-    refused_at = study.unfilled_link_at
-    is_recent = refused_at is not None and now - refused_at < UNFILLED_SHOWN
     return {
-        "unfilled_link_at": refused_at if is_recent else None,
+        **links_told(study, now),
         "kind": kind,
         "kind_label": Kind(kind).label,
         "kind_note": kind_note(study, kind),

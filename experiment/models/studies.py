@@ -252,6 +252,14 @@ class Study(models.Model):
         default=0, editable=False, help_text=_("Visits through links without the expected ID.")
     )
     unfilled_link_at = models.DateTimeField(null=True, editable=False)
+    damaged_links = models.PositiveIntegerField(
+        default=0,
+        editable=False,
+        help_text=_(
+            "Visits through links that were changed on their way from the recruitment site."
+        ),
+    )
+    damaged_link_at = models.DateTimeField(null=True, editable=False)
     turned_away_at = models.DateTimeField(
         null=True, editable=False, help_text=_("When the study was last full for a visitor.")
     )

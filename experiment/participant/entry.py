@@ -9,11 +9,12 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from experiment.domain.recruitment_ids import is_of_site
 from experiment.models import ConsentVersion, Participant, Study
 from experiment.participant import identity, showing
 from experiment.participant.forms import DemographicsForm
 from experiment.participant.guards import resume, shows_problems
-from experiment.participant.problems import problem
+from experiment.participant.problems import BadLinkError, problem
 from experiment.participant.showing import go_on, is_preview
 from experiment.services import consenting
 from experiment.services.advisers import freeze_to_try, is_advised
@@ -22,6 +23,7 @@ from experiment.services.channels import (
     SAMPLE_ID,
     ExternalIds,
     channel_of,
+    count_damaged_link,
     ending,
     sent_by,
 )
@@ -40,7 +42,7 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
     if request.method == "POST":
         return decide(request, study)
     try:
-        external, simulated = identity.read_parameters(study, request.GET)
+        external, simulated = _read_link(request, study)
     except identity.PreviewLinkError as preview:
         return show_from_site(request, study, preview.source)
     seen = identity.read_entry(request, study)
@@ -68,6 +70,18 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
     if is_new:
         identity.write_entry(response, study, seen)
     return response
+
+
+def _read_link(request: HttpRequest, study: Study) -> tuple[ExternalIds, bool]:
+    """As `identity.read_parameters`; what the recruitment site cannot have sent is counted for the study team."""
+    try:
+        external, simulated = identity.read_parameters(study, request.GET)
+    except BadLinkError:
+        count_damaged_link(study, timezone.now())
+        raise
+    if identity.is_damaged(study, request.GET, external):
+        count_damaged_link(study, timezone.now())
+    return external, simulated
 
 
 def show_from_site(request: HttpRequest, study: Study, source: str) -> HttpResponse:
@@ -116,6 +130,7 @@ def render_consent(
         "is_from_site": is_from_site,
         "left_out": _left_out(request, study, seen),
         "seen": seen,
+        "has_odd_id": seen is not None and not is_of_site(seen.external.id, seen.external.source),
         "length": study_length(study),
         "ids_until": consenting.ids_until(study, timezone.now()),
         "site": sent_by(study, seen.external.channel or seen.external.source) if seen else "",

@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from typing import Any, cast
 
@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core import signing
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 
-from experiment.domain.recruitment_ids import is_id, is_preview
+from experiment.domain.recruitment_ids import as_sent, is_id, is_of_site, is_preview, mended
 from experiment.domain.withdrawal_code import grouped, new_code
 from experiment.models import Participant, RecruitmentRecord, Study
 from experiment.models.channels import MAX_EXTERNAL_ID, PLAIN
@@ -73,26 +73,29 @@ def read_parameters(study: Study, query: QueryDict) -> tuple[ExternalIds, bool]:
     """The recruitment parameters of an entry link.
 
     Raises:
-        BadLinkError: they cannot be ids, or the id that the named channel's links have is not there.
+        BadLinkError: they cannot be ids, or the id of a link with the site's other ids, or of the named channel, is not there.
         UnfilledLinkError: one of them is a placeholder, or the participant's is empty.
         UnknownChannelError: the study has no such channel.
         PreviewLinkError: it is what a recruitment site links to for those who have not accepted the task.
     """
-    if code := query.get("channel"):
+    sent = as_sent((name, str(query[name])) for name in query)
+    if code := sent.get("channel"):
         if (channel := channels(study).get(code)) is None:
             raise UnknownChannelError
         is_other = channel.platform == channel.Platform.OTHER
         names = parameters(channel)
-        found = _read_ids(query, code if is_other else channel.platform, names)
+        found = _read_ids(sent, code if is_other else channel.platform, names)
         if names and not found.id:
             # Without it, anybody could come as often as they like
             raise BadLinkError(names[0].name, MAX_EXTERNAL_ID)
         # Links that name the plain channel are as those that name none
         return replace(found, channel="" if code == PLAIN else code), False
     for source, names in SOURCES.items():
-        if (found := _read_ids(query, source, names)).id:
+        if (found := _read_ids(sent, source, names)).id:
             by_default = of_platform(study, source)
             return replace(found, channel=by_default.code if by_default else ""), False
+        if any(parameter.name in sent for parameter in names[1:]):
+            raise BadLinkError(names[0].name, MAX_EXTERNAL_ID)
     token = query.get(SIMULATED_PARAMETER, "")
     if not token:
         return NO_EXTERNAL_IDS, False
@@ -103,8 +106,20 @@ def read_parameters(study: Study, query: QueryDict) -> tuple[ExternalIds, bool]:
     return NO_EXTERNAL_IDS, True
 
 
-def _read_ids(query: QueryDict, source: str, names: Sequence[Parameter]) -> ExternalIds:
-    sent = {p.name: str(query[p.name]) for p in names if p.name in query}
+def is_damaged(study: Study, query: QueryDict, external: ExternalIds) -> bool:
+    """Whether a link with these ids is not as the recruitment site sends it: something of it was lost or changed on the way."""
+    channel = channels(study).get(external.source)
+    names = parameters(channel) if channel else SOURCES.get(external.source, ())
+    ids = (external.id, external.study_id, external.session_id)
+    return any(
+        parameter.name
+        and (query.get(parameter.name) != value or not is_of_site(value, external.source))
+        for parameter, value in zip(names, ids, strict=False)
+    )
+
+
+def _read_ids(query: Mapping[str, str], source: str, names: Sequence[Parameter]) -> ExternalIds:
+    sent = {p.name: mended(query[p.name], source) for p in names if p.name in query}
     if any(map(is_preview, sent.values())):
         raise PreviewLinkError(source)
     values = [_clean_id(p.name, sent[p.name]) if sent.get(p.name) else "" for p in names]

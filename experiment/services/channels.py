@@ -141,6 +141,12 @@ def count_unfilled_link(study: Study, now: datetime) -> None:
     Study.objects.filter(pk=study.pk).update(**counted)
 
 
+def count_damaged_link(study: Study, now: datetime) -> None:
+    """Likewise, by a link that was changed on its way from the recruitment site; who came by it may take part."""
+    counted = {"damaged_links": F("damaged_links") + 1, "damaged_link_at": now}
+    Study.objects.filter(pk=study.pk).update(**counted)
+
+
 def _is_of_another_platform(channel: Channel) -> bool:
     """Whether participants came from the platform that it no longer names; the ids that are kept are that one's."""
     before = Channel.objects.filter(pk=channel.pk).exclude(platform=channel.platform)
