@@ -102,9 +102,7 @@ def outcome(replies: Sequence[Reply]) -> ItemChoice | None:
     stated = [[s for reply in order if (s := reply.stated) is not None] for order in orders]
     said = _mean([_mean(order) for order in stated]) if all(stated) else None
     p_original = _sigmoid(log_odds) if is_known else None
-    return ItemChoice(
-        p_original, log_odds, said, len(replies), is_flip=means[0] * means[1] < 0
-    )
+    return ItemChoice(p_original, log_odds, said, len(replies), is_flip=means[0] * means[1] < 0)
 
 
 def _mean(values: Sequence[float]) -> float:
