@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='participant',
             name='place_until',
-            field=models.DateTimeField(editable=False, help_text='Until when they hold a place without having answered a page. Empty once they have, and where no address was known.', null=True),
+            field=models.DateTimeField(editable=False, help_text='Until when they hold a place without having answered a trial. Empty once they have, and where no address was known.', null=True),
         ),
         migrations.AddField(
             model_name='study',

@@ -137,7 +137,7 @@ class Participant(models.Model):
         null=True,
         editable=False,
         help_text=_(
-            "Until when they hold a place without having answered a page. Empty once they have, and where no address was known."
+            "Until when they hold a place without having answered a trial. Empty once they have, and where no address was known."
         ),
     )
     practice_attempts = models.PositiveIntegerField(default=0)

@@ -191,7 +191,7 @@ class Present:
 
     everybody: ArmDraw
     holders: ArmDraw
-    n_waiting: int  # hold a place without having gone on
+    n_waiting: int  # hold a place without having answered a trial
 
     @property
     def n_valid(self) -> int:
@@ -200,7 +200,7 @@ class Present:
     def admits(self, study: Study, wanted: int | None, cell: str = "") -> ArmDraw | None:
         """What the next participant is assigned by; None where there is no place.
 
-        Everybody who is there is balanced. Where the study were full with them, those who have agreed and not gone on hold no
+        Everybody who is there is balanced. Where the study were full with them, those who have not answered a trial hold no
         place (`services/arrivals.py`), and are left out of the assignment that they would prevent.
         """
         for draw in (self.everybody, self.holders):
@@ -243,7 +243,7 @@ def read(study: Study, kind: str, now: datetime, cell: str = "") -> Present:
     return Present(draw(live), draw(held), awaited)
 
 
-# A place: of somebody who has gone on, of one who has not yet, and none
+# A place: of somebody who has answered a trial, of one who has not yet, and none
 HOLDS, AWAITED, WAITS = "holds", "awaited", "waits"
 
 

@@ -1,4 +1,4 @@
-"""How many participants begin from one address, and which of them hold a place while they have not gone on.
+"""How many participants begin from one address, and which of them hold a place while they have not answered a trial.
 
 Counted at consent alone: before it nothing of a visitor is stored. Of an address only a keyed hash is kept, beside a number,
 for a day, under the ten minutes of the clock in which they began: no time that a participant's row has too.
@@ -10,18 +10,21 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Case, F, When
 
+from experiment.domain.assignment import QUESTION
 from experiment.models import Arrivals, Participant, Study
 from experiment.services.sign_in import key_of
 from lib.locks import hold
 
 WITHIN = timedelta(minutes=10)
 KEPT = timedelta(days=1)
-# A couple or a family at one address are believed at once; of a class, all others once they have answered a page
+# A couple or a family at one address are believed at once; of a class, all others once they have read and answered a trial
 MOST_WAITING = 3
-# For so long somebody who has agreed may read the next page, or have it open, before the place is another's
+# For so long somebody who has agreed may read a page, or have it open, before the place is another's; and all pages before the
+# end of the first trial, which a program can send and keep open as well
 PLACE = timedelta(minutes=5)
-# Nobody answers a page so soon after having agreed
-GOES_ON_AFTER = timedelta(seconds=5)
+LONGEST_PLACE = 3 * PLACE
+# Whatever a study's rules say, nobody reads a trial in less
+READS_FOR_MS = 5_000
 MANY = 5  # at one address; fewer are not worth a sentence
 
 
@@ -55,21 +58,36 @@ def forget(now: datetime) -> None:
 
 
 def give_place(participant: Participant, address: str, now: datetime, *, by_link: bool) -> None:
-    """Until when this newcomer holds a place without going on. The caller saves."""
+    """Until when this newcomer holds a place without having answered a trial. The caller saves."""
     n = note(participant.study, address, now, by_link=by_link)
     participant.place_until = now + PLACE if n <= MOST_WAITING else now
 
 
-def go_on(participant: Participant, now: datetime) -> None:
-    """They have answered a page, and hold their place as long as they are there. The caller saves."""
-    agreed = participant.consented_at
-    if participant.place_until is not None and agreed and now - agreed >= GOES_ON_AFTER:
-        participant.place_until = None
+def keep_place(participant: Participant, now: datetime) -> None:
+    """They have sent a page, and keep the place that they have. The caller saves."""
+    if participant.place_until is not None and participant.place_until > now:
+        participant.place_until = _until(participant, now)
 
 
-def kept_open(now: datetime) -> Case:
+def kept_open(participant: Participant, now: datetime) -> Case:
     """For an update: whose page is open keeps the place that they have."""
-    return Case(When(place_until__gt=now, then=now + PLACE), default=F("place_until"))
+    until = _until(participant, now)
+    return Case(When(place_until__gt=now, then=until), default=F("place_until"))
+
+
+def _until(participant: Participant, now: datetime) -> datetime:
+    return min(now + PLACE, (participant.consented_at or now) + LONGEST_PLACE)
+
+
+def go_on(participant: Participant, stratum: str, server_ms: int | None) -> None:
+    """They have answered a trial; who took the time to read it holds a place as long as they are there. The caller saves.
+
+    By the server's time and the study's rules: what is "too fast" for them is no reading.
+    """
+    study = participant.study
+    least_ms = study.question_min_rt_ms if stratum == QUESTION else study.min_rt_ms
+    if server_ms is not None and server_ms >= max(least_ms, READS_FOR_MS):
+        participant.place_until = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,7 +171,7 @@ def advance(participant: Participant, stage: str, now: datetime, position: int =
     participant.stage, participant.position = stage, position
     participant.page_reached = max(participant.page_reached, page_number(participant))
     participant.last_seen_at = max(participant.last_seen_at or now, now)
-    arrivals.go_on(participant, now)
+    arrivals.keep_place(participant, now)
 
 
 def first_tried(participant: Participant) -> str:

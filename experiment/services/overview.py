@@ -150,7 +150,7 @@ def by_arm(study: Study, kind: str, now: datetime) -> list[ArmRow]:
 class Places:
     """Of an open study with a target that is not reached: whether those under way fill it.
 
-    n_waiting: who have agreed, have not gone on and hold no place. turned_away_at: when it was last full for a visitor, if that
+    n_waiting: who have not answered a trial and hold no place. turned_away_at: when it was last full for a visitor, if that
     was within a day.
     """
 

@@ -192,7 +192,7 @@ def start_trials(participant: Participant, now: datetime) -> Participant:
 def touch(participant: Participant, now: datetime) -> None:
     """Note that the participant's page is open."""
     here = Participant.objects.filter(pk=participant.pk, left_at=None)
-    seen = {"last_seen_at": now, "place_until": arrivals.kept_open(now)}
+    seen = {"last_seen_at": now, "place_until": arrivals.kept_open(participant, now)}
     if not here.filter(last_seen_at__lt=now).update(**seen) and not here.exists():
         _return(participant, now)
 
@@ -335,20 +335,22 @@ def _judge(participant: Participant, met: Sequence[Trial], sent: Sent) -> Judgme
         raise WrongPageError
     if (trial.stratum == QUESTION) == (sent.written is None):
         raise ValueError("a written answer is to a question, and to nothing else")
-    if second is None and _is_too_soon(participant, trial, sent):
-        raise TooSoonError
+    passed_ms = _passed_ms(participant, trial, sent)
+    if second is None:
+        if _is_too_soon(participant, sent, passed_ms):
+            raise TooSoonError
+        arrivals.go_on(participant, trial.stratum, passed_ms)
     answer = asdict(sent.answer)
     if second is not None:
         answer = advised.whole_answer(second, answer)
     elif advice := advised.advice_for(participant, trial, AdvisedTrial.Procedure.AFTER):
         advance(participant, Stage.TRIAL, sent.received_at, sent.position)
         update(participant, *FLOW_FIELDS)
-        passed_ms = _passed_ms(participant, trial, sent)
         return advised.store_first(trial, advice, answer, sent.key, sent.received_at, passed_ms)
     if row := given.get(trial.pk):
         row.viewed_ms = sent.answer.rt_ms
         update(row, "viewed_ms")
-    return _store(participant, trial, sent, answer)
+    return _store(participant, trial, sent, answer, passed_ms)
 
 
 def _trial_of(
@@ -379,8 +381,7 @@ def _passed_ms(participant: Participant, trial: Trial, sent: Sent) -> int | None
     return server_ms(trial.shown_at, sent.received_at)
 
 
-def _is_too_soon(participant: Participant, trial: Trial, sent: Sent) -> bool:
-    passed_ms = _passed_ms(participant, trial, sent)
+def _is_too_soon(participant: Participant, sent: Sent, passed_ms: int | None) -> bool:
     if passed_ms is None or (sent.written is not None and sent.written.abstained):
         return False
     return passed_ms < 1000 * participant.study.min_page_s
@@ -391,7 +392,11 @@ def _key_of(answer: Judgment | AdvisedTrial) -> uuid.UUID | None:
 
 
 def _store(
-    participant: Participant, trial: Trial, sent: Sent, answer: Mapping[str, Any]
+    participant: Participant,
+    trial: Trial,
+    sent: Sent,
+    answer: Mapping[str, Any],
+    passed_ms: int | None,
 ) -> Judgment:
     """Store the answer that stands, and go on to the next page."""
     now = sent.received_at
@@ -400,7 +405,7 @@ def _store(
         idempotency_key=sent.key,
         correct=None if sent.written is not None else answer["side"] == trial.original_side,
         received_at=now,
-        server_ms=_passed_ms(participant, trial, sent),
+        server_ms=passed_ms,
         **answer,
     )
     insert(judgment)

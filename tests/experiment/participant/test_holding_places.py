@@ -1,6 +1,8 @@
 """The places that people and programs take in a study, on a clock of the test's own."""
 
 import re
+import uuid
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -8,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from experiment.models import Arrivals, Participant, Study
-from experiment.services import arms, arrivals, consenting, counting, taking_part
+from experiment.services import arms, arrivals, consenting, counting, drawing, taking_part
 from experiment.services.chores import forget_old_arrivals
 from tests.experiment.clocked import (
     HOME,
@@ -16,8 +18,8 @@ from tests.experiment.clocked import (
     Clock,
     begin,
     come_to_trials,
-    describe,
     finish,
+    send,
 )
 from tests.experiment.people import agree, come
 from tests.factories import (
@@ -70,7 +72,9 @@ def test_a_class_at_one_address_holds_its_places_once_each_has_gone_on(
     assert len({person.pk for person in people}) == 30
     assert not consenting.is_full(wanted, clock())
     clock.forward(seconds=30)
-    people = [come_to_trials(person, clock) for person in people]
+    people = [begin_reading(person, clock) for person in people]
+    assert not consenting.is_full(wanted, clock())
+    answer_first(people, clock)
     Study.objects.filter(pk=wanted.pk).update(target_valid=14)
     wanted.refresh_from_db()
     # Each of the 30 has a chance of one half, as long as nobody finished or left
@@ -78,6 +82,23 @@ def test_a_class_at_one_address_holds_its_places_once_each_has_gone_on(
     numbers = [person.arm_number for person in people]
     assert abs(numbers.count(1) - numbers.count(2)) <= 1
     assert finish(people[0], clock, 80).excluded_by == ""
+
+
+def begin_reading(person: Participant, clock: Clock) -> Participant:
+    """They come to the first trial, and it is shown."""
+    person = come_to_trials(person, clock)
+    drawing.show_trial(person, 1, clock())
+    return person
+
+
+def answer_first(people: Sequence[Participant], clock: Clock) -> None:
+    """A minute and more after they saw their first trial."""
+    clock.forward(seconds=80)
+    for person in people:
+        trial = person.trials.get(position=1)
+        answer = taking_part.Answer(trial.original_side, 70, 9)
+        sent = taking_part.Sent(1, trial.token, uuid.uuid4(), answer, clock())
+        taking_part.judge(person, sent)
 
 
 def held(study: Study, clock: Clock) -> int:
@@ -90,38 +111,58 @@ def test_newcomers_hold_at_most_the_places_that_the_target_lacks_and_close_no_st
     people = [begin(wanted, f"203.0.113.{n}") for n in range(45)]
     assert held(wanted, clock) == 20
     assert not consenting.is_full(wanted, clock())
-    clock.forward(seconds=10)
-    for person in people:
-        describe(person, clock)
+    answer_first([begin_reading(person, clock) for person in people], clock)
     assert held(wanted, clock) == 45
     assert consenting.is_full(wanted, clock())
     with pytest.raises(AssertionError):
         begin(wanted, HOME)
 
 
-def test_a_place_is_kept_for_five_minutes_and_as_long_as_its_page_is_open(
+def test_a_place_is_kept_for_five_minutes_and_while_its_page_is_open_for_fifteen(
     wanted: Study, clock: Clock
 ) -> None:
     people = [begin(wanted, f"203.0.113.{n}") for n in range(10)]
-    clock.forward(minutes=4)
+    for minutes, holding in ((4, 10), (4, 10), (4, 10), (4, 0)):
+        clock.forward(minutes=minutes)
+        assert held(wanted, clock) == holding
+        for person in people:
+            taking_part.touch(person, clock())  # the page is open
     for person in people:
-        taking_part.touch(person, clock())  # the page is open
-    clock.forward(minutes=4)
-    assert held(wanted, clock) == 10
-    clock.forward(minutes=2)
+        begin_reading(person, clock)
     assert held(wanted, clock) == 0
-    # Who reads for so long is still in the study, and has their place again with the page that they send
-    for person in people:
-        person.refresh_from_db()
-        describe(person, clock)
+    # Who reads for so long is still in the study, and has their place again with the trial that they answer
+    answer_first(people, clock)
     assert held(wanted, clock) == 10
 
 
-def test_who_answers_sooner_than_a_person_can_has_not_gone_on(wanted: Study, clock: Clock) -> None:
-    for _ in range(40):
-        describe(begin(wanted), clock)
-        clock.forward(seconds=0.03)
+def test_pages_before_the_trials_keep_a_place_and_give_none(wanted: Study, clock: Clock) -> None:
+    person = begin(wanted, HOME)
+    others = [begin(wanted) for _ in range(40)]
+    clock.forward(minutes=4)
+    for each in (person, *others):
+        come_to_trials(each, clock)
+    clock.forward(minutes=4)
+    assert held(wanted, clock) == 1 + arrivals.MOST_WAITING
     assert not consenting.is_full(wanted, clock())
+    clock.forward(minutes=1)
+    assert held(wanted, clock) == 0
+
+
+@pytest.mark.parametrize(("seconds", "least", "holding"), [(4.9, 0, 0), (5, 0, 1), (8, 9_000, 0)])
+def test_a_place_is_given_by_the_first_trial_that_was_read(
+    wanted: Study, clock: Clock, seconds: float, least: int, holding: int
+) -> None:
+    Study.objects.filter(pk=wanted.pk).update(min_rt_ms=least)
+    for _ in range(arrivals.MOST_WAITING):
+        begin(wanted)
+    clock.forward(minutes=6)
+    person = begin(wanted)
+    clock.forward(seconds=30)
+    person = come_to_trials(person, clock)
+    send(person, clock, seconds)
+    assert held(wanted, clock) == holding
+    send(person, clock, 80)
+    assert held(wanted, clock) == 1
 
 
 def test_a_full_study_that_is_emptied_opens_again_and_says_so(wanted: Study, clock: Clock) -> None:
@@ -135,9 +176,7 @@ def test_a_full_study_that_is_emptied_opens_again_and_says_so(wanted: Study, clo
 
     assert places() == ""
     people = [begin(wanted, f"203.0.113.{n}") for n in range(40)]
-    clock.forward(seconds=10)
-    for person in people:
-        describe(person, clock)
+    answer_first([begin_reading(person, clock) for person in people], clock)
     assert "full at present" in places()
     assert "This study is full" in come(wanted, client=Client(REMOTE_ADDR=HOME))
     clock.forward(minutes=20)
