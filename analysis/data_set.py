@@ -96,18 +96,18 @@ class Pairs:
     by_item: Mapping[tuple[str, int], Mapping[int, tuple[float, float]]]
 
 
-def more_tables(study: Study, query: TrialQuery, _: Form) -> MoreTables:
+def more_tables(study: Study, query: TrialQuery, form: Form) -> MoreTables:
     """Item scores, trials with models beside them, and predictions of teams that the Teams page has for today's data.
 
     What is stored of teams is found now; what it gives is called at the moment that the export is of. Like the trials, scores
     and predictions are of the test cases and participants that the query means alone.
     """
     teams = list(_stored_teams(study, query))
-    return lambda held: _tables(study, query, held, teams) if study.has_pairs else []
+    return lambda held: _tables(study, query, held, form, teams) if study.has_pairs else []
 
 
 def _tables(
-    study: Study, query: TrialQuery, held: Held, teams: Sequence[tuple[str, bytes]]
+    study: Study, query: TrialQuery, held: Held, form: Form, teams: Sequence[tuple[str, bytes]]
 ) -> list[Table]:
     scores, pairs = _scores(study, query, held)
     joined = (
@@ -116,9 +116,11 @@ def _tables(
     )
     tables = [
         Table("itemscores", gettext("language models on these test cases"), SCORES, in_blocks(scores)),
-        Table("trialsmodels", gettext("each trial combined with each model"), joined, _joined(study, query, pairs)),
+        Table("trialsmodels", gettext("each trial combined with each model"), joined, _joined(study, query, form, pairs)),
     ]  # fmt: skip
     rows = list(_predictions(study, query, held, teams))
+    if form.k:  # what is stored is in the order in which people came
+        rows.sort(key=lambda row: list(map(str, row)))
     if rows:
         about = gettext("held-out predictions of teams of people and models")
         tables.append(Table("teampredictions", about, PREDICTIONS, in_blocks(rows)))
@@ -167,11 +169,11 @@ def _scores(study: Study, query: TrialQuery, held: Held) -> tuple[list[Sequence[
     return rows, Pairs(known, pairs)
 
 
-def _joined(study: Study, query: TrialQuery, pairs: Pairs) -> Iterator[Block]:
+def _joined(study: Study, query: TrialQuery, form: Form, pairs: Pairs) -> Iterator[Block]:
     places = [HEADER.index(column.name) for column in TRIAL]
     key, version = (HEADER.index(column.name) for column in ITEM)
     nothing = (None, None)
-    for block in trials(study, query):
+    for block in trials(study, query, is_release=bool(form.k)):
         found = [pairs.by_item.get(of, {}) for of in zip(block[key], block[version], strict=True)]
         beside: list[Any] = []
         for model in range(len(pairs.models)):
@@ -203,6 +205,6 @@ def _predictions(
             item = unguarded(row["item"])
             if not held.has(members, item):
                 continue
-            who = "+".join(members) or None
+            who = "+".join(sorted(members)) or None
             fitted = (unguarded(row["team"]), source, row["method"], int(row["fold"]))
             yield (*fitted, who, item, float(row["p_original"]), float(row["points"]))

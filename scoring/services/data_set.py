@@ -1,7 +1,7 @@
 """What a study's whole data set has of questions: these, what models answered, and what judges and people gave.
 
-A name of a column means the same in every table of a data set. Rows are read in pieces, in the order in which they came:
-there may be tens of thousands.
+A name of a column means the same in every table of a data set. Rows are read in pieces: there may be tens of thousands.
+Those of grades are in an order that does not tell in which participants came.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext
 
@@ -159,6 +159,8 @@ _ITEM = {
     "key": Coalesce("answer__item__key", "judgment__trial__item__key"),
     "number": Coalesce("answer__item__version", "judgment__trial__item__version"),
 }
+# Models' answers first, as they came; then those of participants, by pseudonym
+_ORDER = (F(_WHOSE[2]).asc(nulls_first=True), "answer", "judgment__trial__position", "pk")
 
 
 def of_questions(questions: QuerySet[Item]) -> Iterator[Row]:
@@ -191,7 +193,7 @@ def of_choices(choices: QuerySet[ModelChoice]) -> Iterator[Row]:
 def of_judges(grades: QuerySet[JudgeGrade]) -> Iterator[Row]:
     """Each run's points count by its own rubric."""
     runs: dict[int, tuple[GradingRun, Rubric]] = {}
-    read = grades.order_by("run", "pk").annotate(**_ITEM).values_list(
+    read = grades.annotate(**_ITEM).order_by("run", *_ORDER).values_list(
         *_WHOSE, "key", "number", "run", "points", "tries", "finish", "text", "thought", "first_text", "detail", "model",
         "prompt_tokens", "completion_tokens", "seconds", "at",
     )  # fmt: skip
@@ -212,14 +214,15 @@ def of_judges(grades: QuerySet[JudgeGrade]) -> Iterator[Row]:
 def of_people(study: Study) -> Iterator[Row]:
     """All of the study's, by its plan's rubric: who gave them has a number, whichever of them are then left out."""
     rubric = rubric_of(plan_of(study))
-    graders: dict[int | None, str] = {}
-    read = grades_of(study).order_by("pk").annotate(**_ITEM).values_list(
+    by_first = grades_of(study).order_by("pk").values_list("grader", flat=True)
+    graders = {grader: f"g{n}" for n, grader in enumerate(dict.fromkeys(by_first), start=1)}
+    read = grades_of(study).annotate(**_ITEM).order_by(*_ORDER).values_list(
         *_WHOSE, "key", "number", "grader", "is_adjudication", "abstained", "level", "deductions", "points", "note", "seconds", "at",
         "is_simulated",
     )  # fmt: skip
     for model, run, person, key, version, grader, *given in read.iterator(chunk_size=CHUNK):
         *chosen, deductions, points, note, seconds, at, is_simulated = given
-        by = graders.setdefault(grader, f"g{len(graders) + 1}")
+        by = graders[grader]
         counts = ("; ".join(deductions), points, str(rubric.fate(points)))
         said = (note, seconds, at, is_simulated)
         yield _without_empty((model, run, _name(person), key, version, by, *chosen, *counts, *said))

@@ -6,6 +6,7 @@ import json
 import zipfile
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pandas as pd
 import pytest
@@ -17,7 +18,15 @@ from django.utils import timezone
 from analysis import data_set
 from experiment.domain.release import DATA_SET, Form
 from experiment.domain.trial_query import TrialQuery
-from experiment.models import AuditEvent, Item, Judgment, Study, SurveyAnswer, TrialExport
+from experiment.models import (
+    AuditEvent,
+    Item,
+    Judgment,
+    Participant,
+    Study,
+    SurveyAnswer,
+    TrialExport,
+)
 from experiment.models.triggers import drop_triggers, install_triggers
 from experiment.services.export import jobs
 from experiment.services.export.files import export_trials
@@ -150,10 +159,10 @@ def _teams(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data_set, "_stored_teams", lambda *_: [("human", STORED)])
 
 
-def table(study: Study, query: TrialQuery, name: str) -> pd.DataFrame:
+def table(study: Study, query: TrialQuery, name: str, k: int = 0) -> pd.DataFrame:
     """Of the data set; the manifest counts its rows."""
     file = io.BytesIO()
-    manifest = export_trials(study, query, file, Form(DATA_SET))
+    manifest = export_trials(study, query, file, Form(DATA_SET, k=k))
     archive = zipfile.ZipFile(file)
     for each, n in manifest.table_rows.items():
         path = f"data/study-memory_description-{each}_data.csv"
@@ -173,7 +182,21 @@ def test_teams_of_the_page_are_in_it_by_pseudonym(study: Study) -> None:
     assert list(first[["team", "team_source", "method"]]) == ["human + m", "human", "logistic"]
     assert (first["participant"], first["item_key"]) == (people[1], ITEM)
     assert (first["fold"], first["p_original"], bool(first["team_correct"])) == (3, 0.75, True)
-    assert found.iloc[2]["participant"] == f"{people[0]}+{people[1]}"
+    assert found.iloc[2]["participant"] == "+".join(sorted(people))
+
+
+@pytest.mark.usefixtures("_teams")
+def test_no_table_of_a_release_tells_in_which_order_people_came(study: Study) -> None:
+    came = [UUID(int=2), UUID(int=1)]
+    for person, name in zip(study.participants.order_by("pk"), came, strict=True):
+        Participant.objects.filter(pk=person.pk).update(public_id=name)
+    both = [str(name) for name in sorted(came)]
+    for name in ("trials", "participants", "trialsmodels", "teampredictions"):
+        rows = table(study, TrialQuery(), name, k=2)
+        assert set(rows.columns) >= {"participant"}
+        alone = rows[rows["participant"].isin(both)]
+        assert list(alone["participant"].unique()) == both, name
+    assert "+".join(both) in set(rows["participant"])
 
 
 def test_a_prediction_names_its_test_case_also_where_a_spreadsheet_would_run_the_name(

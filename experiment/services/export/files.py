@@ -144,7 +144,8 @@ class _Rows:
     def blocks(self) -> Blocks:
         if self.form.k:
             self._released = release_of(self.study, self.query, self.form.k)
-        for block in self._watch(trials(self.study, self.query)):
+        rows = trials(self.study, self.query, is_release=bool(self.form.k))
+        for block in self._watch(rows):
             self.counted.add(block)
             if self._released is None:
                 yield block

@@ -74,7 +74,7 @@ def first_released(study: Study, query: TrialQuery, form: Form, n: int) -> list[
     names = [column.name for column in released_columns(columns, form)]
     with snapshot():
         said = release_of(study, query, form.k)
-        blocks = released(trials(study, query, most=n), said, columns, form)
+        blocks = released(trials(study, query, most=n, is_release=True), said, columns, form)
         rows = (row for block in blocks for row in rows_of(block))
         return [dict(zip(names, row, strict=True)) for row in islice(rows, n)]
 

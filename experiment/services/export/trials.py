@@ -192,11 +192,17 @@ class After(NamedTuple):
 
 
 def trials(
-    study: Study, query: TrialQuery, after: After | None = None, most: int | None = None
+    study: Study,
+    query: TrialQuery,
+    after: After | None = None,
+    most: int | None = None,
+    *,
+    is_release: bool = False,
 ) -> Iterator[Block]:
     """The rows of a completed query by participant and position, some at a time; no block is empty.
 
-    most: more than so many are not needed; more can come.
+    most: more than so many are not needed; more can come. is_release: by pseudonym, which is random, since the order in which
+    people came is known to whoever sat beside them. Nothing comes `after` then.
 
     Raises:
         UnknownVersionError: there are no such rules.
@@ -207,7 +213,7 @@ def trials(
     if after is not None:
         rows = rows.filter(_following(study, after))
     columns = TrialColumns(study, decide.version)
-    ordered = columns.in_order(rows)
+    ordered = columns.in_order(rows, by_pseudonym=is_release)
     if decide.other is None:
         ordered = ordered[:most]
     stream = ordered.iterator(chunk_size=ROWS)

@@ -122,9 +122,12 @@ class TrialColumns:
         self._own = {name: path for name, path in of_all.items() if name in self.header}
         self._items: dict[int, Row] = {}
 
-    def in_order(self, judgments: JudgmentQuerySet) -> QuerySet[Judgment, Read]:
-        """What is read of each judgment, by participant and position."""
-        ordered = judgments.order_by("trial__participant_id", "trial__position")
+    def in_order(
+        self, judgments: JudgmentQuerySet, *, by_pseudonym: bool
+    ) -> QuerySet[Judgment, Read]:
+        """What is read of each judgment, by participant and position; of participants as they came, or by pseudonym."""
+        whose = "trial__participant__public_id" if by_pseudonym else "trial__participant_id"
+        ordered = judgments.order_by(whose, "trial__position")
         return ordered.values_list(*KEYS, *self._own.values())
 
     def of(

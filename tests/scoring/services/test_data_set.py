@@ -4,13 +4,14 @@ import io
 import json
 import zipfile
 from typing import Any
+from uuid import UUID
 
 import pandas as pd
 import pytest
 
 from experiment.domain.release import DATA_SET, Form
 from experiment.domain.trial_query import TrialQuery
-from experiment.models import Judgment, Study
+from experiment.models import Judgment, Participant, Study
 from experiment.services.export import data_set
 from experiment.services.export.files import export_trials
 from scoring.models import Answer, PersonGrade
@@ -32,13 +33,19 @@ QUESTIONS = ["questions", "modelanswers", "judgegrades", "persongrades"]
 
 @pytest.fixture
 def study() -> Study:
-    """Two models' answers and two participants' to two questions, all graded; one answer by a person each."""
+    """Two models' answers and two participants' to two questions, all graded; one answer by a person each.
+
+    Who came last is the first by pseudonym.
+    """
     study = make_empty_study()
     study.question_items = 1
     study.save()
     make_answers(study, ["Gene 1.", "No idea, they said."])
     make_answers(study, ["Gene 1.", ("", "filtered")], "lab/other", is_simulated=True)
     written = [make_written(study, "Mine is xanthan.", 2), make_written(study, "Gene 1.", 1)]
+    for judgment, n in zip(written, (2, 1), strict=True):
+        of_judgment = Participant.objects.filter(trials__judgment=judgment)
+        of_judgment.update(public_id=UUID(int=n))
     runs.run(grading(study, Asked("exact", {}), people=True))
     ada = make_user("ada", study)
     for row in (Answer.objects.earliest("pk").pk, -written[0].pk):
@@ -108,6 +115,8 @@ def test_the_public_reads_what_may_quote_participants_only_where_asked_for(
     assert ("judge_text" in tables["judgegrades"]) == ("note" in tables["persongrades"]) == words
     assert not {"at", "seconds"} & set(tables["persongrades"])
     assert list(tables["modelanswers"]["model_answer"][:1]) == ["Gene 1."]
+    came = tables["judgegrades"]["participant"].dropna().unique()
+    assert list(came) == sorted(came)
     dropped = set(manifest["released"]["dropped"])
     assert "persongrades.at" in dropped
     assert ("persongrades.note" in dropped) != words

@@ -108,8 +108,8 @@ def test_a_failed_export_leaves_the_file_as_it_was(
     path.write_text("yesterday's export")
     blocks = files.trials
 
-    def failing(*arguments):
-        yield from blocks(*arguments)
+    def failing(*arguments, **named):
+        yield from blocks(*arguments, **named)
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(files, "trials", failing)

@@ -217,8 +217,8 @@ def test_a_cancelled_export_stops_between_blocks(
     job = ensure(study)
     blocks, other = files.trials, connection.copy()
 
-    def cancelling(*arguments: Any) -> Blocks:
-        for n, block in enumerate(blocks(*arguments)):
+    def cancelling(*arguments: Any, **named: Any) -> Blocks:
+        for n, block in enumerate(blocks(*arguments, **named)):
             if n == 2:
                 with other.cursor() as cursor:
                     cursor.execute(

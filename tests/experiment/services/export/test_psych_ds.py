@@ -15,6 +15,7 @@ from experiment.domain.release import DROPPED, PSYCH_DS, QUASI_IDENTIFIERS, Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study
 from experiment.services.export.files import export_trials
+from experiment.services.export.release import first_released
 from tests.exported import read_csv
 from tests.factories import make_participant, make_study, recruited
 
@@ -143,6 +144,21 @@ def test_a_release_says_of_nobody_what_fewer_than_k_share(study: Study, format_n
     known = {column.name for column in TRIAL_COLUMNS}
     assert manifest["released"]["dropped"] == [name for name in DROPPED if name in known]
     assert manifest["released"]["suppressed"]["country"] == 8  # one of six stood out, and so all do
+
+
+def test_a_release_does_not_tell_in_which_order_people_came(study: Study) -> None:
+    came = [str(person.public_id) for person in study.participants.order_by("pk")]
+    for k, order in ((0, came), (5, sorted(came))):
+        archive = data_set(study, k)
+        rows = table(archive, "trials")
+        assert list(rows["participant"].unique()) == order
+        assert (rows.groupby("participant")["position"].diff().dropna() == 1).all()
+        assert list(table(archive, "participants")["participant"]) == order
+        # Nor do test cases, which are told as the trials give them
+        given = rows[["item_key", "item_version"]].drop_duplicates()
+        assert list(table(archive, "items")["item_key"]) == list(given["item_key"])
+    shown = first_released(study, TrialQuery(kind="real"), Form(k=5), 3)
+    assert [row["participant"] for row in shown] == [sorted(came)[0]] * 3
 
 
 def test_a_zip_holds_the_file_its_manifest_and_the_codebook(study: Study) -> None:
