@@ -62,6 +62,7 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
     elif (returner := consenting.find_by_link(study, seen.external)) is not None:
         # A link may come from anybody: nobody becomes the participant behind it without saying that they are
         shown = {"study": study, "consent": returner.consent_version}
+        shown |= _of_visit(request, study, seen)
         response = render(request, "participant/returning.html", shown)
     else:
         if consenting.is_known(study, _may_enter(request, study, seen), seen.external):
@@ -131,6 +132,7 @@ def render_consent(
         "left_out": _left_out(request, study, seen),
         "seen": seen,
         "has_odd_id": seen is not None and not is_of_site(seen.external.id, seen.external.source),
+        **_of_visit(request, study, seen),
         "length": study_length(study),
         "ids_until": consenting.ids_until(study, timezone.now()),
         "site": sent_by(study, seen.external.channel or seen.external.source) if seen else "",
@@ -153,6 +155,16 @@ def _left_out(
     return completion_problems(study) if is_tried and seen and not seen.simulated else []
 
 
+def _of_visit(request: HttpRequest, study: Study, seen: identity.Entry | None) -> dict[str, str]:
+    """For the page's form, and who it may be that it leads away from: any page can have led the browser here by a link."""
+    other = identity.read_participant(request, study)
+    is_under_way = other is not None and not other.has_ended
+    return {
+        "entry": identity.for_form(study, seen) if seen else "",
+        "begun_url": showing.url_of(other) if other and is_under_way else "",
+    }
+
+
 def _may_enter(request: HttpRequest, study: Study, seen: identity.Entry) -> str:
     """The kind of participant this visitor would be; NotOpenError where the study takes no new participants."""
     if seen.simulated:
@@ -166,7 +178,7 @@ def _may_enter(request: HttpRequest, study: Study, seen: identity.Entry) -> str:
 
 def decide(request: HttpRequest, study: Study) -> HttpResponse:
     """The consent form was sent."""
-    seen = identity.read_entry(request, study)
+    seen = identity.sent_entry(request, study)
     agree = request.POST.get("agree", "")
     if agree == "no":
         return decline(request, study, seen)
@@ -188,6 +200,7 @@ def decide(request: HttpRequest, study: Study) -> HttpResponse:
         now=timezone.now(),
     )
     response = go_on(request, participant)
+    identity.write_entry(response, study, seen)
     identity.write_participant(response, study, participant)
     return response
 
@@ -195,9 +208,10 @@ def decide(request: HttpRequest, study: Study) -> HttpResponse:
 def go_on_by_link(request: HttpRequest, study: Study, seen: identity.Entry | None) -> HttpResponse:
     """Somebody says that they are who began with the link that they followed."""
     returner = consenting.find_by_link(study, seen.external) if seen else None
-    if returner is None:
+    if seen is None or returner is None:
         return redirect(study)
     response = resume(request, study, returner)
+    identity.write_entry(response, study, seen)
     identity.write_participant(response, study, returner, by_link=True)
     return response
 

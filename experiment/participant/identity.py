@@ -143,8 +143,10 @@ def _clean_id(name: str, value: str) -> str:
 
 def read_entry(request: HttpRequest, study: Study) -> Entry | None:
     values = _read(request, "entry", study)
-    if values is None:
-        return None
+    return None if values is None else _entry_of(values)
+
+
+def _entry_of(values: Mapping[str, Any]) -> Entry | None:
     external = ExternalIds(*values["external"])
     if not _are_ids(external):
         return None  # a cookie of an earlier release
@@ -153,16 +155,40 @@ def read_entry(request: HttpRequest, study: Study) -> Entry | None:
     return replace(entry, code=values["code"]) if "code" in values else entry
 
 
+def sent_entry(request: HttpRequest, study: Study) -> Entry | None:
+    """The visit whose page a form was on, with the ids and the code that it showed; None for a browser without a cookie.
+
+    Another link may have been followed since, by the visitor or by a page of somebody else's that led the browser to it.
+    """
+    seen = read_entry(request, study)
+    try:
+        shown = signing.loads(request.POST.get("entry", ""), salt=_form_salt(study))
+    except signing.BadSignature:
+        return seen  # a page that was opened before pages said it
+    return None if seen is None else _entry_of(shown)
+
+
+def for_form(study: Study, entry: Entry) -> str:
+    """What a page's form says of the visit that it was shown to."""
+    return signing.dumps(_values_of(entry), salt=_form_salt(study))
+
+
+def _form_salt(study: Study) -> str:
+    return f"form-{_name('entry', study)}"
+
+
 def write_entry(response: HttpResponse, study: Study, entry: Entry) -> None:
-    external = entry.external
-    values = {
+    # Until the browser is closed: a visitor who declines, or only looks, leaves nothing behind.
+    _write(response, "entry", study, _values_of(entry), None)
+
+
+def _values_of(entry: Entry) -> dict[str, Any]:
+    return {
         "key": entry.key.hex,
-        "external": list(astuple(external)),
+        "external": list(astuple(entry.external)),
         "simulated": entry.simulated,
         "code": entry.code,
     }
-    # Until the browser is closed: a visitor who declines, or only looks, leaves nothing behind.
-    _write(response, "entry", study, values, None)
 
 
 def renew_entry(request: HttpRequest, response: HttpResponse, study: Study, erased: str) -> None:

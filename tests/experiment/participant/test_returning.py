@@ -9,6 +9,7 @@ from django.utils import timezone
 from experiment.models import Participant, RecruitmentRecord, Study
 from experiment.services import taking_part
 from experiment.services.channels import forget_ids
+from tests.experiment.http_client import hidden_fields
 from tests.experiment.people import ABOUT_ME, agree, answer, client_of, come, decide, start
 from tests.factories import make_channel, make_user
 
@@ -137,6 +138,35 @@ def test_no_form_of_another_site_makes_a_visitor_somebody_else(study: Study, pat
     )
     assert sent.status_code == 403
     assert {name: morsel.value for name, morsel in browser.cookies.items()} == before
+
+
+OTHERS = "?PROLIFIC_PID=666f&STUDY_ID=s1&SESSION_ID=e6"
+
+
+@pytest.mark.parametrize("elsewhere", [OTHERS, LINK.replace("e1", "e2"), "?id=7"])
+def test_a_page_takes_the_ids_and_the_code_that_it_shows_whatever_link_was_opened_since(
+    study: Study, elsewhere: str
+) -> None:
+    """Any site can lead a browser to a link, while the page of consent is open in it."""
+    client = Client()
+    page = come(study, LINK, client)
+    come(study, elsewhere, client)
+    form = hidden_fields(page) | {"agree": "yes"}
+    assert client.post(study.get_absolute_url(), form).status_code == 303
+    record = RecruitmentRecord.objects.get()
+    assert (record.external_id, record.external_session_id) == ("5f3a", "e1")
+    assert record.participant.withdrawal_code in page
+    assert "About you" in come(study, "", client)
+
+
+def test_who_is_under_way_is_led_back_from_a_link_that_was_not_theirs(study: Study) -> None:
+    client, home = Client(), study.get_absolute_url()
+    agree(study, LINK, client)
+    agree(study, OTHERS)
+    for query in (OTHERS, OTHERS.replace("666f", "777f")):
+        come(study, query, client)
+        assert f'<a href="{home}about-you/" id="begun">' in come(study, "", client)
+    assert 'id="begun"' not in come(study, OTHERS)
 
 
 @pytest.mark.parametrize(
