@@ -24,7 +24,9 @@ from experiment.services.channels import (
     of_platform,
     parameters,
 )
+from experiment.services.consenting import was_opened
 from experiment.services.flow import UnfilledLinkError
+from experiment.services.sign_in import keep_or_end
 from experiment.services.study_language import find_study, newest_text_of
 from lib.fast.prepared import Prepared
 from lib.unguessable import unguessable_id
@@ -97,13 +99,17 @@ def read_parameters(study: Study, query: QueryDict) -> tuple[ExternalIds, bool]:
         if any(parameter.name in sent for parameter in names[1:]):
             raise BadLinkError(names[0].name, MAX_EXTERNAL_ID)
     token = query.get(SIMULATED_PARAMETER, "")
-    if not token:
-        return NO_EXTERNAL_IDS, False
+    if token and not _is_simulated(token):
+        raise BadLinkError
+    return NO_EXTERNAL_IDS, bool(token)
+
+
+def _is_simulated(token: str) -> bool:
     try:
         signing.loads(token, salt=SIMULATED_SALT, max_age=24 * 3600)
-    except signing.BadSignature as error:
-        raise BadLinkError from error
-    return NO_EXTERNAL_IDS, True
+    except signing.BadSignature:
+        return False
+    return True
 
 
 def is_damaged(study: Study, query: QueryDict, external: ExternalIds) -> bool:
@@ -199,7 +205,10 @@ def renew_entry(request: HttpRequest, response: HttpResponse, study: Study, eras
 
 
 def read_study(request: HttpRequest, slug: str) -> Study:
-    """The study, with the participant that this browser names, if any, in the same query; Http404 where there is none."""
+    """The study, with the participant that this browser names, if any, in the same query.
+
+    Http404 where there is none, and where there is one that was never opened and the visitor has nothing to do with it.
+    """
     for cookie, value in request.COOKIES.items():
         if not cookie.startswith(settings.COOKIE_PREFIX + PARTICIPANT_COOKIE):
             continue
@@ -212,9 +221,20 @@ def read_study(request: HttpRequest, slug: str) -> Study:
                 study: Study = participant.study
                 study.__dict__["newest_text"] = participant.newest_text
                 return study
-    if (found := find_study(slug)) is None:
+    found = find_study(slug)
+    if found is None or not (was_opened(found) or _is_insider(request, found)):
         raise Http404
     return found
+
+
+def _is_insider(request: HttpRequest, study: Study) -> bool:
+    """A member, a simulated participant, or a browser that was here as one of them."""
+    keep_or_end(request.session)  # lab/access.py does not, at these addresses
+    if Study.objects.visible_to(request.user).filter(pk=study.pk).exists():
+        return True
+    return read_entry(request, study) is not None or _is_simulated(
+        request.GET.get(SIMULATED_PARAMETER, "")
+    )
 
 
 _named: Prepared[Any] = Prepared(

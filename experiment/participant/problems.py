@@ -15,6 +15,7 @@ from django.template import loader
 from django.utils.translation import get_language
 
 from experiment.models import Study
+from experiment.services.consenting import was_opened
 from experiment.services.flow import Refusal
 from experiment.services.study_language import find_study, speaking, version_of
 from lib.api.problems import is_of_api
@@ -144,7 +145,7 @@ def problem_of_study(request: HttpRequest, name: str) -> HttpResponse:
     """A page with the study's name, contact and way back, where the address is one of a study's."""
     found = re.match(r"/s/([-\w]+)/", request.path_info)
     study = find_study(found[1]) if found else None
-    if study is None:
+    if study is None or not was_opened(study):
         return problem(request, name)
     with speaking(study):
         url = study.get_absolute_url()

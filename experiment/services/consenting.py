@@ -8,6 +8,7 @@ from django.db import IntegrityError, transaction
 
 from experiment.domain.withdrawal_code import new_code
 from experiment.models import (
+    AuditEvent,
     Channel,
     ConsentVersion,
     Participant,
@@ -15,6 +16,7 @@ from experiment.models import (
     Study,
 )
 from experiment.services import arms, arrivals
+from experiment.services.audit import Action
 from experiment.services.channels import NO_EXTERNAL_IDS, ExternalIds, channel_of
 from experiment.services.flow import (
     ConsentChangedError,
@@ -54,6 +56,13 @@ def entry_kind(study: Study, now: datetime, *, is_member: bool, channel: str = "
     if recruitment == Study.Recruitment.PILOT or is_member:
         return Participant.Kind.PILOT
     raise NotOpenError(Refusal.STUDY_NOT_STARTED)
+
+
+def was_opened(study: Study) -> bool:
+    """Whether anybody but its members could know of the study: a draft that went back to one was open to those who return."""
+    if study.recruitment != Study.Recruitment.DRAFT or study.version:
+        return True
+    return AuditEvent.objects.filter(study=study.slug, action=Action.RECRUITMENT).exists()
 
 
 def is_full(study: Study, now: datetime) -> bool:

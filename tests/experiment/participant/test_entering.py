@@ -1,5 +1,6 @@
 """Entering: what a link lets in, remembers and gives at the end; shared computers, declining, and who is let in as what."""
 
+import re
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from experiment.models import Participant, RecruitmentRecord, Study
-from experiment.services import taking_part
+from experiment.participant import identity
+from experiment.services import study_setup, taking_part
 from experiment.services.channels import ExternalIds
 from tests.experiment.people import agree, answer, client_of, come, decide, enroll, start
 from tests.experiment.refusals import assert_page
@@ -124,6 +126,38 @@ def test_what_is_closed_or_not_there_lets_nobody_in_and_sends_on(study: Study) -
     late = Client().get(study.get_absolute_url() + LINK.replace("p1", "p3"), follow=True)
     assert_page(late, 403, f"{OUT}p3")
     assert Participant.objects.count() == 1
+
+
+def test_a_study_that_was_never_opened_is_as_good_as_none_for_all_but_its_members(
+    study: Study,
+) -> None:
+    Study.objects.update(recruitment="draft", title="Unpublished")
+    home = study.get_absolute_url()
+
+    def told(page: Any) -> tuple[int, str]:
+        return page.status_code, re.sub(r'(nonce|value)="[^"]*"', "", page.text)
+
+    for path in ("", "?channel=uk", LINK, "about-you/", "trial/1/", "return/", "withdraw/", "no/"):
+        asked, missing = (told(Client().get(f"{at}{path}")) for at in (home, "/s/none/"))
+        assert asked == missing, path
+        assert asked[0] == 404
+    for path in ("", "return/", "withdraw/", "ping/"):
+        for client in (Client(), Client(enforce_csrf_checks=True)):
+            asked, missing = (told(client.post(f"{at}{path}")) for at in (home, "/s/none/"))
+            assert asked == missing, path
+    assert "Unpublished" in come(study, f"?simulated={identity.simulated_token()}")
+    member = Client()
+    member.force_login(make_user("ruth", study))
+    assert "Unpublished" in come(study, "", member)
+    stranger = Client()
+    stranger.force_login(make_user("otto"))
+    assert told(stranger.get(home)) == told(stranger.get("/s/none/"))
+    # Who began while it was open may return, or withdraw, from any browser
+    Study.objects.update(recruitment="pilot")
+    study.refresh_from_db()
+    study_setup.set_recruitment(study, "draft")
+    assert_page(Client().get(home), 403, "This study has not started")
+    assert Client().get(f"{home}withdraw/").status_code == 200
 
 
 def test_the_code_is_shown_only_after_every_answer_is_stored(study: Study) -> None:
