@@ -73,16 +73,16 @@ class Channel(models.Model):
         _("address after finishing"),
         _("{external_id} is replaced by the participant's ID on that site."),
     )
-    completion_code = models.CharField(_("code after finishing"), max_length=60, blank=True)
+    completion_code = NameField(_("code after finishing"), max_length=60, blank=True)
     screen_out_url = _address(_("address for participants who do not agree or are not admitted"))
-    screen_out_code = models.CharField(
+    screen_out_code = NameField(
         _("code for participants who do not agree or are not admitted"), max_length=60, blank=True
     )
     full_url = _address(
         _("address after the target is reached"),
         _("If empty, the address for participants who are not admitted is used."),
     )
-    full_code = models.CharField(_("code after the target is reached"), max_length=60, blank=True)
+    full_code = NameField(_("code after the target is reached"), max_length=60, blank=True)
     returns = models.CharField(
         _("participants who return with a known ID may"),
         max_length=10,

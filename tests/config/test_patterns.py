@@ -15,9 +15,11 @@ from django import forms
 from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
+from django.db.models import CharField
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiment.models import Channel
 from tests.config.test_code_security import ROOT, sources
 
 SITE = ("config", "lib", "experiment", "scoring", "analysis")
@@ -135,3 +137,15 @@ def test_columns_and_forms_of_each_kind_are_looked_at() -> None:
         "PeopleForm.pseudonym",
     ):
         assert any(name in key for key in VALIDATORS), (name, [*VALIDATORS])
+
+
+@pytest.mark.parametrize(
+    "name", [field.name for field in Channel._meta.fields if isinstance(field, CharField)]
+)
+@pytest.mark.parametrize("end", ["\n", "\r"])
+def test_no_text_of_a_channel_takes_a_line_break(name: str, end: str) -> None:
+    """Its codes and parameters are parts of links; codes are shown to be copied, too."""
+    for value in (f"a{end}", f"a{end}b", f"https://a.example/{end}"):
+        with pytest.raises(ValidationError) as refused:
+            Channel(**{name: value}).clean_fields()
+        assert name in refused.value.message_dict
