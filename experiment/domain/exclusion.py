@@ -104,14 +104,15 @@ TIMES_DISAGREE = Reason(
 FLAGS = (FAST_PAGE, MUCH_HIDDEN, TIMES_DISAGREE, DUPLICATE_EXTERNAL_ID, WRONG_ATTENTION)
 
 # The server shows a page before a browser can, and receives its answer after the browser sent it, whatever the network does:
-# a browser's time can only be the longer one as far as two clocks differ. One second is for clocks of several servers, which
-# NTP keeps within a tenth of it; one part in a thousand for clocks that run at another speed, of which computers are within half.
+# a browser's time can only be the longer one as far as two clocks differ, and the shorter is never too short for who is honest.
+# Rules therefore go by the shorter. That they disagree is said from a second on, for clocks of several servers, which NTP keeps
+# within a tenth of it, and one part in a thousand, for clocks that run at another speed, of which computers are within half.
 CLOCKS_DIFFER_MS = 1_000
 CLOCKS_DRIFT = 1_000
 
 
 def is_overstated(browser_ms: int | None, server_ms: int | None) -> bool:
-    """Whether a browser reports more time than the server saw pass; not where either measured nothing.
+    """Whether a browser reports more time than the server saw pass, by more than clocks differ; not where either measured nothing.
 
     >>> is_overstated(60_000, 300), is_overstated(6_000, 5_000), is_overstated(6_006, 5_000), is_overstated(60_000, None)
     (True, False, True, False)
@@ -122,12 +123,14 @@ def is_overstated(browser_ms: int | None, server_ms: int | None) -> bool:
 
 
 def believed_ms(browser_ms: int | None, server_ms: int | None) -> int | None:
-    """The time that rules go by: the browser's, or the server's where the browser's cannot be true.
+    """The time that rules go by: the browser's, and never more than passed on the server.
 
-    >>> believed_ms(60_000, 300), believed_ms(4_000, 9_000), believed_ms(60_000, None)
-    (300, 4000, 60000)
+    >>> believed_ms(5_000, 4_060), believed_ms(4_000, 9_000), believed_ms(60_000, None)
+    (4060, 4000, 60000)
     """
-    return server_ms if is_overstated(browser_ms, server_ms) else browser_ms
+    if browser_ms is None or server_ms is None:
+        return browser_ms
+    return min(browser_ms, server_ms)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from django.db.models import Case, F, Q, When
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
-from experiment.domain.exclusion import CLOCKS_DIFFER_MS, CLOCKS_DRIFT, believed_ms
+from experiment.domain.exclusion import believed_ms
 from experiment.domain.export_columns import TRANSLATED
 from experiment.models.items import Item, known
 from experiment.models.participants import Participant
@@ -74,9 +74,8 @@ OWN_SERVER_MS = Coalesce("trial__advised__first_server_ms", "server_ms")
 
 def believed(browser_ms: str, server_ms: str) -> Case:
     """In queries, `exclusion.believed_ms` of these columns."""
-    most_ms = F(browser_ms) - CLOCKS_DIFFER_MS - F(server_ms) / CLOCKS_DRIFT
-    is_overstated = Q(**{f"{server_ms}__lt": most_ms})
-    return Case(When(is_overstated, F(server_ms)), default=F(browser_ms))
+    is_less = Q(**{f"{server_ms}__lt": F(browser_ms)})
+    return Case(When(is_less, F(server_ms)), default=F(browser_ms))
 
 
 class JudgmentQuerySet(models.QuerySet["Judgment"]):

@@ -68,6 +68,24 @@ def test_clocks_may_differ_by_a_second_and_one_part_in_a_thousand(
     assert [TIMES_DISAGREE.code in said.split() for said in found] == [False, True, False]
 
 
+@pytest.mark.parametrize("clock_of_rules", ["page", "choice"])
+def test_the_least_time_of_a_rule_is_not_shorter_by_what_clocks_may_differ(
+    short: Study, clock: Clock, clock_of_rules: str
+) -> None:
+    Study.objects.filter(pk=short.pk).update(min_rt_clock=clock_of_rules)
+    person = come_to_trials(begin(short), clock)
+    for seconds in (4.06, 4.999, 5):
+        send(person, clock, seconds, **dict.fromkeys(["rt_ms", "rt_choice_ms"], "5000"))
+        person.refresh_from_db()
+    taking_part.finish(person, cheated=False, comments="", now=clock())
+    judged = Judgment.objects.order_by("trial__position").values_list("excluded_by", "flags")
+    assert [reason for reason, _ in judged] == [TOO_FAST.code, TOO_FAST.code, ""]
+    assert not any(TIMES_DISAGREE.code in said.split() for _, said in judged)
+    # Counters, and queries of results, as the rules
+    reading = {"page": "fast_page", "choice": "fast_choice"}[clock_of_rules]
+    assert overview.readings(short, "real")[reading] == 2
+
+
 def test_an_answer_that_was_offline_for_an_hour_goes_by_the_browsers_time(
     short: Study, clock: Clock
 ) -> None:
