@@ -61,8 +61,8 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
         response = resume(request, study, participant)
     elif (returner := consenting.find_by_link(study, seen.external)) is not None:
         # A link may come from anybody: nobody becomes the participant behind it without saying that they are
-        shown = {"study": study, "consent": returner.consent_version}
-        shown |= _of_visit(request, study, seen)
+        of_visit = _of_visit(request, study, seen)
+        shown = {"study": study, "consent": returner.consent_version, **of_visit}
         response = render(request, "participant/returning.html", shown)
     else:
         if consenting.is_known(study, _may_enter(request, study, seen), seen.external):

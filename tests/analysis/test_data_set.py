@@ -188,9 +188,9 @@ def test_teams_of_the_page_are_in_it_by_pseudonym(study: Study) -> None:
 @pytest.mark.usefixtures("_teams")
 def test_no_table_of_a_release_tells_in_which_order_people_came(study: Study) -> None:
     came = [UUID(int=2), UUID(int=1)]
-    for person, name in zip(study.participants.order_by("pk"), came, strict=True):
-        Participant.objects.filter(pk=person.pk).update(public_id=name)
-    both = [str(name) for name in sorted(came)]
+    for person, public_id in zip(study.participants.order_by("pk"), came, strict=True):
+        Participant.objects.filter(pk=person.pk).update(public_id=public_id)
+    both = [str(public_id) for public_id in sorted(came)]
     for name in ("trials", "participants", "trialsmodels", "teampredictions"):
         rows = table(study, TrialQuery(), name, k=2)
         assert set(rows.columns) >= {"participant"}
