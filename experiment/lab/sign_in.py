@@ -170,7 +170,7 @@ class NewAppForm(CodeForm):
         return device
 
 
-WAITING = "waits_for_code"  # in the session: who gave their password, and when (seconds)
+WAITING = "gave_password"  # in the session: who, when (seconds), and what a change of the password changes
 WAITS_S = 10 * 60
 
 
@@ -184,7 +184,8 @@ class SignIn(LoginView):
         if not has_second_step(user):
             return super().form_valid(form)
         self.request.session.cycle_key()
-        self.request.session[WAITING] = [user.pk, timezone.now().timestamp()]
+        now = timezone.now().timestamp()
+        self.request.session[WAITING] = [user.pk, now, user.get_session_auth_hash()]
         return redirect_to_login(self.get_success_url(), reverse("lab:second_step"))
 
 
@@ -232,10 +233,11 @@ def _half_way(request: HttpRequest) -> User | None:
     user: Any = request.user
     if user.is_authenticated:
         return None if is_verified(user) else user
-    pk, since = request.session.get(WAITING, (None, 0))
+    pk, since, password = request.session.get(WAITING, (None, 0, ""))
     if pk is None or timezone.now().timestamp() - since > WAITS_S:
         return None
-    return get_user_model().objects.filter(pk=pk, is_active=True).first()
+    found = get_user_model().objects.filter(pk=pk, is_active=True).first()
+    return found if found and found.get_session_auth_hash() == password else None
 
 
 def _next(request: HttpRequest) -> str:

@@ -172,10 +172,14 @@ def is_verified(user: User | AnonymousUser) -> bool:
 
 
 def new_app(user: User) -> TOTPDevice:
-    """What the user's app is to be told; the same until a code of it confirms it."""
-    waiting = TOTPDevice.objects.filter(user=user, confirmed=False).order_by("pk")
+    """What the user's app is to be told; the same until a code of it confirms it, or the password changes.
+
+    Whoever was at the account before a change may know the key, so its name says of which password it is.
+    """
+    own = {"user": user, "confirmed": False, "name": user.get_session_auth_hash()}
     # Two requests at once may have made two: both pages show the first
-    return waiting.first() or TOTPDevice.objects.create(user=user, confirmed=False, name="app")
+    found = TOTPDevice.objects.filter(**own).order_by("pk").first()
+    return found or TOTPDevice.objects.create(**own)
 
 
 def spelled_key(device: TOTPDevice) -> str:
@@ -206,8 +210,8 @@ def confirm_app(user: User, code: str) -> tuple[TOTPDevice, list[str]] | None:
     if not _verified(device, code):
         return None
     device.refresh_from_db()
-    device.confirmed = True
-    device.save(update_fields=["confirmed"])
+    device.confirmed, device.name = True, "app"
+    device.save(update_fields=["confirmed", "name"])
     audit.record(Action.SECOND_STEP, by=user, change="on")
     return device, _new_codes(user)
 
@@ -284,7 +288,8 @@ def elsewhere(user: User, here: SessionBase) -> list[Session]:
 
 
 def end_elsewhere(user: User, here: SessionBase) -> int:
-    """How many ended."""
+    """How many ended. A key that one of them was shown, and that no code has confirmed, is of no use any more."""
+    TOTPDevice.objects.filter(user=user, confirmed=False).delete()
     keys = [other.pk for other in elsewhere(user, here)]
     return Session.objects.filter(pk__in=keys).delete()[0]
 

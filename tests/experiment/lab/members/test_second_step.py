@@ -110,11 +110,44 @@ def test_nobody_comes_to_the_second_step_without_the_first_or_ten_minutes_after_
     assert client.post(CODE_PAGE, {"code": shown_by_app(device)})["Location"] == "/lab/sign-in/"
     give_password(client)
     session = client.session
-    pk, since = session["waits_for_code"]
-    session["waits_for_code"] = [pk, since - 601]
+    pk, since, password = session["gave_password"]
+    session["gave_password"] = [pk, since - 601, password]
     session.save()
     assert client.post(CODE_PAGE, {"code": shown_by_app(device)})["Location"] == "/lab/sign-in/"
     assert not is_in(client)
+
+
+def test_a_new_password_ends_sign_ins_that_wait_for_a_code(client: Client, user: Any) -> None:
+    device, _ = switch_on(user)
+    give_password(client)
+    user.set_password("seven grey herons")
+    user.save()
+    assert client.post(CODE_PAGE, {"code": shown_by_app(device)})["Location"] == "/lab/sign-in/"
+    assert not is_in(client)
+
+
+@pytest.mark.parametrize("change", ["password", "elsewhere"])
+def test_a_key_that_another_browser_was_shown_is_not_confirmed_afterwards(
+    client: Client, user: Any, change: str
+) -> None:
+    other = Client()
+    other.force_login(user)
+    other.get("/lab/account/codes/")
+    [shown] = TOTPDevice.objects.all()
+    client.force_login(user)
+    if change == "password":
+        new = "seven grey herons"
+        sent = {"old_password": "ruth", "new_password1": new, "new_password2": new}
+        client.post("/lab/account/", sent)
+    else:
+        client.post("/lab/account/elsewhere/")
+    page = client.get("/lab/account/codes/").text
+    assert sign_in.spelled_key(shown) not in page
+    client.post("/lab/account/codes/", {"code": shown_by_app(shown)})
+    assert not sign_in.has_second_step(user)
+    device = TOTPDevice.objects.latest("pk")
+    client.post("/lab/account/codes/", {"code": shown_by_app(device)})
+    assert [(d.key, d.name) for d in TOTPDevice.objects.all()] == [(device.key, "app")]
 
 
 def test_codes_cannot_be_tried_for_long_nor_a_new_start_made(client: Client, user: Any) -> None:
