@@ -171,10 +171,11 @@ class Trials(StudyTable):
         raise Problem(503, "being_made", detail, wait=ASK_AGAIN_S, done=job.done, total=job.total)
 
     def _page(self, asked: trial_query.TrialQuery) -> Response:
-        limit, after = self.query.get("limit", pages.USUAL), None
-        bound_to = f"{self.request.path}?{asked.encode()}"
-        if cursor := self.query.get("cursor"):
-            after = After(*pages.read_cursor(cursor, bound_to, 2))
+        limit = self.query.get("limit", pages.USUAL)
+        bound_to = self.bound(f"{self.request.path}?{asked.encode()}")
+        began, values = pages.read_cursor(self.query.get("cursor"), bound_to, 2)
+        after = After(*values) if values else None
+        if after:
             if not self.study.participants.filter(public_id=after.participant).exists():
                 gone = "The previous page ended with a participant whose data have been deleted. Start again from the first page."
                 raise serializers.ValidationError({"cursor": gone})
@@ -188,7 +189,9 @@ class Trials(StudyTable):
             )
         rows = first_rows(self.study, asked, limit + 1, after)
         last = rows[limit - 1] if len(rows) > limit else None
-        found = last and pages.cursor_after(bound_to, [last["participant"], last["position"]])
+        found = last and pages.cursor_after(
+            bound_to, began, [last["participant"], last["position"]]
+        )
         results = [_as_json(row) for row in rows[:limit]]
         return Response({"results": results, "next": self.next_page(found)})
 

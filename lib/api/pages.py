@@ -10,10 +10,12 @@ from typing import Any
 
 from django.core import signing
 from django.db.models import Q, QuerySet
+from django.utils import timezone
 from rest_framework import serializers
 
 USUAL, MOST = 100, 1000
 SALT = "api cursor"
+LASTS_S = 24 * 3600  # from a list's first page to its last
 Rows = QuerySet[Any] | Sequence[Any]
 
 
@@ -84,35 +86,43 @@ def page(rows: Rows, order: Order, cursor: str | None, limit: int = USUAL, query
     """Some rows of what a query selects.
 
     Raises:
-        ValidationError: the cursor is none that was given for this query and order.
+        ValidationError: the cursor is none that was given for this query and order, or too old.
     """
     rows, query = order.sort(rows), f"{order.name} {query}"
-    if cursor is not None:
-        rows = order.after(rows, read_cursor(cursor, query, len(order.columns)))
+    began, after = read_cursor(cursor, query, len(order.columns))
+    if after is not None:
+        rows = order.after(rows, after)
     found = list(rows[: limit + 1])
     if len(found) <= limit:
         return Page(found, None)
-    return Page(found[:limit], cursor_after(query, order.of(found[limit - 1])))
+    return Page(found[:limit], cursor_after(query, began, order.of(found[limit - 1])))
 
 
-def cursor_after(query: str, values: list[Any]) -> str:
-    """A cursor of this query alone, behind a row with these values."""
-    return signing.dumps(values, salt=f"{SALT} {query}")
+def cursor_after(query: str, began: int, values: list[Any]) -> str:
+    """A cursor of this query alone, behind a row with these values; the first page was read at `began` (seconds)."""
+    return signing.dumps([began, *values], salt=f"{SALT} {query}")
 
 
-def read_cursor(cursor: str, query: str, n: int) -> list[Any]:
-    """The `n` values of a cursor.
+def read_cursor(cursor: str | None, query: str, n: int) -> tuple[int, list[Any] | None]:
+    """When the first page was read, and the `n` values of a cursor; without one, now and nothing.
 
     Raises:
-        ValidationError: it is none that was given for this query.
+        ValidationError: it is none that was given for this query, or too old.
     """
+    now = int(timezone.now().timestamp())
+    if cursor is None:
+        return now, None
     # Signed: nobody can ask the database for values that no row had, nor go on with what was not asked
     try:
-        values = signing.loads(cursor, salt=f"{SALT} {query}")
+        began, *values = signing.loads(cursor, salt=f"{SALT} {query}")
     except (signing.BadSignature, ValueError) as error:
         message = (
-            "This is not a cursor of this query. Use `next` from the previous page, unchanged."
+            "This is not a cursor of this query and token. Use `next` from the previous page, "
+            "unchanged."
         )
         raise serializers.ValidationError({"cursor": message}) from error
+    if now - began > LASTS_S:
+        message = "The first page was read more than a day ago. Start again from the first page."
+        raise serializers.ValidationError({"cursor": message})
     assert len(values) == n
-    return list(values)
+    return began, values

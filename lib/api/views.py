@@ -169,7 +169,8 @@ class TableView(ApiView):
         order, kind = self.query["ordering"], self.query["format"]
         if kind == "json":
             limit = self.query.get("limit", pages.USUAL)
-            page = pages.page(self.rows(), order, self.query.get("cursor"), limit, self.asked())
+            query = self.bound(self.asked())
+            page = pages.page(self.rows(), order, self.query.get("cursor"), limit, query)
             return Response(
                 {"results": self.serialise(page.rows), "next": self.next_page(page.next)}
             )
@@ -187,6 +188,10 @@ class TableView(ApiView):
         given = self.request._request.GET.lists()
         asked = sorted((name, values) for name, values in given if name not in OF_FORM)
         return f"{self.request.path}?{urlencode(asked, doseq=True)}"
+
+    def bound(self, asked: str) -> str:
+        """What a cursor goes on with: the trail says which token's owner began to read what."""
+        return f"{self.request.auth.pk} {asked}"
 
     def serialise(self, rows: list[Any]) -> list[dict[str, Any]]:
         return list(self.result_class(rows, many=True, context={"view": self}).data)

@@ -4,12 +4,14 @@ import csv
 import io
 import json
 from base64 import b64encode
+from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.utils import timezone
 
 from experiment.models import AuditEvent, Participant, Study, TrialExport
@@ -142,6 +144,29 @@ def test_a_cursor_opens_no_other_query_than_its_own(
     cursor = parse_qs(urlsplit(link).query)["cursor"][0]
     assert ruth.get(root + path, limit=2, cursor=cursor, **first).status_code == 200
     assert named(ruth.get(root + other_path, cursor=cursor, **other)) == ["cursor"]
+
+
+@pytest.mark.parametrize("path", ["trials/", "participants/"])
+def test_a_list_is_read_on_by_the_token_that_began_and_for_a_day(
+    ruth: Program, study: Study, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The trail names who began; nobody else goes on, and nobody later, with what it does not tell."""
+
+    def read_on(link: str, program: Program = ruth) -> Any:
+        return program.client.get(link, headers=program.headers)
+
+    link = ruth.get(f"studies/memory/{path}", limit=1).json()["next"]
+    user = get_user_model().objects.get(username="ruth")
+    for other in (Program(user), Program(make_user("vera", study))):
+        assert named(read_on(link, other)) == ["cursor"]
+    assert AuditEvent.objects.filter(action="exported").count() == 1
+    now = timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: now + timedelta(hours=23))
+    link = read_on(link).json()["next"]
+    monkeypatch.setattr(timezone, "now", lambda: now + timedelta(hours=25))
+    told = read_on(link)
+    assert named(told) == ["cursor"]
+    assert "a day ago" in told.json()["detail"]
 
 
 @pytest.mark.parametrize("path", ["participants/", "exclusions/"])
