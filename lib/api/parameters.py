@@ -9,9 +9,9 @@ from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
 
 from lib import strict_json
+from lib.api.problems import MOST_NAMED
 
 MOST = 2**31 - 1  # what the database's whole numbers hold
-MOST_NAMED = 20  # of what is wrong
 
 
 class Strict(serializers.Serializer[Any]):

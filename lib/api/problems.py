@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
+from itertools import islice
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
@@ -10,6 +11,8 @@ from rest_framework import exceptions, serializers
 
 ROOT = "/api/"
 MEDIA_TYPE = "application/problem+json"
+MOST_NAMED = 20  # of what is wrong, so that no small request has a large answer
+LONGEST_NAME, LONGEST_REASON = 200, 2000
 WHOLE = "non_field_errors"  # rest_framework's name for what is wrong with no field in particular
 
 
@@ -59,7 +62,7 @@ def handle(error: Exception, context: Mapping[str, Any]) -> JsonResponse | None:
         case RequestDataTooBig():
             return problem(413, "too_large", "The request's body is too large.")
         case serializers.ValidationError():
-            faults = list(_faults(error.detail))
+            faults = _named(error.detail)
             sentences = (
                 f"{f['name']}: {f['reason']}" if f["name"] else f["reason"] for f in faults
             )
@@ -86,6 +89,15 @@ def _headers(error: exceptions.APIException) -> dict[str, str]:
     return headers
 
 
+def _named(detail: Any) -> list[dict[str, str]]:
+    """The first faults; the last of them says how many more there are."""
+    found = _faults(detail)
+    named = list(islice(found, MOST_NAMED))
+    if more := sum(1 for _ in found):
+        named.append({"name": "", "reason": f"{more} more errors are not listed."})
+    return named
+
+
 def _faults(detail: Any, name: str = "") -> Iterator[dict[str, str]]:
     """Every sentence of a validation's tree of them, with the place that it is about."""
     if isinstance(detail, Mapping):
@@ -95,4 +107,4 @@ def _faults(detail: Any, name: str = "") -> Iterator[dict[str, str]]:
         for inner in detail:
             yield from _faults(inner, name)
     else:
-        yield {"name": name, "reason": str(detail)}
+        yield {"name": name[:LONGEST_NAME], "reason": str(detail)[:LONGEST_REASON]}

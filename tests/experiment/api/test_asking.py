@@ -117,6 +117,29 @@ def test_a_body_is_as_strict(ruth: Program) -> None:
     assert problem(long) == (413, "too_large")
 
 
+@pytest.mark.parametrize(
+    ("args", "n"),
+    [
+        ({str(n): [] for n in range(50_000)}, 50_000),
+        ({"\U0001f9e0" * 200_000: []}, 1),
+        ({"\U0001f9e0" * 200_000: "x"}, 1),
+    ],
+)
+def test_a_refusal_is_small_however_much_is_wrong(
+    ruth: Program, args: dict[str, Any], n: int
+) -> None:
+    body = {"model": "hf", "model_args": args}
+    sent = json.dumps(body, ensure_ascii=False)
+    refused = ruth.client.post(
+        "/api/v1/studies/memory/runs/start/", sent, "application/json", headers=ruth.headers
+    )
+    assert problem(refused) == (400, "invalid")
+    assert len(refused.content) < 50_000
+    faults = refused.json()["errors"]
+    assert len(faults) == min(n, 21)
+    assert n == 1 or faults[-1]["reason"].startswith(str(n - 20))
+
+
 def test_a_failure_of_the_site_is_a_problem_that_tells_no_secret(
     ruth: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
