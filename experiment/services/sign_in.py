@@ -14,7 +14,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.models import Session
 from django.db import connection, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
@@ -83,10 +83,8 @@ def succeeded(step: str, name: str, address: str) -> None:
     found = own.values("n", "since").first()
     if found is None or not own.delete()[0]:
         return  # another success was first
-    address_s = SignInAttempts.objects.filter(key=key_of("", "", address), n__gte=found["n"])
-    address_s.filter(since__lte=found["since"]).update(
-        n=F("n") - found["n"]
-    )  # not of a later count
+    address_s = SignInAttempts.objects.filter(key=key_of("", "", address))
+    _take_back(address_s.filter(since__lte=found["since"]), found["n"])  # not of a later count
 
 
 Found = TypeVar("Found")
@@ -109,7 +107,7 @@ def by_own_code(
         raise TooManyError
     found = find()
     if found is not None:
-        SignInAttempts.objects.filter(key=key, n__gt=0).update(n=F("n") - 1)
+        _take_back(SignInAttempts.objects.filter(key=key), 1)
     return found
 
 
@@ -153,6 +151,11 @@ def _count(key: str, now: datetime) -> int:
         cursor.execute(_COUNT, [key, times[0], times[1], times[1]])
         [n] = cursor.fetchone()
     return int(n)
+
+
+def _take_back(counted: QuerySet[SignInAttempts], n: int) -> None:
+    counted.filter(n__gte=n).update(n=F("n") - n)
+    counted.filter(n=0).delete()  # one that counts again meanwhile is not 0
 
 
 N_RECOVERY_CODES = 10

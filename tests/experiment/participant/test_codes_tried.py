@@ -60,6 +60,7 @@ def test_a_class_that_returns_uses_up_no_attempts(study: Study) -> None:
     person = answer(start(study), until=2)
     for _ in range(MOST_CODES + 5):
         assert send(study, "return", person.withdrawal_code).status_code == 303
+    assert not SignInAttempts.objects.exists(), "no row is left of who made no mistake"
     assert send(study, "return", new_code()).status_code == 422
     [left] = SignInAttempts.objects.all()
     assert left.n == 1, "the wrong one"

@@ -71,6 +71,9 @@ def test_who_is_told_that_others_are_busy_has_lost_no_attempt(client: Client) ->
 
 
 def test_a_class_that_signs_in_uses_up_none_of_its_addresss_attempts(client: Client) -> None:
+    assert sign_in(client, "ruth") == ""
+    client.logout()
+    assert not SignInAttempts.objects.exists()
     sign_in(client, "another", "nobody")
     for _ in range(3):
         sign_in(client, "mistyped")
