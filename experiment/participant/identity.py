@@ -269,9 +269,14 @@ def _note_link(request: HttpRequest, public_id: str) -> None:
     request.came_by_link = public_id.endswith(BY_LINK)  # type: ignore[attr-defined]
 
 
+def was_shown_code(request: HttpRequest) -> bool:
+    """Whether the browser whose participant was read may know that participant's own code."""
+    return not getattr(request, "came_by_link", False)
+
+
 def shown_code(request: HttpRequest, participant: Participant) -> str:
     """Their own code, for this browser. Whoever made the link up, or passed it on, is to read nothing with it."""
-    return MASKED if getattr(request, "came_by_link", False) else participant.withdrawal_code
+    return participant.withdrawal_code if was_shown_code(request) else MASKED
 
 
 def _uuid(public_id: str) -> uuid.UUID:

@@ -248,7 +248,8 @@ def _by_own_code(
     request: HttpRequest, study: Study, code: str, find: Callable[[], Participant | None]
 ) -> Participant | None:
     here = identity.read_participant(request, study)
-    return by_own_code(study, address_of(request), here, code, find)
+    known = here if identity.was_shown_code(request) else None  # others could try without end
+    return by_own_code(study, address_of(request), known, code, find)
 
 
 def _no_code(

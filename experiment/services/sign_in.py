@@ -93,7 +93,7 @@ Found = TypeVar("Found")
 def by_own_code(
     study: Study, address: str, here: Participant | None, code: str, find: Callable[[], Found]
 ) -> Found:
-    """What `find` finds by a participant's own code; where it finds nothing, that counts. `here`: whom the browser knows.
+    """What `find` finds by a participant's own code; where it finds nothing, that counts. `here`: whose code the browser was shown.
 
     Whoever types the code of their own page is never held up by others at their address.
 

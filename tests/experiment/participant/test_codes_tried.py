@@ -10,7 +10,7 @@ from experiment.domain.withdrawal_code import new_code
 from experiment.models import Participant, SignInAttempts, Study
 from experiment.services.sign_in import MOST_CODES, WAIT, TooManyError, by_own_code
 from tests.experiment.http_client import at_once
-from tests.experiment.people import answer, client_of, start
+from tests.experiment.people import agree, answer, client_of, come, decide, start
 from tests.factories import make_study
 
 REFUSED = "Too many wrong codes were entered from your network. Please wait 15 minutes"
@@ -53,6 +53,17 @@ def test_others_are_let_in_and_a_page_of_ones_own_withdraws_whatever_happens(stu
     assert send(study, "withdraw", person.withdrawal_code, client, confirm="1").status_code == 200
     person.refresh_from_db()
     assert person.stage == Participant.Stage.WITHDRAWN
+
+
+@pytest.mark.django_db
+def test_a_browser_that_came_by_a_link_was_shown_no_code_and_tries_as_few(study: Study) -> None:
+    link, client = "?PROLIFIC_PID=5f3a&STUDY_ID=s1&SESSION_ID=e1", Client()
+    person = agree(study, link)
+    come(study, link, client)
+    decide(study, client, "continue")
+    for _ in range(MOST_CODES):
+        send(study, "withdraw", new_code(), client)
+    assert send(study, "withdraw", person.withdrawal_code, client).status_code == 429
 
 
 @pytest.mark.django_db
