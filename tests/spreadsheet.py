@@ -2,9 +2,10 @@
 
 import re
 from itertools import chain
+from unicodedata import category
 
 MARKS = (",", ";", "\t", "|", ",;", ",;\t|")
-_FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]")  # noqa: RUF001
+_FORMULA = re.compile(r"[=+\-@＝＋－＠]")  # noqa: RUF001
 _NUMBER = re.compile(r"\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*")
 
 
@@ -12,7 +13,13 @@ def formulas(written: str, marks: str) -> list[str]:
     """Cells that are formulas; a negative number is none."""
     bare = re.split(f"[{re.escape(marks)}\r\n]", written.replace('"', ""))
     found = chain(cells(written, marks), bare)
-    return [cell for cell in found if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell)]
+    return [cell for cell in found if _FORMULA.match(_seen(cell)) and not _NUMBER.fullmatch(cell)]
+
+
+def _seen(cell: str) -> str:
+    """From the first sign that takes room: some spreadsheets leave out the others."""
+    seen = (char for char in cell if not char.isspace() and category(char) not in ("Cc", "Cf"))
+    return cell[cell.index(next(seen, "")) :]
 
 
 def cells(written: str, marks: str) -> list[str]:

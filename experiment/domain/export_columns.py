@@ -558,7 +558,7 @@ Parquet keeps all types.
 
 In CSV files, an apostrophe is inserted wherever a spreadsheet could begin a cell and run it as a formula. This is at the start of a text, and
 after each comma, semicolon, vertical bar, tab or line break in it, because some spreadsheets separate cells by these marks. The apostrophe stands there if
-`=`, `+`, `-` or `@` follows (also full-width, and after spaces or quotation marks), or if the text starts with a tab or line break. If there
+`=`, `+`, `-` or `@` follows (also full-width, and after spaces, quotation marks or invisible characters), or if the text starts with a tab or line break. If there
 were apostrophes before such a place, one more is added. So `good;=1+1` becomes `good;'=1+1`. Numbers never change. To restore the texts, remove one
 apostrophe at each such place, as this site's imports do; JSON Lines and Parquet contain the exact texts. Imported participants' answers about
 themselves use the levels below, regardless of the wording in their publication. Their times come from the publication.

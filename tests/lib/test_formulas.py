@@ -2,6 +2,8 @@
 
 import csv
 import io
+import sys
+from unicodedata import category
 
 import pytest
 from hypothesis import example, given, settings
@@ -12,7 +14,17 @@ from lib.csv_lines import line
 from lib.formulas import guarded, unguarded
 from tests.spreadsheet import MARKS, formulas
 
-PIECES = (*"=+-@＝；,;|\t\r\n'\" a1", "=cmd|' /C calc'!A0", "\xa0", "''", '""', "\u2028")  # noqa: RUF001
+PIECES = (
+    *"=+-@＝；,;|\t\r\n'\" a1",
+    "=cmd|' /C calc'!A0",
+    "\xa0",
+    "''",
+    '""',
+    "\u2028",
+    "\u200b",
+    "\ufeff",
+    "\x7f",
+)  # noqa: RUF001
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
 
 
@@ -23,6 +35,7 @@ TEXTS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
 @example(";\n =1")
 @example("'\t")
 @example(";'\"=1")
+@example("\u200b'=1")
 def test_a_guarded_text_comes_back_exactly(text: str) -> None:
     assert unguarded(guarded(text)) == text
 
@@ -32,10 +45,16 @@ def test_a_guarded_text_comes_back_exactly(text: str) -> None:
 @example(["fine", "good;=cmd|' /C calc'!A0"], ";")
 @example(["a, b", 'x\t"=1'], "\t")
 @example(["a", "b, c\n=1"], ";")
+@example(["\ufeff=1", "a;\u200e =1"], ";")
 def test_no_cell_of_a_line_is_a_formula_wherever_cells_are_separated(
     texts: list[str], marks: str
 ) -> None:
     assert formulas(line(field(text) for text in texts).decode(), marks) == []
+
+
+def test_every_sign_that_nobody_sees_is_looked_through() -> None:
+    unseen = [c for c in map(chr, range(sys.maxunicode)) if category(c) in ("Cc", "Cf")]
+    assert [c for c in unseen if "'" not in guarded(f"{c}=1")] == []
 
 
 def test_python_reads_the_texts_that_were_guarded() -> None:
