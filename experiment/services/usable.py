@@ -4,6 +4,7 @@ A field is its members', unless its lead shares it with studies or the site. The
 and so is what belongs to no field. A study's members also see what it draws from (ItemQuerySet.shown_by).
 """
 
+import re
 from collections.abc import Iterable
 
 from django.contrib.auth.models import AnonymousUser, User
@@ -16,12 +17,22 @@ from experiment.services.rights import fields_of, may
 
 # None: the site itself, for which its administrator's commands act
 Person = User | AnonymousUser | None
+# Of texts that come with the site, and of the published set
+_SHIPPED_KEY = re.compile(
+    "brainbench-(human|machine)-[0-9]+|demo-(test|catch)-[0-9]+|demo-practice"
+    "|element-own-[0-9]+|element-(symbol|state|family)-[0-9a-f]{12}"
+)
 OF_SITE = Q(is_demo=True) | ~Q(collection="") | Q(field="")
 
 
 def is_site(user: Person) -> bool:
     """Whether it is the site itself, or one of its administrators."""
     return user is None or (user.is_active and user.is_superuser)
+
+
+def is_kept(key: str, user: Person) -> bool:
+    """Whether this new key is for the site alone: what has it is in the way when the site's own text comes."""
+    return not is_site(user) and bool(_SHIPPED_KEY.fullmatch(key))
 
 
 def usable_fields(user: Person, study: Study | None = None) -> QuerySet[ResearchField]:

@@ -68,7 +68,10 @@ def _disagreement(item: PublishedItem, known: Item) -> Problem | None:
         message = f"the database has {known} for {known.doi or 'a text without a DOI'}, not for {item.doi}"
         return item.row.problem(message, "doi")
     if known.created_by_id and not known.collection:
-        message = f"{known} was brought by somebody else, in the field {known.field}"
+        message = (
+            f"{known} was brought by somebody else, in the field {known.field}, with a key that is now kept for"
+            " the published set. Import the set on another site"
+        )
         return item.row.problem(message, "combined_abstract")
     if known.markup != item.markup:
         return item.row.problem(f"the database has another text as {known}", "combined_abstract")

@@ -15,7 +15,7 @@ from experiment.domain.item_checks.findings import Finding, Level
 from experiment.imports.read.records import R, Record, Unnamed
 from experiment.imports.read.rows import RowProblem
 from experiment.models import Item, ResearchField
-from experiment.services.usable import known_items
+from experiment.services.usable import is_kept, known_items
 
 Progress = Callable[[int], None]
 MOST_NAMED = 20
@@ -138,7 +138,7 @@ class Planner(Generic[R]):
     """Compares one row after the other with a field's items; `problems`, and `new_subfields` or `missing_subfields`, grow.
 
     versions: by key, the oldest first. taken: key -> the field whose item it is, of those that a row may not be about. hidden: keys
-    of others that `by` may not be told of; a row with one is read as a row without.
+    of others that `by` may not be told of; a row with one, or with a new key that the site keeps, is read as a row without.
     """
 
     mine: ClassVar[Q]  # of the items of its field that a row may be about
@@ -171,6 +171,7 @@ class Planner(Generic[R]):
         told = others.filter(pk__in=known_items(by).values("pk"))
         self.taken = dict(told.values_list("key", "field"))
         self.hidden = set(others.values_list("key", flat=True)) - self.taken.keys()
+        self.by = by
         self.met: dict[str, R] = {}  # by key of an item that is there
 
     def identities(self, item: Item | R) -> Iterator[tuple[str, ...]]:
@@ -191,7 +192,7 @@ class Planner(Generic[R]):
         for n, record in enumerate(records, start=1):
             if record.subfield and record.subfield not in self.subfields:
                 self._met_subfield(record)
-            if record.key in self.hidden:
+            if record.key in self.hidden or self._is_kept(record.key):
                 record = replace(record, key="")
             try:
                 rows.append(self._planned(record))
@@ -208,6 +209,9 @@ class Planner(Generic[R]):
             message = f"{listed} {are} of {self.research_field.name}"
             self.problems.append(first.problem(message, "subfield"))
         return rows
+
+    def _is_kept(self, key: str) -> bool:
+        return key not in self.versions and key not in self.taken and is_kept(key, self.by)
 
     def _met_subfield(self, record: R) -> None:
         if self.may_make_subfields:

@@ -13,6 +13,7 @@ from django.urls import reverse
 from experiment.imports.read.tables import Row
 from experiment.imports.read.testcases import PublishedItem
 from experiment.imports.reading import items_of
+from experiment.imports.store.filling import ensure_questions
 from experiment.imports.store.item_plans import plan_import
 from experiment.imports.store.items import store_items
 from experiment.imports.store.writing import import_items
@@ -24,6 +25,7 @@ from experiment.services.file_places import StudyFileError
 from experiment.services.item_choice import ItemChoice, choose, ensure_items, read_items
 from experiment.services.study_file import copy_study, create_from_file, document
 from experiment.services.study_setup import create_study, pin_items
+from experiment.services.usable import is_kept
 from tests.experiment.lab_client import browser
 from tests.factories import make_item, make_question, make_research_field, make_study, make_user
 
@@ -259,10 +261,10 @@ def test_members_of_a_study_see_no_newer_version_that_it_does_not_draw(
     assert client.get(pages[newer]).status_code == 200
 
 
-def test_a_text_that_is_brought_under_a_built_in_key_does_not_take_its_place(eve: User) -> None:
+def test_a_text_that_was_brought_under_a_built_in_key_does_not_take_its_place(eve: User) -> None:
     entry = next(entry for entry in read_items() if entry["kind"] == "practice")
     text = {name: entry[name] for name in ("key", "kind", "source", "markup")}
-    [planted] = brought(eve, text).items.filter(key=entry["key"])
+    planted = make_item(**text, field=make_research_field("sleep", lead=eve).name, created_by=eve)
     built_in = {item.key: item for item in ensure_items(("practice",))}[entry["key"]]
     assert (built_in.is_demo, built_in.pk != planted.pk) == (True, True)
     # Its field's lead retires it, and the site's stays
@@ -271,13 +273,35 @@ def test_a_text_that_is_brought_under_a_built_in_key_does_not_take_its_place(eve
     assert built_in.status == "accepted"
 
 
-def test_a_text_that_is_brought_as_published_is_not_the_published_set(eve: User) -> None:
-    key = "brainbench-human-001"
-    [planted] = brought(eve, {**NEW, "key": key, "texts": "as-published"}).items.filter(key=key)
-    row, texts = Row("items.csv", 2, 0, {}), (planted.markup, planted.original)
-    problems: list[Any] = []
-    store_items([PublishedItem(row, "human", "", "broth", *texts)], "as-published", problems)
-    assert "brought by somebody else" in str(problems[0])
+def import_one(key: str, texts: Item) -> list[str]:
+    """What is wrong where the published set has these texts."""
+    row, problems = Row("items.csv", 2, int(key[-3:]) - 1, {}), list[Any]()
+    item = PublishedItem(row, "human", "", "broth", texts.markup, texts.original)
+    store_items([item], "as-published", problems)
+    return list(map(str, problems))
+
+
+def test_nobodys_text_gets_a_key_of_the_published_set(cooking: ResearchField, eve: User) -> None:
+    text = {**NEW, "texts": "as-published"}
+    keys = [f"brainbench-human-00{n}" for n in (1, 2, 3)]
+    [of_study] = brought(eve, {**text, "key": keys[0]}).items.filter(markup=NEW["markup"])
+    cooking.members.add(eve, through_defaults={"role": "curator"})
+    file = items_of(f'key,markup\n{keys[1]},"A [[b, c]]."\n'.encode())
+    [of_table] = import_items(file, cooking, by=eve).keys
+    for key in keys[:2]:
+        assert key not in (of_study.key, of_table)
+        assert import_one(key, of_study) == []
+    # What an earlier release let in is said
+    make_item(keys[2], field="cooking", created_by=eve)
+    [problem] = import_one(keys[2], of_study)
+    assert "kept for the published set" in problem
+
+
+def test_every_key_that_comes_with_the_site_is_kept(eve: User) -> None:
+    shipped = [item.key for item in (*ensure_items(tuple(Item.Kind.values)), *ensure_questions())]
+    assert [key for key in shipped if not is_kept(key, eve)] == []
+    assert not is_kept("soup-1", eve)
+    assert not is_kept(shipped[0], None)
 
 
 def test_what_others_share_is_drawn_by_its_name_alone(cooking: ResearchField, eve: User) -> None:
