@@ -256,7 +256,7 @@ def difference(request: HttpRequest, research_field: ResearchField, upload: str)
         return gone(request, "import", "lab:import_items", research_field.slug)
     if not form.is_valid():
         return redirect("lab:import_items", research_field.slug)
-    file = form.options.read(data, MOST_OF_PAGE)
+    file = _read(form, data)
     plan = plan_import(file, research_field, form.options, by=user_of(request))
     return _difference(request, upload, plan, form)
 
@@ -273,7 +273,7 @@ def apply(request: HttpRequest, research_field: ResearchField, upload: str) -> H
         return gone(request, "import", "lab:import_items", research_field.slug)
     if not form.is_valid():
         return redirect("lab:import_items", research_field.slug)
-    file = form.options.read(data, MOST_OF_PAGE)
+    file = _read(form, data)
     if _is_for_workers(file):
         started = ask(research_field, upload, form.options, shown, user)
         return redirect("lab:import_job", research_field.slug, started.pk)
@@ -296,6 +296,11 @@ def job(
 ) -> HttpResponse:
     found = get_object_or_404(research_field.imports, pk=pk)
     return show(request, template, job=found, said=_said(found.n_created, found.n_updated))
+
+
+def _read(form: OptionsForm, data: bytes) -> ItemsFile:
+    """Texts that are to be accepted at once are all checked where the page is made: 1,000 take it some seconds."""
+    return form.options.read(data, LARGE if form.options.accepted_before else MOST_OF_PAGE)
 
 
 def _is_for_workers(file: ItemsFile) -> bool:

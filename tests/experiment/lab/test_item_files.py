@@ -108,6 +108,16 @@ def test_only_a_lead_makes_subfields_or_accepts_without_a_review(cooking):
     assert cooking.subfields.filter(name="Boiling").exists()
 
 
+def test_a_page_accepts_no_more_texts_at_once_than_it_checks_in_some_seconds(cooking, monkeypatch):
+    monkeypatch.setattr(imports, "LARGE", 1)
+    lead = browser("lead")
+    place = send(lead, table(f'a-1,"{TEXT}",Baking', f'a-2,"{OTHER}",Baking')).partition("?")[0]
+    assert "Import 2 test cases" in text(lead.get(place))
+    refused = text(lead.get(place, {"accepted_before": "By the lab in Lyon."}))
+    assert "more than 1 rows" in refused
+    assert "/apply/" not in refused
+
+
 def test_new_subfields_are_added_and_columns_chosen_where_they_are_missed(cooking, monkeypatch):
     lead = browser("lead")
     data = table(
