@@ -14,7 +14,8 @@ from lib.confined import ConfinedError, confined
 from lib.json_bounds import check_json
 
 MOST_SHOWN = 50
-MOST_KEPT = 1_000  # of a file that is wrong in a million places
+MOST_KEPT = 1_000
+LONGEST_NAME = 80  # of an entry that there is not
 
 
 class StudyFileError(ValidationError):
@@ -40,17 +41,20 @@ class Place:
     problems: list[str]
 
     def refuse(self, sentence: object) -> None:
-        if len(self.problems) < MOST_KEPT:
-            self.problems.append(f"{self.path}: {sentence}" if self.path else str(sentence))
+        """Raises StudyFileError where so much is wrong that nobody looks on: a file may have a million entries."""
+        self.problems.append(f"{self.path}: {sentence}" if self.path else str(sentence))
+        if len(self.problems) >= MOST_KEPT:
+            raise StudyFileError(self.problems)
 
     def members(self, names: Collection[str], needed: Collection[str] = ()) -> dict[str, "Place"]:
         """Those of an object; no others than these may be there."""
         if not isinstance(self.value, dict):
             self.refuse(_("An object is expected."))
             return {}
-        found = {name: self._at(f"{self.path}.{name}", value) for name, value in self.value.items()}
-        for name in sorted(found.keys() - set(names)):
-            found.pop(name).refuse(_("There is no such entry in a study's file."))
+        found = {n: self._at(f"{self.path}.{n}", v) for n, v in self.value.items() if n in names}
+        for name in (n for n in self.value if n not in names):
+            unknown = self._at(f"{self.path}.{name[:LONGEST_NAME]}", None)
+            unknown.refuse(_("There is no such entry in a study's file."))
         for name in needed:
             if name not in found:
                 self._at(f"{self.path}.{name}", None).refuse(_("This entry is missing."))
@@ -134,7 +138,7 @@ def _listed(values: Collection[str]) -> str:
 
 
 def parse(content: bytes) -> Place:
-    """The own value of a file that somebody sent: another process looks first how many values it holds.
+    """The own value of a file that somebody sent: another process looks first how many values it holds, for this one reads them too.
 
     Raises:
         StudyFileError: it is no JSON, or takes too much to read.

@@ -16,7 +16,7 @@ from experiment.domain.exclusion import Rules
 from experiment.models import Adviser, Item, Study
 from experiment.services.advisers import set_adviser
 from experiment.services.channels import ENDS, channels
-from experiment.services.file_places import StudyFileError, parse_here
+from experiment.services.file_places import Place, StudyFileError, parse_here
 from experiment.services.study_file import (
     as_bytes,
     copy_study,
@@ -220,6 +220,15 @@ def test_whatever_json_it_is_there_is_an_answer(value: Any) -> None:
     parts = {"format": "brainbench-live-study", "version": 1, "study": value, "items": value}
     with pytest.raises(StudyFileError):
         create(parse_here(json.dumps(parts).encode()))
+
+
+def test_a_file_that_is_wrong_everywhere_is_left_at_its_first_thousand_places() -> None:
+    """A file may hold a million values, and what is wrong with each takes longer to say than to read."""
+    name = "x" * 10_000
+    with pytest.raises(StudyFileError) as refused:
+        Place({f"{n}{name}": n for n in range(2_000)}, "", []).members(("study",))
+    assert "950" in refused.value.messages[-1]
+    assert max(map(len, refused.value.messages)) < 200
 
 
 def test_the_command_writes_and_creates(tmp_path: Path, capsys: Any) -> None:
