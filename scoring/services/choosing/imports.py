@@ -17,7 +17,7 @@ from lib.files import read_regular
 from scoring.domain.backend import ScoringError
 from scoring.domain.choosing.files import Entry, read_choices
 from scoring.domain.choosing.lines import ReadChoice
-from scoring.domain.generating import storable_json
+from scoring.domain.generating import storable
 from scoring.models import ChoiceRun, ModelChoice
 from scoring.models.answers import Kind
 from scoring.services.choosing.prompts import CUSTOM, told
@@ -72,8 +72,10 @@ def store_choices(
         raise ScoringError(f"{file}: {error}.") from error
     found.add(read.entries)
     found.check()
-    identity = {"file": file, "sha256": sha256} | ({"log": read.about} if read.about else {})
-    fields = _asked(study, found, own) | {"identity": storable_json(identity), "created_by": by}
+    identity: dict[str, Any] = {"file": storable(file), "sha256": sha256}
+    if read.about:
+        identity["log"] = read.about  # storable, as it is read
+    fields = _asked(study, found, own) | {"identity": identity, "created_by": by}
     print_ = hashlib.sha256(f"{study.pk}\n{name}\n{sha256}\n{own}".encode()).hexdigest()
     with transaction.atomic():
         Study.objects.select_for_update().get(pk=study.pk)
