@@ -4,6 +4,7 @@ Requests live in one event loop in a thread of its own; `generate` waits for one
 call it. What a server does not know (a JSON Schema, a name for the most tokens) is left out from then on.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError
@@ -25,7 +26,12 @@ from scoring.backends.http.errors import (
     is_moderated,
     is_too_long,
 )
-from scoring.backends.options import read_chat_options
+from scoring.backends.options import (
+    RetryPolicy,
+    before_an_answer,
+    first_contact,
+    read_chat_options,
+)
 from scoring.domain.backend import NoAnswerError, ScoringError
 from scoring.domain.generating import (
     Finish,
@@ -177,6 +183,7 @@ REFUSED_PARAMETER = (400, 422, 501)
 OF_REQUEST = (400, 413, 422, 451)
 FORBIDDEN = 403
 MOST_LIKELY = 20  # tokens in one place: as many as most servers give
+START_IT = "It has not answered once in this run. Start it, or correct base_url, and then continue the run."
 SCHEMA_WORDS = ("response_format", "json_schema", "guided", "structured output", "grammar")
 
 
@@ -215,6 +222,8 @@ class ChatGenerator:
         self.resent = 0
         self._marks = Marks(options.writing.think_end_token or "")
         self._form = Form()
+        self._meeting = asyncio.Lock()
+        self._is_met = self._has_answered = False
         self._client = Client(self._address)
         self._portal: BlockingPortal | None
         self._stack = ExitStack()
@@ -275,6 +284,7 @@ class ChatGenerator:
         parameters_in: Callable[[Form], dict[str, Any]],
         on_sent: Callable[[], None],
     ) -> Generated:
+        await self._meet()
         began = time.monotonic()
         while True:
             form = self._form
@@ -283,8 +293,9 @@ class ChatGenerator:
             path = f"{self._address.path}/chat/completions"
             try:
                 payload = {**parameters, "messages": turns}
-                policy = self._options.policy
+                policy = self._policy
                 reply = await self._client.ask(path, policy, MAX_BYTES, payload, on_sent=on_sent)
+                self._has_answered = True
                 seconds = time.monotonic() - began
                 return read_answer(reply.value, seconds, parameters, self._marks)
             except RefusedError as error:
@@ -306,6 +317,30 @@ class ChatGenerator:
                 raise
             except ChatAnswerError as error:
                 raise NoAnswerError(f"The server at {self._address.origin} {error}.") from error
+
+    @property
+    def _policy(self) -> RetryPolicy:
+        policy = self._options.policy
+        return policy if self._has_answered else before_an_answer(policy)
+
+    async def _meet(self) -> None:
+        """Find out, before the first question, whether anybody is there: any answer in HTTP will do.
+
+        Raises:
+            ScoringError: nobody is.
+        """
+        async with self._meeting:
+            if self._is_met:
+                return
+            path, policy = f"{self._address.path}/models", first_contact(self._options.policy)
+            try:
+                await self._client.ask(path, policy, MAX_BYTES)
+            except GaveUpError as error:
+                if not error.status:
+                    raise ScoringError(f"{error} {START_IT}") from error
+            except (RefusedError, ScoringError):
+                pass  # many have no such page; what is wrong with the server, the question says
+            self._is_met = True
 
     def _parameters(
         self, schema: Mapping[str, Any] | None, sample: int, wants_tokens: bool, form: Form

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from scoring.backends import wrong
@@ -33,6 +33,31 @@ def read_policy(args: Mapping[str, str], attempt_s: float, total_s: float) -> Re
     total = read_number(args, "retry_seconds", max(one, total_s), 0, 864_000, whole=False)
     tries = int(read_number(args, "tries", 3, 1, 100)) if "tries" in args else None
     return RetryPolicy(one, total, tries)
+
+
+# A server that is asked for the first time answers soon or not at all, however long its answers take later
+FIRST_CONTACT = RetryPolicy(10, 20)
+FIRST_ANSWER_S = 60
+
+
+def first_contact(policy: RetryPolicy) -> RetryPolicy:
+    """For a question that any server answers at once.
+
+    >>> first_contact(RetryPolicy(180, 86_400))
+    RetryPolicy(attempt_s=10, total_s=20, tries=None)
+    """
+    return RetryPolicy(
+        min(policy.attempt_s, FIRST_CONTACT.attempt_s), min(policy.total_s, FIRST_CONTACT.total_s)
+    )
+
+
+def before_an_answer(policy: RetryPolicy) -> RetryPolicy:
+    """Until a server has answered once: one that never does keeps a worker, and all who wait for it, a minute or one attempt.
+
+    >>> before_an_answer(RetryPolicy(180, 86_400)).total_s, before_an_answer(RetryPolicy(5, 86_400)).total_s
+    (180, 60)
+    """
+    return replace(policy, total_s=min(policy.total_s, max(policy.attempt_s, FIRST_ANSWER_S)))
 
 
 def read_number(
@@ -233,7 +258,7 @@ def read_completions_options(args: Mapping[str, str]) -> CompletionsOptions:
         revision=args.get("revision") or None,
         concurrency=int(read_number(args, "concurrency", 4, 1, 256)),
         scoring=read_policy(args, 120, 300),
-        probing=read_policy(args, 30, 60),
+        probing=before_an_answer(read_policy(args, 30, 60)),
         context_tokens=int(context) or None,
     )
 

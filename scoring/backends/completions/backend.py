@@ -14,14 +14,12 @@ from scoring.backends.completions.probe import SENTENCES, probe, probe_strings
 from scoring.backends.http.address import allowed_address
 from scoring.backends.http.client import Client, Reply, ask_all
 from scoring.backends.http.errors import GaveUpError, RefusedError, clean, is_too_long
-from scoring.backends.options import RetryPolicy, read_completions_options
+from scoring.backends.options import RetryPolicy, first_contact, read_completions_options
 from scoring.backends.reading import in_order
 from scoring.backends.tokenizers import load_tokenizer, tokenizer_hash
 from scoring.domain.backend import Group, GroupResult, LogProbs, ScoringError, TextError, TokenText
 
 MAX_BYTES = 2**20
-# A server that is asked for the first time answers soon or not at all
-FIRST_CONTACT = RetryPolicy(10, 20)
 OPTIONAL = RetryPolicy(3, 3)
 MOST_NAMES_SHOWN = 5
 
@@ -35,11 +33,8 @@ async def ask_facts(client: Client, path: str, model: str, policy: RetryPolicy) 
     Raises:
         ScoringError: the server cannot be reached, or serves other models.
     """
-    first = RetryPolicy(
-        min(policy.attempt_s, FIRST_CONTACT.attempt_s), min(policy.total_s, FIRST_CONTACT.total_s)
-    )
     try:
-        reply = await client.ask(f"{path}/models", first, MAX_BYTES)
+        reply = await client.ask(f"{path}/models", first_contact(policy), MAX_BYTES)
     except RefusedError:
         facts = dict.fromkeys(("id", "root", "max_model_len", "server"))
         return {**facts, "version": await _version(client, path)}

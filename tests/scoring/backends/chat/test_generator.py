@@ -5,7 +5,10 @@ from typing import Any
 import pytest
 
 from scoring.backends.chat import ChatGenerator
+from scoring.backends.http.client import Client
+from scoring.backends.http.errors import GaveUpError
 from scoring.backends.opening import open_generator
+from scoring.backends.options import RetryPolicy
 from scoring.domain.backend import NoAnswerError, ScoringError
 from scoring.domain.generating import Finish, Generated, Message, Usage
 from tests.scoring.backends.chat.stub import MODEL, ChatStub
@@ -125,6 +128,44 @@ def test_an_error_says_whether_other_questions_may_be_answered(
     with pytest.raises(ScoringError) as raised:
         ask(stub, timeout="0.2", tries="1")
     assert isinstance(raised.value, NoAnswerError) == is_alone
+
+
+class TestAServerThatHasNotAnsweredYet:
+    def test_is_given_up_within_a_minute_before_anything_is_sent(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        asked: list[tuple[str, float]] = []
+
+        async def ask(self: Client, path: str, policy: RetryPolicy, *args: Any, **more: Any) -> Any:
+            asked.append((path, policy.total_s))
+            raise GaveUpError("The server took no connection.", 0)
+
+        monkeypatch.setattr(Client, "ask", ask)
+        args = {"base_url": "http://localhost:8000", "model": "m", "retry_seconds": "864000"}
+        generator = ChatGenerator(args)
+        with pytest.raises(ScoringError, match=r"Start it, or correct base_url.*continue the run"):
+            generator.generate(HELLO)
+        generator.close()
+        assert [path for path, _ in asked] == ["/v1/models"]
+        assert all(total_s <= 60 for _, total_s in asked)
+
+    def test_has_one_attempt_or_a_minute_for_its_first_answer(
+        self, stub: ChatStub, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        given: list[float] = []
+        ask_really = Client.ask
+
+        async def ask(self: Client, path: str, policy: RetryPolicy, *args: Any, **more: Any) -> Any:
+            given.append(policy.total_s)
+            return await ask_really(self, path, policy, *args, **more)
+
+        monkeypatch.setattr(Client, "ask", ask)
+        stub.names_itself = False  # which says that somebody is there, too
+        generator = ChatGenerator(stub.args(timeout="90", retry_seconds="864000"))
+        generator.generate(HELLO)
+        generator.generate(HELLO)
+        generator.close()
+        assert given[1:] == [90, 864_000]
 
 
 def test_what_no_database_stores_is_left_out_of_the_raw_answer(stub: ChatStub) -> None:
