@@ -15,12 +15,12 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.db import Error as DatabaseAnyError
 from django.db import close_old_connections, connection, connections, transaction
-from django.db.models import Case, F, Q, QuerySet, Value, When
+from django.db.models import Case, F, Max, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Coalesce, Now
 from django.utils.module_loading import import_string
 
-from lib.jobs.models import Job
+from lib.jobs.models import Job, Turn
 from lib.jobs.workers import Worker
 
 logger = logging.getLogger(__name__)
@@ -29,6 +29,7 @@ Status = Job.Status
 # A worker that misses a few beats (a slow disk, a database that restarts) still keeps its job
 BEATS_BEFORE_STALE = 4
 MAX_ATTEMPTS = 3
+NOBODY = 0  # whose turn it is with jobs that no account asked for
 # After which a process that was started and has taken nothing is not coming any more
 STARTING_SECONDS = 30
 KILLED = (
@@ -165,7 +166,12 @@ def take(job: Job) -> Lease | None:
             attempts=F("attempts") + 1,
         )
     )
-    return Lease(job, worker) if taken else None
+    if not taken:
+        return None
+    person = getattr(job, "created_by_id", None) or NOBODY
+    Turn.objects.filter(person=person).delete()
+    Turn.objects.create(person=person)
+    return Lease(job, worker)
 
 
 def call(job: Job) -> bool:
@@ -205,11 +211,22 @@ def is_held(job: Job) -> bool:
 
 
 def due(jobs: QuerySet[J]) -> QuerySet[J]:
-    """Those that a worker may take now, the oldest first: none is at them, nor a process on its way to them."""
+    """Those that a worker may take now, `in_turn`: none is at them, nor a process on its way to them."""
     running = jobs.filter(status=Status.RUNNING)
     abandoned = _abandoned(running.values_list("worker", flat=True))
     waits = Q(status=Status.WAITING) & (Q(heartbeat_at=None) | Q(heartbeat_at__lt=_recently()))
-    return jobs.filter(waits | abandoned).order_by("pk")
+    return in_turn(jobs.filter(waits | abandoned))
+
+
+def in_turn(jobs: QuerySet[J]) -> QuerySet[J]:
+    """First those of the person whose jobs a worker has left alone for longest, as `turn` says, then the oldest.
+
+    However much one lab asks for, and however long its servers keep a worker, another's next job comes after one of these.
+    """
+    has_person = any(field.name == "created_by" for field in jobs.model._meta.concrete_fields)
+    person = Coalesce(OuterRef("created_by"), NOBODY) if has_person else Value(NOBODY)
+    last = Turn.objects.filter(person=person).order_by().values("person").annotate(last=Max("pk"))
+    return jobs.annotate(turn=Coalesce(Subquery(last.values("last")), 0)).order_by("turn", "pk")
 
 
 def fail_repeatedly_killed(jobs: QuerySet[J]) -> None:

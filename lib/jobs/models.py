@@ -72,6 +72,17 @@ class LivingWorker(models.Model):
         return self.name
 
 
+class Turn(models.Model):
+    """Whose job a worker took: the higher the row's number, the more recently. No clock is asked."""
+
+    person = models.BigIntegerField(
+        db_index=True, help_text="Number of the account that asked for the job; 0 for none."
+    )
+
+    def __str__(self) -> str:
+        return f"{self.pk}: {self.person}"
+
+
 class Chore(models.Model):
     """When a worker last did, and next does, something that is done once a day: `chores`."""
 

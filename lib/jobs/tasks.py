@@ -102,14 +102,18 @@ class Requeuer:
 
 @shared_task(name=TASK)  # type: ignore[untyped-decorator]
 def work(kind: str, pk: int) -> None:
-    """Do some of a job's work and, if there is more, send for it. Nothing happens if it is over or another worker's."""
+    """Do some of a job's work and, if there is more, send for it. Nothing happens if it is over.
+
+    Of the kind's jobs it does the one whose turn it is, which has a message too, and so leaves this one's place to it.
+    """
     model = apps.get_model(kind)
     job = model._default_manager.filter(pk=pk).first()
     if job is None or not job.is_open:
         return
+    job = leases.due(model._default_manager.all()).first() or job
     import_string(job.runner)(job)
-    if model._default_manager.filter(pk=pk, status=Job.Status.WAITING).exists():
-        send(kind, pk)
+    if model._default_manager.filter(pk=job.pk, status=Job.Status.WAITING).exists():
+        send(kind, job.pk)
 
 
 requeuer = Requeuer(send, n_sent)

@@ -195,7 +195,9 @@ def work_off(worker: int) -> None:
 
 
 def next_job(after: str = "", queues: Collection[str] | None = None) -> Job | None:
-    """The oldest that is due of the next kind: in turn, so that a long run, done slice by slice, keeps no report waiting."""
+    """One that is due of the next kind: kinds take turns, so that a long run, done slice by slice, keeps no report waiting, and
+    so do the people who ask (`leases.in_turn`).
+    """
     leases.renew_connection()
     queues = settings.JOB_APPS if queues is None else queues
     models = {kind._meta.label_lower: kind for kind in kinds() if kind.queue_name() in queues}

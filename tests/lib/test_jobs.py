@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
-from lib.jobs import leases
+from lib.jobs import leases, tasks
 from lib.jobs.leases import Lease, run_job
 from lib.jobs.queue import kinds
 from lib.jobs.tasks import Requeuer
 from scoring.models import ScoringRun
 from tests.experiment.http_client import ROOT
-from tests.factories import make_study
+from tests.factories import make_study, make_user
 from tests.processes import on_the_tests_database
 from tests.scoring.made_runs import ask
 
@@ -157,3 +157,38 @@ def test_an_interrupt_that_breaks_the_connection_still_releases_the_job(
         run_job(job, interrupt)
     job.refresh_from_db()
     assert (job.status, job.worker) == ("waiting", "")
+
+
+# Whose job is next
+
+
+def test_who_had_a_worker_longest_ago_comes_first_however_much_another_asks_for() -> None:
+    study = make_study(human=3, machine=2)
+    ann, bob = make_user("ann"), make_user("bob")
+    of_ann = [ask(study, user=ann) for _ in range(3)]
+    of_bob = [ask(study, user=bob) for _ in range(2)]
+    of_nobody = [ask(study) for _ in range(2)]
+    took = []
+    while (job := leases.due(ScoringRun.objects.all()).first()) is not None:
+        took.append(job)
+        run_job(job, lambda job, lease: None)
+    first = [of_ann[0], of_bob[0], of_nobody[0]]
+    assert took == [*first, of_ann[1], of_bob[1], of_nobody[1], of_ann[2]]
+
+
+def test_a_slice_is_a_turn_and_a_message_leaves_its_place_to_whose_turn_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    study = make_study(human=3, machine=2)
+    long, other = ask(study, user=make_user("ann")), ask(study, user=make_user("bob"))
+    did: list[int] = []
+
+    def slice_of(job: ScoringRun, lease: Lease) -> None:
+        did.append(job.pk)
+        lease.release()
+
+    monkeypatch.setattr(tasks, "send", lambda kind, pk: None)
+    monkeypatch.setattr(tasks, "import_string", lambda path: lambda job: run_job(job, slice_of))
+    for _ in range(4):
+        tasks.work("scoring.scoringrun", long.pk)
+    assert did == [long.pk, other.pk, long.pk, other.pk]

@@ -194,15 +194,22 @@ class Command(ScoringCommand, ChoosingCommand):
 def _next_runs(watch: bool, only: Sequence[int] | None, models: OneModel) -> Iterator[ScoringRun]:
     """Runs that wait or whose worker is gone until none is left or, to watch, for ever.
 
-    The oldest first; but those of the model that is open before others, and of models that no other worker has open.
+    People take turns. Of one person's, the oldest first; but those of the model that is open before others, and of models that no
+    other worker has open.
     """
     while True:
         renew_connection()
         runs = ScoringRun.objects.all() if only is None else ScoringRun.objects.filter(pk__in=only)
         elsewhere = [_model_of(run) for run in runs.filter(status=ScoringRun.Status.RUNNING)]
+        queued: Sequence[Any] = leases.in_turn(leases.waiting(runs))
         waiting = sorted(
-            leases.waiting(runs),
-            key=lambda run: (_model_of(run) != models.key, _model_of(run) in elsewhere, run.pk),
+            queued,
+            key=lambda run: (
+                run.turn,
+                _model_of(run) != models.key,
+                _model_of(run) in elsewhere,
+                run.pk,
+            ),
         )
         run = waiting[0] if waiting else leases.stale(runs).first()
         if run is not None:
