@@ -61,6 +61,7 @@ class CompletionsStub:
         self.start: int | None = None
         self.redirect_to = "http://192.0.2.1/v1/completions"
         self.names_itself = True  # of its model and version
+        self.model_object = "model"  # what it says that its models are
         self.delay_s = 0.0
         self.names_ids = True  # as vLLM and SGLang do when asked; others know no such thing
         self.prompts: list[list[int]] = []
@@ -117,7 +118,12 @@ class Handler(BaseHTTPRequestHandler):
         if not self.stub.names_itself:
             self.send_error(501)  # as a server does that knows no GET at all
         elif self.path == "/v1/models":
-            card = {"id": MODEL, "root": "lab/tiny-model", "max_model_len": self.stub.max_model_len}
+            card: dict[str, Any] = {
+                "id": MODEL,
+                "object": self.stub.model_object,
+                "root": "lab/tiny-model",
+            }
+            card["max_model_len"] = self.stub.max_model_len
             self.send_json({"object": "list", "data": [card]})
         elif self.path == "/version":
             self.send_json({"version": "0.99.1"})
@@ -291,7 +297,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def fault_401(self, _: Any) -> None:
         given = self.headers.get("Authorization", "")
-        self.send_json({"error": f"Unauthorized: {given}"}, 401, X_Given=given)
+        self.send_json({"error": {"message": f"Unauthorized: {given}"}}, 401, X_Given=given)
 
     def fault_400(self, _: Any) -> None:
         self.send_json({"error": {"message": "Token id 401 is out of vocabulary"}}, 400)

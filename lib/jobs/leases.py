@@ -218,7 +218,7 @@ def due(jobs: QuerySet[J]) -> QuerySet[J]:
     return in_turn(jobs.filter(waits | abandoned))
 
 
-def in_turn(jobs: QuerySet[J]) -> QuerySet[J]:
+def in_turn(jobs: QuerySet[J]) -> QuerySet[Any]:
     """First those of the person whose jobs a worker has left alone for longest, as `turn` says, then the oldest.
 
     However much one lab asks for, and however long its servers keep a worker, another's next job comes after one of these.

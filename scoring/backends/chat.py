@@ -199,7 +199,7 @@ class Form:
         """How to ask a server that refuses a parameter by its name; None where nothing can be left out."""
         if refusal.status not in (*REFUSED_PARAMETER, FORBIDDEN):
             return None
-        words = refusal.message.lower()
+        words = refusal.words.lower()
         if "max_completion_tokens" in words and "max_tokens" in sent:
             return replace(self, limit_name="max_completion_tokens")
         if "logprobs" in sent and "logprob" in words:
@@ -375,7 +375,7 @@ class ChatGenerator:
         """A refusal for what these messages say is an answer; one for their form concerns them alone, any other all."""
         if is_moderated(error):
             finish = Finish.FILTERED
-        elif error.code == "context_length_exceeded" or is_too_long(error.message):
+        elif error.code == "context_length_exceeded" or is_too_long(error.words):
             finish = Finish.TOO_LONG
         else:
             kind = NoAnswerError if error.status in OF_REQUEST else ScoringError

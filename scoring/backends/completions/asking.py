@@ -115,7 +115,7 @@ class ByIds:
         try:
             value = await self._endpoint.ask(client, policy, len(ids), payload, is_trial=is_trial)
         except RefusedError as error:
-            if flags and any(flag in error.message for flag in FLAGS):
+            if flags and any(flag in error.words for flag in FLAGS):
                 self._takes_flags = False  # a server that wants nothing beyond OpenAI's own
                 return await self.ask(client, ids, policy, spelt=True, is_trial=is_trial)
             raise

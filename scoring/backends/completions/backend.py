@@ -56,7 +56,9 @@ def _card(reply: Reply, model: str, origin: str) -> dict[str, Any]:
     for card in cards:
         if card.get("id") == model:
             return card
-    names = [name for card in cards if (name := _clean_text(card.get("id")))]
+    # Other services have lists of other things, whose names are not for this page
+    named = [card.get("id") for card in cards if card.get("object") == "model"]
+    names = [name for one in named if (name := _clean_text(one))]
     if names:
         shown = ", ".join(names[:MOST_NAMES_SHOWN])
         raise ScoringError(
@@ -187,7 +189,7 @@ class CompletionsBackend:
         except AnswerError as error:
             raise self._unusable(error) from error
         except RefusedError as error:
-            if is_too_long(error.message):
+            if is_too_long(error.words):
                 return TextError(
                     f"has {len(ids):,} tokens, more than the server accepts ({error.message})"
                 )

@@ -9,7 +9,7 @@ import re
 import socket
 import ssl
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -44,10 +44,14 @@ MODERATED = re.compile(
 
 
 class RefusedError(Exception):
-    """The server answered that it will not: `status`, its reason in its own words (cleaned), and its code for that."""
+    """The server answered that it will not: `status`, its reason as it may be shown, and its code for that.
 
-    def __init__(self, status: int, message: str, code: str = "") -> None:
+    `words`: what it said in any form; they may be those of another service, so they decide what to do, and are not shown.
+    """
+
+    def __init__(self, status: int, message: str, code: str = "", words: str = "") -> None:
         self.status, self.message, self.code = status, message, code
+        self.words = words or message
         super().__init__(f"{status}: {message}")
 
 
@@ -146,9 +150,14 @@ def of_status(reply: RawReply, origin: str, *, has_key: bool) -> Exception:
         )
         return ForbiddenError(
             f"The server at {origin} needs a key, but {state} ({status}: {message}).",
-            RefusedError(status, message, _error_code(reply)),
+            _refusal(reply),
         )
-    return RefusedError(status, message, _error_code(reply))
+    return _refusal(reply)
+
+
+def _refusal(reply: RawReply) -> RefusedError:
+    words = error_message(reply, words_in)
+    return RefusedError(reply.status, error_message(reply), _error_code(reply), words)
 
 
 def of_content(reply: RawReply, origin: str) -> ScoringError:
@@ -171,8 +180,8 @@ def clean(text: str, limit: int = SHOWN_CHARACTERS) -> str:
     return line if len(line) <= limit else f"{line[:limit]}…"
 
 
-def error_message(reply: RawReply) -> str:
-    """What a model's server says went wrong: OpenAI's `error.message`, `message`, or FastAPI's `detail`.
+def error_message(reply: RawReply, read: Callable[[Any], str | None] | None = None) -> str:
+    """What a model's server says went wrong, as `error_in` (or `read`) finds it in its JSON.
 
     Other words are not shown, because they may be those of another service: only what kind of answer it was.
 
@@ -182,7 +191,7 @@ def error_message(reply: RawReply) -> str:
     ('8 bytes of text/plain', 'nothing')
     """
     try:
-        said = error_in(json.loads(reply.body))
+        said = (read or error_in)(json.loads(reply.body))
     except (ValueError, RecursionError):
         said = None
     return said or _kind(reply)
@@ -220,7 +229,7 @@ def is_moderated(refusal: RefusedError) -> bool:
     >>> is_moderated(RefusedError(403, "Your input was flagged", "")), is_moderated(RefusedError(403, "Your account was flagged"))
     (True, False)
     """
-    told = f"{refusal.code} {refusal.message}"
+    told = f"{refusal.code} {refusal.words}"
     return refusal.status in MODERATING and MODERATED.search(told) is not None
 
 
@@ -237,7 +246,27 @@ def _error_code(reply: RawReply) -> str:
 
 
 def error_in(answer: Any) -> str | None:
-    """The sentence in a JSON answer that reports an error, cleaned; None where there is none."""
+    """The sentence of a JSON answer that reports an error in the form of a model's server, cleaned; None in any other form.
+
+    OpenAI, llama.cpp, Ollama and newer vLLM: `error.message`. SGLang and older vLLM: `message` beside `object: error`. Text
+    Generation Inference: `error` beside `error_type`.
+
+    >>> error_in({"object": "error", "message": "no such model"}), error_in({"error": "Overloaded", "error_type": "overloaded"})
+    ('no such model', 'Overloaded')
+    >>> error_in({"message": "user alice is unknown"}), error_in({"detail": "no row 7"}), error_in({"error": "denied"})
+    (None, None, None)
+    """
+    if not isinstance(answer, dict):
+        return None
+    error, has_type = answer.get("error"), isinstance(answer.get("error_type"), str)
+    found = error.get("message") if isinstance(error, dict) else error if has_type else None
+    if answer.get("object") == "error":
+        found = found or answer.get("message")
+    return clean(found) if isinstance(found, str) and found.strip() else None
+
+
+def words_in(answer: Any) -> str | None:
+    """As `error_in`, and where any service could have said it: FastAPI's `detail`, a `message` or an `error` alone."""
     if not isinstance(answer, dict):
         return None
     for found in (answer.get("error"), answer.get("message"), answer.get("detail")):

@@ -201,9 +201,8 @@ def _next_runs(watch: bool, only: Sequence[int] | None, models: OneModel) -> Ite
         renew_connection()
         runs = ScoringRun.objects.all() if only is None else ScoringRun.objects.filter(pk__in=only)
         elsewhere = [_model_of(run) for run in runs.filter(status=ScoringRun.Status.RUNNING)]
-        queued: Sequence[Any] = leases.in_turn(leases.waiting(runs))
         waiting = sorted(
-            queued,
+            leases.in_turn(leases.waiting(runs)),
             key=lambda run: (
                 run.turn,
                 _model_of(run) != models.key,

@@ -278,6 +278,6 @@ class Client(AbstractContextManager["Client"]):
         except ValueError:
             found = None
         if found is None and reply.status != 200:
-            found = errors.error_message(reply)
+            found = errors.error_message(reply, errors.words_in)
         text = errors.clean(found or "")
         return text.replace(self._key, "…") if self._key else text

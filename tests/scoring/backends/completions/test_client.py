@@ -1,14 +1,18 @@
 """Servers that hang or stumble, and where texts and the key may go."""
 
+import json
 import re
 import socket
 import threading
 import time
 from contextlib import nullcontext
+from functools import partial
 
 import pytest
 
 from benchmarks.completions.stub import CompletionsStub
+from scoring.backends import chat
+from scoring.backends.completions.answers import AnswerError, only_choice
 from scoring.backends.http import errors
 from scoring.backends.http.address import check_allowed, check_peer, key_of, parse_address
 from scoring.backends.http.client import Client
@@ -237,6 +241,13 @@ SECRETS = [
     (b'["s3cret"]', "application/json"),
     (b'{"error": {"root_cause": "s3cret"}}', "application/json"),
     (b'{"broken": "s3cret', "application/json"),
+    (b'{"message": "s3cret"}', "application/json"),
+    (b'{"detail": "s3cret"}', "application/json"),
+    (b'{"error": "s3cret"}', "application/json"),
+    (
+        b'{"object": "s3cret", "message": "s3cret", "error": {"reason": "s3cret"}}',
+        "application/json",
+    ),
 ]
 
 
@@ -250,6 +261,18 @@ def test_what_another_service_says_is_not_repeated(body, kind, status):
         if status != 200
         else errors.of_content(reply, "http://127.0.0.1")
     )
+    if status == 200 and kind == "application/json" and b"broken" not in body:
+        for read in (partial(chat.read_answer, seconds=0, request={}), only_choice):
+            with pytest.raises((chat.ChatAnswerError, AnswerError)) as raised:
+                read(json.loads(body))
+            said += str(raised.value)
     for secret in ("s3cret", "root:x", "pw@", "ERR", "search"):
         assert secret not in said
     assert len(said) < 400
+
+
+def test_names_of_what_is_no_model_are_not_repeated(stub, folder, monkeypatch):
+    monkeypatch.setattr(stub, "model_object", "index")
+    assert "tiny" not in refusal(stub, folder, "garbage", model="other")
+    stub.model_object = "model"
+    assert "It has tiny." in refusal(stub, folder, model="other")
