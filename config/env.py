@@ -5,7 +5,7 @@ names the variable, the value and what was expected; a password inside a URL is 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -171,34 +171,42 @@ class Env:
     def server_keys(self, name: str, single: str, servers: Sequence[str]) -> dict[str, str]:
         """Return the key of each server in `name`, HOST=KEY or HOST:PORT=KEY with commas between; no message repeats one.
 
-        The key of no host in `single` is that of the one server that is not this machine or, where all of them are this
-        machine, of these.
+        A key of HOST is for the port of https alone, where its provider is; of this machine, where anybody may listen at
+        another port, the port must be named. The key of no host in `single` is that of the one server that is not this machine or,
+        where all of them are this machine, of the one port.
 
         >>> Env({"KEYS": "a.org=k1, b.org:8000=k2"}).server_keys("KEYS", "KEY", ["a.org", "b.org"])
         {'a.org': 'k1', 'b.org:8000': 'k2'}
         >>> Env({"KEY": "k"}).server_keys("KEYS", "KEY", ["localhost", "a.org:8443"])
-        {'a.org': 'k'}
+        {'a.org:8443': 'k'}
         """
-        hosts = list(dict.fromkeys(_host_of(server) for server in servers))
         alone = self.text(single, "")
         if not alone:
-            return self._named_keys(name, hosts)
+            return self._named_keys(name, {_host_of(server) for server in servers})
         _check_key(single, alone)
         if self.text(name, ""):
             raise EnvError(
                 single, "***", f"only one of {single} and {name}: write all keys in {name}"
             )
-        elsewhere = [host for host in hosts if not _is_this_machine(host)]
+        elsewhere = [one for one in servers if not _is_this_machine(_host_of(one))]
         if len(elsewhere) > 1:
             raise EnvError(
                 single,
                 "***",
-                f"{name}=HOST=KEY,HOST=KEY instead, because each key belongs to one host, and texts may be sent to "
+                f"{name}=HOST=KEY,HOST=KEY instead, because each key belongs to one server, and texts may be sent to "
                 f"{len(elsewhere)} ({', '.join(elsewhere)})",
             )
-        return dict.fromkeys(elsewhere or hosts, alone)
+        ports = {_port_of(one) for one in servers}
+        if not elsewhere and (len(ports) != 1 or not ports.isdisjoint({"", "*"})):
+            raise EnvError(
+                single,
+                "***",
+                f"{name}=HOST:PORT=KEY instead, such as localhost:8000=KEY, because texts may be sent to several ports of this "
+                "machine, and others may listen there",
+            )
+        return dict.fromkeys([one.removesuffix(":*") for one in elsewhere or servers], alone)
 
-    def _named_keys(self, name: str, hosts: Sequence[str]) -> dict[str, str]:
+    def _named_keys(self, name: str, hosts: Collection[str]) -> dict[str, str]:
         keys: dict[str, str] = {}
         for n, entry in enumerate(self.names(name, []), start=1):
             place, _, key = entry.partition("=")
@@ -213,6 +221,12 @@ class Env:
             if found["host"] not in hosts:
                 raise EnvError(
                     name, "***", f"keys of allowed hosts; texts may not be sent to {found['host']}"
+                )
+            if not found["port"] and _is_this_machine(found["host"]):
+                raise EnvError(
+                    name,
+                    "***",
+                    f"{place}:PORT=KEY in entry {n}, because others may listen at other ports of this machine",
                 )
             if place in keys:
                 raise EnvError(name, "***", f"one key for each host; {place} has two")
@@ -333,6 +347,10 @@ def _bracketed(server: str) -> str:
 
 def _host_of(server: str) -> str:
     return re.sub(r":(\*|\d+)\Z", "", server)
+
+
+def _port_of(server: str) -> str:
+    return server.removeprefix(_host_of(server)).removeprefix(":")
 
 
 def _is_this_machine(host: str) -> bool:

@@ -266,11 +266,12 @@ def test_each_key_belongs_to_a_host() -> None:
 @pytest.mark.parametrize(
     ("servers", "goes_to"),
     [
-        (["localhost", "127.0.0.1"], ["localhost", "127.0.0.1"]),
-        (["localhost", "a.example.org:443", "a.example.org:8443"], ["a.example.org"]),
+        (["localhost:8000", "127.0.0.1:8000"], ["localhost:8000", "127.0.0.1:8000"]),
+        (["localhost", "a.example.org:8443"], ["a.example.org:8443"]),
+        (["localhost", "a.example.org:*"], ["a.example.org"]),
     ],
 )
-def test_a_key_of_no_host_is_the_only_hosts(servers: list[str], goes_to: list[str]) -> None:
+def test_a_key_of_no_host_is_the_only_servers(servers: list[str], goes_to: list[str]) -> None:
     keys = Env({"KEY": SECRET}).server_keys("KEYS", "KEY", servers)
     assert keys == dict.fromkeys(goes_to, SECRET)
 
@@ -288,6 +289,7 @@ def test_a_key_of_no_host_is_the_only_hosts(servers: list[str], goes_to: list[st
         ({"KEYS": f"c.example.org={SECRET}"}, "may not be sent to c.example.org"),
         ({"KEYS": f"a.example.org={SECRET},A.example.org={SECRET}"}, "a.example.org has two"),
         ({"KEYS": f"a.example.org={SECRET} {SECRET}"}, "without spaces"),
+        ({"KEYS": f"localhost={SECRET}"}, "localhost:PORT=KEY in entry 1"),
     ],
 )
 def test_keys_that_could_go_astray_are_refused_and_never_repeated(
@@ -295,6 +297,15 @@ def test_keys_that_could_go_astray_are_refused_and_never_repeated(
 ) -> None:
     with pytest.raises(EnvError, match=words) as refused:
         Env(said).server_keys("KEYS", "KEY", TWO)
+    assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "servers", [["localhost"], ["[::1]:*"], ["localhost:8000", "127.0.0.1:8001"]]
+)
+def test_a_key_of_no_host_is_not_for_every_port_of_this_machine(servers: list[str]) -> None:
+    with pytest.raises(EnvError, match="such as localhost:8000=KEY") as refused:
+        Env({"KEY": SECRET}).server_keys("KEYS", "KEY", servers)
     assert SECRET not in str(refused.value)
 
 

@@ -178,7 +178,9 @@ def allowed_servers() -> Sequence[str]:
 
 
 def key_of(address: Address) -> str:
-    """The key that belongs to this server: to its port or, if that has none, to its host; empty where there is none.
+    """The key that belongs to this server: to its port or, at the scheme's own port, to its host; empty where there is none.
+
+    Else whoever opens another port of the host, or names one, would be given the key.
 
     Raises:
         ScoringError: others could read it on its way.
@@ -188,7 +190,8 @@ def key_of(address: Address) -> str:
         lambda env: env.server_keys(KEYS_VARIABLE, "SCORING_API_KEY", allowed_servers()),
     )
     host = address.bracketed
-    key = keys.get(f"{host}:{address.port}") or keys.get(host, "")
+    of_host = keys.get(host, "") if address.port == DEFAULT_PORTS[address.scheme] else ""
+    key = keys.get(f"{host}:{address.port}") or of_host
     if key and address.scheme == "http" and not address.is_here:
         raise ScoringError(
             f"The key of {address.host} would be sent to {address.origin} unencrypted. Write https:// in base_url, or reach the "

@@ -146,7 +146,7 @@ def of_status(reply: RawReply, origin: str, *, has_key: bool) -> Exception:
         state = (
             f"it does not accept the one in {KEYS_VARIABLE}"
             if has_key
-            else f"{KEYS_VARIABLE} has none for it"
+            else f"{KEYS_VARIABLE} has none for {urlsplit(origin).netloc}"
         )
         return ForbiddenError(
             f"The server at {origin} needs a key, but {state} ({status}: {message}).",

@@ -77,7 +77,7 @@ class TestTheKey:
     KEY = "sk-very-secret-0123456789"
 
     def test_is_sent_with_every_request_and_kept_nowhere_else(self, stub, folder, settings, caplog):
-        settings.SCORING_API_KEYS = {"127.0.0.1": self.KEY}
+        settings.SCORING_API_KEYS = {stub.url.removeprefix("http://"): self.KEY}
         caplog.set_level("DEBUG")
         backend = opened(stub, folder)
         backend.prepare([])
@@ -102,29 +102,31 @@ class TestTheKey:
         assert not [h for h in stub.headers if "Authorization" in h]
         assert self.KEY not in repr([dict(h) for h in stub.headers])
 
-    def test_of_a_port_goes_before_that_of_its_host(self, settings):
+    def test_of_a_host_is_for_the_port_of_https_alone(self, settings):
+        """Not for a port that somebody else may have opened there, or that a researcher names."""
         settings.SCORING_API_KEYS = {"a.org": "host", "a.org:8000": "port", "[::1]:8000": "six"}
         keys = [
             key_of(parse_address(url))
             for url in (
                 "https://A.org",
                 "https://a.org:8000",
+                "https://a.org:8080",
                 "https://b.a.org",
                 "http://[0::1]:8000",
             )
         ]
-        assert keys == ["host", "port", "", "six"]
+        assert keys == ["host", "port", "", "", "six"]
 
     def test_is_never_sent_where_others_can_read_it(self, settings):
-        settings.SCORING_API_KEYS = {"gpu.example.org": self.KEY, "10.0.0.7": self.KEY}
+        settings.SCORING_API_KEYS = {"gpu.example.org:8000": self.KEY, "10.0.0.7:8000": self.KEY}
         for place in settings.SCORING_API_KEYS:
             with pytest.raises(ScoringError, match=r"unencrypted\. Write https://") as raised:
-                Client(parse_address(f"http://{place}:8000"))
+                Client(parse_address(f"http://{place}"))
             assert self.KEY not in str(raised.value)
-            Client(parse_address(f"https://{place}:8000"))
+            Client(parse_address(f"https://{place}"))
 
     def test_is_not_sent_through_a_proxy(self, stub, folder, settings, monkeypatch):
-        settings.SCORING_API_KEYS = {"127.0.0.1": self.KEY}
+        settings.SCORING_API_KEYS = {stub.url.removeprefix("http://"): self.KEY}
         with CompletionsStub(stub.lm, stub.tokenizer) as proxy:
             for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
                 monkeypatch.setenv(name, proxy.url)

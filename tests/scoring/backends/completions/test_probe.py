@@ -71,7 +71,7 @@ WRONG = {
     "garbage": "is not JSON (25 bytes of application/json)",
     "huge": "sent more than 1,089,536 bytes, the largest possible size",
     "redirects": "redirects to http://192.0.2.1. Redirects are not followed",
-    "401": "needs a key, but SCORING_API_KEYS has none for it (401: Unauthorized:)",
+    "401": "needs a key, but SCORING_API_KEYS has none for 127.0.0.1:",
     "other json": "sent JSON that is not a completion",
     "400": "refused to score: 400: Token id 401 is out of vocabulary",
     # Of the numbers
