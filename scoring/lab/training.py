@@ -79,7 +79,7 @@ def _for_starter(view: Callable[[HttpRequest, Training], HttpResponse]) -> View:
     @wraps(view)
     def wrapped(request: HttpRequest, pk: int) -> HttpResponse:
         row = _training(pk)
-        if not pages.may_steer(row, user_of(request)):
+        if not create.may_steer(row, user_of(request)):
             raise PermissionDenied
         return view(request, row)
 

@@ -24,7 +24,7 @@ from scoring.lab.training_forms import StudyForm, TrainingForm
 from scoring.models import Corpus, LanguageModel, ScoringRun, Training
 from scoring.services.summary import count, scores_in
 from scoring.services.training import models
-from scoring.services.training.create import estimate
+from scoring.services.training.create import estimate, may_steer
 
 Points = Sequence[tuple[float, float]]
 TICKS = 4  # about so many on an axis
@@ -167,11 +167,6 @@ def corpus(row: Corpus, user: User, page: int | str) -> dict[str, Any]:
         "page_numbers": shown.paginator.page_range,
         "trainings": row.trainings.all(),
     }
-
-
-def may_steer(row: Training, user: User) -> bool:
-    """Whether the user may stop and continue it: whoever started it, and site administrators."""
-    return user.is_superuser or row.created_by_id == user.pk
 
 
 def training(row: Training, user: User) -> dict[str, Any]:

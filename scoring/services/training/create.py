@@ -10,6 +10,7 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.text import slugify
 
 from lib.jobs import leases
@@ -71,6 +72,7 @@ def create_training(
         hold("training")  # a form that was sent twice is one training
         same = _same_name(training)
         if same is not None:
+            _check_starter(same, by)
             return same if same.is_open else leases.reopen(same)
         _check_name(training)
         training.base = _base_row(base) if base else None
@@ -120,13 +122,35 @@ def check_tokenizer(settings: TrainingSettings, tokenizer: str) -> None:
         )
 
 
+def _unfinished() -> QuerySet[Training]:
+    """Trainings that will make a model of their name, or may be continued to."""
+    return Training.objects.exclude(status=Status.FINISHED)
+
+
+def may_steer(training: Training, user: User) -> bool:
+    """Whether the user may stop and continue it: whoever started it, and site administrators."""
+    return user.is_superuser or training.created_by_id == user.pk
+
+
+def _check_starter(same: Training, by: By) -> None:
+    """A form with another's name and settings is no way to continue what they have stopped; a command acts for the server.
+
+    Raises:
+        TrainingError: this person may not continue it.
+    """
+    if isinstance(by, User) and not may_steer(same, by):
+        raise TrainingError(
+            f"Training {same.pk}, which another person started, will make “{same.name}”. Choose another name."
+        )
+
+
 def _same_name(training: Training) -> Training | None:
     """The newest of this name that is not over.
 
     Raises:
         TrainingError: it has other settings, or keeps other steps than those that were asked for.
     """
-    same = Training.objects.filter(name=training.name).exclude(status=Status.FINISHED).first()
+    same = _unfinished().filter(name=training.name).first()
     if same is not None and same.fingerprint != training.fingerprint:
         raise TrainingError(
             f"Training {same.pk} with other settings will make “{training.name}”. Choose another name."
@@ -144,6 +168,9 @@ def _check_name(training: Training) -> None:
         training.full_clean(exclude=["corpus", "base", "identity", "manifest"])
         taken = LanguageModel.objects.values_list("name", flat=True)
         refuse_double(training.name, taken, LanguageModel._meta.verbose_name)
+        # Two labs would see one model in each other's place for as long as both are trained
+        promised = _unfinished().values_list("name", flat=True)
+        refuse_double(training.name, promised, Training._meta.verbose_name)
     except ValidationError as error:
         raise TrainingError(" ".join(error.messages)) from error
     if LanguageModel.objects.filter(name=training.name).exists():

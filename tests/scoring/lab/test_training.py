@@ -59,8 +59,25 @@ def test_a_training_is_stopped_and_continued_by_whoever_started_it_alone(
     ruth.post(f"{training.get_absolute_url()}stop/")
     assert "resume-training" not in other.get(training.get_absolute_url()).text
     assert other.post(f"{training.get_absolute_url()}resume/").status_code == 403
+    same = other.post("/lab/training/start/", {**ASKED, "epochs": "0.5", "keep": "1"})
+    assert "which another person started" in same.text  # nor is it begun again by its form
     training.refresh_from_db()
     assert training.status == "cancelled"
+    assert Training.objects.count() == 1
+
+
+@pytest.mark.parametrize("status", ["waiting", "running", "failed"])
+def test_no_training_takes_a_name_that_looks_like_that_of_anothers(
+    ruth: Client, corpus: Corpus, status: str
+) -> None:
+    ruth.post("/lab/training/start/", {**ASKED, "name": "lab/boss"})
+    Training.objects.update(status=status)
+    other = Client()
+    other.force_login(make_user("eve", make_study("eves")))
+    answer = other.post("/lab/training/start/", {**ASKED, "name": "lab/bоss"})  # noqa: RUF001
+    assert answer.status_code == 422
+    assert "looks like the name of another training" in answer.text
+    assert Training.objects.count() == 1
 
 
 @pytest.mark.parametrize(
