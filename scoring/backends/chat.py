@@ -33,11 +33,11 @@ from scoring.backends.options import (
     read_chat_options,
 )
 from scoring.domain.backend import NoAnswerError, ScoringError
+from scoring.domain.choosing.odds import read_tokens
 from scoring.domain.generating import (
     Finish,
     Generated,
     Message,
-    Token,
     Usage,
     storable,
     storable_json,
@@ -107,7 +107,7 @@ def read_answer(
         request=request,
         raw=storable_json(_without_tokens(value)),
         thought=own.thought,
-        tokens=_tokens(choice.get("logprobs")),
+        tokens=read_tokens(choice.get("logprobs")),
     )
 
 
@@ -161,21 +161,6 @@ def _without_tokens(value: dict[str, Any]) -> dict[str, Any]:
         for c in value["choices"]
     ]
     return {**value, "choices": choices}
-
-
-def _tokens(logprobs: Any) -> tuple[Token, ...]:
-    """The tokens that were written, with the likeliest in the place of each; none where one cannot be read."""
-    content = logprobs.get("content") if isinstance(logprobs, dict) else None
-    try:
-        return tuple(
-            Token(
-                str(one["token"]),
-                {str(top["token"]): float(top["logprob"]) for top in one.get("top_logprobs") or ()},
-            )
-            for one in content or ()
-        )
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return ()
 
 
 MAX_BYTES = 2**22

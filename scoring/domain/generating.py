@@ -60,10 +60,14 @@ class Finish(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token that was written, and the likeliest ones in its place: each text's natural logarithm of its probability."""
+    """A token that was written, the natural logarithm of its probability, and the likeliest ones in its place, each with its own.
+
+    Several tokens may have one text. Nothing here is checked.
+    """
 
     text: str
-    likeliest: Mapping[str, float]
+    logprob: float
+    likeliest: Sequence[tuple[str, float]]
 
 
 @dataclass(frozen=True, slots=True)

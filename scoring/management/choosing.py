@@ -178,6 +178,7 @@ def _data(run: ChoiceRun) -> dict[str, Any]:
         "flips": found.n_flips,
         "share_a": found.share_a,
         "states": found.states,
+        "unused": found.unused,
         "served": runs.served(run),
         "lost_requests": runs.lost(run),
     }
@@ -191,6 +192,11 @@ def _lines(done: list[ChoiceRun]) -> Iterator[Any]:
         if unread:
             told = ", ".join(f"{n} {state}" for state, n in unread.items())
             yield f"{run.language_model.name}: {one.n_answers} answers, of which {told}."
+        if one.unused:
+            yield (
+                f"{run.language_model.name}: the probabilities of tokens that came with {one.n_unused:,} of {one.n_answers:,} answers "
+                f"cannot be true and are not used. Their test cases are decided by the sides alone ({one.why_unused})."
+            )
         yield from unread_lines(runs.unread(run))
         if len(names := runs.served(run)) > 1:
             yield f"The server changed the model during run {run.pk}: {', '.join(names)}."

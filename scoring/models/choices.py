@@ -9,7 +9,7 @@ from experiment.models import Item, Study
 from experiment.models.items import text_hash
 from scoring.domain.choosing.outcomes import Reply
 from scoring.domain.generating import Finish
-from scoring.models.answers import GeneratingJob, ModelAnswer
+from scoring.models.answers import GeneratingJob, Kind, ModelAnswer
 from scoring.models.language_models import LanguageModel
 
 
@@ -74,6 +74,12 @@ class ChoiceRun(GeneratingJob):
         return reverse("lab:choice_run", args=[self.study.slug, self.pk])
 
     @property
+    def is_greedy(self) -> bool:
+        """Whether a server was asked at temperature 0, so that it writes what is likeliest."""
+        said = self.model_args.get("temperature", "")
+        return self.generator == Kind.CHAT and bool(said) and float(said) == 0
+
+    @property
     def prompt_sha256(self) -> str:
         return text_hash(self.instructions)
 
@@ -98,6 +104,11 @@ class ModelChoice(ModelAnswer):
     confidence = models.FloatField(null=True, help_text=_("50 to 100 percent, as stated."))
     log_odds = models.FloatField(
         null=True, help_text=_("Of side A against side B, in nats, by the probabilities of tokens.")
+    )
+    unused = models.CharField(
+        max_length=20,
+        blank=True,
+        help_text=_("Why probabilities of tokens that came with the answer are not used."),
     )
     first_text = models.TextField(
         blank=True, help_text=_("The complete first text, if it was not a choice.")

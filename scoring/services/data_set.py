@@ -20,6 +20,7 @@ from experiment.domain.trial_query import TrialQuery
 from experiment.models import Item, Study
 from experiment.services.export.data_set import Held, MoreTables, Table
 from lib.table_files import in_blocks
+from scoring.domain.choosing.odds import FAULTS
 from scoring.domain.generating import Finish
 from scoring.domain.grading.rubric import Fate, Rubric
 from scoring.models import Answer, ChoiceRun, GradingRun, JudgeGrade, ModelChoice
@@ -93,7 +94,8 @@ CHOICES = (
     Column("sample", "Which of several answers in this order it is, from 0.", "integer"),
     Column("side", "The side that the model chose.", null="no choice could be read, or both sides were as likely"),
     Column("stated_confidence", "That the choice is right, 50 to 100, as the model states.", "number", "percent", null="it states none"),
-    Column("log_odds", "Of side A against side B, by the probabilities of tokens.", "number", "nats", null="they are not known"),
+    Column("log_odds", "Of side A against side B, by the probabilities of tokens.", "number", "nats", null="they are not known, or cannot be true"),
+    Column("unused_odds", "Why probabilities of tokens that came with the answer are not used.", levels=tuple(FAULTS), null="they are used, or none came"),
     Column("tries", "Number of requests to the model, repeated ones included.", "integer"),
     FINISH,
     Column("model_text", "What the model wrote last.", null="it wrote nothing"),
@@ -184,7 +186,7 @@ def of_choices(choices: QuerySet[ModelChoice]) -> Iterator[Row]:
     read = choices.order_by("run", "pk").values_list(
         "run__language_model__name", "run", "item__key", "item__version", "run__is_simulated", "run__form", "run__prompt",
         "run__layout", "run__samples", "original_side",
-        "sample", "side", "confidence", "log_odds", "tries", "finish", "text", "thought", "first_text", "detail", "model",
+        "sample", "side", "confidence", "log_odds", "unused", "tries", "finish", "text", "thought", "first_text", "detail", "model",
         "prompt_tokens", "completion_tokens", "thought_tokens", "seconds", "at",
     )  # fmt: skip
     yield from map(_without_empty, read.iterator(chunk_size=CHUNK))

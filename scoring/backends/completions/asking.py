@@ -258,7 +258,7 @@ def tokens_read(value: Any) -> int:
     only_choice(value)
     usage = value.get("usage")
     n = usage.get("prompt_tokens") if isinstance(usage, dict) else None
-    if not isinstance(n, int):
+    if not isinstance(n, int) or isinstance(n, bool):
         raise AnswerError(
             "does not accept token IDs, and does not report the number of a text's tokens in usage.prompt_tokens"
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 from lib.files import wrong_byte
 from lib.json_bounds import MOST_VALUES, n_values
-from scoring.domain.choosing.inspect_logs import read_inspect, read_log
+from scoring.domain.choosing.inspect_logs import is_greedy, read_inspect, read_log
 from scoring.domain.choosing.lines import ReadChoice, read_line
 from scoring.domain.generating import storable_json
 
@@ -66,7 +66,8 @@ def _entry(place: str, read: Callable[[], ReadChoice]) -> Entry:
 
 def _log(content: bytes) -> tuple[Mapping[str, Any], Places]:
     about, samples = read_log(content)
-    places = ((place, partial(read_inspect, sample)) for place, sample in samples)
+    read = partial(read_inspect, is_greedy=is_greedy(about))
+    places = ((place, partial(read, sample)) for place, sample in samples)
     return storable_json(dict(about)), places
 
 

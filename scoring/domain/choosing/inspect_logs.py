@@ -9,15 +9,16 @@ import math
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lib import strict_json
 from lib.files import not_json
-from scoring.domain.answer_lines import text_of
+from scoring.domain.answer_lines import MOST_TOKENS, text_of
 from scoring.domain.choosing.lines import ReadChoice, asked_of, place_of
-from scoring.domain.choosing.reading import log_odds, read_choice
-from scoring.domain.generating import Finish, Token, Usage, storable, storable_json
+from scoring.domain.choosing.odds import Odds, read_odds, read_tokens
+from scoring.domain.choosing.reading import read_choice
+from scoring.domain.generating import Finish, Usage, storable, storable_json
 from scoring.domain.thinking import apart
 
 MOST_BYTES = 100 * 2**20  # of a member
@@ -123,9 +124,18 @@ def _without_tokens(output: Mapping[str, Any]) -> dict[str, Any]:
     return {**output, "choices": kept}
 
 
-def read_inspect(sample: Any) -> ReadChoice:
+def is_greedy(about: Mapping[str, Any]) -> bool:
+    """Whether a log says that the temperature was 0."""
+    config = about.get("model_generate_config")
+    temperature = config.get("temperature") if isinstance(config, dict) else None
+    return type(temperature) in (int, float) and temperature == 0
+
+
+def read_inspect(sample: Any, *, is_greedy: bool = False) -> ReadChoice:
     """Read a sample of an Inspect log of the task that `export_inspect_task` writes; its epochs, from 1, are samples.
 
+    Args:
+        is_greedy: whether the temperature was 0.
     Raises:
         ValueError: what is wrong, in words that go on after the place.
     """
@@ -154,12 +164,17 @@ def read_inspect(sample: Any) -> ReadChoice:
     finish = FINISHES.get(str(first.get("stop_reason")), Finish.STOP)
     said = apart(text, finish, thought=thought)
     chosen = read_choice(said.text) if said.finish == Finish.STOP else None
+    odds = Odds()
+    if chosen and not said.thought:
+        tokens = read_tokens(first.get("logprobs"))
+        odds = read_odds(tokens, chosen.side, is_greedy=is_greedy)
     return ReadChoice(
         **known,
         finish=said.finish,
         side=chosen.side if chosen else "",
         confidence=chosen.confidence if chosen else None,
-        log_odds=log_odds(_tokens(first.get("logprobs"))) if chosen else None,
+        log_odds=odds.log_odds,
+        unused=odds.fault,
         text=said.text,
         thought=said.thought,
         detail=text_of(output, "error"),
@@ -189,23 +204,11 @@ def _inspect_usage(usage: Any) -> Usage | None:
     if not isinstance(usage, dict):
         return None
     names = ("input_tokens", "output_tokens", "reasoning_tokens")
-    counts = [n if type(n := usage.get(name)) is int and n >= 0 else 0 for name in names]
+    counts = [
+        n if type(n := usage.get(name)) is int and 0 <= n < MOST_TOKENS else 0 for name in names
+    ]
     return Usage(*counts)
 
 
 def _seconds(time: Any) -> float:
     return float(time) if type(time) in (int, float) and 0 <= time < math.inf else 0.0
-
-
-def _tokens(logprobs: Any) -> Sequence[Token]:
-    """Of a log; none where anything in it is not as expected, as they are more than an answer needs."""
-    try:
-        return [
-            Token(
-                str(token["token"]),
-                {str(top["token"]): float(top["logprob"]) for top in token["top_logprobs"]},
-            )
-            for token in logprobs["content"]
-        ]
-    except (TypeError, KeyError, ValueError):
-        return ()

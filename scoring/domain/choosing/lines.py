@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scoring.domain.answer_lines import finish_of, number_of, object_of, text_of, usage_of
+from scoring.domain.choosing.odds import ROUNDING
 from scoring.domain.choosing.reading import (
     LEAST_CONFIDENCE,
     MOST_CONFIDENCE,
@@ -28,7 +29,8 @@ class ReadChoice:
     """An answer about a test case whose original was shown as `original_side`.
 
     version: of the test case; None where it is not said. sample: from 0. side: "" where none could be read, or for a tie.
-    confidence: percent, 50 to 100. log_odds: of side A against side B, in nats. asked: of ASKED, what is known.
+    confidence: percent, 50 to 100. log_odds: of side A against side B, in nats. unused: why it is not known,
+    of `odds.FAULTS`. asked: of ASKED, what is known.
     """
 
     item: str
@@ -39,6 +41,7 @@ class ReadChoice:
     side: str = ""
     confidence: float | None = None
     log_odds: float | None = None
+    unused: str = ""
     text: str = ""
     thought: str = ""
     detail: str = ""
@@ -113,8 +116,10 @@ def _of_harness(value: Mapping[str, Any]) -> ReadChoice:
         raise ValueError(
             "filtered_resps is not a log-likelihood for each of two choices"
         ) from error
-    if not (math.isfinite(a) and math.isfinite(b)):
-        raise ValueError("filtered_resps contains a log-likelihood that is not finite")
+    if not all(math.isfinite(one) and one <= ROUNDING for one in (a, b)):
+        raise ValueError(
+            "filtered_resps contains a log-likelihood that is not finite, or is above 0"
+        )
     kept = ("doc_id", "resps", "doc_hash", "prompt_hash", "target_hash")
     return ReadChoice(
         **place_of(doc, "doc.", 0),

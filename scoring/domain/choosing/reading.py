@@ -4,15 +4,11 @@ export_inspect_task copies this file, to read answers elsewhere by the same rule
 """
 
 import json
-import math
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from scoring.domain.generating import Token
+from typing import Any
 
 SIDES = ("A", "B")
 LEAST_CONFIDENCE, MOST_CONFIDENCE = (
@@ -43,7 +39,6 @@ _WORDS = re.compile(
     r"(?:(?:my\s+)?confidence\s*[:=]?\s*)?(?P<confidence>[0-9]{1,3}(?:[.,][0-9]+)?)\s*%?[\s.)]*",
 )
 _HEADS = re.compile(r"\b(side|version|choice|answer|my|confidence)\b", re.IGNORECASE)
-_IN_JSON = re.compile(r'"side"\s*:\s*"([ABab])"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,54 +89,6 @@ def read_percent(text: str) -> float | None:
     number = _NUMBER.fullmatch(text.strip("*`").removesuffix("."))
     value = float(number.group(1).replace(",", ".")) if number else -1.0
     return value if 0 <= value <= MOST_CONFIDENCE else None
-
-
-def log_odds(tokens: "Sequence[Token]") -> float | None:
-    """Natural logarithm of the odds of A against B at the place of the answer where the side is named.
-
-    Tokens that differ only in the letter are added up for each side. A side that is not among the likeliest tokens counts as
-    much as the least likely that is: the odds are then a bound, on the cautious side.
-
-    Returns:
-        None: the place was not found, or only one token is known there.
-
-    >>> from scoring.domain.generating import Token
-    >>> log_odds([Token('{"side": "', {}), Token("A", {"A": math.log(0.8), "B": math.log(0.2)}), Token('"}', {})])
-    1.3862943611198906
-    """
-    text = "".join(token.text for token in tokens)
-    named = list(_IN_JSON.finditer(text))
-    if not named:
-        return None
-    at = named[-1].start(1)
-    for token in tokens:
-        if at < len(token.text):
-            return _odds_within(token, at)
-        at -= len(token.text)
-    return None
-
-
-def _odds_within(token: "Token", at: int) -> float | None:
-    before = token.text[:at]
-    by_side: dict[str, list[float]] = {side: [] for side in SIDES}
-    for text, logprob in token.likeliest.items():
-        is_alike = text.startswith(before) and text[at + 1 :] == token.text[at + 1 :]
-        if is_alike and (side := text[at : at + 1].upper()) in by_side:
-            by_side[side].append(logprob)
-    if len(token.likeliest) < len(SIDES) or not any(by_side.values()):
-        return None
-    least = min(token.likeliest.values())
-    a, b = (_log_sum(found) if found else least for found in by_side.values())
-    return a - b if math.isfinite(a) and math.isfinite(b) else None
-
-
-def _log_sum(logprobs: Sequence[float]) -> float:
-    """
-    >>> round(_log_sum([math.log(0.25), math.log(0.25)]), 9) == round(math.log(0.5), 9)
-    True
-    """
-    most = max(logprobs)
-    return most + math.log(sum(math.exp(one - most) for one in logprobs))
 
 
 def _of_json(text: str) -> Chosen | None:

@@ -219,6 +219,7 @@ def _row(run: ChoiceRun, item: int, read: ReadChoice) -> ModelChoice:
         side=read.side,
         confidence=read.confidence,
         log_odds=read.log_odds,
+        unused=read.unused,
         text=read.text,
         thought=read.thought,
         finish=read.finish.value,

@@ -22,6 +22,7 @@ from scoring.backends.opening import open_backend
 from scoring.backends.options import read_writing
 from scoring.backends.reading import Reading
 from scoring.domain.backend import Backend, GroupResult, ScoringError, TextError, TokenText
+from scoring.domain.choosing.odds import ROUNDING
 from scoring.domain.choosing.reading import SIDES
 from scoring.domain.conditions import parsed
 from scoring.domain.generating import Finish, Message
@@ -194,9 +195,9 @@ def _row(job: ChoiceRun, case: _Case, result: GroupResult, seconds: float) -> Mo
             return _without(job, case.place, str(logprobs), Finish.FAILED)
         sums.append(math.fsum(logprobs[case.n_before :].tolist()))
     a, b = sums
-    odds = a - b
-    if not math.isfinite(odds):
+    if not all(math.isfinite(one) and one <= ROUNDING for one in (a, b)):
         return _without(job, case.place, "an answer does not have a probability", Finish.FAILED)
+    odds = a - b
     item, side = case.place
     return ModelChoice(
         run=job,

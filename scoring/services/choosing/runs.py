@@ -17,7 +17,8 @@ from experiment.models import Item, Study
 from scoring.backends import ALIASES
 from scoring.backends.opening import check_model_args
 from scoring.domain.backend import ScoringError
-from scoring.domain.choosing.reading import SCHEMA, SIDES, Chosen, log_odds, read_choice
+from scoring.domain.choosing.odds import Odds, read_odds
+from scoring.domain.choosing.reading import SCHEMA, SIDES, Chosen, read_choice
 from scoring.domain.choosing.showing import LAYOUTS
 from scoring.domain.conditions import parsed
 from scoring.domain.generating import Finish, Generated
@@ -269,11 +270,15 @@ class _Choosing(Asking[ChoiceRun]):
         item, side, sample = self._place(question.row)
         key = {"item_id": item, "original_side": side, "sample": sample}
         new = question.messages[len(question.messages) - question.new :]
+        odds = Odds()
+        if chosen and not answer.thought:
+            odds = read_odds(answer.tokens, chosen.side, is_greedy=self.job.is_greedy)
         values: dict[str, Any] = stored(answer) | {
             "messages": [asdict(message) for message in new],
             "side": chosen.side if chosen else "",
             "confidence": chosen.confidence if chosen else None,
-            "log_odds": log_odds(answer.tokens) if chosen and not answer.thought else None,
+            "log_odds": odds.log_odds,
+            "unused": odds.fault,
             "raw": answer.raw,
             "tries": 1 + answer.resent,
         }

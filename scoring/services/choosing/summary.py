@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from experiment.models import Item, Study
+from scoring.domain.choosing.odds import FAULTS
 from scoring.domain.choosing.outcomes import ItemChoice, Reply, outcome
 from scoring.models import ChoiceRun, ModelChoice
 
@@ -20,6 +21,7 @@ class Choices:
 
     n_items: asked about. points: sum over those judged. n_a, n_sided: answers that chose side A, and those that chose one.
     states: answers by how they ended, `read` where they are a choice.
+    unused: answers whose probabilities of tokens are not used, by why, of `odds.FAULTS`.
     """
 
     n_items: int
@@ -30,6 +32,7 @@ class Choices:
     n_a: int
     n_sided: int
     states: Mapping[str, int]
+    unused: Mapping[str, int]
 
     @property
     def accuracy(self) -> float | None:
@@ -45,6 +48,15 @@ class Choices:
     def share_a(self) -> float | None:
         """Of the answers: 1/2 without a preference for a side, as the original is A half of the time."""
         return self.n_a / self.n_sided if self.n_sided else None
+
+    @property
+    def n_unused(self) -> int:
+        return sum(self.unused.values())
+
+    @property
+    def why_unused(self) -> str:
+        """In words that go on after a colon."""
+        return "; ".join(f"in {n:,} answers, {FAULTS[fault]}" for fault, n in self.unused.items())
 
     @property
     def n_answers(self) -> int:
@@ -74,6 +86,7 @@ def summarise(run: ChoiceRun, study: Study | None = None) -> Choices:
     found = outcomes(choices)
     judged = [one for one in found.values() if one is not None]
     sides = Counter(choices.exclude(side="").values_list("side", flat=True))
+    faults = Counter(choices.exclude(unused="").values_list("unused", flat=True))
     only = ("side", "log_odds", "finish")
     states = Counter(READ if c.is_read else c.state for c in choices.only(*only).iterator())
     return Choices(
@@ -85,4 +98,5 @@ def summarise(run: ChoiceRun, study: Study | None = None) -> Choices:
         n_a=sides["A"],
         n_sided=sides.total(),
         states=dict(states.most_common()),
+        unused=dict(faults.most_common()),
     )

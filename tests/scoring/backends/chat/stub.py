@@ -20,7 +20,9 @@ class ChatStub(CompletionsStub):
         self.text_of = answer
         self.script: list[str] = []
         self.says_usage = True
-        self.logprobs: dict[str, float] = {}  # of the side's letter, where they are asked for
+        # Texts of tokens in the place of the side's letter, where they are asked for
+        self.logprobs: list[tuple[str, float]] = []
+        self.is_frozen = False  # or the same at every place
 
     def handler(self) -> type[Handler]:
         return ChatHandler
@@ -87,9 +89,15 @@ class ChatHandler(Handler):
         self.send_json(value | ({"usage": usage} if self.chat.says_usage else {}))
 
     def tokens(self, text: str) -> list[dict[str, Any]]:
-        """The text's characters as its tokens, each with the same likeliest ones in its place."""
-        likeliest = [{"token": t, "logprob": p} for t, p in self.chat.logprobs.items()]
-        return [{"token": c, "logprob": 0.0, "top_logprobs": likeliest} for c in text]
+        """The text's characters as its tokens, each with the likeliest ones in its place."""
+        found: list[dict[str, Any]] = []
+        for at, token in enumerate(text):
+            is_side = token in "AB" and text[at - 1] == '"'
+            likely = self.chat.logprobs if is_side or self.chat.is_frozen else [(token, -0.01)]
+            own = next((p for t, p in likely if t == token), -1.0)
+            tops = [{"token": t, "logprob": p} for t, p in likely]
+            found.append({"token": token, "logprob": own, "top_logprobs": tops})
+        return found
 
     def fault_knows_no_logprobs(self, request: dict[str, Any]) -> None:
         if "logprobs" in request:

@@ -100,12 +100,17 @@ def test_an_error_in_inspect_is_an_answer_that_failed() -> None:
 
 def test_log_odds_come_from_inspects_likeliest_tokens() -> None:
     told = inspected()
-    tops = [{"token": "A", "logprob": -2.0}, {"token": "B", "logprob": -0.5}]
-    tokens = [('{"side": "', tops), ("B", tops), ('", "confidence": 80}', tops)]
-    content = [{"token": text, "logprob": -0.1, "top_logprobs": top} for text, top in tokens]
+    tops = [("A", -2.0), ("B", -0.5), ("B", -9.0)]
+    top = [{"token": text, "logprob": number} for text, number in tops]
+    texts = [('{"side": "', []), ("B", top), ('", "confidence": 80}', [])]
+    content = [{"token": text, "logprob": -0.5, "top_logprobs": likely} for text, likely in texts]
     told["output"]["choices"][0]["logprobs"] = {"content": content}
-    assert read_inspect(told).log_odds == -1.5
-    content[0]["top_logprobs"] = None
+    found = read_inspect(told, is_greedy=True).log_odds
+    assert found == pytest.approx(-1.5, abs=1e-3), "two tokens of one text are added up"
+    top[0]["logprob"], top[1]["logprob"], content[1]["logprob"] = -0.5, -2.0, -2.0
+    assert read_inspect(told, is_greedy=True).unused == "contradicts"
+    assert read_inspect(told).log_odds == pytest.approx(1.5, abs=1e-3)
+    content[0]["top_logprobs"] = 3
     assert read_inspect(told).log_odds is None
 
 

@@ -1,15 +1,13 @@
 """No hostile answer is taken for a choice that it is not."""
 
 import json
-import math
 from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.domain.choosing.reading import Chosen, log_odds, read_choice
-from scoring.domain.generating import Token
+from scoring.domain.choosing.reading import Chosen, read_choice
 
 GOOD = '{"side": "B", "confidence": 80}'
 
@@ -110,27 +108,3 @@ def test_five_hundred_answers_are_read_right_or_flagged(side: object) -> None:
         )
         expected = Chosen(str(side).upper(), float(number)) if is_meant else None  # type: ignore[arg-type]
         assert read_choice(said) == expected, said
-
-
-class TestLogOdds:
-    def test_add_up_tokens_of_the_same_letter(self) -> None:
-        at = Token(' "A', {' "A': math.log(0.5), ' "a': math.log(0.1), ' "B': math.log(0.3)})
-        found = log_odds([Token('{"side":', {}), at, Token('", "confidence": 90}', {})])
-        assert found == pytest.approx(math.log(0.6 / 0.3), abs=1e-12)
-
-    def test_are_those_of_the_last_place_that_names_a_side(self) -> None:
-        early = Token('{"side": "B"}, or ', {"B": 0.0, "A": -9.0})
-        at = Token("A", {"A": math.log(0.9), "B": math.log(0.1)})
-        found = log_odds([early, Token('{"side": "', {}), at, Token('"}', {})])
-        assert found == pytest.approx(math.log(9), abs=1e-12)
-
-    def test_a_side_that_is_not_listed_counts_as_the_least_likely_that_is(self) -> None:
-        at = Token("A", {"A": math.log(0.9), "The": math.log(0.02)})
-        found = log_odds([Token('{"side": "', {}), at, Token('"}', {})])
-        assert found == pytest.approx(math.log(45), abs=1e-12)
-
-    @pytest.mark.parametrize("likeliest", [{}, {"A": 0.0}, {"The": -1.0, "It": -2.0}])
-    def test_are_unknown_without_two_tokens_of_which_one_is_a_side(
-        self, likeliest: dict[str, float]
-    ) -> None:
-        assert log_odds([Token('{"side": "', {}), Token("A", likeliest), Token('"', {})]) is None

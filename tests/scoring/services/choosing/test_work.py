@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 
 from experiment.models import Study
 from experiment.services.study_setup import pin_items
@@ -113,15 +114,36 @@ class TestARun:
     def test_reads_log_odds_where_the_server_gives_them_and_asks_on_without(
         self, stub: ChatStub, study: Study
     ) -> None:
-        stub.logprobs = {"A": math.log(0.6), "B": math.log(0.3)}
-        run = runs.run(stored_run(stub, study))
+        stub.logprobs = [("A", math.log(0.6)), ("B", math.log(0.3))]
+        run = runs.run(stored_run(stub, study, args={"temperature": "none"}, samples=1))
         assert [choice.log_odds for choice in run.choices.all()] == [pytest.approx(math.log(2))] * 8
         assert summarise(run).n_ties == 4, "the side alone decides"
         assert "logprobs" not in json.dumps(run.choices.first().raw)  # type: ignore[union-attr]
-        stub.logprobs = {}
+        stub.logprobs = []
         for stub.fault in ("knows no logprobs", "forbids logprobs"):
             run = runs.run(stored_run(stub, study))
             assert summarise(run).states == {"read": 8}
+
+    def test_decides_by_the_sides_where_odds_cannot_be_true_and_counts_why(
+        self, stub: ChatStub, study: Study
+    ) -> None:
+        stub.logprobs = [('"', -0.01), ("A", -6.0), ("B", -7.0)]
+        stub.is_frozen = True
+        found = summarise(run := runs.run(stored_run(stub, study)))
+        assert (found.accuracy, found.n_ties, found.unused) == (1, 0, {"repeated": 8})
+        assert not run.choices.exclude(log_odds=None).exists()
+        stub.is_frozen = False
+        found = summarise(run := runs.run(stored_run(stub, study)))
+        assert (found.accuracy, found.unused) == (1, {"contradicts": 4}), "B was written 4 times"
+        assert found.why_unused.startswith("in 4 answers, the other side")
+
+    def test_adds_up_tokens_of_one_text(self, stub: ChatStub, study: Study) -> None:
+        """As servers name an "A" with a space before it, and one without."""
+        stub.text_of = lambda request: '{"side": "A", "confidence": 90}'
+        stub.logprobs = [("A", -0.1), ("B", -2.5), ("A", -9.0)]
+        run = runs.run(stored_run(stub, study))
+        found = [choice.log_odds for choice in run.choices.all()]
+        assert found == [pytest.approx(2.4001, abs=1e-4)] * 8
 
     def test_counts_tokens_of_thoughts_apart(self, stub: ChatStub, study: Study) -> None:
         stub.script = ["counts its thought"]
@@ -301,3 +323,26 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_stored(
 ) -> None:
     with pytest.raises(ScoringError, match=why):
         stored_run(stub, study, **asked)
+
+
+@pytest.mark.both
+@pytest.mark.django_db(transaction=True)
+def test_an_upgrade_drops_odds_that_contradict_what_was_written_at_temperature_0(
+    stub: ChatStub, study: Study
+) -> None:
+    cold, warm = stored_run(stub, study), stored_run(stub, study, args={"temperature": "1"})
+    for run in (cold, warm):
+        run.choices.create(
+            item_id=run.items[0],
+            original_side="A",
+            side="A",
+            log_odds=-6.5,
+            finish="stop",
+            seconds=1,
+        )
+        run.choices.create(item_id=run.items[0], original_side="B", side="B", log_odds=-2.4, finish="stop", seconds=1)  # fmt: skip
+    call_command("migrate", "scoring", "0001_release", verbosity=0)
+    call_command("migrate", verbosity=0)
+    kept = list(cold.choices.order_by("pk").values_list("log_odds", "unused"))
+    assert kept == [(None, "contradicts"), (-2.4, "")]
+    assert list(warm.choices.order_by("pk").values_list("log_odds", flat=True)) == [-6.5, -2.4]
