@@ -18,8 +18,13 @@ OWN = (
 )
 # What may be said of a test case besides its text
 DETAILS = ("kind", "source", "generator", "subfield", "doi", "publication_date", "note")
-# What somebody has read who decides about a version
-READ = ("markup", "expert_answer", *DETAILS)
+# What is accepted: verdicts hold for all of it as it was, and whoever changes any of it has written in the version
+REVIEWED = (
+    *("markup", "expert_answer", "kind", "source", "generator", "subfield", "doi"),
+    *("publication_date", "categories", "template_id", "made_from"),
+)
+# What somebody has read who decides about a version; a note is for curators alone
+READ = (*REVIEWED, "note")
 # In place of `markup`, or beside it
 VERSIONS = ("original", "altered")
 NOT_READ = ("status",)

@@ -18,7 +18,12 @@ class ItemChange(models.Model):
         CREATED = "created", _("created")
         TEXT = "text", _("changed the text")
         DETAILS = "details", _("changed its details")
+        NOTE = "note", _("changed the note")
+        VERDICT = "verdict", _("took a verdict back")
         STATUS = "status", _("changed the state")
+
+    # Who did one of these wrote what others review
+    WROTE = (Action.CREATED, Action.TEXT, Action.DETAILS)
 
     item = models.ForeignKey(Item, models.CASCADE, related_name="changes")
     at = models.DateTimeField(auto_now_add=True)
@@ -41,7 +46,7 @@ class ItemChange(models.Model):
 
 
 class Review(models.Model):
-    """A person's verdict on a version's text; it holds for the text with this hash only."""
+    """A person's verdict on a version; it holds for the text and details with this hash only (`Item.reviewed_sha256`)."""
 
     class Verdict(models.TextChoices):
         ACCEPT = "accept", _("accept")

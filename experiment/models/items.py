@@ -1,4 +1,5 @@
 import hashlib
+import json
 from functools import cached_property
 from typing import Any, Self
 from urllib.parse import quote
@@ -12,6 +13,7 @@ from experiment.domain import markup as markup_rules
 from experiment.domain.item_checks.characters import unstorable
 from experiment.domain.item_checks.findings import Finding
 from experiment.domain.item_checks.text import check_item
+from experiment.domain.item_columns import REVIEWED
 from lib.name_fields import NameField
 
 
@@ -115,6 +117,8 @@ class Item(models.Model):
     original = models.TextField(editable=False)
     altered = models.TextField(editable=False)
     sha256 = models.CharField(max_length=64, editable=False)
+    # Of all that a verdict is about (REVIEWED); `sha256` is of the text alone
+    reviewed_sha256 = models.CharField(max_length=64, editable=False)
     expert_answer = models.TextField(blank=True, help_text=_("For a question: an expert's answer."))
     # {"dimension": ["category", ...]}
     categories = models.JSONField(
@@ -235,12 +239,14 @@ class Item(models.Model):
             raise ValidationError({"markup": str(error)}) from error
 
     def derive_texts(self) -> None:
-        """Fill `original`, `altered` and `sha256` from the markup, of a question with its answer."""
+        """Fill `original`, `altered` and the hashes from the markup, of a question with its answer."""
         self.__dict__.pop("abstract", None)
         self.original, self.altered = self.abstract.original, self.abstract.altered
         if self.is_question:
             self.altered = ""
         self.sha256 = item_hash(self.markup, self.expert_answer)
+        reviewed = {name: getattr(self, name) for name in REVIEWED}
+        self.reviewed_sha256 = text_hash(json.dumps(reviewed, sort_keys=True, default=str))
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         # The derived columns can never disagree with the markup, whoever writes the row.

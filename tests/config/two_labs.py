@@ -122,7 +122,7 @@ def furnish(slug: str) -> Study:
         for one in (item, question):
             remarks.add_comment(one, lead, f"{slug}-comment", quote="")
             one.reviews.create(
-                reviewer=lead, verdict="accept", text=f"{slug}-review", sha256=one.sha256
+                reviewer=lead, verdict="accept", text=f"{slug}-review", sha256=one.reviewed_sha256
             )
             one.changes.create(action="status", by=lead, reason=f"{slug}-reason")
         if status == "accepted":

@@ -58,7 +58,7 @@ def store_items(items: Sequence[PublishedItem], texts: str, problems: list[Probl
     for row in new:
         row.field = research_field.name
     Item.objects.bulk_create(new)
-    Item.objects.bulk_update(dated, ["publication_date"])
+    Item.objects.bulk_update(dated, ["publication_date", "reviewed_sha256"])
     stored.n_created = len(new)
     return stored
 
@@ -83,6 +83,7 @@ def _fill_date(row: Item, item: PublishedItem) -> bool:
     if row.publication_date is not None:
         return False
     row.publication_date = item.publication_date
+    row.derive_texts()  # bulk_update does not call save()
     return True
 
 

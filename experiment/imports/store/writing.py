@@ -29,14 +29,15 @@ from experiment.models import (
 )
 from experiment.services import audit, item_files, work
 from experiment.services.curation.reviews import CARRIED_FIELDS
-from experiment.services.curation.writing import unused_keys
+from experiment.services.curation.writing import action_of, unused_keys
 from lib.jobs.leases import Lease, run_job
 
 BATCH = 500
 # Columns of a draft that may change
 WRITTEN = (
     *("kind", "source", "generator", "subfield", "doi", "publication_date", "note"),
-    *("markup", "original", "altered", "sha256", "edits", "status"),
+    *("markup", "original", "altered", "sha256", "reviewed_sha256"),
+    *("edits", "status"),
     *("expert_answer", "categories", "template", "made_from"),
 )
 Status = Item.Status
@@ -219,8 +220,7 @@ class _Writer(Generic[R]):
         elif row.changes:
             before = {COLUMNS.get(c.column, c.column): c.before for c in row.changes}
             after = {COLUMNS.get(c.column, c.column): c.after for c in row.changes}
-            action = ItemChange.Action.TEXT if "markup" in before else ItemChange.Action.DETAILS
-            yield change(action, before, after)
+            yield change(action_of(before), before, after)
         if self.plan.accept:
             yield change(
                 ItemChange.Action.STATUS, {"status": Status.DRAFT}, {"status": Status.ACCEPTED}

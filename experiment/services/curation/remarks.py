@@ -226,7 +226,7 @@ class Entry:
 def history(item: Item, *, without_verdicts: bool = False) -> list[Entry]:
     """All changes; those that tell a verdict may be left out, for who has none given yet."""
     rows = item.changes.select_related("by")
-    shown = [row for row in rows if not (without_verdicts and "verdict" in row.before)]
+    shown = [row for row in rows if not (without_verdicts and row.action == Action.VERDICT)]
     return [_entry(row) for row in reversed(shown)]
 
 

@@ -1,6 +1,7 @@
 """A version's way: who wrote it, to review, to acceptance, to its next version and to its end; and who may know how hard it is.
 
-A verdict holds for the text with its hash: a changed text has none.
+A verdict holds for the text and the details that it was given on (`Item.reviewed_sha256`): whoever changes any of them has
+written in the version, which then has no verdicts.
 """
 
 from collections import Counter
@@ -27,8 +28,8 @@ from experiment.services.rights import field_rights_of, fields_of
 
 
 def writers_of(item: Item) -> QuerySet[User]:
-    """Who made the version, and who changed its text."""
-    wrote = item.changes.filter(action__in=(ItemChange.Action.CREATED, ItemChange.Action.TEXT))
+    """Who made the version, and who changed its text or its details."""
+    wrote = item.changes.filter(action__in=ItemChange.WROTE)
     is_writer = Q(pk=item.created_by_id) | Q(pk__in=wrote.values("by"))
     return User.objects.filter(is_writer).order_by("username")
 
@@ -91,7 +92,7 @@ def submit(item: Item, by: User) -> Item:
 
 @transaction.atomic
 def back_to_draft(item: Item, by: User, reason: str) -> Item:
-    """Take a version out of review, to be written. Reviews of the same text hold again when it comes back unchanged."""
+    """Take a version out of review, to be written. Its reviews hold again when it comes back unchanged."""
     item, _field = locked(item, Move.BACK, by)
     return set_status(item, Status.DRAFT, by=by, reason=needed(reason))
 
@@ -211,7 +212,7 @@ def review(item: Item, by: User, verdict: str, text: str = "") -> Item:
     if own(item, by) is not None:
         raise ValidationError(_("You have already given your verdict on this text."))
     why = text.strip() if verdict == Verdict.ACCEPT else needed(text)
-    item.reviews.create(reviewer=by, verdict=verdict, text=why, sha256=item.sha256)
+    item.reviews.create(reviewer=by, verdict=verdict, text=why, sha256=item.reviewed_sha256)
     return settle(item, research_field, by)
 
 
@@ -221,7 +222,7 @@ def take_back(item: Item, by: User) -> Item:
     item, _field = locked(item, Move.REVIEW, by)
     if (given := own(item, by)) is not None:
         before = {"verdict": given.verdict, "why": given.text}
-        writing.record_change(item, writing.Action.DETAILS, by=by, before=before)
+        writing.record_change(item, writing.Action.VERDICT, by=by, before=before)
         given.delete()
     return item
 
@@ -251,7 +252,7 @@ def current(item: Item) -> QuerySet[Review]:
     """The verdicts on its present text, but none of who has written in it since."""
     # Without a reviewer: the account is gone, and the verdict stays
     others = Q(reviewer=None) | ~Q(reviewer__in=writers_of(item))
-    return item.reviews.filter(others, sha256=item.sha256).select_related("reviewer")
+    return item.reviews.filter(others, sha256=item.reviewed_sha256).select_related("reviewer")
 
 
 def count(item: Item, research_field: ResearchField) -> Count:
@@ -262,7 +263,7 @@ def count(item: Item, research_field: ResearchField) -> Count:
 
 def own(item: Item, user: User) -> Review | None:
     """The user's verdict on the present text."""
-    return item.reviews.filter(reviewer=user, sha256=item.sha256).first()
+    return item.reviews.filter(reviewer=user, sha256=item.reviewed_sha256).first()
 
 
 def is_awaited(item: Item, research_field: ResearchField, user: User) -> bool:
@@ -332,14 +333,13 @@ def n_waiting_for(user: User) -> dict[tuple[str, bool], int]:
 
 
 def _written_by(user: User) -> Q:
-    """Versions that the user made, or whose text they changed."""
-    wrote = (ItemChange.Action.CREATED, ItemChange.Action.TEXT)
-    own = ItemChange.objects.filter(item=OuterRef("pk"), by=user, action__in=wrote)
+    """Versions that the user made, or whose text or details they changed."""
+    own = ItemChange.objects.filter(item=OuterRef("pk"), by=user, action__in=ItemChange.WROTE)
     made = Q(created_by=user) & Q(created_by__isnull=False)
     return made | Q(Exists(own))
 
 
 def _verdicts_of(user: User) -> QuerySet[Review]:
     return Review.objects.filter(
-        item=OuterRef("pk"), sha256=OuterRef("sha256"), reviewer_id=user.pk
+        item=OuterRef("pk"), sha256=OuterRef("reviewed_sha256"), reviewer_id=user.pk
     )

@@ -1,6 +1,6 @@
 """Test cases are written: drafts, what their writer typed that cannot be read yet, and the history of every change."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
 from itertools import count
@@ -91,11 +91,17 @@ def write_draft(item: Item, *, by: User | None, markup: str | None = None, **det
     item.full_clean()
     item.edits += 1
     item.save()
-    is_text = not before.keys().isdisjoint(("markup", "expert_answer"))
-    action = Action.TEXT if is_text else Action.DETAILS
     after = {name: wanted[name] for name in before}
-    record_change(item, action, by=by, before=_plain(before), after=_plain(after))
+    record_change(item, action_of(before), by=by, before=_plain(before), after=_plain(after))
     return item
+
+
+def action_of(changed: Collection[str]) -> ItemChange.Action:
+    """What a change of these columns is."""
+    if set(changed) == {"note"}:
+        return Action.NOTE
+    is_text = not {"markup", "expert_answer"}.isdisjoint(changed)
+    return Action.TEXT if is_text else Action.DETAILS
 
 
 def check_details(item: Item, research_field: ResearchField) -> None:

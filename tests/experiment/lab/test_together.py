@@ -51,7 +51,9 @@ def test_the_page_shows_the_texts_before_a_verdict_and_nothing_of_others_verdict
     kitchen: Kitchen,
 ) -> None:
     item = make_item("a", field="cooking", status="in_review", created_by=kitchen.ada)
-    item.reviews.create(reviewer=kitchen.ben, verdict="refuse", text="Salt.", sha256=item.sha256)
+    item.reviews.create(
+        reviewer=kitchen.ben, verdict="refuse", text="Salt.", sha256=item.reviewed_sha256
+    )
     page = sent(as_(kitchen.cleo), "accept", item, kitchen.draft)
     assert item.segments[0].text in page
     assert "Salt." not in page

@@ -1,12 +1,18 @@
 """Verdicts on a text: by whom, on what, and when they make it accepted."""
 
 from collections.abc import Callable
+from datetime import date
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 
+from experiment.domain import item_columns
+from experiment.domain.item_columns import REVIEWED
+from experiment.lab.questions import WRITTEN as QUESTION_COLUMNS
 from experiment.models import AuditEvent, Item, ResearchField
 from experiment.services.curation import reviews, writing
 from tests.experiment.http_client import at_once
@@ -14,6 +20,7 @@ from tests.experiment.services.curation.test_lifecycle import TEXT, Kitchen
 from tests.factories import accepted, make_item, make_user
 
 pytestmark = pytest.mark.django_db
+upgrade = import_module("experiment.migrations.0008_verdicts_hold_for_details")
 
 
 @pytest.fixture
@@ -45,8 +52,8 @@ def test_the_second_of_two_others_makes_it_accepted(kitchen: Kitchen) -> None:
     item.refresh_from_db()
     assert (item.status, item.accepted_by) == ("accepted", 2)
     assert list(item.reviews.values_list("text", "sha256")) == [
-        ("fine", item.sha256),
-        ("", item.sha256),
+        ("fine", item.reviewed_sha256),
+        ("", item.reviewed_sha256),
     ]
     change = item.changes.last()
     assert change is not None
@@ -202,3 +209,66 @@ def test_a_new_version_is_begun_once_and_all_are_retired_at_the_same_moment() ->
     )
     assert retired.count("too late") == 1
     assert set(Item.objects.values_list("status", flat=True)) == {"retired"}
+
+
+# All that is accepted, and may differ after a verdict: a value that the first draft has not
+DETAILS: dict[str, Any] = {
+    "kind": "catch",
+    "source": "machine",
+    "generator": "GPT-4",
+    "subfield": "baking",
+    "doi": "10.1234/bread",
+    "publication_date": date(2026, 3, 2),
+}
+
+
+def changed_after_a_verdict(kitchen: Kitchen, **details: Any) -> Item:
+    kitchen.field.subfields.create(name="baking")
+    reviews.review(kitchen.draft, kitchen.ben, "accept")
+    item = reviews.back_to_draft(kitchen.draft, kitchen.ada, "a detail")
+    item = writing.write_draft(item, by=kitchen.cleo, **details)
+    return reviews.submit(item, kitchen.ada)
+
+
+@pytest.mark.parametrize("name", DETAILS)
+def test_who_changes_a_detail_has_written_in_it_and_verdicts_before_hold_no_more(
+    kitchen: Kitchen, name: str
+) -> None:
+    needing(kitchen, 3)
+    item = changed_after_a_verdict(kitchen, **{name: DETAILS[name]})
+    assert reviews.count(item, kitchen.field).accepting == 0
+    with pytest.raises(ValidationError, match="You wrote"):
+        reviews.review(item, kitchen.cleo, "accept")
+    waiting = Item.objects.filter(reviews.waiting_for(kitchen.ben))
+    assert list(waiting) == [item]
+    assert not Item.objects.filter(reviews.waiting_for(kitchen.cleo)).exists()
+    assert reviews.review(item, kitchen.ben, "accept").status == "in_review"
+    assert reviews.count(item, kitchen.field).accepting == 1
+
+
+def test_a_note_is_for_curators_and_changes_no_verdict(kitchen: Kitchen) -> None:
+    item = changed_after_a_verdict(kitchen, note="Compare with 12.")
+    assert reviews.count(item, kitchen.field).accepting == 1
+    assert reviews.review(item, kitchen.cleo, "accept").status == "accepted"
+
+
+def test_all_that_can_be_written_of_a_version_is_reviewed_or_a_note() -> None:
+    assert {*DETAILS, "note"} == set(item_columns.DETAILS)
+    assert {*REVIEWED, "note"} >= {*item_columns.DETAILS, *QUESTION_COLUMNS}
+
+
+def test_after_an_upgrade_verdicts_hold_for_the_details_at_hand_and_notes_are_told_apart(
+    kitchen: Kitchen,
+) -> None:
+    changed_after_a_verdict(kitchen, note="Compare with 12.")
+    reviews.review(kitchen.draft, kitchen.lead, "revise", "Why?")
+    reviews.take_back(kitchen.draft, kitchen.lead)
+    item = Item.objects.get()
+    item.reviews.update(sha256=item.sha256)
+    item.changes.filter(action__in=("note", "verdict")).update(action="details")
+    Item.objects.update(reviewed_sha256="")
+    upgrade.hash_versions(apps, None)
+    upgrade.tell_apart(apps, None)
+    assert Item.objects.get().reviewed_sha256 == item.reviewed_sha256
+    assert reviews.count(item, kitchen.field).accepting == 1
+    assert list(reviews.writers_of(item)) == [kitchen.ada]
