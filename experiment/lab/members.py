@@ -236,8 +236,7 @@ PER_PAGE = 50
 @require_safe
 @for_study(Right.SEE_TRAIL)
 def trail(request: HttpRequest, study: Study) -> HttpResponse:
-    events = AuditEvent.objects.filter(study=study.slug)
-    return show(request, "lab/members/trail.html", **_events(request, events))
+    return show(request, "lab/members/trail.html", **_events(request, audit.events_of(study)))
 
 
 @require_safe

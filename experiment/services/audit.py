@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
+from django.db.models import QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from experiment.models import AuditEvent, Study
@@ -78,6 +80,23 @@ def _append(events: list[AuditEvent]) -> None:
         event.save(force_insert=True)
 
 
+def events_of(study: Study | None = None, field: str = "") -> QuerySet[AuditEvent]:
+    """Those of the study, or of the field of this name, since it was made: a deleted one that had its name has others."""
+    events = AuditEvent.objects.filter(study="" if study is None else study.slug)
+    if study is None:
+        events = events.filter(details__field=field)
+    made = events.filter(action__in=(Action.STUDY_CREATED, Action.FIELD_CREATED)).order_by("-pk")
+    return events.filter(pk__gte=Coalesce(Subquery(made.values("pk")[:1]), Value(0)))
+
+
+def people_named() -> set[str]:
+    """Names of accounts that the trail holds, those of deleted ones among them."""
+    events = AuditEvent.objects.order_by()
+    names = {*events.values_list("actor", flat=True).distinct()}
+    members = events.filter(details__has_key="member").values_list("details__member", flat=True)
+    return (names | {*members.distinct()}) - {""}
+
+
 # Whose details name a row of the study or field, not the study or field itself
 OF_A_ROW = ("arm", "survey_question", "channel", "subfield", "question_template", "member", "item")
 # What an event changes by being one
@@ -96,9 +115,7 @@ def last_changes(
     """Who changed each of these last, by name, as far as the newest events of the study or field say; `row` names one of its rows."""
     found: dict[str, Edit] = {}
     wanted = set(names)
-    about = {"details__field": field} if field else {}
-    events = AuditEvent.objects.filter(study="" if study is None else study.slug, **about)
-    for event in events.order_by("-pk")[:MOST_EVENTS]:
+    for event in events_of(study, field).order_by("-pk")[:MOST_EVENTS]:
         if any(event.details.get(name) != row.get(name) for name in OF_A_ROW):
             continue
         for name in wanted & changed_by(event):

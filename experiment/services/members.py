@@ -17,16 +17,25 @@ from experiment.services import audit
 from experiment.services.audit import Action
 from experiment.services.rights import may
 from lib.name_fields import refuse_double
+from lib.names import look
 
 Member = Membership | FieldMember
 
 
 def check_username(name: str, user: User | None = None) -> None:
-    """Raises ValidationError where people would take it for another account's; `user`: whose it is to be."""
+    """Raises ValidationError where people would take it for another account's, or for a deleted one's in the trail.
+
+    user: whose it is to be.
+    """
     own = User.objects.filter(pk=user.pk) if user and user.pk else User.objects.none()
-    if not own.filter(username=name).exists():  # it may be older than this rule
-        others = User.objects.exclude(pk__in=own).values_list("username", flat=True)
-        refuse_double(name, others, _("account"))
+    if own.filter(username=name).exists():  # it may be older than this rule
+        return
+    others = {*User.objects.exclude(pk__in=own).values_list("username", flat=True)}
+    refuse_double(name, others, _("account"))
+    if name not in others and look(name) in map(look, audit.people_named()):
+        raise ValidationError(
+            _("The audit trail has an account of this name, or of one like it. Choose another one.")
+        )
 
 
 @transaction.atomic

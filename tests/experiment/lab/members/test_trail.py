@@ -4,13 +4,17 @@ import io
 import json
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 
 from experiment.models import AuditEvent, Study
 from experiment.models.triggers import drop_triggers
-from experiment.services.audit import Action, record
+from experiment.services.audit import Action, last_changes, record
+from experiment.services.fields import change_field, create_field
+from experiment.services.members import check_username
+from experiment.services.study_setup import create_study
 from tests.factories import make_study, make_user
 
 pytestmark = pytest.mark.django_db
@@ -63,3 +67,46 @@ def test_the_command_says_whether_it_holds(study: Study) -> None:
     with pytest.raises(CommandError, match=f"Event {pk}: it was changed"):
         call_command("chores", "trail", json=True, stdout=out)
     assert json.loads(out.getvalue())["broken_at"] == pk
+
+
+def test_a_study_that_has_a_deleted_ones_name_shows_only_its_own_events(boss: Client) -> None:
+    old = create_study("memory", "brainbench")
+    record(Action.STUDY_CHANGED, by=make_user("vera"), study=old, changed=["title"])
+    old.delete()
+    study = create_study("memory", "brainbench")
+    ruth = Client()
+    ruth.force_login(make_user("ruth", study))
+    record(Action.EXPORTED, study=study, reason="a paper")
+    shown = ruth.get("/lab/studies/memory/trail/").text
+    assert "a paper" in shown
+    assert "vera" not in shown
+    assert last_changes(["title"], study) == {}
+    assert "vera" in boss.get("/lab/trail/").text
+
+
+def test_a_field_that_has_a_deleted_ones_name_has_only_its_own_changes() -> None:
+    boss = make_user("boss", is_superuser=True)
+    old = create_field("cooking", 2, boss)
+    change_field(old, "cooking", 3, boss)
+    assert last_changes(["reviews_needed"], field="cooking")["reviews_needed"].by == "boss"
+    old.delete()
+    create_field("cooking", 2, boss)
+    assert last_changes(["reviews_needed"], field="cooking") == {}
+
+
+@pytest.mark.parametrize("name", ["vera", "Vera", "v\u0435ra"])
+def test_the_name_of_a_deleted_account_stays_its_own(boss: Client, name: str) -> None:
+    vera, ann = make_user("vera"), make_user("ann")
+    record(Action.EXPORTED, by=vera)
+    vera.delete()
+    with pytest.raises(ValidationError, match="audit trail"):
+        check_username(name)
+    with pytest.raises(ValidationError, match="audit trail"):
+        check_username(name, ann)
+    check_username("ann", ann)
+
+
+def test_so_does_the_name_of_one_who_was_only_a_member() -> None:
+    record(Action.MEMBER_ADDED, by=make_user("ann"), member="vera")
+    with pytest.raises(ValidationError, match="audit trail"):
+        check_username("vera")
