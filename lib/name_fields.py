@@ -12,6 +12,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from lib import names
+from lib.locks import hold
 
 SENTENCES = {
     "long": _("“%(name)s” has %(n)d characters, but at most %(longest)d are allowed."),
@@ -47,6 +48,11 @@ def refuse_double(value: str, others: Iterable[str], kind: Any) -> None:
         raise ValidationError(SENTENCES["double"] % told, code="double")
 
 
+def hold_names(kind: type[models.Model], *same: object) -> None:
+    """Let one transaction after the other past here that looks at the names of these rows to add or change one."""
+    hold("names", kind._meta.label, *same)
+
+
 class NameField(models.CharField[str, str]):
     """A CharField for one line that can be printed; every way of adding a row is held to it.
 
@@ -78,6 +84,7 @@ class NameField(models.CharField[str, str]):
         if self.unlike is None:
             return
         same = {attribute: getattr(row, attribute) for attribute in self.unlike}
+        hold_names(type(row), *same.values())
         rows = type(row)._default_manager.filter(**same).order_by()
         if row.pk is not None and rows.filter(pk=row.pk, **{self.name: value}).exists():
             return

@@ -7,7 +7,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.core.exceptions import ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
@@ -74,8 +74,18 @@ class refused(AbstractContextManager[None]):
         if isinstance(self.place, HttpRequest):
             messages.error(self.place, " ".join(why.messages))
         else:
-            self.place.add_error(self.field, why)
+            self.place.add_error(self.field, _fitting(why, self.place))
         return True
+
+
+def _fitting(why: ValidationError, form: forms.BaseForm) -> ValidationError:
+    """What is said of columns that the form does not ask for is said on top."""
+    if not hasattr(why, "error_dict"):
+        return why
+    found: dict[str, list[ValidationError]] = {}
+    for name, errors in why.error_dict.items():
+        found.setdefault(name if name in form.fields else NON_FIELD_ERRORS, []).extend(errors)
+    return ValidationError(found)
 
 
 def attached(content: Any, name: str, content_type: str) -> HttpResponse:

@@ -210,16 +210,23 @@ def invitation(request: HttpRequest, secret: str) -> HttpResponse:
                 return _join(request, secret, user)
             return render(request, "lab/members/invitation.html", {"invitation": found})
         form = JoinForm(request.POST or None)
-        if form.is_valid():
-            with transaction.atomic():
-                user = form.save()
-                people.accept_invitation(secret, user)
+        if form.is_bound and (user := _new_account(form, secret)):
             login(request, user, settings.AUTHENTICATION_BACKENDS[0])
             return redirect("lab:studies")
         context = {"invitation": found, "form": form}
         return render(request, "lab/members/invitation.html", context)
     except InvitationError:
         return render(request, "lab/members/invitation_over.html", status=404)
+
+
+@transaction.atomic
+def _new_account(form: JoinForm, secret: str) -> User | None:
+    """None where the form is wrong. From the look at others' names until it has its own, no other account gets one."""
+    if not form.is_valid():
+        return None
+    user = form.save()
+    people.accept_invitation(secret, user)
+    return user
 
 
 def _join(request: HttpRequest, secret: str, user: User) -> HttpResponse:

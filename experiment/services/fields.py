@@ -20,6 +20,7 @@ from experiment.services import audit
 from experiment.services.audit import Action
 from experiment.services.curation.reviews import settle
 from experiment.services.usable import is_site
+from lib.name_fields import hold_names
 from lib.names import look
 
 RESERVED_SLUGS = ("new",)  # addresses of the lab
@@ -28,6 +29,7 @@ RESERVED_SLUGS = ("new",)  # addresses of the lab
 @transaction.atomic
 def create_field(name: str, reviews_needed: int, by: User | None) -> ResearchField:
     """A field without subfields; whoever makes it leads it. Raises ValidationError for a name that is taken."""
+    hold_names(ResearchField)  # of which the short name is made, too
     research_field = ResearchField(
         name=name, slug=_unused_slug(name), reviews_needed=reviews_needed
     )

@@ -16,7 +16,7 @@ from experiment.models import FieldMember, Invitation, Membership, ResearchField
 from experiment.services import audit
 from experiment.services.audit import Action
 from experiment.services.rights import may
-from lib.name_fields import refuse_double
+from lib.name_fields import hold_names, refuse_double
 from lib.names import look
 
 Member = Membership | FieldMember
@@ -25,8 +25,9 @@ Member = Membership | FieldMember
 def check_username(name: str, user: User | None = None) -> None:
     """Raises ValidationError where people would take it for another account's, or for a deleted one's in the trail.
 
-    user: whose it is to be.
+    user: whose it is to be. No other account gets a name until the transaction ends.
     """
+    hold_names(User)
     own = User.objects.filter(pk=user.pk) if user and user.pk else User.objects.none()
     if own.filter(username=name).exists():  # it may be older than this rule
         return

@@ -1,6 +1,8 @@
 """Nobody takes a name that people would read as somebody else's: accounts, fields, studies, subfields, templates, models."""
 
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -12,14 +14,20 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
+from experiment.lab.fields import MemberForm
 from experiment.models import QuestionTemplate, ResearchField, Study, Subfield
-from experiment.services.fields import change_field, create_field
+from experiment.services import members
+from experiment.services.fields import add_subfield, change_field, create_field
 from experiment.services.members import invite_to_site
+from experiment.services.questions import save_template
 from experiment.services.study_file import as_bytes, create_from_file
-from experiment.services.study_setup import create_study
+from experiment.services.study_setup import create_study, unused_slug
+from lib import name_fields
 from lib.name_fields import NameField
+from lib.pages import refused
 from scoring.models import LanguageModel
 from scoring.services.open_model import ensure_language_model
+from tests.experiment.http_client import at_once
 from tests.factories import make_research_field, make_study, make_user
 
 pytestmark = pytest.mark.django_db
@@ -157,3 +165,64 @@ def test_nor_is_an_administrator_that_a_command_makes() -> None:
     make_user("boss")
     with pytest.raises(CommandError, match="looks like the name of another account"):
         call_command("create_admin", DOUBLE_BOSS)
+
+
+def joins(name: str) -> bool:
+    """By an invitation's page; whether there is an account of this name then."""
+    invited = invite_to_site("Somebody", False, User.objects.get(username="root"))
+    sent = {"username": name, "password1": "seven grey herons", "password2": "seven grey herons"}
+    answer = Client().post(reverse("lab:invitation", args=[invited.secret]), sent)
+    assert answer.status_code in (200, 302)
+    return answer.status_code == 302
+
+
+def tried(make: Callable[[str], Any]) -> Callable[[str], bool]:
+    def add(name: str) -> bool:
+        try:
+            make(name)
+        except ValidationError:
+            return False
+        return True
+
+    return add
+
+
+AT_ONCE: dict[str, Callable[[str], bool]] = {
+    "account": joins,
+    "field": tried(lambda name: create_field(name, 1, User.objects.get(username="root"))),
+    "study": tried(lambda name: create_study(unused_slug(name), "brainbench", title=name)),
+    "subfield": tried(lambda name: add_subfield(field(), name, "", User.objects.get(username="root"))),
+    "template": tried(lambda name: save_template(field(), name, "Q?", [{"when": "", "answer": "A."}], {})),
+    "model": tried(ensure_language_model),
+}  # fmt: skip
+
+
+@pytest.mark.both
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("double", ["Brain", "Br\u0430in", "brain"])
+@pytest.mark.parametrize("kind", AT_ONCE)
+def test_of_two_who_take_names_alike_at_once_one_gets_it_and_the_other_is_told(
+    kind: str, double: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    User.objects.create_superuser("root")
+    field()
+    look, both_have_looked = name_fields.refuse_double, threading.Barrier(2)
+
+    def look_together(*given: Any) -> None:
+        look(*given)
+        with suppress(threading.BrokenBarrierError):  # the other waits, and may not look yet
+            both_have_looked.wait(timeout=1)
+
+    for module in (name_fields, members):
+        monkeypatch.setattr(module, "refuse_double", look_together)
+    made = at_once([lambda name=name: AT_ONCE[kind](name) for name in ("Brain", double)])
+    # A template or a model of the very same name is one row, whoever asks for it
+    same = kind in ("template", "model") and double == "Brain"
+    assert sorted(made) == ([True, True] if same else [False, True])
+
+
+def test_a_service_may_refuse_what_the_form_does_not_ask_for() -> None:
+    form = MemberForm({"username": "ada", "role": "curator"})
+    with refused(form):
+        raise ValidationError({"slug": "Taken.", "username": "Unknown."})
+    assert form.errors == {"__all__": ["Taken."], "username": ["Unknown."]}

@@ -48,6 +48,7 @@ class Command(ReportingCommand):
         admins = User.objects.filter(is_superuser=True, is_active=True).order_by("pk")
         return next((user for user in admins if user.has_usable_password()), None)
 
+    @transaction.atomic
     def _get_or_create(self, name: str, email: str) -> Any:
         user = User.objects.filter(username=name).first()
         if user is None:
@@ -61,12 +62,11 @@ class Command(ReportingCommand):
         elif email:
             user.email = email
         user.full_clean(exclude=["password"])
-        with transaction.atomic():
-            is_new = user.pk is None
-            user.save()
-            if is_new:
-                change = {"is_superuser": "False -> True"}
-                audit.record(audit.Action.ROLE_CHANGED, member=name, changed=change)
+        is_new = user.pk is None
+        user.save()
+        if is_new:
+            change = {"is_superuser": "False -> True"}
+            audit.record(audit.Action.ROLE_CHANGED, member=name, changed=change)
         return user
 
 
