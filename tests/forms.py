@@ -25,6 +25,7 @@ PAGES = {
     "move_item": "item",
     "retire_item": "item",
     "review_item": "item",
+    "explain_finding": "item",
 }
 
 

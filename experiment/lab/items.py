@@ -21,7 +21,7 @@ from experiment.domain.item_columns import READ
 from experiment.domain.item_life import Move
 from experiment.domain.roles import FieldRight, Right
 from experiment.lab.access import for_field, for_study, user_of
-from experiment.models import Comment, Item, ResearchField, Review, Study
+from experiment.models import Comment, Explanation, Item, ResearchField, Review, Study
 from experiment.models.items import ItemQuerySet
 from experiment.services import audit
 from experiment.services.curation import remarks, reviews, writing
@@ -32,7 +32,7 @@ from experiment.services.rights import fields_of, studies_with
 from experiment.services.study_setup import lacking_without, n_still_shown, set_paused
 from experiment.services.usable import known_items
 from lib.http import either
-from lib.opened import OPENED, check_seen, seen
+from lib.opened import OPENED, Edit, check_seen, seen
 from lib.pages import refused, show
 
 
@@ -122,6 +122,7 @@ def _page(
         "n_studies": drawing.count(),
         "unfinished": item.scratches.exclude(values={}).select_related("user"),
         "threads": remarks.threads(item),
+        "unexplained": seen(Explanation(), "text"),
         "comment_form": CommentForm(),
         "opened": seen(item, *READ),
         "review_form": ReviewForm(prefix="review"),
@@ -260,8 +261,15 @@ def _to(research_field: ResearchField, item: Item, thread: Comment) -> HttpRespo
 def explain_finding(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
     item = get_object_or_404(Item, pk=pk, field=research_field.name)
     sent = request.POST
-    with refused(request):
-        remarks.explain(item, sent.get("finding", ""), sent.get("text", ""), user_of(request))
+
+    def check(stored: Explanation) -> None:
+        by = "" if stored.by is None else stored.by.get_username()
+        edits = {} if stored.pk is None else {"text": Edit(by, stored.at)}
+        check_seen(sent, stored, "text", edits=lambda names: edits)
+
+    with refused(request), reviews.held(item) as stored:
+        finding, text = sent.get("finding", ""), sent.get("text", "")
+        remarks.explain(stored, finding, text, user_of(request), check)
         messages.success(request, gettext("Explained."))
     return redirect(f"{reverse('lab:item', args=[research_field.slug, pk])}#checks")
 

@@ -44,7 +44,7 @@ WITHOUT = {
     ),
     **dict.fromkeys(
         (
-            *("comment_on_item", "answer_comment", "explain_finding", "generated_draft_take"),
+            *("comment_on_item", "answer_comment", "generated_draft_take"),
             "generated_draft_dismiss",
         ),
         APPENDS,

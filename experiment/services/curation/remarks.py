@@ -1,6 +1,6 @@
 """What is said of a version: by checks and in answer to them, by people in threads, and by its history."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import reduce
@@ -104,8 +104,16 @@ def standing(item: Item) -> Standing:
     )
 
 
-def explain(item: Item, finding_key: str, text: str, by: User | None) -> Explanation:
+def explain(
+    item: Item,
+    finding_key: str,
+    text: str,
+    by: User | None,
+    check: Callable[[Explanation], None] = lambda stored: None,
+) -> Explanation:
     """Say why a warning is right as it is; a later word takes the place of an earlier one.
+
+    check: raises what keeps another word than the stored one from taking its place.
 
     Raises:
         ValidationError: the item has no such warning, or nothing or too much is said.
@@ -113,7 +121,7 @@ def explain(item: Item, finding_key: str, text: str, by: User | None) -> Explana
     warnings = {f.key for f in findings(item) if f.level == Level.WARNING}
     if finding_key not in warnings:
         raise ValidationError(_("The text no longer has this warning."))
-    return _explain(item, finding_key, text, by)
+    return _explain(item, finding_key, text, by, check)
 
 
 def explain_kinds(item: Item, texts: Mapping[str, str], by: User | None) -> None:
@@ -123,9 +131,17 @@ def explain_kinds(item: Item, texts: Mapping[str, str], by: User | None) -> None
             _explain(item, finding.key, texts[finding.code], by)
 
 
-def _explain(item: Item, finding_key: str, text: str, by: User | None) -> Explanation:
+def _explain(
+    item: Item,
+    finding_key: str,
+    text: str,
+    by: User | None,
+    check: Callable[[Explanation], None] = lambda stored: None,
+) -> Explanation:
     answer = Explanation.objects.filter(item=item, finding=finding_key).first()
     answer = answer or Explanation(item=item, finding=finding_key)
+    if answer.text != text.strip():
+        check(answer)
     answer.text, answer.by = text.strip(), by
     answer.full_clean()
     answer.save()

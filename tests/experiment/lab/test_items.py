@@ -125,9 +125,15 @@ def test_comments_and_explanations_are_given_on_the_page(kitchen: Kitchen) -> No
     assert "Resolved by ben" not in shown(client, item)
     explained = {"finding": "length", "text": "Short on purpose."}
     short = make_item("short", markup="Dough [[rose, fell]].", field="cooking", status="draft")
+    form = form_at(as_(kitchen.cleo), f"{page_of(short)}explain/")
+    assert form is not None
     client.post(f"{page_of(short)}explain/", explained)
     answer = short.explanations.get()
     assert (answer.finding, answer.text, answer.by) == (*explained.values(), kitchen.ben)
+    late = {"finding": "length", "text": "A teaching example."}
+    said = as_(kitchen.cleo).post(f"{page_of(short)}explain/", late | form.opened, follow=True).text
+    assert "is now “Short on purpose.”. Changed by ben on" in said
+    assert short.explanations.get().by == kitchen.ben
     of_others = make_item("lens", markup="It [[rose, fell]].", field="optics", status="draft")
     assert client.post(f"{page_of(of_others)}explain/", explained).status_code == 404
     assert not of_others.explanations.exists()
