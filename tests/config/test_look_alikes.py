@@ -14,6 +14,7 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
+from experiment.domain.presets import PRESETS
 from experiment.lab.fields import MemberForm
 from experiment.models import QuestionTemplate, ResearchField, Study, Subfield
 from experiment.services import members
@@ -121,6 +122,12 @@ def test_a_new_study_says_so_at_its_form_and_its_file_at_its_place(client: Clien
     with pytest.raises(Exception, match=r"study.*looks like the name of another study"):
         create_from_file(content, slug="two", title=DOUBLES[1])
     assert Study.objects.count() == 1
+
+
+def test_a_title_that_the_site_gives_by_itself_looks_like_no_other() -> None:
+    title = PRESETS["brainbench"].title
+    create_study("one", "brainbench", title=title.swapcase())
+    assert create_study("two", "brainbench").title == f"{title} (two)"
 
 
 def test_a_model_that_looks_like_another_is_not_scored() -> None:
