@@ -61,7 +61,9 @@ def make_world(every: list[str]) -> World:
             remarks.answer(thread, user, payload)
         for finding, payload in zip(remarks.standing(item).unexplained, some, strict=False):
             remarks.explain(item, finding.key, payload, user)
-        item.reviews.create(reviewer=user, verdict="revise", text=some[0], sha256=item.reviewed_sha256)
+        item.reviews.create(
+            reviewer=user, verdict="revise", text=some[0], sha256=item.reviewed_sha256
+        )
         item.changes.create(action="status", by=user, reason=some[-1])
     pin_items(study, [item for item in items if item.status == "accepted"])
     return World(study, research_field, items)

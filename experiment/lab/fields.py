@@ -6,7 +6,8 @@ from functools import partial
 
 from django import forms
 from django.contrib import messages
-from django.db.models import Count, IntegerField, OuterRef, Q, Subquery
+from django.contrib.auth.models import User
+from django.db.models import Count, Exists, IntegerField, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
@@ -111,7 +112,7 @@ def fields(request: HttpRequest) -> HttpResponse:
         request,
         "lab/fields/fields.html",
         fields=[(row, waiting[row.name]) for row in rows],
-        usable=others,
+        usable=others.annotate(is_mine=Exists(_own(user_of(request), OuterRef("pk")))),
         may_create=may_create_studies(request.user),
         section="fields",
     )
@@ -241,6 +242,21 @@ def remove_member(request: HttpRequest, research_field: ResearchField, pk: int) 
         if member.user_id == user.pk and not user.is_superuser:
             return redirect("lab:fields")  # they have left
     return redirect("lab:field_people", research_field.slug)
+
+
+@require_POST
+@for_field(FieldRight.USE_FIELD)
+def leave(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
+    """Whoever has made somebody a member has not asked them."""
+    user = user_of(request)
+    with refused(request):
+        for member in _own(user, research_field).select_related("user", "field"):
+            members.remove_member(member, user)
+    return redirect("lab:fields")
+
+
+def _own(user: User, research_field: ResearchField | OuterRef) -> QuerySet[FieldMember]:
+    return FieldMember.objects.filter(user=user, field=research_field)
 
 
 @require_POST

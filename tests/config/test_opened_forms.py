@@ -73,7 +73,8 @@ WITHOUT = {
         OWN,
     ),
     **dict.fromkeys(
-        ("revoke_invitation", "revoke_site", "privacy_withdraw", "privacy_purge"), ENDS
+        ("revoke_invitation", "revoke_site", "privacy_withdraw", "privacy_purge", "leave_field"),
+        ENDS,
     ),
     **dict.fromkeys(("share_field", "unshare_field"), SWITCHES),
     "adjudicate": "settles what its page showed, once (a token)",

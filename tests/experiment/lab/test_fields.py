@@ -95,11 +95,28 @@ def test_a_reader_sees_that_they_may_use_a_field_and_none_of_its_pages(lead: Cli
     rita = browser("rita")
     shown = rita.get("/lab/fields/").text
     assert "cooking" in shown
-    assert PAGE not in shown
+    assert f'href="{PAGE}' not in shown
     for page in ("", "people/", "settings/", "import/", "questions/"):
         assert rita.get(PAGE + page).status_code == 403
     assert rita.post(f"{PAGE}people/site/", {"is_shared": "yes"}).status_code == 403
     assert "cooking" not in rita.get("/lab/studies/").text
+
+
+@pytest.mark.parametrize("role", ["reader", "curator"])
+def test_a_member_leaves_without_asking_the_lead_but_not_the_last_lead(
+    lead: Client, role: str
+) -> None:
+    make_user("rita")
+    lead.post(f"{PAGE}people/add/", {"username": "rita", "role": role})
+    rita, field = browser("rita"), ResearchField.objects.get()
+    place = "/lab/fields/" if role == "reader" else f"{PAGE}people/"
+    assert f"{PAGE}people/leave/" in rita.get(place).text
+    assert rita.post(f"{PAGE}people/leave/")["Location"] == "/lab/fields/"
+    assert rita.post(f"{PAGE}people/leave/").status_code == 404
+    event = AuditEvent.objects.get(action="member_removed")
+    assert (event.actor, event.details["member"]) == ("rita", "rita")
+    assert "last lead" in lead.post(f"{PAGE}people/leave/", follow=True).text
+    assert [member.username for member in field.members.all()] == ["lead"]
 
 
 def test_a_curator_sees_with_whom_a_field_is_shared_and_shares_nothing(lead: Client) -> None:
