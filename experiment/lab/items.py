@@ -104,6 +104,7 @@ def _page(
     is_in_queue = own is not None or (awaited and item.status == Item.Status.IN_REVIEW)
     versions = list(Item.objects.filter(key=item.key, field=item.field).order_by("-version"))
     accepted = [v.version for v in versions if v.status == Item.Status.ACCEPTED]
+    firsts = reviews.first_verdicts(item)
     drawing, mine = studies_drawing(item), studies_with(user, Right.SEE_ITEMS)
     context: dict[str, Any] = {
         "item": item,
@@ -111,7 +112,7 @@ def _page(
         "standing": standing(item),
         "moves": open_moves(item, research_field, user),
         "awaited": awaited,
-        "reviews": reviews.current(item),
+        "reviews": [(each, firsts.get(each.reviewer_id or 0)) for each in reviews.current(item)],
         "own_review": own,
         "queue": queue(item, user) if is_in_queue else None,
         "count": reviews.count(item, research_field),

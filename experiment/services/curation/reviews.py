@@ -13,7 +13,8 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Count as CountOf
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from experiment.domain.item_columns import DETAILS
@@ -218,7 +219,7 @@ def review(item: Item, by: User, verdict: str, text: str = "") -> Item:
 
 @transaction.atomic
 def take_back(item: Item, by: User) -> Item:
-    """Take one's verdict back, to give another; the history keeps what it was."""
+    """Take one's verdict back, to give another. What it was stays beside the next one, which is given in the knowledge of others'."""
     item, _field = locked(item, Move.REVIEW, by)
     if (given := own(item, by)) is not None:
         before = {"verdict": given.verdict, "why": given.text}
@@ -253,6 +254,15 @@ def current(item: Item) -> QuerySet[Review]:
     # Without a reviewer: the account is gone, and the verdict stays
     others = Q(reviewer=None) | ~Q(reviewer__in=writers_of(item))
     return item.reviews.filter(others, sha256=item.reviewed_sha256).select_related("reviewer")
+
+
+def first_verdicts(item: Item) -> dict[int, str]:
+    """By user, the first verdict on the version as it stands of who took it back: they gave it before they saw others'."""
+    wrote = item.changes.filter(action__in=ItemChange.WROTE).order_by("-pk").values("pk")[:1]
+    after = Coalesce(Subquery(wrote), Value(0))
+    taken_back = item.changes.filter(action=ItemChange.Action.VERDICT, pk__gt=after)
+    rows = taken_back.order_by("-pk").values_list("by", "before")
+    return {user: str(Verdict(before["verdict"]).label) for user, before in rows if user}
 
 
 def count(item: Item, research_field: ResearchField) -> Count:

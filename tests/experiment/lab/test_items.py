@@ -45,6 +45,22 @@ def test_others_verdicts_are_shown_after_ones_own(kitchen: Kitchen) -> None:
     assert "give it away" in shown(as_(kitchen.cleo), item)
 
 
+def test_a_verdict_after_others_were_seen_is_shown_with_the_one_before(kitchen: Kitchen) -> None:
+    item = reviews.submit(kitchen.draft, kitchen.ada)
+    for verdict in ("revise", "refuse"):
+        reviews.review(item, kitchen.ben, verdict, "The salt.")
+        reviews.take_back(item, kitchen.ben)
+    reviews.review(item, kitchen.ben, "accept")
+    reviews.review(item, kitchen.lead, "refuse", "Too long.")
+    text = shown(as_(kitchen.ada), item)
+    assert text.count("before seeing the other verdicts") == 1
+    assert "accept (before seeing the other verdicts: revise)" in text
+    item = reviews.back_to_draft(item, kitchen.ada, "a word")
+    item = writing.write_draft(item, by=kitchen.ada, doi="10.1234/bread")
+    reviews.review(reviews.submit(item, kitchen.ada), kitchen.ben, "accept")
+    assert "before seeing the other verdicts" not in shown(as_(kitchen.ada), item)
+
+
 def test_a_wrong_step_changes_nothing_and_says_so(kitchen: Kitchen) -> None:
     item = make_item(field="cooking", status="in_review", created_by=kitchen.ben)
     client = as_(kitchen.ben)
