@@ -78,16 +78,42 @@ _UNSEEN = re.compile(
 )  # joiners and variants, which are allowed in names
 
 
-def look(name: str) -> str:
-    """The same for names that people take for one another: letters of other alphabets, capitals, and spaces do not count.
+# Within Latin: a capital I, but not a small one, is like an l; what two letters look like together
+_SHAPES = str.maketrans("I1|0", "lllo")
+_PAIRS = (("rn", "m"), ("vv", "w"))
 
-    >>> look("bоss") == look("Boss"), look("Σχολή") == look("School"), look("GPT‑2") == look("gpt-2")
-    (True, False, True)
+
+def looks(*names: str) -> set[str]:
+    """What people may read these names as: letters of other alphabets, capitals, and spaces do not count.
+
+    Two names of which people take one for the other have one in common.
+
+    >>> looks("bоss") == looks("Boss"), looks("Σχολή") & looks("School"), looks("GPT‑2") == looks("gpt-2")
+    (True, set(), True)
+    >>> looks("Study 1") & looks("study l"), looks("modern") & looks("modem"), looks("Ian") & looks("lan")
+    ({'study l'}, {'modem'}, {'lan'})
+    >>> looks("ian") & looks("lan"), looks("Study 1") & looks("Study 2")
+    (set(), set())
     """
+    found = set()
+    for name in names:
+        latin = _latin(name)
+        shape = _folded(latin.translate(_SHAPES))
+        for pair, letter in _PAIRS:
+            shape = shape.replace(pair, letter)
+        found |= {_folded(latin), shape}
+    return found
+
+
+def _latin(name: str) -> str:
     if name.isascii():
-        return " ".join(name.lower().split())
-    apart = unicodedata.normalize("NFKD", _UNSEEN.sub("", name).translate(_LATIN)).translate(_LATIN)
-    return " ".join(unicodedata.normalize("NFKC", apart.casefold()).split())
+        return name
+    seen = _UNSEEN.sub("", name).translate(_LATIN)
+    return unicodedata.normalize("NFKD", seen).translate(_LATIN)
+
+
+def _folded(name: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", name.casefold()).split())
 
 
 def has_double(name: str, others: Iterable[str]) -> bool:
@@ -96,8 +122,8 @@ def has_double(name: str, others: Iterable[str]) -> bool:
     >>> has_double("bоss", ["ada", "boss"]), has_double("boss", ["ada", "boss", "Boss"])
     (True, False)
     """
-    known, own = set(others), look(name)
-    return name not in known and any(look(other) == own for other in known)
+    known = set(others)
+    return name not in known and not looks(name).isdisjoint(looks(*known))
 
 
 _ENTITY = re.compile(r"&(?=#?\w+;)")

@@ -21,7 +21,7 @@ from experiment.services.audit import Action
 from experiment.services.curation.reviews import settle
 from experiment.services.usable import is_site
 from lib.name_fields import hold_names
-from lib.names import look
+from lib.names import looks
 
 RESERVED_SLUGS = ("new",)  # addresses of the lab
 
@@ -175,8 +175,8 @@ def _is_shipped(name: str) -> bool:
     (True, True, False)
     """
     fields = [_shipped(path.stem) for path in FOLDER.glob("*.toml")]
-    names = {look(field["name"]) for field in fields}
-    return look(name) in names or slugify(name) in {field["slug"] for field in fields}
+    names = looks(*(field["name"] for field in fields))
+    return not looks(name).isdisjoint(names) or slugify(name) in {f["slug"] for f in fields}
 
 
 def _refuse_planted(research_field: ResearchField) -> None:
@@ -188,14 +188,14 @@ def _refuse_planted(research_field: ResearchField) -> None:
 
 def unused_name(name: str, study: str, by: User | None) -> str:
     """The name, or where another field has one that looks like it, or the site keeps it, with the study's short name after it."""
-    taken = {look(other) for other in ResearchField.objects.values_list("name", flat=True)}
+    taken = looks(*ResearchField.objects.values_list("name", flat=True))
     tails = chain(("", f" ({study})"), (f" ({study} {n})" for n in count(2)))
     longest = ResearchField._meta.get_field("name").max_length or 0
     names = (name[: longest - len(tail)].strip() + tail for tail in tails)
     return next(
         free
         for free in names
-        if look(free) not in taken
+        if looks(free).isdisjoint(taken)
         and not _is_of_items(free)
         and (is_site(by) or not _is_shipped(free))
     )

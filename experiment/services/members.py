@@ -17,7 +17,7 @@ from experiment.services import audit
 from experiment.services.audit import Action
 from experiment.services.rights import may
 from lib.name_fields import hold_names, refuse_double
-from lib.names import look
+from lib.names import looks
 
 Member = Membership | FieldMember
 
@@ -33,7 +33,7 @@ def check_username(name: str, user: User | None = None) -> None:
         return
     others = {*User.objects.exclude(pk__in=own).values_list("username", flat=True)}
     refuse_double(name, others, _("account"))
-    if name not in others and look(name) in map(look, audit.people_named()):
+    if name not in others and not looks(name).isdisjoint(looks(*audit.people_named())):
         raise ValidationError(
             _("The audit trail has an account of this name, or of one like it. Choose another one.")
         )

@@ -25,7 +25,7 @@ from experiment.services.audit import Action
 from experiment.services.readiness import StudyProblem, item_problems, readiness_problems
 from experiment.services.study_language import speaking_language
 from experiment.services.study_versions import Revision, revise
-from lib.names import look
+from lib.names import looks
 
 BRIEFINGS: Mapping[Tasks, str] = {
     "abstracts": "experiment/default_briefing.txt",
@@ -60,10 +60,10 @@ def default_consent(language: str = "en") -> str:
 
 def unused_title(title: str, slug: str) -> str:
     """The title, or where another study has it or one like it, with the study's short name after it."""
-    taken = {look(other) for other in Study.objects.values_list("title", flat=True)}
+    taken = looks(*Study.objects.values_list("title", flat=True))
     tails = chain(("", f" ({slug})"), (f" ({slug} {n})" for n in count(2)))
     titles = (title[: 200 - len(tail)] + tail for tail in tails)
-    return next(free for free in titles if look(free) not in taken)
+    return next(free for free in titles if looks(free).isdisjoint(taken))
 
 
 def unused_slug(title: str) -> str:

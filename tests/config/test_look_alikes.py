@@ -33,9 +33,17 @@ from tests.factories import make_research_field, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 LATIN = "Brain science"
+# Within Latin letters; what is read as the first is read as each other
+SHAPES = (("Modern wave 10", "Modem vvave lO"), ("Phase I", "Phase l"))
 # With a Cyrillic letter, a Greek one, mathematical ones, another space, other capitals, a joiner
 DOUBLES = ("Br\u0430in science", "Brain sc\u03b9ence", "\U0001d401rain science", "Brain\u2003science", "brain Science", "Brain\u200d science")  # fmt: skip
-OTHERS = ("Brain sciences", "Br\u00e4in science", "Neuroscience", "\u041d\u0430\u0443\u043a\u0430")
+OTHERS = (
+    "Braln science",
+    "Brain sciences",
+    "Br\u00e4in science",
+    "Neuroscience",
+    "\u041d\u0430\u0443\u043a\u0430",
+)
 
 
 def field() -> ResearchField:
@@ -80,6 +88,19 @@ def test_no_row_is_added_whose_name_looks_like_anothers(kind: str, double: str) 
         transaction.atomic(),
     ):
         MAKE[kind](double)
+
+
+@pytest.mark.parametrize(
+    "shapes", [pair for one, other in SHAPES for pair in ((one, other), (other, one))]
+)
+@pytest.mark.parametrize("kind", MAKE)
+def test_nor_one_whose_latin_letters_look_like_others(kind: str, shapes: tuple[str, str]) -> None:
+    MAKE[kind](shapes[0])
+    with (
+        pytest.raises(ValidationError, match="looks like the name of another"),
+        transaction.atomic(),
+    ):
+        MAKE[kind](shapes[1])
 
 
 @pytest.mark.parametrize("kind", MAKE)
