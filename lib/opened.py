@@ -143,10 +143,10 @@ class OpenedForm(forms.BaseForm):
     taken: frozenset[str] = frozenset()  # fields that get what is stored, not what was sent
 
     @property
-    def is_new(self) -> bool:
-        """Nothing is stored yet that somebody else could change."""
+    def merges(self) -> bool:
+        """Whether what was sent is compared with what is stored: not where nothing is yet that somebody else could change."""
         row: models.Model | None = getattr(self, "instance", None)
-        return row is not None and row._state.adding
+        return row is None or not row._state.adding
 
     def stored(self, name: str) -> Any:
         """What is stored now, as the field's initial value."""
@@ -176,7 +176,7 @@ class OpenedForm(forms.BaseForm):
         return stamp(values | whole)
 
     def full_clean(self) -> None:
-        if self.is_bound and not self.is_new:
+        if self.is_bound and self.merges:
             self._merge()
         super().full_clean()
         if self.conflicts:

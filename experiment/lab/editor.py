@@ -87,6 +87,8 @@ def subfield_choice(item: Item, research_field: ResearchField, **options: Any) -
 class ItemForm(OpenedForm, forms.ModelForm[Item]):
     """merges: whether what was sent is compared with what `scratch` holds, which nobody changes meanwhile."""
 
+    merges = False
+
     markup = UnixTextField(
         max_length=MAX_CHARACTERS,
         label=_("Abstract"),
@@ -121,10 +123,6 @@ class ItemForm(OpenedForm, forms.ModelForm[Item]):
         self.fields["subfield"] = subfield_choice(self.instance, scratch.field, label=label)
         # A browser cuts pasted texts at maxlength without a word: the server says what is too long
         self.fields["markup"].widget.attrs.pop("maxlength", None)
-
-    @property
-    def is_new(self) -> bool:
-        return not self.merges
 
     def stored(self, name: str) -> Any:
         typed = self.scratch.values

@@ -64,8 +64,8 @@ class TemplateForm(OpenedForm, forms.Form):
         self.template = template
 
     @property
-    def is_new(self) -> bool:
-        return self.template is None
+    def merges(self) -> bool:
+        return self.template is not None
 
     def edits(self, names: Iterable[str]) -> Mapping[str, Edit]:
         if self.template is None:

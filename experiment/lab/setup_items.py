@@ -115,7 +115,7 @@ class ItemsForm(_Taking):
 class CountedForm(ItemsForm):
     """Of which nothing is saved."""
 
-    is_new = True
+    merges = False
 
 
 class QuestionsForm(_Taking):

@@ -94,8 +94,8 @@ class SurveyForm(OfStudy, forms.Form):
         self.initial.update(shown | given | {"audience": _audience_of(question)})
 
     @property
-    def is_new(self) -> bool:
-        return self.question.pk is None
+    def merges(self) -> bool:
+        return self.question.pk is not None
 
     def clean_labels(self) -> list[str]:
         lines = (line.strip() for line in self.cleaned_data["labels"].splitlines())
