@@ -148,9 +148,6 @@ def is_used(subfield: Subfield) -> bool:
 
 
 def _store(subfield: Subfield, by: User, change: str, changed: list[str]) -> None:
-    others = subfield.field.subfields.exclude(pk=subfield.pk)
-    if others.filter(name__iexact=subfield.name).exists():
-        raise ValidationError({"name": _("The field already has a subfield with this name.")})
     subfield.full_clean()
     subfield.save()
     _record(subfield, by, change, changed)

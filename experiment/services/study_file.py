@@ -39,7 +39,7 @@ from experiment.services.channels import ENDS, save_channel
 from experiment.services.file_items import FileItems
 from experiment.services.file_places import Place, StudyFileError, parse
 from experiment.services.rights import may
-from experiment.services.study_language import load_texts
+from experiment.services.study_language import LONGEST_TEXT, load_texts
 from experiment.services.study_setup import default_briefing, default_consent
 from experiment.services.study_versions import revise
 from experiment.services.survey import save_question
@@ -497,8 +497,8 @@ def _texts(place: Place) -> list[po.Message]:
     for at in place.elements(MOST_TEXTS):
         parts = at.members(("source", "forms"), needed=("source", "forms"))
         if len(parts) == 2:
-            forms = tuple(form.text(20_000) for form in parts["forms"].elements(8))
-            found.append(po.Message(parts["source"].text(20_000), forms))
+            forms = tuple(form.text(LONGEST_TEXT) for form in parts["forms"].elements(8))
+            found.append(po.Message(parts["source"].text(LONGEST_TEXT), forms))
     return found
 
 

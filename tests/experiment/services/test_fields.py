@@ -67,7 +67,7 @@ def test_a_subfield_is_renamed_and_removed_only_while_no_test_case_has_it() -> N
     ada = make_user("ada")
     field = make_research_field("cooking", lead=ada)
     subfield = fields.add_subfield(field, "baking", "Asks what rises.", ada)
-    with pytest.raises(ValidationError, match="this name"):
+    with pytest.raises(ValidationError, match="looks like"):
         fields.add_subfield(field, "Baking", "", ada)
     fields.change_subfield(subfield, "bread", "Asks what rises.", ada)
     make_item(field="cooking", subfield="bread")
