@@ -24,7 +24,7 @@ PIECES = (
     "\u200b",
     "\ufeff",
     "\x7f",
-)  # noqa: RUF001
+)
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
 
 

@@ -20,7 +20,7 @@ from tests.experiment.services.curation.test_lifecycle import TEXT, Kitchen
 from tests.factories import accepted, make_item, make_user
 
 pytestmark = pytest.mark.django_db
-upgrade = import_module("experiment.migrations.0008_verdicts_hold_for_details")
+upgrade = import_module("experiment.migrations.0010_verdicts_hold_for_details")
 
 
 @pytest.fixture
