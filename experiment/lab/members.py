@@ -210,8 +210,8 @@ def invitation(request: HttpRequest, secret: str) -> HttpResponse:
                 return _join(request, secret, user)
             return render(request, "lab/members/invitation.html", {"invitation": found})
         form = JoinForm(request.POST or None)
-        if form.is_bound and (user := _new_account(form, secret)):
-            login(request, user, settings.AUTHENTICATION_BACKENDS[0])
+        if form.is_bound and (account := _new_account(form, secret)):
+            login(request, account, settings.AUTHENTICATION_BACKENDS[0])
             return redirect("lab:studies")
         context = {"invitation": found, "form": form}
         return render(request, "lab/members/invitation.html", context)
