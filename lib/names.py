@@ -56,7 +56,7 @@ def printed(text: str, keep: str = "\n\t") -> str:
 
 # Letters that people take for a Latin one, by the Latin ones in their order; after compatible forms are undone.
 # A capital has a line of its own where only it looks like one
-_LIKE = (
+LIKE = (
     # Cyrillic
     ("аеорсухіјѕһԁԛԝѵӏк", "aeopcyxijshdqwvlk"),
     ("АВЕЅІЈКМНОРСТУХԌԚԜѴҮӀЗЬб", "ABESIJKMHOPCTYXGQWVYI3b6"),
@@ -72,7 +72,7 @@ _LIKE = (
     ("‘’ʼʹ`′", "''''''"),
     ("⁄∕∶꞉", "//::"),
 )
-_LATIN = str.maketrans("".join(a for a, _ in _LIKE), "".join(b for _, b in _LIKE))
+_LATIN = str.maketrans("".join(a for a, _ in LIKE), "".join(b for _, b in LIKE))
 _UNSEEN = re.compile(
     "[\u200c\u200d\ufe00-\ufe0f]"
 )  # joiners and variants, which are allowed in names

@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import Literal
 
 from experiment.domain.assignment import Side
+from experiment.domain.single_brackets import single_pairs
 
 WHITESPACE = " \t\r\n"
 _ESCAPE = r"\\([\[\]|,\\])"
@@ -122,7 +123,7 @@ def parse(markup: str, original: str | None = None, altered: str | None = None) 
         raise TypeError("give both versions or neither")
     raws = list(_scan(markup))
     if not any(raw.is_alternation for raw in raws):
-        raise MarkupError("no_alternation", "no [[original, altered]] in the text", 1, 1)
+        raise _none(markup)
     options: list[list[Segment]] = [
         _splits(raw, markup) if raw.is_alternation else [Plain(_unescaped(raw.text))]
         for raw in raws
@@ -211,6 +212,15 @@ def _error(
     code: str, message: str, markup: str, offset: int, candidates: Sequence[Alternation] = ()
 ) -> MarkupError:
     return MarkupError(code, message, *place(markup, offset), candidates)
+
+
+def _none(markup: str) -> MarkupError:
+    """No alternation, but perhaps one in single brackets."""
+    message = "no [[original, altered]] in the text"
+    if pair := next(single_pairs(markup), None):
+        message += f", only single brackets: write “{pair.doubled}” in place of “{pair.written}”"
+        return _error("no_alternation", message, markup, pair.start)
+    return MarkupError("no_alternation", message, 1, 1)
 
 
 def _scan(markup: str) -> Iterator[_Raw]:

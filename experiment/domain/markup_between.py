@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
+from experiment.domain.looks import looks
 from experiment.domain.markup import Alternation, MarkupError, Plain, Segment, parse, render
 
 # A word or a sign, with the white space before it; white space at the end
 _TOKENS = re.compile(r"\s*(?:\w+(?:['\u2019-]\w+)*|[^\w\s])|\s+\Z")
+# The same with a letter's marks, which may stand behind it, and no more than one word
+_MARKED_WORDS = re.compile(r"\s*(?:[\w\u0300-\u036f]+|[^\w\s])|\s+\Z")
 _Opcode = tuple[str, int, int, int, int]
 _Piece = tuple[list[str], list[str]]
 # Longer differences become one alternation: finding their common words would take seconds
@@ -33,6 +36,23 @@ def markup_between(original: str, altered: str) -> str | None:
         if (abstract.original, abstract.altered) == (original, altered):
             return markup
     return None
+
+
+def written_alike(original: str, altered: str) -> str:
+    """The altered version with all that looks the same as in the original written as there.
+
+    >>> written_alike("A naïve rat slept.", "A\u00a0nai\u0308ve rat ran.")
+    'A naïve rat ran.'
+    """
+    if looks(original) == original and looks(altered) == altered:
+        return altered  # written in the plainest way
+    ours, theirs = _MARKED_WORDS.findall(original), _MARKED_WORDS.findall(altered)
+    seen = [looks(word) for word in ours], [looks(word) for word in theirs]
+    written = ""
+    for tag, i, i_end, j, j_end in _opcodes(*seen, _MOST_COMPARED):
+        one, other = "".join(ours[i:i_end]), "".join(theirs[j:j_end])
+        written += one if tag == "equal" or looks(one) == looks(other) else other
+    return written
 
 
 def _segments(pieces: list[_Piece]) -> list[Segment]:

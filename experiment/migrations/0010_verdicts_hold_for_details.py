@@ -38,7 +38,7 @@ def tell_apart(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('experiment', '0007_least_reading_time'),
+        ('experiment', '0009_count_damaged_links'),
     ]
 
     operations = [

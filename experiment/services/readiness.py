@@ -8,6 +8,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from experiment.domain.assignment import QUESTION
+from experiment.domain.looks import looks
 from experiment.domain.text_checks import Facts, disagreements
 from experiment.models import Arm, Channel, Item, Study
 from experiment.models.arms import trial_counts
@@ -28,6 +29,7 @@ BLOCKING = {
     "too_few_items": "items",
     "works_run_out": "items",
     "no_practice": "items",
+    "look_alike": "items",
     "no_consent": "texts",
     "no_contact": "general",
     "no_completion": "recruitment",
@@ -86,8 +88,17 @@ def readiness_problems(study: Study) -> list[StudyProblem]:
         problems.append(StudyProblem("no_contact"))
     if study.closes_at is not None and study.closes_at <= timezone.now():
         problems.append(StudyProblem("recruitment_over"))
+    if alike := _look_alike(study):
+        problems.append(StudyProblem("look_alike", found=len(alike), said=", ".join(alike)))
     open_ones = [channel for channel in channels(study).values() if channel.is_open]
     return problems + [problem for channel in open_ones for problem in _channel_problems(channel)]
+
+
+def _look_alike(study: Study) -> list[str]:
+    """Test cases accepted before the checks could tell, between whose versions nobody can choose."""
+    rows = study.drawable_items.exclude(kind=Item.Kind.QUESTION).order_by("key", "version")
+    named = rows.only("key", "version", "original", "altered")
+    return [str(item) for item in named if looks(item.original) == looks(item.altered)]
 
 
 def _advice_problems(study: Study) -> Iterator[StudyProblem]:

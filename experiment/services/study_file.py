@@ -36,6 +36,7 @@ from experiment.services import audit
 from experiment.services.advisers import adviser_of, set_adviser
 from experiment.services.arms import save_arm
 from experiment.services.channels import ENDS, save_channel
+from experiment.services.curation.remarks import errors_of
 from experiment.services.file_items import FileItems
 from experiment.services.file_places import Place, StudyFileError, parse
 from experiment.services.rights import may
@@ -416,6 +417,10 @@ def _row(at: Place, values: dict[str, Any], items: FileItems) -> Item | None:
         item.full_clean(exclude=["created_by"])
     except ValidationError as error:
         _refuse_fields(at, error)
+        return None
+    if errors := errors_of(item):
+        found = _("The checks find an error, so the text cannot be accepted: %(error)s.")
+        Place(None, f"{at.path}.markup", at.problems).refuse(found % {"error": errors[0].message})
         return None
     items.store(item)
     return item

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiment.domain.item_checks.findings import Finding, Level
+from experiment.domain.looks import looks, typed_with
 from experiment.domain.markup import MarkupError, parse
 from lib import strict_json
 from scoring.domain.generating import storable
@@ -80,10 +81,11 @@ def changed_abstract(markup: str, abstract: str) -> Finding | None:
     at = next((n for n in range(shared) if original[n] != given[n]), shared)
     start = max(0, at - SHOWN_CHARACTERS // 2)
     ours, theirs = given[start : at + SHOWN_CHARACTERS], original[start : at + SHOWN_CHARACTERS]
+    signs = f" ({typed_with(ours, theirs)})" if looks(ours) == looks(theirs) else ""
     return Finding(
         "changed_abstract",
         Level.ERROR,
-        f"The abstract contains “{ours}”, but the first passages of the text give “{theirs}”.",
+        f"The abstract contains “{ours}”, but the first passages of the text give “{theirs}”{signs}.",
         "With the first passage of every pair, the text must be the abstract, letter by letter.",
     )
 

@@ -15,7 +15,7 @@ from lib.formulas import guarded, unguarded
 from tests.spreadsheet import MARKS, formulas
 
 PIECES = (
-    *"=+-@＝；,;|\t\r\n'\" a1",
+    *"=+-@＝；,;|\t\r\n'\" a1",  # noqa: RUF001
     "=cmd|' /C calc'!A0",
     "\xa0",
     "''",

@@ -15,8 +15,12 @@ from experiment.domain.markup import Abstract, place
 MAX_CHARACTERS = 20_000
 # Findings of one kind that are shown: a text full of them is seen as such
 MAX_SHOWN = 5
-# Joiners that Indic, Persian and emoji spelling needs are zero-width too; English abstracts have none.
-_ZERO_WIDTH = "\u00ad\u180e\u200b\u200c\u200d\u2060-\u2064\ufeff\ufff9-\ufffb"
+# Joiners that Indic, Persian and emoji spelling needs are zero-width too, as are the signs that choose between two forms of a
+# character; English abstracts have none.
+_ZERO_WIDTH = (
+    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200d\u2060-\u2065\u206a-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _KINDS = {
     "control_character": (
@@ -28,7 +32,7 @@ _KINDS = {
         "People would see the text in another order than models.",
     ),
     "zero_width": (
-        f"[{_ZERO_WIDTH}\U000e0000-\U000e0fff]",
+        f"[{_ZERO_WIDTH}]",
         "Models would read a character that people cannot see.",
     ),
     "private_use": (
@@ -42,6 +46,7 @@ _KINDS = {
 }
 _KINDS_FOUND = {code: re.compile(pattern) for code, (pattern, _) in _KINDS.items()}
 _UNSEEN = re.compile("|".join(pattern for pattern, _ in _KINDS.values()))
+INVISIBLE = re.compile(f"[{_BIDI}{_ZERO_WIDTH}]")
 # What no database row and no page can hold at all
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 

@@ -56,6 +56,7 @@ class Finding:
     """code: the check's stable name. quote: the words it is about, empty where it is about the whole.
 
     message: what was found. reason: why it matters, in the writers' criteria. place: None where it is about no stretch.
+    remedy: markup that may take the place of what is written there, empty where only a person knows.
     """
 
     code: str
@@ -64,6 +65,7 @@ class Finding:
     reason: str = ""
     quote: str = ""
     place: Place | None = None
+    remedy: str = ""
 
     @property
     def key(self) -> str:
@@ -97,10 +99,10 @@ class Placed:
     def quote(self) -> str:
         return f"{self.alternation.original} | {self.alternation.altered}"
 
-    def warning(self, code: str, message: str, reason: str) -> Finding:
+    def warning(self, code: str, message: str, reason: str, remedy: str = "") -> Finding:
         """A warning about the alternation as a whole."""
         message = f"alternation {self.n}: {message}"
-        return Finding(code, Level.WARNING, message, reason, self.quote, self.original)
+        return Finding(code, Level.WARNING, message, reason, self.quote, self.original, remedy)
 
 
 def placed(abstract: Abstract) -> list[Placed]:

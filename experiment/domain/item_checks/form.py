@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 
 from rapidfuzz.distance import Indel
@@ -13,9 +14,13 @@ from experiment.domain.item_checks.findings import (
     Other,
     Place,
     placed,
+    unaltered,
     versions,
 )
-from experiment.domain.markup import Abstract
+from experiment.domain.looks import looks, typed_with
+from experiment.domain.markup import Abstract, Alternation, Plain, render
+from experiment.domain.markup_between import written_alike
+from experiment.domain.single_brackets import single_pairs
 
 # The paper's abstracts have 122 to 336 words; the built-in demo's are shorter on purpose.
 MIN_WORDS, MAX_WORDS = 60, 400
@@ -43,6 +48,56 @@ def check_form(abstract: Abstract) -> Iterator[Finding]:
     yield from _check_words(abstract)
     yield from _check_versions(abstract)
     yield from _check_passages(abstract)
+
+
+def check_looks(abstract: Abstract) -> Iterator[Finding]:
+    """An error where the passages of an alternation look the same, a warning where a part of them does and is typed otherwise.
+
+    >>> from experiment.domain.markup import parse
+    >>> [(f.code, f.remedy) for f in check_looks(parse("It [[ﬁxed, fixed]] the [[naïve rat, nai\u0308ve mouse]]."))]
+    [('same_look', 'ﬁxed'), ('hidden_difference', '[[naïve rat, naïve mouse]]')]
+    """
+    for one in placed(abstract):
+        original, altered = one.alternation.original, one.alternation.altered
+        alike = written_alike(original, altered)
+        if alike == altered:
+            continue
+        signs = typed_with(alike, altered)
+        if looks(original) == looks(altered):
+            found = one.warning(
+                "same_look",
+                f"both passages look the same and differ only in {signs}",
+                "Nobody could see a difference, so nobody could choose, and models would be told apart by an artefact of typing.",
+                render([Plain(original)]),
+            )
+            yield replace(found, level=Level.ERROR)
+        else:
+            yield one.warning(
+                "hidden_difference",
+                f"a part that looks the same in both passages is typed with other characters: {signs}",
+                "Models read a difference that people cannot see.",
+                render([Alternation(original, alike)]),
+            )
+
+
+def check_single_brackets(abstract: Abstract) -> Iterator[Finding]:
+    """Warnings: two wordings in single brackets, which participants would see as they are.
+
+    >>> from experiment.domain.markup import parse
+    >>> [f.remedy for f in check_single_brackets(parse("Recall [rose, fell] in [[rats, mice]] [3, 4]."))]
+    ['[[rose, fell]]']
+    """
+    for at, text in unaltered(abstract):
+        for pair in single_pairs(text):
+            yield Finding(
+                "single_brackets",
+                Level.WARNING,
+                f"“{pair.written}” stands in single brackets, so both versions contain it as it is",
+                f"If these are the original and the altered wording, write {pair.doubled}.",
+                pair.written,
+                Place("original", at + pair.start, at + pair.end),
+                pair.doubled,
+            )
 
 
 def _check_words(abstract: Abstract) -> Iterator[Finding]:
@@ -209,4 +264,4 @@ def _near(flat: str, key: str, others: Sequence[Other]) -> list[tuple[float, Oth
 
 
 def _flat(text: str) -> str:
-    return " ".join(text.split()).casefold()
+    return looks(text).strip().casefold()

@@ -17,7 +17,13 @@ from experiment.domain.item_checks.content import (
     check_whole_sentences,
 )
 from experiment.domain.item_checks.findings import Facts, Finding, Level, Other, Place
-from experiment.domain.item_checks.form import check_form, check_others, check_record
+from experiment.domain.item_checks.form import (
+    check_form,
+    check_looks,
+    check_others,
+    check_record,
+    check_single_brackets,
+)
 from experiment.domain.item_checks.wording import (
     check_articles,
     check_boundaries,
@@ -25,10 +31,13 @@ from experiment.domain.item_checks.wording import (
     check_verbs,
 )
 from experiment.domain.markup import Abstract, MarkupError, offset, parse
+from experiment.domain.single_brackets import single_pairs
 
 # Of any text, and of what a test case asks; catch and practice items are to be told by anyone
 OF_FORM: tuple[Callable[[Abstract], Iterable[Finding]], ...] = (
     check_tokens,
+    check_looks,
+    check_single_brackets,
     check_form,
     check_articles,
     check_boundaries,
@@ -78,8 +87,12 @@ def _check_item(abstract: Abstract, kind: str) -> Iterator[Finding]:
 def _markup_finding(markup: str, error: MarkupError) -> Finding:
     start = offset(markup, error.line, error.column)
     end = min(len(markup), start + 2)
+    pair = next(single_pairs(markup), None) if error.code == "no_alternation" else None
     reason = (
         "Every alternation needs both passages, because participants choose between two versions."
     )
     at = Place("markup", start, end)
+    if pair:
+        at = Place("markup", pair.start, pair.end)
+        return Finding("markup", Level.ERROR, str(error), reason, pair.written, at, pair.doubled)
     return Finding("markup", Level.ERROR, str(error), reason, markup[start : start + 40], at)

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from experiment.domain.item_checks.characters import check_characters
+from experiment.domain.looks import looks
 from experiment.domain.questions.language import (
     ROWS,
     Condition,
@@ -248,12 +249,12 @@ def unique(pairs: Sequence[Pair], unique_answers: bool = True) -> tuple[list[Pai
 
 
 def plain(written: str) -> str:
-    """A text without its case and its white space.
+    """A text as it looks, without its case and its white space.
 
     >>> plain(" Is  Neon a gas? ")
     'is neon a gas?'
     """
-    return " ".join(written.split()).casefold()
+    return looks(written).strip().casefold()
 
 
 T = TypeVar("T")

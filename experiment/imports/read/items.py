@@ -11,9 +11,12 @@ from typing import ClassVar
 
 from experiment.domain import item_columns
 from experiment.domain.item_checks.characters import visible
+from experiment.domain.item_checks.findings import Level
+from experiment.domain.item_checks.form import check_looks
 from experiment.domain.item_columns import NOT_READ, OWN, PUBLISHED, VERSIONS
-from experiment.domain.markup import Abstract, MarkupError, parse, render
-from experiment.domain.markup_between import markup_between
+from experiment.domain.looks import looks, typed_with
+from experiment.domain.markup import Abstract, MarkupError, parse, place, render
+from experiment.domain.markup_between import markup_between, written_alike
 from experiment.imports.read import repair
 from experiment.imports.read.records import (
     Cells,
@@ -70,7 +73,7 @@ class ItemRecord(Record):
     def identity(self) -> tuple[str, ...]:
         if self.key:
             return ("key", self.key)
-        return ("markup", self.source, self.original, self.altered, "")
+        return ("markup", self.source, looks(self.original), looks(self.altered), "")
 
 
 ItemsFile = RecordsFile[ItemRecord]
@@ -118,6 +121,7 @@ def _record(
         original=texts.original,
         altered=texts.altered,
         is_damaged=texts.is_damaged,
+        read_as=texts.read_as,
         kind=read.kind(),
         publication_date=read.date(),
         **read.common(defaults.source, defaults.generator),
@@ -128,12 +132,13 @@ def _record(
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Markup that gives exactly the versions; all empty where something is wrong."""
+    """Markup that gives exactly the versions; all empty where something is wrong. read_as: as of `Record`."""
 
     markup: str = ""
     original: str = ""
     altered: str = ""
     is_damaged: bool = False
+    read_as: tuple[str, ...] = ()
 
 
 def _texts(cells: Cells) -> Texts:
@@ -156,15 +161,33 @@ def _texts(cells: Cells) -> Texts:
 
 
 def _between(cells: Cells, original: str, altered: str) -> Texts:
-    original, altered = original.strip(), altered.strip()
-    if original == altered:
+    original, given = original.strip(), altered.strip()
+    if original == given:
         cells.fail("altered", "is the same as the original")
+        return Texts()
+    altered = written_alike(original, given)
+    if looks(original) == looks(altered):
+        where = f"{typed_with(original, given)}; {_first_difference(original, given)}"
+        cells.fail("altered", f"looks the same as the original and differs only in {where}")
         return Texts()
     markup = markup_between(original, altered)
     if markup is None:
         cells.fail("altered", "the differences are not whole words. Give the text as markup.")
         return Texts()
-    return Texts(markup, original, altered)
+    if altered == given:
+        return Texts(markup, original, altered)
+    said = (
+        f"parts of the altered version that look the same as in the original are written as there ({typed_with(altered, given)}; "
+        f"{_first_difference(altered, given)})"
+    )
+    return Texts(markup, original, altered, read_as=(said,))
+
+
+def _first_difference(one: str, other: str) -> str:
+    """Where the other leaves the one."""
+    pairs = enumerate(zip(one, other, strict=False))
+    at = next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
+    return _place(other, *place(other, at))
 
 
 def _marked(cells: Cells, markup: str, original: str, altered: str) -> Texts:
@@ -189,7 +212,7 @@ def _settled(cells: Cells, markup: str, original: str, altered: str, error: Mark
             as_published = repair.published_markup(markup, original, altered)
             if as_published is not None:
                 return Texts(as_published, original, altered, is_damaged=True)
-    cells.fail("markup", f"{error.reason}; {_place(markup, error)}")
+    cells.fail("markup", f"{error.reason}; {_place(markup, error.line, error.column)}")
     return Texts()
 
 
@@ -197,11 +220,14 @@ def _checked(cells: Cells, markup: str, abstract: Abstract) -> Texts:
     if abstract.original == abstract.altered:
         cells.fail("markup", "both versions are the same")
         return Texts()
+    for finding in check_looks(abstract):
+        if finding.level == Level.ERROR:
+            cells.fail("markup", f"{finding.message}: “{finding.quote}”")
+            return Texts()
     return Texts(markup, abstract.original, abstract.altered)
 
 
-def _place(markup: str, error: MarkupError) -> str:
-    line = markup.split("\n")[error.line - 1]
-    at = error.column - 1
-    near = line[max(0, at - _CONTEXT // 3) : at + _CONTEXT]
-    return f"line {error.line} of the text, character {error.column}: “{visible(near)}”"
+def _place(text: str, line: int, column: int) -> str:
+    written = text.split("\n")[line - 1]
+    near = written[max(0, column - 1 - _CONTEXT // 3) : column - 1 + _CONTEXT]
+    return f"line {line} of the text, character {column}: “{visible(near)}”"

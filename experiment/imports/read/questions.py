@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from experiment.domain.looks import looks
 from experiment.domain.questions import columns, made_from
 from experiment.domain.questions.columns import (
     Categories,
@@ -52,7 +53,7 @@ class QuestionRecord(Record):
 
     @property
     def identity(self) -> tuple[str, ...]:
-        return ("key", self.key) if self.key else ("question", self.markup)
+        return ("key", self.key) if self.key else ("question", looks(self.markup))
 
 
 QuestionsFile = RecordsFile[QuestionRecord]

@@ -27,7 +27,7 @@ LONGEST_OFFERED = 200  # characters of a column's name
 class Record:
     """A row. `given`: the columns that it has, in our names; what it does not have is as for a new item.
 
-    version: that the row was taken from, 0 where it does not say.
+    version: that the row was taken from, 0 where it does not say. read_as: what was read otherwise than it is written, in words.
     """
 
     # What a row may say of an item besides its text
@@ -44,6 +44,7 @@ class Record:
     subfield: str = ""
     doi: str = ""
     note: str = ""
+    read_as: tuple[str, ...] = ()
 
     @property
     def identity(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from experiment.domain.item_checks.findings import Facts, Level
 from experiment.domain.item_checks.text import check_text
+from experiment.domain.looks import looks, typed_with
 from experiment.domain.markup import parse
 from experiment.imports.read.items import BY_PEOPLE, Defaults, ItemRecord, ItemsFile
 from experiment.imports.read.rows import MOST_ROWS, RowProblem
@@ -98,9 +99,10 @@ class _Planner(Planner[ItemRecord]):
     mine: ClassVar[Q] = ~Q(kind=Item.Kind.QUESTION)
 
     def identities(self, item: Item | ItemRecord) -> Iterator[tuple[str, ...]]:
-        """Its source with both texts, with the original text, or with the DOI."""
-        yield "texts", item.source, item.original, item.altered
-        yield "original", item.source, item.original
+        """Its source with both texts as they look, with the original text, or with the DOI."""
+        original = looks(item.original)
+        yield "texts", item.source, original, looks(item.altered)
+        yield "original", item.source, original
         if item.doi:
             yield "doi", item.source, item.doi.lower()
 
@@ -112,12 +114,24 @@ class _Planner(Planner[ItemRecord]):
     def note(self, record: ItemRecord, item: Item | None) -> str:
         if record.is_damaged:
             return "its published versions differ from its published markup"
-        return ""
+        if item is None or _texts_of(record) == _texts_of(item) or not _look_the_same(record, item):
+            return ""
+        signs = typed_with(" ".join(_texts_of(record)), " ".join(_texts_of(item)))
+        return f"looks the same as {item} and differs only in {signs}"
+
+
+def _texts_of(one: ItemRecord | Item) -> tuple[str, str]:
+    return one.original, one.altered
+
+
+def _look_the_same(record: ItemRecord, item: Item) -> bool:
+    return [*map(looks, _texts_of(record))] == [*map(looks, _texts_of(item))]
 
 
 def _is_another_text(record: ItemRecord, item: Item) -> bool:
-    if (record.original, record.altered) != (item.original, item.altered):
-        return True
+    if _texts_of(record) != _texts_of(item):
+        # What the reading itself wrote otherwise is no change that the file makes
+        return not (record.read_as and _look_the_same(record, item))
     # The same texts with other words set against each other are another test case; another spelling is none
     if "markup" not in record.given or record.markup == item.markup:
         return False

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from django.contrib.auth.models import User
 from django.db.models import Q
 
+from experiment.domain.looks import looks
 from experiment.domain.questions import made_from
 from experiment.domain.questions.columns import DIMENSION, MADE_FROM, join
 from experiment.domain.questions.filling import plain
@@ -62,7 +63,7 @@ class _Planner(Planner[QuestionRecord]):
                 self.asked.setdefault(plain(versions[-1].markup), key)
 
     def identities(self, item: Item | QuestionRecord) -> Iterator[tuple[str, ...]]:
-        yield (item.markup,)
+        yield (looks(item.markup),)
 
     def unchanged(self, record: QuestionRecord, item: Item) -> PlannedRow[QuestionRecord]:
         waits = bool(self.accept) and item.status == Item.Status.IN_REVIEW

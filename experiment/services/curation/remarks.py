@@ -78,6 +78,12 @@ def findings_of_text(markup: str, facts: Facts) -> list[Finding]:
     return check_text(markup, facts, timezone.localdate(), others)
 
 
+def errors_of(item: Item) -> list[Finding]:
+    """Of a text that can be read, by itself: what keeps any from being accepted."""
+    found = [*check_characters(item.markup), *check_characters(item.expert_answer), *item.warnings]
+    return [finding for finding in found if finding.level == Level.ERROR]
+
+
 def facts_of(item: Item) -> Facts:
     return Facts(
         field=item.field,

@@ -27,6 +27,28 @@ OPENING = (
 )
 TODAY = date(2026, 11, 22)
 FOUND = {
+    "same_look": [
+        "They [[r\u00e9duit, re\u0301duit]] it.",
+        "They were [[raised\u00a0by, raised by]] it.",
+        "They were [[raised  by | raised by]] it.",
+        "They [[\ufb01xed, fixed]] it.",
+        "The [[CA1, \u0421\u04101]] fired.",  # Cyrillic
+        "It took [[3\u20135 | 3-5]] days.",
+        'It was [[\u201cgood\u201d, "good"]] there.',
+        "It was [[10 \u00b5m, 10 \u03bcm]] long.",
+    ],
+    "hidden_difference": [
+        "The [[na\u00efve rats, nai\u0308ve mice]] slept.",
+        "It [[rose in 3\u00a0days | fell in 3 days]] there.",
+        "It took [[1\u20132 | 4-5]] days.",
+    ],
+    "single_brackets": [
+        "Recall [reduced, increased] in [[rats, mice]].",
+        "Recall [was higher | was lower] in [[rats, mice]].",
+        "Cells of the [VTA, PFC] fired in [[rats, mice]].",
+        "Recall [rose by 20%, fell by 20%] in [[rats, mice]].",
+        "[Increased, Reduced] recall was seen in [[rats, mice]].",
+    ],
     "article": [
         "There was a [[rise, increase]] in it.",
         "There was [[an increase, an decrease]] in it.",
@@ -72,6 +94,38 @@ FOUND = {
     ],
 }
 NOT_FOUND = {
+    "same_look hidden_difference": [
+        "It was [[10\u00b2, 102]] there.",
+        "It was [[x\u00b2, x\u2082]] there.",
+        "The [[\u03b2, B]] cells fired.",
+        "They [[slept, ran]] for 3\u00a0\u201cdays\u201d.",
+        "The [[na\u00efve rats, na\u00efve mice]] slept.",
+    ],
+    "single_brackets": [
+        f"It was so {bracket} in [[rats, mice]]."
+        for bracket in (
+            "[12]",
+            "[12, 13]",
+            "[sic]",
+            "[1.2, 3.4]",
+            "[95% CI, 1.2 to 3.4]",
+            "[OR, 1.2]",
+            "[mean, range]",
+            "[SD, SEM]",
+            "[Smith, 2010]",
+            "[Smith et al., Jones et al.]",
+            "[functional magnetic resonance imaging, fMRI]",
+            "[e.g., the hippocampus]",
+            "[rats, but not mice]",
+            "[rats, mice, voles]",
+            "[5 mg, 10 mg]",
+            "[12 women, 14 men]",
+            "[Na+, K+]",
+            "[p < .05, n = 12]",
+            "[see Methods, Table]",
+        )
+    ]
+    + ["The chance P[rain | clouds] and arrays a[rows, columns] [[rose, fell]]."],
     "article": [
         "There was [[an increase, a decrease]] in it.",
         "There was a [[uniform, European]] shape in it.",

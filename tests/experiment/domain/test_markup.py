@@ -75,6 +75,7 @@ def test_any_text_parses_or_fails_with_a_place(text):
         ("", "empty_text", 1, 1),
         (" \n ", "empty_text", 1, 1),
         ("No choice here.", "no_alternation", 1, 1),
+        ("It was so [12, 13].\nRecall [rose, fell].", "no_alternation", 2, 8),
         ("a\nb [[c, d", "unbalanced", 2, 3),
         ("a]] b", "unbalanced", 1, 2),
         ("[[a, b]]]]", "unbalanced", 1, 7),

@@ -6,7 +6,8 @@ from experiment.domain.text_checks import Facts, disagreements
 from experiment.models import Study
 from experiment.services.readiness import preflight
 from experiment.services.study_setup import set_recruitment, word_consent
-from tests.factories import make_study
+from experiment.services.study_versions import revise
+from tests.factories import make_item, make_study
 
 FACTS = Facts(11, frozenset({6, 3, 2, 9, 12}), (15, 30), "neuroscience", 90)
 
@@ -38,6 +39,16 @@ def test_what_is_only_worth_knowing_keeps_no_study_shut() -> None:
     assert any("“40 abstracts”, but a participant judges 11" in text for text in said)
     assert any("“90 minutes”, but the pages say 15 to 30 minutes" in text for text in said)
     assert set_recruitment(study, "open").recruitment == "open"
+
+
+@pytest.mark.django_db
+def test_a_study_does_not_open_with_a_test_case_whose_versions_look_the_same() -> None:
+    study = make_study()
+    item = make_item("alike", markup="It was [[3\u20135, 3-5]] days.")  # as of before the check
+    revise(study, items=[*study.items.all(), item])
+    (problem,) = [each for each in preflight(study) if each.is_blocking]
+    assert (problem.code, problem.section, problem.said) == ("look_alike", "items", str(item))
+    assert "look the same" in str(problem)
 
 
 @pytest.mark.parametrize(

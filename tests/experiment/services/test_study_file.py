@@ -198,6 +198,10 @@ NEW_ITEM = {"key": "new", "markup": "It [[rose, fell]]."}
         (put("items", 2, "sha256", value="0" * 64), "items[2].sha256"),
         (put("items", 0, value={"key": "new"}), "items[0].markup"),
         (put("items", 0, value=NEW_ITEM | {"markup": "no place"}), "items[0].markup"),
+        (
+            put("items", 0, value=NEW_ITEM | {"markup": "It [[r\u00e9duit, re\u0301duit]]."}),
+            "items[0].markup",
+        ),
         (put("items", 0, value=NEW_ITEM | {"source": "oracle"}), "items[0].source"),
         (
             put("items", 0, value=NEW_ITEM | {"publication_date": "soon"}),

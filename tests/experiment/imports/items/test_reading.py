@@ -47,6 +47,55 @@ def test_two_versions_do_in_place_of_markup():
     assert (record.markup, record.source, record.generator) == (TEXT, "machine", "GPT-4")
 
 
+NAÏVE = "The na\u00efve rats in M\u00fcnchen slept longer after 3\u00a0hours of training."
+
+
+@pytest.mark.parametrize(
+    ("typed", "sign"),
+    [
+        (("\u00ef", "i\u0308"), "U+0308 COMBINING DIAERESIS"),
+        (("\u00a0", " "), "U+00A0 NO-BREAK SPACE"),
+        (("a", "\u0430"), "U+0430 CYRILLIC SMALL LETTER A"),
+        (("rats ", "rats  "), "number of spaces"),
+    ],
+)
+def test_what_looks_the_same_in_both_versions_is_one_and_is_said(
+    typed: tuple[str, str], sign: str
+) -> None:
+    altered = NAÏVE.replace("longer", "shorter").replace(*typed)
+    (record,) = read_items(as_csv({"original": NAÏVE, "altered": altered})).records
+    assert record.markup == NAÏVE.replace("longer", "[[longer, shorter]]")
+    (said,) = record.read_as
+    assert sign in said
+
+
+@pytest.mark.parametrize(
+    ("row", "column"),
+    [
+        ({"original": NAÏVE, "altered": NAÏVE.replace("\u00ef", "i\u0308")}, "altered"),
+        ({"markup": '"They [[r\u00e9duit, re\u0301duit]] it and [[rose, fell]]."'}, "markup"),
+    ],
+)
+def test_versions_that_look_the_same_are_refused_with_the_sign_and_the_place(
+    row: dict[str, str], column: str
+) -> None:
+    ((number, where, message),) = problems(as_csv(row))
+    assert (number, where) == (1, column)
+    assert "U+030" in message
+    assert "character 7" in message or "alternation 1" in message
+
+
+def test_the_same_text_typed_otherwise_is_in_the_file_twice() -> None:
+    rows = ('"Na\u00efve rats [[slept, ran]]."', '"Nai\u0308ve rats [[slept, ran]]."')
+    ((row, _, message),) = problems("\n".join(("markup", *rows)))
+    assert (row, message) == (2, "the same text is already in row 1")
+
+
+def test_a_pair_in_single_brackets_is_refused_with_what_to_write() -> None:
+    ((_, _, message),) = problems('markup\n"Sleep [reduced, increased] errors [12, 13]."')
+    assert "write “[[reduced, increased]]” in place of “[reduced, increased]”" in message
+
+
 HUB = {
     "doi": "10.1234/x",
     "journal_section": "Behavioral/Cognitive",
