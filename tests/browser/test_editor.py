@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from benchmarks.web.site import wait_until
 from experiment.domain import markup
+from experiment.domain.joined_lines import joined
 from experiment.models import Item, ItemScratch
 from tests.browser import engines
 from tests.browser.sites import PASTE, change, saved, select, text_of
@@ -93,6 +94,29 @@ def test_lines_of_a_pasted_paragraph_are_joined_and_undo_brings_them_back(
     expect(page.locator("#said")).to_contain_text("Undo restores them")
     page.keyboard.press("Control+z")
     expect(text_of(page)).to_have_value(re.compile("made the ?\ndough"))
+
+
+def test_a_word_that_a_pdf_divided_is_put_together(open_page: Callable[..., Page]) -> None:
+    page = open_page(NEW)
+    lines = "Long-\nterm hippo-\ncampal T-\ncell theta-\nlocked, theta-locked"
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.evaluate("text => navigator.clipboard.writeText(text)", lines)
+    text_of(page).press("Control+v")
+    expect(text_of(page)).to_have_value(joined(lines)[0])
+    assert joined(lines)[0] == "Long-term hippocampal T-cell theta-locked, theta-locked"
+
+
+def test_what_cures_a_finding_is_written_by_one_click(open_page: Callable[..., Page]) -> None:
+    page = open_page(NEW)
+    text_of(page).fill("\U0001d4b3 rats [slept, ran] in 3\u00a0days.")
+    page.get_by_role("button", name="Write “[[slept, ran]]”").click()
+    one = "\U0001d4b3 rats [[slept, ran]] in 3\u00a0days."
+    expect(text_of(page)).to_have_value(one)
+    text_of(page).fill(one.replace("[[slept, ran]]", "[[na\u00efve, nai\u0308ve]]"))
+    page.get_by_role("button", name="Write “na\u00efve”").click()
+    expect(text_of(page)).to_have_value(one.replace("[[slept, ran]]", "na\u00efve"))
+    page.get_by_role("button", name="Undo", exact=True).click()
+    expect(text_of(page)).to_have_value(re.compile("nai\u0308ve"))
 
 
 def test_what_the_page_writes_the_parser_reads(open_page: Callable[..., Page]) -> None:

@@ -2,7 +2,7 @@
 
 import { offerCopies } from "../copy.js";
 import { ofSite } from "../html.js";
-import { select } from "./typing.js";
+import { select, type } from "./typing.js";
 
 const DELAY_MS = 300;
 
@@ -12,20 +12,27 @@ export function startPreview(form) {
   const field = form.elements.markup;
   let timer = 0;
   let asked = 0;
+  let shown = field.value; // the text that the findings are about
 
   async function show() {
     const number = ++asked;
+    const text = field.value;
     try {
       const response = await fetch(form.dataset.previewUrl, { method: "POST", body: new FormData(form) });
       // An answer that was overtaken by a later one is old
       if (!response.ok || response.redirected || number !== asked) return;
       box.innerHTML = ofSite(await response.text());
-      offerCopies(box);
+      shown = text;
+      offer();
       const facts = box.querySelector("#preview-facts").textContent;
       if (said.textContent !== facts) said.textContent = facts;
     } catch {
       // Offline: the last preview stays
     }
+  }
+  function offer() {
+    offerCopies(box);
+    for (const button of box.querySelectorAll("[data-remedy]")) button.hidden = false;
   }
   form.addEventListener("input", () => {
     window.clearTimeout(timer);
@@ -36,10 +43,12 @@ export function startPreview(form) {
     if (!link) return;
     event.preventDefault();
     const at = offsets(field.value);
-    select(field, at(link.dataset.start), at(link.dataset.end));
+    const place = [at(link.dataset.start), at(link.dataset.end)];
+    if (link.dataset.remedy === undefined) select(field, ...place);
+    else if (field.value === shown) type(field, ...place, link.dataset.remedy);
   });
   startSwitch(box);
-  offerCopies(box);
+  offer();
 }
 
 // Places are counted in characters, without the space around the whole; the field counts UTF-16 units.
