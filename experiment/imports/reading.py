@@ -27,10 +27,11 @@ def items_of(
     defaults: Defaults = BY_PEOPLE,
     columns: Mapping[str, str] = AS_NAMED,
     most: int = MOST_ROWS,
+    unit: str = "row",
 ) -> ItemsFile:
     """As `read_items`; one problem, of no row, where it takes too much."""
     try:
-        return confined(read_items, data, defaults, columns, most)
+        return confined(read_items, data, defaults, columns, most, unit)
     except ConfinedError as error:
         return ItemsFile(problems=[RowProblem(str(error))])
 

@@ -1,4 +1,11 @@
-"""A study of one's own in one step: its abstracts are pasted, and it is there to be tried."""
+"""A study of one's own in one step: its abstracts are pasted, and it is there to be tried.
+
+Where something was read otherwise than it was pasted, or the checks report something, the page shows it before anything is stored.
+"""
+
+import hashlib
+from dataclasses import replace
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -13,12 +20,13 @@ from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.roles import FieldRight
 from experiment.imports.read.items import ItemsFile
-from experiment.imports.read.pasted import pasted_table
-from experiment.imports.read.rows import FileRefusedError
+from experiment.imports.read.pasted import read_pasted
+from experiment.imports.read.rows import FileRefusedError, RowProblem
 from experiment.imports.reading import items_of
-from experiment.imports.store.item_plans import Options
+from experiment.imports.store.item_plans import ItemPlan, ItemRow, Options
 from experiment.imports.store.writing import PlanRefusedError, import_items
 from experiment.lab.access import for_creators, user_of
+from experiment.lab.item_files import shown_row
 from experiment.models import ResearchField, Study
 from experiment.services.fields import create_field
 from experiment.services.item_choice import (
@@ -36,13 +44,25 @@ from lib.pages import UnixTextField, refused, show
 PRESET = "brainbench"
 MOST_TRIALS = 20  # of one participant, to begin with
 MOST_NAMED = 10  # problems
+MOST_SHOWN = 50  # test cases
 MOST_CHARACTERS = 500_000
 EXAMPLE = (
     "Adults who were kept awake for one night recalled [[fewer, more]] of forty words the next day."
 )
 
 
+class ToBeSeenError(Exception):
+    """Nothing is stored: there is something to see of `plan` first."""
+
+    def __init__(self, plan: ItemPlan) -> None:
+        self.plan = plan
+        super().__init__()
+
+
 class PasteForm(forms.Form):
+    """shown: the hash of the text whose test cases a person has seen as they were read."""
+
+    shown = forms.CharField(required=False, widget=forms.HiddenInput)
     field = forms.CharField(
         label=_("Field of research"),
         max_length=80,
@@ -75,9 +95,20 @@ class PasteForm(forms.Form):
     def clean_texts(self) -> ItemsFile:
         """As the import reads them."""
         try:
-            return items_of(pasted_table(self.cleaned_data["texts"]))
+            pasted = read_pasted(self.cleaned_data["texts"])
         except FileRefusedError as refused:
             raise ValidationError(str(refused)) from refused
+        file = items_of(pasted.data, unit="abstract")
+        records = [
+            replace(one, read_as=(*pasted.said.get(one.row, ()), *one.read_as))
+            for one in file.records
+        ]
+        return replace(file, records=records)
+
+    @property
+    def print(self) -> str:
+        """Of what was pasted."""
+        return hashlib.sha256(self["texts"].data.encode()).hexdigest()
 
     @transaction.atomic
     def create(self, user: User) -> Study:
@@ -86,6 +117,7 @@ class PasteForm(forms.Form):
         Raises:
             ValidationError: the field is not the user's to add accepted test cases to.
             PlanRefusedError: something is wrong with the texts.
+            ToBeSeenError: something is to be said of them first.
         """
         values = self.cleaned_data
         research_field = ResearchField.objects.filter(name__iexact=values["field"]).first()
@@ -101,6 +133,8 @@ class PasteForm(forms.Form):
         why = gettext("Pasted by %(who)s with a new study, without a review.")
         options = Options(accepted_before=why % {"who": user.get_username()})
         plan = import_items(values["texts"], research_field, options, by=user)
+        if self.print != values["shown"] and any(map(has_to_be_seen, plan.rows)):
+            raise ToBeSeenError(plan)
         slug = unused_slug(values["title"] or OTHER_TITLE)
         return create_chosen_study(
             slug,
@@ -127,15 +161,45 @@ def first_study(request: HttpRequest) -> HttpResponse:
                 return redirect(f"{page}?preview=trial")
         except PlanRefusedError as refusal:
             form.add_error("texts", _named(refusal))
-    return show(request, "lab/first_study.html", form=form, section="studies")
+        except ToBeSeenError as seen:
+            return _page(request, form, **_seen(seen.plan))
+    return _page(request, form)
+
+
+def has_to_be_seen(row: ItemRow) -> bool:
+    return bool(row.record.read_as or row.findings or row.note)
+
+
+def _page(request: HttpRequest, form: PasteForm, **seen: Any) -> HttpResponse:
+    return show(request, "lab/first_study.html", form=form, section="studies", **seen)
+
+
+def _seen(plan: ItemPlan) -> dict[str, Any]:
+    rows = [row for row in plan.rows if has_to_be_seen(row)]
+    return {
+        "n": len(plan.rows),
+        "n_as_pasted": len(plan.rows) - len(rows),
+        "rows": [shown_row(row) for row in rows[:MOST_SHOWN]],
+        "n_more": max(0, len(rows) - MOST_SHOWN),
+    }
 
 
 def _named(refusal: PlanRefusedError) -> list[str]:
     problems = refusal.plan.problems
-    named = [f"{problem}" for problem in problems[:MOST_NAMED]]
+    named = [_said(problem) for problem in problems[:MOST_NAMED]]
     if more := len(problems) - len(named):
         named.append(ngettext("… and %(n)d more", "… and %(n)d more", more) % {"n": more})
     return named
+
+
+def _said(problem: RowProblem) -> str:
+    """Of what was pasted, which has neither rows nor columns."""
+    if problem.row is None:
+        return problem.message
+    values = {"n": problem.row, "why": problem.message}
+    if problem.column == "altered":
+        return gettext("Abstract %(n)d, altered version: %(why)s.") % values
+    return gettext("Abstract %(n)d: %(why)s.") % values
 
 
 def _say_made(request: HttpRequest, study: Study) -> None:

@@ -187,7 +187,7 @@ def paged(request: HttpRequest, found: Mapping[str, Sequence[Any]]) -> dict[str,
     }
 
 
-def _shown(row: ItemRow) -> dict[str, Any]:
+def shown_row(row: ItemRow) -> dict[str, Any]:
     """A row with its text, where it is new, or with what changes."""
     texts = [change for change in row.changes if change.column == "markup"]
     return {
@@ -332,7 +332,7 @@ def _difference(
         "lab/item_files/difference.html",
         CONFLICT if has_changed else 200,
         plan=plan,
-        rows=[_shown(row) for row in context["page"]] if is_rows else (),
+        rows=[shown_row(row) for row in context["page"]] if is_rows else (),
         n_errors=plan.count_checked(Level.ERROR),
         n_warnings=plan.count_checked(Level.WARNING),
         upload=upload,

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
@@ -23,7 +24,12 @@ from scoring.services import model_reviews
 from scoring.services.drafting import runs as drafting_runs
 from scoring.services.drafting import texts
 from scoring.services.drafting.runs import MOST_REPAIRS
-from scoring.services.drafting.sources import SourceAbstract, of_pasted, of_table
+from scoring.services.drafting.sources import (
+    SourceAbstract,
+    changed_of_pasted,
+    of_pasted,
+    of_table,
+)
 from scoring.services.model_reviews import default_instructions as review_instructions
 
 MOST_BYTES = 5_000_000
@@ -37,7 +43,9 @@ class DraftingForm(ModelForm):
         required=False,
         max_length=500_000,
         widget=forms.Textarea(attrs={"rows": 10}),
-        help_text=_("Separate abstracts by an empty line."),
+        help_text=_(
+            "Separate abstracts by an empty line. Numbers of a list are left out, and lines that a PDF broke are joined."
+        ),
     )
     subfield = forms.ChoiceField(
         label=_("Subfield"), required=False, help_text=_("Subfield of the abstracts above.")
@@ -121,6 +129,8 @@ def start(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
     if form.is_valid():
         told, repairs = form.cleaned_data["instructions"], form.cleaned_data["repairs"]
         user = user_of(request)
+        for said in changed_of_pasted(form.cleaned_data["pasted"]):
+            messages.info(request, said)
         run = drafting_runs.draft_run(
             research_field, form.abstracts, form.asked, instructions=told, repairs=repairs, by=user
         )

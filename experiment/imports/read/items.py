@@ -84,21 +84,24 @@ def read_items(
     defaults: Defaults = BY_PEOPLE,
     columns: Mapping[str, str] = MappingProxyType({}),
     most: int = MOST_ROWS,
+    unit: str = "row",
 ) -> ItemsFile:
     """The test cases of a file's bytes, CSV, JSON lines or Parquet; one problem, of no row, where they are no such file.
 
-    columns: our name, and what the file calls it. most: rows.
+    columns: our name, and what the file calls it. most: rows. unit: as of `RecordsFile`.
     """
-    return read_file(lambda: _read(data, defaults, columns, most))
+    return read_file(lambda: _read(data, defaults, columns, most, unit))
 
 
-def _read(data: bytes, defaults: Defaults, columns: Mapping[str, str], most: int) -> ItemsFile:
+def _read(
+    data: bytes, defaults: Defaults, columns: Mapping[str, str], most: int, unit: str
+) -> ItemsFile:
     table = read_rows(data, [*NAMES, *TEXT, *columns.values()], most)
     names = _names(table.columns, columns)
     problems = list(table.problems)
     records = [r for row in table.rows if (r := _record(row, names, defaults, problems))]
     ignored = [name for name in table.columns if names.get(name, "status") in NOT_READ]
-    return ItemsFile.of(records, ignored, problems)
+    return ItemsFile.of(records, ignored, problems, unit)
 
 
 def _names(columns: Sequence[str], chosen: Mapping[str, str]) -> dict[str, str]:
@@ -230,4 +233,5 @@ def _checked(cells: Cells, markup: str, abstract: Abstract) -> Texts:
 def _place(text: str, line: int, column: int) -> str:
     written = text.split("\n")[line - 1]
     near = written[max(0, column - 1 - _CONTEXT // 3) : column - 1 + _CONTEXT]
-    return f"line {line} of the text, character {column}: “{visible(near)}”"
+    of = f"line {line} of the text" if "\n" in text else "the text"
+    return f"character {column} of {of}: “{visible(near)}”"

@@ -62,17 +62,22 @@ R = TypeVar("R", bound=Record)
 class RecordsFile(Generic[R]):
     """What a file holds. `ignored` columns are not read; nothing is to be stored while there are problems.
 
-    unnamed: where no column bears the name of one that has to be there.
+    unnamed: where no column bears the name of one that has to be there. unit: what people call a row of it.
     """
 
     records: Sequence[R] = ()
     ignored: Sequence[str] = ()
     problems: list[RowProblem] = field(default_factory=list)
     unnamed: "Unnamed | None" = None
+    unit: str = "row"
 
     @classmethod
     def of(
-        cls, records: Sequence[R], ignored: Iterable[str], problems: list[RowProblem]
+        cls,
+        records: Sequence[R],
+        ignored: Iterable[str],
+        problems: list[RowProblem],
+        unit: str = "row",
     ) -> "RecordsFile[R]":
         """With a problem for each item that stands in the file twice."""
         seen: dict[tuple[str, ...], R] = {}
@@ -81,9 +86,9 @@ class RecordsFile(Generic[R]):
             if first is not record:
                 column, *_, text = record.identity
                 what = shown(text) if text else "the same text"
-                problems.append(record.problem(f"{what} is already in row {first.row}", column))
+                problems.append(record.problem(f"{what} is already in {unit} {first.row}", column))
         problems.sort(key=lambda problem: problem.row or 0)
-        return cls(records, [visible(name) for name in ignored], shortened(problems))
+        return cls(records, [visible(name) for name in ignored], shortened(problems), unit=unit)
 
 
 def shortened(problems: list[RowProblem]) -> list[RowProblem]:

@@ -74,7 +74,12 @@ def plan_import(
     total(len(file.records))
     accept = options.accepted_before
     planner = _Planner(
-        research_field, accept, by=by, new_subfields=options.new_subfields, locked=locked
+        research_field,
+        accept,
+        by=by,
+        new_subfields=options.new_subfields,
+        locked=locked,
+        unit=file.unit,
     )
     rows = planner.plan(file.records, progress)
     changing = sum(row.action != Action.UNCHANGED for row in rows)

@@ -152,8 +152,9 @@ class Planner(Generic[R]):
         by: User | None,
         new_subfields: bool = False,
         locked: bool = False,
+        unit: str = "row",
     ) -> None:
-        self.research_field, self.accept = research_field, accept
+        self.research_field, self.accept, self.unit = research_field, accept, unit
         self.may_make_subfields = new_subfields
         self.problems: list[RowProblem] = []
         self.new_subfields: set[str] = set()
@@ -227,7 +228,7 @@ class Planner(Generic[R]):
         first = self.met.setdefault(newest.key, record)
         if first is not record:
             raise _RefusedError(
-                f"row {first.row} also matches {newest.key}. Give the keys of both.", "key"
+                f"{self.unit} {first.row} also matches {newest.key}. Give the keys of both.", "key"
             )
         changes = self.differences(record, newest)
         if not changes and not (self.accept and newest.status == Item.Status.DRAFT):

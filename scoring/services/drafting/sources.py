@@ -9,6 +9,7 @@ from pathlib import Path
 
 from django.core.exceptions import ValidationError
 
+from experiment.imports.read.pasted import abstracts_of
 from experiment.imports.read.rows import MOST_OF_PAGE, FileRefusedError
 from experiment.imports.reading import table_of
 from experiment.models import ResearchField
@@ -62,9 +63,17 @@ def of_pasted(text: str, subfield: str, research_field: ResearchField) -> list[S
     Raises:
         ValidationError: a sentence for each problem.
     """
-    blocks = [block for block in text.replace("\r\n", "\n").split("\n\n") if block.strip()]
-    cells = [{**dict.fromkeys(COLUMNS, ""), "abstract": b, "subfield": subfield} for b in blocks]
-    return _checked(cells, research_field)
+    read = [abstract for abstract, _ in abstracts_of(text)]
+    cells = [{**dict.fromkeys(COLUMNS, ""), "abstract": b, "subfield": subfield} for b in read]
+    return _checked(cells, research_field, "Abstract")
+
+
+def changed_of_pasted(text: str) -> list[str]:
+    """What `of_pasted` reads otherwise than it was pasted, a sentence for each abstract."""
+    read = enumerate(abstracts_of(text), 1)
+    said = [f"Abstract {n}: {'; '.join(changes)}." for n, (_, changes) in read if changes]
+    more = [f"… and {len(said) - MOST_PROBLEMS} more."] if len(said) > MOST_PROBLEMS else []
+    return said[:MOST_PROBLEMS] + more
 
 
 def of_fetched(
@@ -104,7 +113,9 @@ def _cells(document: Document) -> dict[str, str]:
     return {"abstract": document.text, "doi": document.doi, "subfield": "", "publication_date": on}
 
 
-def _checked(rows: Sequence[dict[str, str]], research_field: ResearchField) -> list[SourceAbstract]:
+def _checked(
+    rows: Sequence[dict[str, str]], research_field: ResearchField, unit: str = "Row"
+) -> list[SourceAbstract]:
     if not 0 < len(rows) <= MOST_ABSTRACTS:
         raise ValidationError(
             f"There are {len(rows):,} abstracts; 1 to {MOST_ABSTRACTS:,} can be drafted."
@@ -116,7 +127,7 @@ def _checked(rows: Sequence[dict[str, str]], research_field: ResearchField) -> l
         cells = {name: one_line(row[name]) for name in COLUMNS}
         wrong = _problem(cells, subfields)
         if wrong:
-            problems.append(f"Row {n}: {wrong}.")
+            problems.append(f"{unit} {n}: {wrong}.")
             continue
         on = date.fromisoformat(cells["publication_date"]) if cells["publication_date"] else None
         read.append(SourceAbstract(n, cells["abstract"], cells["doi"], cells["subfield"], on))

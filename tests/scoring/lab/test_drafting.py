@@ -93,10 +93,21 @@ class TestARun:
         assert page.count("The abstract contains") == 2  # the finding, and what the model was told
         assert "1 draft of 2 abstracts" in lena.get("/lab/fields/cooking/drafting/").text
 
+    def test_of_a_list_from_a_pdf_drafts_its_abstracts_and_says_so(
+        self, stub: ChatStub, lena: Client
+    ) -> None:
+        broken = abstract(2).replace(" ", "\n", 1)
+        run = started(lena, stub, pasted=f"1. {abstract(1)}\n\n2. {broken}")
+        assert [*run.drafts.values_list("abstract", flat=True)] == [abstract(1), abstract(2)]
+        page = lena.get(run.get_absolute_url()).text
+        assert "Abstract 1: the list number “1.” was left out." in page
+        assert "Abstract 2: the list number “2.” was left out; 2 lines were joined." in page
+
     @pytest.mark.parametrize(
         ("changed", "words"),
         [
             ({"pasted": ""}, "Paste abstracts, or choose a file."),
+            ({"pasted": "It [[rose, fell]]."}, "Abstract 1: the abstract contains [["),
             ({"generator": "hf", "model": "../secret", "base_url": ""}, "neither a folder"),
             ({"model_args": "<script>alert(1)</script>"}, "&lt;script&gt;"),
         ],
