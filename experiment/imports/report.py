@@ -130,8 +130,12 @@ def nothing_written(n_problems: int) -> str:
 
 
 def item_json(plan: ItemPlan) -> dict[str, Any]:
-    """`row` counts rows of data from 1; it is null, as `column`, where the problem is of no single one."""
-    return {**_counts(plan), "problems": [_problem_json(problem) for problem in plan.problems]}
+    """`row` counts rows of data from 1; it is null, as `column`, where the problem is of no single one. remarks: as of `Remark`."""
+    return {
+        **_counts(plan),
+        "remarks": [asdict(remark) for remark in plan.remarks],
+        "problems": [_problem_json(problem) for problem in plan.problems],
+    }
 
 
 def question_json(plan: QuestionPlan) -> dict[str, Any]:
@@ -141,6 +145,7 @@ def question_json(plan: QuestionPlan) -> dict[str, Any]:
         "new_templates": len(plan.new_templates),
         "repeated": len(plan.repeated),
         "waiting": [str(row.item) for row in plan.waiting],
+        "remarks": [asdict(remark) for remark in plan.remarks],
         "problems": [_problem_json(problem) for problem in plan.problems],
     }
 
@@ -149,7 +154,7 @@ def item_lines(plan: ItemPlan, *, written: bool, is_new_field: bool = False) -> 
     context = {
         **_context(plan, written, is_new_field),
         **_first("updates", [row for row in plan.rows if row.action == Action.UPDATE]),
-        **_first("notes", [row for row in plan.rows if row.note]),
+        **_first("remarks", plan.remarks),
         "is_unchecked": plan.changing and not (plan.is_checked or written),
         "n_errors": plan.count_checked(Level.ERROR),
         "n_warnings": plan.count_checked(Level.WARNING),
@@ -170,6 +175,7 @@ def question_lines(
         **_first("updates", [row for row in plan.rows if row.changes]),
         **_first("waiting", plan.waiting),
         **_first("repeated", plan.repeated),
+        **_first("remarks", [remark for remark in plan.remarks if remark.kind == "read_as"]),
         "pinned": pinned,
         "study": study,
     }

@@ -215,8 +215,8 @@ class Cells:
 
     def version(self) -> int:
         text = self.cell("version").strip()
-        if re.fullmatch(r"[1-9][0-9]{0,5}", text):
-            return int(text)
+        if found := re.fullmatch(r"([1-9][0-9]{0,5})(?:\.0)?", text):
+            return int(found[1])
         if text:
             self.fail("version", f"{shown(text)} is not a version number")
         return 0

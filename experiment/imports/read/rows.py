@@ -279,6 +279,6 @@ def _unpacked(data: bytes) -> Any:
 
 
 def _text(value: Any) -> str:
-    if value is None:
+    if value is None or value != value:  # NaN
         return ""
     return str(value).lower() if isinstance(value, bool) else with_unix_newlines(str(value))

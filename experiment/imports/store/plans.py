@@ -2,11 +2,12 @@
 
 import hashlib
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import ClassVar, Generic
+from typing import Any, ClassVar, Generic
 
 from django.contrib.auth.models import User
 from django.db.models import Q
@@ -60,6 +61,31 @@ class PlannedRow(Generic[R]):
         return self.item is not None and self.item.status == Item.Status.DRAFT
 
 
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A sentence about a row. kind: read_as, note, or a level of the checks, whose `code` it has then."""
+
+    row: int
+    kind: str
+    message: str
+    code: str = ""
+
+    @property
+    def label(self) -> str:
+        return {"read_as": "changed when it was read", "note": ""}.get(self.kind, self.kind)
+
+
+def _remarks(row: PlannedRow[Any]) -> Iterator[Remark]:
+    n = row.record.row
+    yield from (Remark(n, "read_as", said) for said in row.record.read_as)
+    if row.note:
+        yield Remark(n, "note", row.note)
+    for found in row.findings:
+        about = f": “{found.quote}”" if found.quote and found.quote not in found.message else ""
+        message = f"{found.message}{about}. {found.reason}".rstrip(". ")
+        yield Remark(n, str(found.level), message, found.code)
+
+
 @dataclass(frozen=True)
 class Plan(Generic[R]):
     """The difference that a file makes. Nothing of it is done while there are problems.
@@ -107,6 +133,11 @@ class Plan(Generic[R]):
             and row.item.status == Item.Status.IN_REVIEW
         ]
 
+    @property
+    def remarks(self) -> list["Remark"]:
+        """What a person should know of rows that can be done, in their order."""
+        return [remark for row in self.rows for remark in _remarks(row)]
+
     def count_checked(self, level: Level) -> int:
         """Rows of whose text the checks say something of this level."""
         return sum(any(f.level == level for f in row.findings) for row in self.rows)
@@ -124,6 +155,9 @@ class Plan(Generic[R]):
             given = sorted(row.record.given)
             digest.update(json.dumps([row.action, version, changes, given, values]).encode())
         return digest.hexdigest()
+
+
+_DECIMAL_KEY = re.compile(r"([0-9]+)\.0")
 
 
 class _RefusedError(Exception):
@@ -174,6 +208,7 @@ class Planner(Generic[R]):
         self.hidden = set(others.values_list("key", flat=True)) - self.taken.keys()
         self.by = by
         self.met: dict[str, R] = {}  # by key of an item that is there
+        self.has_decimal_keys = False
 
     def identities(self, item: Item | R) -> Iterator[tuple[str, ...]]:
         """By which a row without a key finds its item; the first that fits one decides."""
@@ -189,8 +224,10 @@ class Planner(Generic[R]):
 
     def plan(self, records: Iterable[R], progress: Progress = unseen) -> list[PlannedRow[R]]:
         """The rows that can be done; a problem for each of the others."""
-        rows = []
-        for n, record in enumerate(records, start=1):
+        rows, records = [], list(records)
+        keys = [record.key for record in records if record.key]
+        self.has_decimal_keys = bool(keys) and all(map(_DECIMAL_KEY.fullmatch, keys))
+        for n, record in enumerate(map(self._with_whole_key, records), start=1):
             if record.subfield and record.subfield not in self.subfields:
                 self._met_subfield(record)
             if record.key in self.hidden or self._is_kept(record.key):
@@ -213,6 +250,16 @@ class Planner(Generic[R]):
 
     def _is_kept(self, key: str) -> bool:
         return key not in self.versions and key not in self.taken and is_kept(key, self.by)
+
+    def _with_whole_key(self, record: R) -> R:
+        """With 1 for 1.0, as data frames write a column of numbers with an empty cell, unless there is a 1.0."""
+        found = _DECIMAL_KEY.fullmatch(record.key)
+        if not found or record.key in self.versions or record.key in self.taken:
+            return record
+        if not (found[1] in self.versions or self.has_decimal_keys):
+            return record
+        said = f"the key {record.key} was read as {found[1]}, a whole number that a program wrote with a decimal"
+        return replace(record, key=found[1], read_as=(*record.read_as, said))
 
     def _met_subfield(self, record: R) -> None:
         if self.may_make_subfields:

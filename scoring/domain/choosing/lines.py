@@ -142,7 +142,8 @@ def place_of(value: Mapping[str, Any], before: str, sample: Any) -> dict[str, An
     Raises:
         ValueError: as `read_line`.
     """
-    item, order, version = text_of(value, "item"), value.get("order"), value.get("version")
+    item, order, version = text_of(value, "item"), value.get("order"), _whole(value.get("version"))
+    sample = _whole(sample)
     if not item:
         raise ValueError(f"{before}item is missing")
     if not isinstance(order, str) or order not in ORDERS:
@@ -152,6 +153,11 @@ def place_of(value: Mapping[str, Any], before: str, sample: Any) -> dict[str, An
     if type(sample) is not int or not 0 <= sample <= MOST_SAMPLE:
         raise ValueError(f"sample is not a whole number from 0 to {MOST_SAMPLE:,}")
     return {"item": item, "version": version, "original_side": ORDERS[order], "sample": sample}
+
+
+def _whole(number: Any) -> Any:
+    """A data frame writes 1.0 for 1 where a cell of its column is empty."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def asked_of(value: Mapping[str, Any], before: str) -> dict[str, str]:

@@ -1,6 +1,8 @@
 """What the checks say of a text, its record and its neighbours: each on cases that it names and cases that it leaves."""
 
+import re
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +20,7 @@ from experiment.domain.item_checks.characters import (
 from experiment.domain.item_checks.content import MOST_ALTERNATIONS, check_contradictions
 from experiment.domain.item_checks.findings import Facts, Finding, Level, Other
 from experiment.domain.item_checks.form import N_PROBES, check_others, check_record, probes
-from experiment.domain.item_checks.text import check_item
+from experiment.domain.item_checks.text import check_item, check_text
 from experiment.domain.item_checks.wording import article_of, check_leaks
 from experiment.domain.markup import Alternation, Plain, parse, render
 
@@ -248,6 +250,49 @@ def test_the_place_of_a_finding_is_that_of_the_version(
     assert stands[finding.place.start : finding.place.end] == quote
     if code == "decodable":  # elsewhere, not in the passage
         assert finding.place.start > stands.index(".", len(OPENING))
+
+
+WHOLE = "Rats [[slept, ran]] at night."
+OTHERS = {
+    "markup": "Rats [[slept.",
+    "control_character": "Rats\x07 [[slept, ran]].",
+    "bidi_control": "Rats\u202e [[slept, ran]].",
+    "zero_width": "Rats\ufe0f [[slept, ran]].",
+    "private_use": "Rats\ue000 [[slept, ran]].",
+    "not_a_character": "Rats\ufffd [[slept, ran]].",
+    "too_many_characters": "x" * (MAX_CHARACTERS + 1),
+    "too_many_tokens": "rats " * 1023 + "[[slept, ran]]!",
+    "maybe_too_many_tokens": "hippocampal thalamocortical " * 250 + "[[slept, ran]].",
+    "length": WHOLE,
+    "doubled_punctuation": "Rats [[slept, ran]]..",
+    "spacing": "Rats  [[slept, ran]].",
+    "brackets": "Rats] [[slept, ran]].",
+    "lopsided": f"Rats [[slept, {'ran all over the place ' * 3}]].",
+    "case_only": "Rats [[slept, Slept]].",
+    "long_passages": f"Rats [[{'slept ' * 40}, {'rested ' * 40}]].",
+    "edited_opening": "Rats [[slept, ran]]. It was night. It was warm.",
+    "decodable": "We recorded. Activity was in the [[amygdala, insula]]. So amygdala activity matters.",
+    **dict.fromkeys(("equal_original", "near_original", "doi_form", "date"), WHOLE),
+}
+NEAR = {
+    "equal_original": "Rats slept at night.",
+    "near_original": "Rats slept at noon.",
+}
+
+
+def test_every_check_says_in_words_what_it_found_and_why_it_matters() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "test-cases.md").read_text()
+    codes = re.findall(r"^\| `(\w+)` \| (?:error|warning) \|", page, re.M)
+    texts = OTHERS | {code: OPENING + texts[0] for code, texts in FOUND.items()}
+    assert set(codes) == set(texts)
+    facts = Facts("sleep", "sleep-1", doi="10", publication_date=date(1600, 1, 1))
+    for code, text in texts.items():
+        others = [Other("sleep-2", "human", "", NEAR[code])] if code in NEAR else []
+        about = [f for f in check_text(text, facts, TODAY, others) if f.code == code]
+        assert about, code
+        for finding in about:
+            assert len(finding.message.split()) >= 2, code
+            assert re.fullmatch(r"[A-Z“].*[.!?]", finding.reason), (code, finding.reason)
 
 
 SIDE = st.text("abcXY12 -", min_size=1, max_size=12).map(str.strip).filter(bool)

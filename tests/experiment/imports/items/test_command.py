@@ -2,10 +2,12 @@
 
 import json
 import shlex
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
@@ -44,7 +46,7 @@ class File:
         else:
             call_command(*arguments, stdout=out)
         report: dict[str, Any] = json.loads(out.getvalue())
-        assert set(report) == {"create", "update", "unchanged", "problems"}
+        assert set(report) == {"create", "update", "unchanged", "remarks", "problems"}
         return report
 
 
@@ -69,6 +71,69 @@ def test_a_dry_run_says_what_the_import_does_and_writes_nothing(cooking, file):
     assert [c.action for c in ItemChange.objects.all()] == ["created", "created"]
     assert counts(file.run()) == (0, 0, 2)
     assert ItemChange.objects.count() == 2
+
+
+def as_parquet(rows: list[dict[str, Any]]) -> bytes:
+    out = BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows), out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+def test_keys_that_a_data_frame_wrote_with_a_decimal_are_those_of_the_field(
+    cooking: ResearchField, tmp_path: Path, kind: str
+) -> None:
+    make_item("1", field="cooking", markup=TEXT, status="draft")
+    rows = [
+        {"key": 1.0, "version": 1.0, "markup": TEXT},
+        {"key": None, "version": None, "markup": OTHER},
+    ]
+    written = {
+        "csv": f'key,version,markup\n1.0,1.0,"{TEXT}"\n,,"{OTHER}"\n'.encode(),
+        "jsonl": "\n".join(map(json.dumps, rows)).encode(),
+        "parquet": as_parquet(rows),
+    }
+    file = File(tmp_path / f"items.{kind}")
+    file.path.write_bytes(written[kind])
+    report = file.run()
+    assert counts(report) == (1, 0, 1)
+    (remark,) = [one for one in report["remarks"] if one["kind"] == "read_as"]
+    assert (remark["row"], "1.0 was read as 1" in remark["message"]) == (1, True)
+
+
+def test_a_column_of_decimal_keys_is_one_of_whole_numbers_unless_the_field_has_such_keys(
+    cooking: ResearchField, file: File
+) -> None:
+    file.write(f'1.0,"{TEXT}",Baking', f'2.0,"{OTHER}",Baking')
+    file.run()
+    assert [*Item.objects.values_list("key", flat=True)] == ["1", "2"]
+    make_item("1.0", field="cooking", markup=OTHER, status="draft")
+    file.write(f'1.0,"{TEXT}",Baking', f'1.1,"{OTHER}",Baking')
+    report = file.run("--dry-run")
+    assert (counts(report), {one["kind"] for one in report["remarks"]}) == ((1, 1, 0), {"warning"})
+
+
+def test_a_dry_run_says_each_finding_in_words_and_as_data(
+    cooking: ResearchField, file: File
+) -> None:
+    file.write('a-1,"Rats [slept, ran] [[more, less]].",Baking', f'a-2,"{OTHER}",Baking')
+    said = {(one["row"], one["code"]) for one in file.run("--dry-run")["remarks"]}
+    assert {(1, "single_brackets"), (1, "length"), (2, "length")} <= said
+    out = StringIO()
+    call_command("import_items", str(file.path), "--field=cooking", "--dry-run", stdout=out)
+    assert "The checks warn about 2 texts." in out.getvalue()
+    assert "row 1, warning: “[slept, ran]” stands in single brackets" in out.getvalue()
+    assert "write [[slept, ran]]" in out.getvalue()
+
+
+def test_a_row_that_only_looks_like_a_stored_text_is_that_one_and_says_what_differs(
+    cooking: ResearchField, file: File
+) -> None:
+    make_item("a-1", field="cooking", markup=TEXT, status="draft")
+    file.write(f',"{TEXT.replace(" ", chr(0xA0), 1)}",')
+    report = file.run("--dry-run")
+    assert counts(report) == (0, 1, 0)
+    assert "looks the same as a-1" in report["remarks"][0]["message"]
 
 
 def test_a_draft_changes_in_its_place_and_an_accepted_text_gets_a_new_version(cooking, file):
