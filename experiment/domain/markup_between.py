@@ -41,7 +41,7 @@ def markup_between(original: str, altered: str) -> str | None:
 def written_alike(original: str, altered: str) -> str:
     """The altered version with all that looks the same as in the original written as there.
 
-    >>> written_alike("A naïve rat slept.", "A\u00a0nai\u0308ve rat ran.")
+    >>> written_alike("A naïve rat slept.", "A\u00a0nai\u0308ve rat\u00a0ran.")
     'A naïve rat ran.'
     """
     if looks(original) == original and looks(altered) == altered:
@@ -51,7 +51,11 @@ def written_alike(original: str, altered: str) -> str:
     written = ""
     for tag, i, i_end, j, j_end in _opcodes(*seen, _MOST_COMPARED):
         one, other = "".join(ours[i:i_end]), "".join(theirs[j:j_end])
-        written += one if tag == "equal" or looks(one) == looks(other) else other
+        if tag == "equal" or looks(one) == looks(other):
+            other = one
+        elif one[:1].isspace() and other[:1].isspace():  # before words that differ
+            other = one[: len(one) - len(one.lstrip())] + other.lstrip()
+        written += other
     return written
 
 
