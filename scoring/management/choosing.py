@@ -179,6 +179,8 @@ def _data(run: ChoiceRun) -> dict[str, Any]:
         "share_a": found.share_a,
         "states": found.states,
         "unused": found.unused,
+        "without_confidence": found.n_unstated,
+        "confidence_below_50": found.n_below_half,
         "served": runs.served(run),
         "lost_requests": runs.lost(run),
     }
@@ -196,6 +198,11 @@ def _lines(done: list[ChoiceRun]) -> Iterator[Any]:
             yield (
                 f"{run.language_model.name}: the probabilities of tokens that came with {one.n_unused:,} of {one.n_answers:,} answers "
                 f"cannot be true and are not used. Their test cases are decided by the sides alone ({one.why_unused})."
+            )
+        if one.n_unstated or one.n_below_half:
+            yield (
+                f"{run.language_model.name}: {one.n_unstated:,} answers choose a side without a confidence, and {one.n_below_half:,} with "
+                "a confidence below 50%, which contradicts the choice. The sides count, and the confidence of these answers does not."
             )
         yield from unread_lines(runs.unread(run))
         if len(names := runs.served(run)) > 1:

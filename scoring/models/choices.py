@@ -102,6 +102,12 @@ class ModelChoice(ModelAnswer):
         max_length=1, blank=True, help_text=_("A or B; empty if none can be read, or for a tie.")
     )
     confidence = models.FloatField(null=True, help_text=_("50 to 100 percent, as stated."))
+    is_below_half = models.BooleanField(
+        default=False,
+        help_text=_(
+            "A confidence below 50 percent was stated, which contradicts the side and is not used."
+        ),
+    )
     log_odds = models.FloatField(
         null=True, help_text=_("Of side A against side B, in nats, by the probabilities of tokens.")
     )

@@ -93,7 +93,7 @@ CHOICES = (
     Column("original_side", "The side on which the original was shown.", levels=("A", "B")),
     Column("sample", "Which of several answers in this order it is, from 0.", "integer"),
     Column("side", "The side that the model chose.", null="no choice could be read, or both sides were as likely"),
-    Column("stated_confidence", "That the choice is right, 50 to 100, as the model states.", "number", "percent", null="it states none"),
+    Column("stated_confidence", "That the choice is right, 50 to 100, as the model states.", "number", "percent", null="it states none, or one below 50"),
     Column("log_odds", "Of side A against side B, by the probabilities of tokens.", "number", "nats", null="they are not known, or cannot be true"),
     Column("unused_odds", "Why probabilities of tokens that came with the answer are not used.", levels=tuple(FAULTS), null="they are used, or none came"),
     Column("tries", "Number of requests to the model, repeated ones included.", "integer"),

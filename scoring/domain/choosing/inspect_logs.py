@@ -173,6 +173,7 @@ def read_inspect(sample: Any, *, is_greedy: bool = False) -> ReadChoice:
         finish=said.finish,
         side=chosen.side if chosen else "",
         confidence=chosen.confidence if chosen else None,
+        is_below_half=bool(chosen and chosen.is_below_half),
         log_odds=odds.log_odds,
         unused=odds.fault,
         text=said.text,

@@ -9,8 +9,8 @@ from scoring.domain.answer_lines import finish_of, number_of, object_of, text_of
 from scoring.domain.choosing.odds import ROUNDING
 from scoring.domain.choosing.reading import (
     LEAST_CONFIDENCE,
-    MOST_CONFIDENCE,
     SIDES,
+    percent,
     read_choice,
 )
 from scoring.domain.generating import Finish, Usage, storable, storable_json
@@ -29,7 +29,7 @@ class ReadChoice:
     """An answer about a test case whose original was shown as `original_side`.
 
     version: of the test case; None where it is not said. sample: from 0. side: "" where none could be read, or for a tie.
-    confidence: percent, 50 to 100. log_odds: of side A against side B, in nats. unused: why it is not known,
+    confidence: percent, 50 to 100. is_below_half: as of `Chosen`. log_odds: of side A against side B, in nats. unused: why it is not known,
     of `odds.FAULTS`. asked: of ASKED, what is known.
     """
 
@@ -40,6 +40,7 @@ class ReadChoice:
     finish: Finish
     side: str = ""
     confidence: float | None = None
+    is_below_half: bool = False
     log_odds: float | None = None
     unused: str = ""
     text: str = ""
@@ -57,7 +58,7 @@ def read_line(line: str) -> ReadChoice:
 
     "order" says where the original was shown: "A" or "original_first", "B" or "altered_first". "raw" is the model's text,
     or what a server sent. Without "side", the side is that of the text (`read_choice`), else that of the log-odds. "confidence" is
-    50 to 100, or 0.5 to 1. Known, too: "model", "version", "sample", "finish", "seconds", "prompt_tokens", "completion_tokens".
+    0 to 100, or a probability; below a half, it is not used. Known, too: "model", "version", "sample", "finish", "seconds", "prompt_tokens", "completion_tokens".
 
     Raises:
         ValueError: what is wrong, in words that go on after the place.
@@ -75,7 +76,7 @@ def read_line(line: str) -> ReadChoice:
 def _of_own(value: Mapping[str, Any]) -> ReadChoice:
     place = place_of(value, "", value.get("sample", 0))
     raw, finish = value.get("raw"), finish_of(value)
-    side, confidence, odds = _side(value), _confidence(value), _odds(value)
+    side, stated, odds = _side(value), _stated(value), _odds(value)
     if side and finish != Finish.STOP:
         raise ValueError(f"side is {side}, but finish says that the answer is not complete")
     if not side and odds is None and raw is None and finish == Finish.STOP:
@@ -85,14 +86,18 @@ def _of_own(value: Mapping[str, Any]) -> ReadChoice:
     chosen = read_choice(said.text) if said.finish == Finish.STOP else None
     if side and chosen and chosen.side != side:
         raise ValueError(f"side is {side}, but raw says {chosen.side}")
-    if chosen and confidence is None:
-        confidence = chosen.confidence
+    if chosen and stated is None:
+        is_below_half, confidence = chosen.is_below_half, chosen.confidence
+    else:
+        is_below_half = stated is not None and stated < LEAST_CONFIDENCE
+        confidence = None if is_below_half else stated
     side = side or (chosen.side if chosen else _likelier(odds))
     return ReadChoice(
         **place,
         finish=Finish.STOP if side else said.finish,
         side=side,
         confidence=confidence,
+        is_below_half=is_below_half,
         log_odds=odds,
         text=said.text,
         thought=said.thought,
@@ -176,16 +181,14 @@ def _side(value: Mapping[str, Any]) -> str:
     return side
 
 
-def _confidence(value: Mapping[str, Any]) -> float | None:
-    """Below 1 is a share: of two versions, a percentage is never below 50."""
+def _stated(value: Mapping[str, Any]) -> float | None:
+    """Percent; up to 1 it is a probability."""
     said = value.get("confidence")
     if said is None:
         return None
-    if type(said) in (int, float) and 0 <= said <= MOST_CONFIDENCE:
-        percent = 100.0 * said if said <= 1 else float(said)
-        if LEAST_CONFIDENCE <= percent <= MOST_CONFIDENCE:
-            return percent
-    raise ValueError("confidence is not a number from 50 to 100 or from 0.5 to 1")
+    if type(said) in (int, float) and (found := percent(said)) is not None:
+        return found
+    raise ValueError("confidence is not a number from 0 to 100")
 
 
 def _odds(value: Mapping[str, Any]) -> float | None:

@@ -1,4 +1,4 @@
-"""What of a model's text is a choice: the whole answer, or none of it. No letter is searched for in words.
+"""What of a model's text is a choice: what names one side and no other, or nothing. No letter is searched for in words.
 
 export_inspect_task copies this file, to read answers elsewhere by the same rules: it needs nothing but Python.
 """
@@ -6,7 +6,7 @@ export_inspect_task copies this file, to read answers elsewhere by the same rule
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,51 +30,146 @@ SCHEMA: Mapping[str, Any] = {
     "required": ["side", "confidence"],
     "additionalProperties": False,
 }
-_OBJECT = re.compile(r"\{[^{}]*\}")
-# What may follow the object: the end of its code fence, white space, a period
-_AFTER = re.compile(r"[\s.]*(?:```)?[\s.]*")
 _NUMBER = re.compile(r"([0-9]{1,3}(?:[.,][0-9]+)?)\s*%?")
+_BOXED = re.compile(r"\\(?:boxed|text|mathrm|textbf)\s*\{\s*([AB])\s*\}")
 _WORDS = re.compile(
-    r"(?:(?:side|version|choice|answer)\s*[:=]?\s*)?(?:version\s+)?(?P<side>[AB])[\s,;:.()*]+"
-    r"(?:(?:my\s+)?confidence\s*[:=]?\s*)?(?P<confidence>[0-9]{1,3}(?:[.,][0-9]+)?)\s*%?[\s.)]*",
+    r"(?:(?:side|version|choice|answer)\s*[:=]?\s*)?(?:version\s+)?(?P<side>[AB])"
+    r"(?:[\s,;:.()]+(?:(?:my\s+)?confidence\s*[:=]?\s*)?(?P<confidence>[0-9]{1,3}(?:[.,][0-9]+)?)\s*%?)?[\s.)]*",
 )
 _HEADS = re.compile(r"\b(side|version|choice|answer|my|confidence)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """side: "A" or "B". confidence: percent, 50 to 100."""
+    """side: "A" or "B". confidence: percent, 50 to 100; None where none is stated that can be meant.
+
+    is_below_half: one is stated that is below 50 percent: the model would rather choose the other side.
+    """
 
     side: str
-    confidence: float
+    confidence: float | None = None
+    is_below_half: bool = False
 
 
 def read_choice(text: str) -> Chosen | None:
-    """The choice that a text ends with.
+    """The choice that a text ends with: what names one side, and no other.
 
-    It is a JSON object with nothing but "side" and "confidence", as the last thing in the text, in a code fence or not; or a
-    short text that is a letter and a number and nothing else. Reasoning may stand before the object. All objects that name a
-    side must say the same, and a text that says anything else says nothing: it is asked for again, and never guessed.
+    It is a JSON object with "side", whatever else that has, in a code fence or not; or a short text that is a letter, alone or
+    with a number, and nothing else. Reasoning may stand before the object, and words after it that do not name the other side. All
+    objects that name a side must name the same. The confidence is a second thing, which may be missing; up to 1 it is a
+    probability. A text that says anything else says nothing: it is asked for again, and never guessed.
 
     Returns:
         None: unparsed.
 
-    >>> read_choice('{"side": "B", "confidence": 80}')
-    Chosen(side='B', confidence=80.0)
-    >>> [read_choice(said) is not None for said in ("A, 85%", "Version A. Confidence: 70 %", "A or B, 50", "A 40", "a 60")]
-    [True, True, False, False, False]
+    >>> read_choice('{"side": "B", "confidence": 80, "reason": "It fits."} So I think.')
+    Chosen(side='B', confidence=80.0, is_below_half=False)
+    >>> [read_choice(said) is not None for said in ("A, 85%", "Version A. Confidence: 70 %", "**B**", "A or B, 50", "Not A", "a 60")]
+    [True, True, True, False, False, False]
     >>> read_choice('{"side": "A", "confidence": 90} or {"side": "B", "confidence": 90}') is None
     True
+    >>> read_choice('{"side": "A", "confidence": 45}')
+    Chosen(side='A', confidence=None, is_below_half=True)
     """
-    text = unicodedata.normalize("NFKC", text).strip()
-    objects = list(_OBJECT.finditer(text))
+    text = unicodedata.normalize("NFKC", text).strip()[-LONGEST:]
+    objects, before, after = objects_with(text, "side")
     if not objects:
-        return _of_words(text) if len(text) <= MOST_CHARACTERS else None
-    if not _AFTER.fullmatch(text, objects[-1].end()):
+        is_short = len(text) <= MOST_CHARACTERS and '"side"' not in text
+        return _of_words(text) if is_short else None
+    found = [_of_object(one) for one in objects]
+    chosen = found[-1]
+    if chosen is None or any(one is None or one.side != chosen.side for one in found):
         return None
-    *others, last = [one.group() for one in objects]
-    found = [_of_json(one) for one in (*(one for one in others if '"side"' in one), last)]
-    return found[-1] if all(one == found[-1] for one in found) else None
+    if '"side"' in before + after or _names_another(chosen.side, after):
+        return None
+    return chosen if all(one == chosen for one in found) else Chosen(chosen.side)
+
+
+def objects_with(text: str, name: str) -> tuple[list[dict[str, Any]], str, str]:
+    """The JSON objects of a text that have a name, in their order and at any depth; what stands before the last, and after it.
+
+    A value that is given twice under one name is `TWICE`; the text of earlier objects is no part of what stands before.
+    """
+    found: list[dict[str, Any]] = []
+    before, at = "", 0
+    for start in [brace.start() for brace in re.finditer(r"\{", text)][-MOST_OBJECTS:]:
+        if start < at:
+            continue
+        try:
+            value, end = _DECODER.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            continue
+        if named := list(_within(value, name)):
+            found += named
+            before, at = before + text[at:start], end
+    return found, before, text[at:]
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name, value in pairs:
+        values[name] = TWICE if name in values else value
+    return values
+
+
+def _within(value: Any, name: str) -> Iterator[dict[str, Any]]:
+    """An object and those in it, as deep as the decoder goes; of each other object, its parts."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict):
+            if name in one:
+                yield one
+            left += reversed(one.values())
+        elif isinstance(one, list):
+            left += reversed(one)
+
+
+# Of an answer: longer ones are read from their end, and no more of their braces are tried
+LONGEST = 100_000
+MOST_OBJECTS = 1000
+TWICE = object()
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=float)
+
+
+def _of_object(values: Mapping[str, Any]) -> Chosen | None:
+    side = _letter(values["side"])
+    named = {_letter(value) for value in values.values()} - {None}
+    return _with(side, percent(values.get("confidence"))) if side and named == {side} else None
+
+
+def _letter(value: Any) -> str | None:
+    letter = value.strip().upper() if isinstance(value, str) else ""
+    return letter if letter in SIDES else None
+
+
+def _names_another(side: str, text: str) -> bool:
+    """Whether a text names the other side: its letter alone, as a capital or in quotes. An article at a sentence's start is one, too."""
+    other = SIDES[side == SIDES[0]]
+    return bool(re.search(rf"(?<!\w){other}(?!\w)|[\"'`“]{other.lower()}[\"'`”]", text))
+
+
+def percent(said: Any) -> float | None:
+    """A number, or the text of one; up to 1 it is a probability. None where it is none, or out of the scale."""
+    if isinstance(said, str) and (number := _NUMBER.fullmatch(said.strip())):
+        said = float(number.group(1).replace(",", "."))
+    if not isinstance(said, int | float) or isinstance(said, bool):
+        return None
+    value = 100.0 * said if said <= 1 else float(said)
+    return value if 0 <= value <= MOST_CONFIDENCE else None
+
+
+def _of_words(text: str) -> Chosen | None:
+    bare = _BOXED.sub(r"\1", _BOXED.sub(r"\1", text))
+    bare = _HEADS.sub(lambda word: word.group().lower(), re.sub(r"[*$]", "", bare))
+    found = _WORDS.fullmatch(bare.strip("`\"'“”() "))
+    return _with(found["side"], percent(found["confidence"])) if found else None
+
+
+def _with(side: str, stated: float | None) -> Chosen:
+    if stated is None or stated >= LEAST_CONFIDENCE:
+        return Chosen(side, stated)
+    return Chosen(side, is_below_half=True)
 
 
 def read_percent(text: str) -> float | None:
@@ -89,34 +184,3 @@ def read_percent(text: str) -> float | None:
     number = _NUMBER.fullmatch(text.strip("*`").removesuffix("."))
     value = float(number.group(1).replace(",", ".")) if number else -1.0
     return value if 0 <= value <= MOST_CONFIDENCE else None
-
-
-def _of_json(text: str) -> Chosen | None:
-    try:
-        pairs = json.loads(text, object_pairs_hook=list, parse_int=float)
-    except (ValueError, RecursionError):
-        return None
-    if [name for name, _ in sorted(pairs, key=lambda pair: pair[0])] != ["confidence", "side"]:
-        return None
-    values = dict(pairs)
-    side, said = values["side"], values["confidence"]
-    if isinstance(said, str) and (number := _NUMBER.fullmatch(said.strip())):
-        said = float(number.group(1).replace(",", "."))
-    is_number = isinstance(said, int | float) and not isinstance(said, bool)
-    if not isinstance(side, str) or side.strip().upper() not in SIDES or not is_number:
-        return None
-    return _within(side.strip().upper(), float(said))
-
-
-def _of_words(text: str) -> Chosen | None:
-    bare = _HEADS.sub(lambda word: word.group().lower(), text.replace("*", ""))
-    found = _WORDS.fullmatch(bare.strip("`\"'“” "))
-    if not found:
-        return None
-    return _within(found["side"], float(found["confidence"].replace(",", ".")))
-
-
-def _within(side: str, confidence: float) -> Chosen | None:
-    if not LEAST_CONFIDENCE <= confidence <= MOST_CONFIDENCE:
-        return None
-    return Chosen(side, confidence)

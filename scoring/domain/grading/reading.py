@@ -1,19 +1,19 @@
-"""What of a judge's text is a grade: the whole of it, or none of it. No number is searched for in words."""
+"""What of a judge's text is a grade: what says one number and no other, or nothing. No number is searched for in words."""
 
+import json
+import math
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from scoring.domain.choosing.reading import LONGEST, objects_with
 from scoring.domain.grading.rubric import TOLERANCE, Rubric
 
 MOST_CHARACTERS = 200  # nothing that is only a number is longer
 # The hyphen, and what models write for it: minus, en dash, fullwidth and small hyphen-minus
 MINUS = "-\u2212\u2013\uff0d\ufe63"
 _FENCE = re.compile(r"```[a-zA-Z]*[ \t]*\r?\n(.*?)\r?\n[ \t]*```", re.DOTALL)
-_OBJECT = re.compile(
-    r'\{[ \t\r\n]*"points"[ \t\r\n]*:[ \t\r\n]*(-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?)[ \t\r\n]*\}'
-)
 _PAIRS = (
     ("**", "**"),
     ("*", "*"),
@@ -31,9 +31,9 @@ _WITH_COMMA = re.compile(rf"({_SIGN})([0-9]+),([0-9]+)")
 def read_points(text: str, rubric: Rubric) -> float | None:
     """The points that a judge's whole text is.
 
-    It is one number, with white space, one pair of quotes, asterisks or backticks and a final period around it at most;
-    or one JSON object with nothing but "points", a number. Either may stand in one code fence. Points over the top count as
-    the top; numbers that the rubric cannot give (2.7, -0.5) are kept as they are: they are on its scale, and fates are by
+    It is one number, with white space, one pair of quotes, asterisks or backticks and a final period around it at most, in a
+    code fence or not; or a JSON object with "points", a number, whatever words that has beside it, inside and around, but with no
+    other number. Points over the top count as the top; numbers that the rubric cannot give (2.7, -0.5) are kept as they are: they are on its scale, and fates are by
     thresholds. A comma is the decimal sign where it cannot part two grades: the number is one that the rubric gives, and what
     follows the comma is more than the top.
 
@@ -41,21 +41,20 @@ def read_points(text: str, rubric: Rubric) -> float | None:
         None: unparsed. Then nothing is known of the answer, and no number of the text is taken for its grade.
 
     >>> from scoring.domain.grading.rubric import BIOSCORE
-    >>> [read_points(text, BIOSCORE) for text in ("2.5", "**3**", "\u22121", '{"points": 0}', "2,5", "4")]
+    >>> [read_points(text, BIOSCORE) for text in ("2.5", "**3**", "\u22121", '{"points": 0, "why": "No."} So be it.', "2,5", "4")]
     [2.5, 3.0, -1.0, 0.0, 2.5, 3.0]
     >>> [read_points(text, BIOSCORE) for text in ("1. Right. Final: 3.0", "3/3", "2-3", "2,3", "3e0", "three")]
     [None, None, None, None, None, None]
     """
-    text = text.strip()
-    if len(text) > MOST_CHARACTERS:
+    text = text.strip()[-LONGEST:]
+    objects, before, after = objects_with(text, "points")
+    if objects:
+        found = _of_objects(objects, before + after)
+    elif len(text) > MOST_CHARACTERS:
         return None
-    if fenced := _FENCE.fullmatch(text):
-        text = fenced.group(1).strip()
-    if text.startswith("{"):
-        json_found = _OBJECT.fullmatch(text)
-        found = float(json_found.group(1)) if json_found else None
     else:
-        found = _of_number(_bare(text), rubric)
+        fenced = _FENCE.fullmatch(text)
+        found = _of_number(_bare(fenced.group(1).strip() if fenced else text), rubric)
     # A zero with a sign is a zero
     return None if found is None else min(found, rubric.top) + 0.0
 
@@ -68,6 +67,21 @@ def schema(rubric: Rubric) -> Mapping[str, Any]:
         "required": ["points"],
         "additionalProperties": False,
     }
+
+
+def _of_objects(objects: Sequence[Mapping[str, Any]], around: str) -> float | None:
+    """The points that all of them say, where neither they nor the words around them say another number."""
+    points = [one["points"] for one in objects]
+    others = [value for one in objects for name, value in one.items() if name != "points"]
+    is_number = isinstance(points[0], int | float) and not isinstance(points[0], bool)
+    if not is_number or not math.isfinite(points[0]) or any(one != points[0] for one in points):
+        return None
+    if (
+        any(c.isdigit() for c in f"{around}{json.dumps(others, default=str)}")
+        or '"points"' in around
+    ):
+        return None
+    return float(points[0])
 
 
 def _bare(text: str) -> str:

@@ -218,6 +218,7 @@ def _row(run: ChoiceRun, item: int, read: ReadChoice) -> ModelChoice:
         sample=read.sample,
         side=read.side,
         confidence=read.confidence,
+        is_below_half=read.is_below_half,
         log_odds=read.log_odds,
         unused=read.unused,
         text=read.text,

@@ -277,6 +277,7 @@ class _Choosing(Asking[ChoiceRun]):
             "messages": [asdict(message) for message in new],
             "side": chosen.side if chosen else "",
             "confidence": chosen.confidence if chosen else None,
+            "is_below_half": bool(chosen and chosen.is_below_half),
             "log_odds": odds.log_odds,
             "unused": odds.fault,
             "raw": answer.raw,

@@ -12,6 +12,7 @@ from scoring.domain.choosing.odds import FAULTS
 from scoring.domain.choosing.outcomes import ItemChoice, Reply, outcome
 from scoring.models import ChoiceRun, ModelChoice
 
+Form = ChoiceRun.Form
 READ = "read"  # the state of an answer that is a choice
 
 
@@ -22,6 +23,7 @@ class Choices:
     n_items: asked about. points: sum over those judged. n_a, n_sided: answers that chose side A, and those that chose one.
     states: answers by how they ended, `read` where they are a choice.
     unused: answers whose probabilities of tokens are not used, by why, of `odds.FAULTS`.
+    n_unstated: answers in words that choose a side and state no confidence. n_below_half: those that state one below 50 percent.
     """
 
     n_items: int
@@ -33,6 +35,8 @@ class Choices:
     n_sided: int
     states: Mapping[str, int]
     unused: Mapping[str, int]
+    n_unstated: int
+    n_below_half: int
 
     @property
     def accuracy(self) -> float | None:
@@ -87,6 +91,7 @@ def summarise(run: ChoiceRun, study: Study | None = None) -> Choices:
     judged = [one for one in found.values() if one is not None]
     sides = Counter(choices.exclude(side="").values_list("side", flat=True))
     faults = Counter(choices.exclude(unused="").values_list("unused", flat=True))
+    written = choices.none() if run.form == Form.LIKELIHOOD else choices.exclude(side="")
     only = ("side", "log_odds", "finish")
     states = Counter(READ if c.is_read else c.state for c in choices.only(*only).iterator())
     return Choices(
@@ -99,4 +104,6 @@ def summarise(run: ChoiceRun, study: Study | None = None) -> Choices:
         n_sided=sides.total(),
         states=dict(states.most_common()),
         unused=dict(faults.most_common()),
+        n_unstated=written.filter(confidence=None, is_below_half=False).count(),
+        n_below_half=written.filter(is_below_half=True).count(),
     )

@@ -168,7 +168,7 @@ GOOD = {"item": "memory-human-1", "order": "A", "side": "A"}
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ({**GOOD, "order": "B", "confidence": 30}, "confidence is not a number"),
+        ({**GOOD, "order": "B", "confidence": 130}, "confidence is not a number"),
         ({**GOOD, "order": "B", "item": "elsewhere"}, "a test case “elsewhere”"),
         ({**GOOD, "order": "B", "item": "memory-practice"}, "not have a test case"),
         ({**GOOD, "order": "B", "version": 7}, "not have version 7"),

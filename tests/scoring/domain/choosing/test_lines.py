@@ -29,6 +29,7 @@ def test_the_order_says_where_the_original_was_shown(order: str, side: str) -> N
         ({"side": "B", "confidence": 80}, "B", 80, Finish.STOP),
         ({"side": "b", "confidence": 0.8}, "B", 80, Finish.STOP),
         ({"side": "B", "confidence": 1}, "B", 100, Finish.STOP),
+        ({"side": "B", "confidence": 45}, "B", None, Finish.STOP),
         ({"raw": SAID}, "B", 80, Finish.STOP),
         ({"raw": f"<think>A?</think>{SAID}"}, "B", 80, Finish.STOP),
         ({"raw": SAID, "side": "B", "confidence": 70}, "B", 70, Finish.STOP),
@@ -81,8 +82,7 @@ def test_a_sample_of_the_harness_is_read_by_its_log_likelihoods() -> None:
         (line(side="C"), "side is neither A nor B"),
         (line(side="A", raw=SAID), "raw says B"),
         (line(side="A", finish="length"), "finish says"),
-        (line(side="A", confidence=49), "confidence is not a number"),
-        (line(side="A", confidence=0.4), "confidence is not a number"),
+        (line(side="A", confidence=-1), "confidence is not a number"),
         (line(side="A", confidence=101), "confidence is not a number"),
         (line(side="A", confidence="80"), "confidence is not a number"),
         (line(side="A", confidence=True), "confidence is not a number"),
@@ -95,6 +95,7 @@ def test_a_sample_of_the_harness_is_read_by_its_log_likelihoods() -> None:
         (json.dumps(sample(doc={"item": "m1"})), "doc.order is missing"),
         (json.dumps(sample(filtered_resps=[["-1.0", "False"]])), "filtered_resps is not"),
         (json.dumps(sample(filtered_resps=[["-inf", ""], ["-1", ""]])), "not finite"),
+        (json.dumps(sample(filtered_resps=[["0.7", ""], ["-1", ""]])), "above 0"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_by_the_name_of_its_column(text: str, said: str) -> None:

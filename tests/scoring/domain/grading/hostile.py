@@ -42,12 +42,15 @@ WORDS = (
 )  # fmt: skip
 OBJECTS = (
     '{{"points": {}}}', '{{"points":{}}}', ' {{ "points" :\n {} }} ', '```json\n{{"points": {}}}\n```', '```\n{{"points": {}}}\n```',
+    '{{"points": {}, "why": "It names the drug."}}', '{{"why": {{"drug": ["named"]}}, "points": {}}}', '{{"points": {}}}.',
+    '{{"points": {}}}\n\nThe response names the drug.', 'Here it is: {{"points": {}}}', '```json\n{{"points": {}}}\n```\nas asked',
+    '[{{"points": {}}}]', '{{"points": {}e0}}', '```json\n```json\n{{"points": {}}}\n```\n```',
 )  # fmt: skip
 NO_OBJECTS = (
     '{{"score": {}}}', '{{"points": {}, "points": 1}}', '{{"points": {}, "level": 1}}', '{{"points": "{}"}}', '{{"points": [{}]}}',
-    '[{{"points": {}}}]', '{{"points": {{"points": {}}}}}', '{{"points": {}}} {{"points": 1}}', '{{"points": {}}}.', "{{'points': {}}}",
-    'Here it is: {{"points": {}}}', '```json\n{{"points": {}}}\n```\nas asked', '{{"points": {}e0}}', '{{"points": {}', '{{"Points": {}}}',
-    '```json\n```json\n{{"points": {}}}\n```\n```', '{{"points": +{}}}', '{{"points": {},}}', '"points": {}', '{{{}}}',
+    '{{"points": {{"points": {}}}}}', '{{"points": {}}} {{"points": 1}}', "{{'points': {}}}", '{{"points": {}', '{{"Points": {}}}',
+    '{{"points": +{}}}', '{{"points": {},}}', '"points": {}', '{{{}}}', '{{"points": {}}} of 3', '1. It is right. {{"points": {}}}',
+    '{{"points": {}, "why": "2 of 3"}}', '{{"points": {}, "before": {{"points": 1}}}}', '{{"points": {}, "was": {{"points": true}}}}',
 )  # fmt: skip
 NEITHER = (
     "", " ", ".", "-", "+", "**", '""', "nan", "NaN", "-NaN", "inf", "Infinity", "-inf", "1e0", "1e-1", "three", "Three.", "minus one",

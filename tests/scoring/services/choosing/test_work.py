@@ -212,6 +212,17 @@ class TestAnAnswer:
         assert (run.status, found.n_judged, found.n_items) == ("finished", 0, 4)
         assert (runs.unread(run).n, runs.unread(run).is_much) == (6, True)
 
+    def test_without_a_confidence_that_can_be_meant_counts_by_its_side(
+        self, stub: ChatStub, study: Study
+    ) -> None:
+        said = iter(["A", "**B**", '{"side": "A", "confidence": 45}', '{"side": "B", "why": "A?"}'])
+        stub.text_of = lambda request: next(said)
+        run = runs.run(stored_run(stub, study, limit=2))
+        found = summarise(run)
+        assert (found.accuracy, found.states) == (1, {"read": 4})
+        assert (found.n_unstated, found.n_below_half) == (3, 1)
+        assert run.choices.filter(confidence=None).count() == 4
+
     def test_of_one_side_each_time_ties_on_all(self, stub: ChatStub, study: Study) -> None:
         stub.text_of = lambda request: '{"side": "A", "confidence": 99}'
         found = summarise(runs.run(stored_run(stub, study)))
