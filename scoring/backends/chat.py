@@ -21,8 +21,8 @@ from scoring.backends.http.errors import (
     ForbiddenError,
     GaveUpError,
     RefusedError,
+    RetryableError,
     clean,
-    error_in,
     is_moderated,
     is_too_long,
 )
@@ -57,8 +57,20 @@ FINISHES = {
     "sensitive": Finish.FILTERED,
     "refusal": Finish.REFUSED,
 }
+BAD_GATEWAY = 502
 # Ends of a text that nobody knows the rest of
 BROKEN = frozenset({"error", "abort", "aborted", "cancelled", "network_error", "insufficient_system_resource"})  # fmt: skip
+
+
+def check_whole(value: Any) -> None:
+    """Raises RetryableError for an answer that a server did not come to write, or to finish, as when it is overloaded."""
+    choices = value.get("choices", ()) if isinstance(value, dict) else ()
+    if choices is None or choices == []:
+        raise RetryableError("answered 200 without an answer (`choices` is empty)", BAD_GATEWAY)
+    first = choices[0] if isinstance(choices, list) else None
+    reason = str(first.get("finish_reason")).lower() if isinstance(first, dict) else ""
+    if reason in BROKEN:
+        raise RetryableError(f"did not finish its answer (finish_reason “{reason}”)", BAD_GATEWAY)
 
 
 class ChatAnswerError(Exception):
@@ -80,10 +92,8 @@ def read_answer(
     """
     choices = value.get("choices") if isinstance(value, dict) else None
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        said = error_in(value)
         raise ChatAnswerError(
             "sent JSON that is not a chat completion (an entry in `choices` is missing)"
-            + (f" but said: {said}" if said else "")
         )
     choice = choices[0]
     message = choice.get("message")
@@ -91,8 +101,6 @@ def read_answer(
         raise ChatAnswerError("sent an answer without a message (choices[0].message is missing)")
     text, refusal = _text(message.get("content")), _text(message.get("refusal"))
     reason = str(choice.get("finish_reason")).lower()
-    if reason in BROKEN:
-        raise ChatAnswerError(f"did not finish its answer (finish_reason “{reason}”)")
     finish = FINISHES.get(reason, Finish.STOP)
     if refusal and finish == Finish.STOP:
         finish = Finish.REFUSED
@@ -279,7 +287,9 @@ class ChatGenerator:
             try:
                 payload = {**parameters, "messages": turns}
                 policy = self._policy
-                reply = await self._client.ask(path, policy, MAX_BYTES, payload, on_sent=on_sent)
+                reply = await self._client.ask(
+                    path, policy, MAX_BYTES, payload, check=check_whole, on_sent=on_sent
+                )
                 self._has_answered = True
                 seconds = time.monotonic() - began
                 return read_answer(reply.value, seconds, parameters, self._marks)

@@ -85,7 +85,7 @@ class ChoosingCommand(ModelCommand):
         done = [self._chosen(run, options) for run in [draft() for draft in drafts]]
         self.report(options, {"runs": [_data(run) for run in done]}, _lines(done))
         for run in done:
-            check_over(run)
+            check_over(run, run.choices.all())
 
     def _list_or_remove(self, options: Mapping[str, Any]) -> None:
         found = ChoiceRun.objects.select_related("language_model")

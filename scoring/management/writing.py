@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
+from django.db.models import QuerySet
 
 from experiment.management import finding
 from experiment.models import ResearchField
@@ -17,7 +18,8 @@ from lib.jobs import leases
 from scoring.backends import ALIASES, parse_model_args
 from scoring.backends.opening import GENERATORS
 from scoring.domain.backend import ScoringError
-from scoring.models.answers import GeneratingJob
+from scoring.domain.generating import Finish
+from scoring.models.answers import GeneratingJob, Kind
 from scoring.services.asking.settings import Asked, Spending, Unread
 from scoring.services.open_model import NAMED_BY
 
@@ -259,9 +261,17 @@ def _refuse_other(draft: Any) -> None:
         )
 
 
-def check_over(job: GeneratingJob) -> None:
-    """Raises CommandError where the job has not come to its end."""
+def check_over(job: GeneratingJob, answers: QuerySet[Any] | None = None) -> None:
+    """After the results: what is left to be done makes the command fail, in its last line.
+
+    Args:
+        answers: of a run that goes on after a question that fails.
+    Raises:
+        CommandError: the job has not come to its end, or some questions have failed.
+    """
     if job.status == job.Status.FINISHED:
+        if answers is not None and job.generator != Kind.IMPORTED:
+            _check_answered(job, answers.filter(finish=Finish.FAILED))
         return
     if job.is_open:
         raise CommandError(f"Run {job.pk} is being done by {job.worker or 'a worker'}.")
@@ -269,6 +279,14 @@ def check_over(job: GeneratingJob) -> None:
     raise CommandError(
         f"{reason} Run {job.pk} has reached {job.done} of {job.total}. --resume continues it."
     )
+
+
+def _check_answered(job: GeneratingJob, failed: QuerySet[Any]) -> None:
+    if last := failed.order_by("pk").last():
+        raise CommandError(
+            f"{failed.count():,} of {job.total:,} requests of run {job.pk} failed; the last: {last.detail.rstrip('.')}. All other "
+            "answers are stored. The same command with --resume repeats the requests that failed."
+        )
 
 
 def run_data(run: GeneratingJob, spending: Spending) -> dict[str, Any]:

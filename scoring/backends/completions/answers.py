@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from scoring.backends.http.errors import error_in
 from scoring.domain.backend import LogProbs, TextError
 
 # What vLLM writes for the logarithm of 0, which JSON cannot hold
@@ -148,11 +147,7 @@ def _numbers_and_tokens(
 def only_choice(value: Any) -> dict[str, Any]:
     choices = value.get("choices") if isinstance(value, dict) else None
     if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
-        said = error_in(value)
-        raise AnswerError(
-            "sent JSON that is not a completion (one entry in `choices` is expected)"
-            + (f" but said: {said}" if said else "")
-        )
+        raise AnswerError("sent JSON that is not a completion (one entry in `choices` is expected)")
     return choices[0]
 
 

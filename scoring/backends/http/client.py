@@ -11,7 +11,7 @@ import logging
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
 
 import httpcore2
@@ -112,6 +112,7 @@ class Client:
         *,
         answers_others: Callable[[], Awaitable[bool]] | None = None,
         read: Callable[[bytes], Any] = strict_json.loads,
+        check: Callable[[Any], None] = lambda value: None,
         on_sent: Callable[[], None] = lambda: None,
     ) -> Reply:
         """POST the payload as JSON, or GET where there is none; attempts with growing pauses, within the policy's time.
@@ -122,6 +123,7 @@ class Client:
             answers_others: whether the server answers an easier request. Asked when it fails twice with the same words,
                 numbers aside (500): if it does, it will fail on this one for ever, and is not asked again.
             read: makes a value of a good answer's bytes; a ValueError says that they cannot be read.
+            check: raises RetryableError for a value that is no answer yet, and may be one when it is asked for again.
             on_sent: called for each attempt that reaches the server.
         Raises:
             RefusedError: the server will not.
@@ -142,7 +144,7 @@ class Client:
             timeout_s = max(SHORTEST_ATTEMPT_S, min(policy.attempt_s, left_s))
             try:
                 raw = await self._exchange(path, body, timeout_s, max_bytes, on_sent)
-                return self._read(raw, max_bytes, read)
+                return self._read(raw, max_bytes, read, check)
             except RetryableError as error:
                 # Times and numbers of requests differ though the failure is the same
                 words = (w for w in str(error).split() if not any(map(str.isdigit, w)))
@@ -198,7 +200,13 @@ class Client:
         times = "once" if n == 1 else f"{n} times"
         return f"The server at {self.origin} {error} (asked {times} in {spent_s:.1f} s)."
 
-    def _read(self, raw: RawReply, max_bytes: int, read: Callable[[bytes], Any]) -> Reply:
+    def _read(
+        self,
+        raw: RawReply,
+        max_bytes: int,
+        read: Callable[[bytes], Any],
+        check: Callable[[Any], None],
+    ) -> Reply:
         if raw.status != 200:
             raise errors.of_status(self._without_key(raw), self.origin, has_key=bool(self._key))
         if len(raw.body) > max_bytes:
@@ -206,9 +214,14 @@ class Client:
                 f"The server at {self.origin} sent more than {max_bytes:,} bytes, the largest possible size of an answer."
             )
         try:
-            return Reply(read(raw.body), raw.headers)
+            value = read(raw.body)
         except (ValueError, RecursionError) as error:
             raise errors.of_content(self._without_key(raw), self.origin) from error
+        if (reported := errors.inside(value, raw)) is not None:
+            told = self._without_key(reported)
+            raise errors.of_status(told, self.origin, has_key=bool(self._key))
+        check(value)
+        return Reply(value, raw.headers)
 
     async def _exchange(
         self,
@@ -267,4 +280,5 @@ class Client:
         if not self._key:
             return raw
         headers = {name: value.replace(self._key, "…") for name, value in raw.headers.items()}
-        return RawReply(raw.status, headers, raw.body.replace(self._key.encode(), "…".encode()))
+        body = raw.body.replace(self._key.encode(), "…".encode())
+        return replace(raw, headers=headers, body=body)

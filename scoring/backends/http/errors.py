@@ -32,6 +32,8 @@ TOO_LONG = re.compile(
     r"|longer than|too long|too many tokens|exceeds?\b.{0,40}\b(tokens|length|limit)",
     re.IGNORECASE,
 )
+# Types and codes of errors that stay, however often the request is sent
+WRONG_REQUEST = re.compile(r"valid|authent|permission|not_found|context_length|content|policy|unsupported|safety")  # fmt: skip
 # Statuses with which servers refuse a text for what it says, and their codes and words for that
 MODERATING = (400, 403, 422, 451)
 MODERATED = re.compile(
@@ -106,6 +108,7 @@ class RawReply:
     status: int
     headers: Mapping[str, str]
     body: bytes
+    is_inside: bool = False  # an error in an answer of status 200
 
 
 def of_connection(error: httpx2.ConnectError, origin: str) -> Exception:
@@ -136,7 +139,8 @@ def of_status(reply: RawReply, origin: str, *, has_key: bool) -> Exception:
     status, message = reply.status, error_message(reply)
     if status in RETRIED:
         pause_s = retry_after_s(reply.headers.get("retry-after", ""), reply.headers.get("date", ""))
-        return RetryableError(f"answered {status} ({message})", status, pause_s, message)
+        what = f"200 with the error {status}" if reply.is_inside else str(status)
+        return RetryableError(f"answered {what} ({message})", status, pause_s, message)
     if 300 <= status < 400:
         return ScoringError(
             f"The server at {origin} redirects to {_origin(reply.headers.get('location', ''))}. Redirects are not followed, "
@@ -153,6 +157,35 @@ def of_status(reply: RawReply, origin: str, *, has_key: bool) -> Exception:
             _refusal(reply),
         )
     return _refusal(reply)
+
+
+def inside(value: Any, reply: RawReply) -> RawReply | None:
+    """The error that an answer of status 200 reports, as gateways pass on those of their providers; None where it reports none.
+
+    Its status is the one that it names, else 502, which may pass, unless its type says that the request is wrong.
+
+    >>> inside({"error": {"message": "Provider returned error", "code": 502}}, RawReply(200, {}, b"")).status
+    502
+    >>> inside({"error": {"message": "temperature", "type": "invalid_request_error"}}, RawReply(200, {}, b"")).status
+    400
+    """
+    choices = value.get("choices") if isinstance(value, dict) else None
+    first = choices[0] if isinstance(choices, list) and choices else None
+    told = first if first is not None else value
+    if not isinstance(told, dict) or error_in(told) is None:
+        return None
+    return RawReply(_status_inside(told), reply.headers, json.dumps(told).encode(), is_inside=True)
+
+
+def _status_inside(answer: Mapping[str, Any]) -> int:
+    error = answer.get("error")
+    places = [place for place in (error, answer) if isinstance(place, dict)]
+    codes = [str(place.get("code")) for place in places]
+    named = next((code for code in codes if re.fullmatch("[45][0-9][0-9]", code)), "")
+    kinds = " ".join(
+        [*codes, *(str(p.get(name)) for p in places for name in ("type", "error_type"))]
+    )
+    return int(named) if named else 400 if WRONG_REQUEST.search(kinds.lower()) else 502
 
 
 def _refusal(reply: RawReply) -> RefusedError:

@@ -84,7 +84,7 @@ class Command(WritingCommand):
         else:
             run = self._answered(study, told, options)
         self.report(options, _data(run), _lines(run))
-        check_over(run)
+        check_over(run, run.answers.all())
 
     def _answered(self, study: Study, told: str, options: Mapping[str, Any]) -> AnsweringRun:
         named = {name: options[name] for name in ("max_tokens", "temperature")}

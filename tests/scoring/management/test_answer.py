@@ -31,9 +31,12 @@ def arguments(stub: ChatStub, *more: str, concurrency: int = 1) -> list[str]:
 class TestTheCommand:
     def test_says_how_answers_ended_and_what_they_took(self, stub: ChatStub, study: Study) -> None:
         stub.script = ["", "refuses", "500", ""]
-        said = json_of(
-            "answer", *arguments(stub, "--prompt_price", "2", "--completion_price", "10")
-        )
+        prices = ("--prompt_price", "2", "--completion_price", "10")
+        out, _, error = called("answer", *arguments(stub, *prices), "--json")
+        said = json.loads(out)
+        assert error is not None
+        assert str(error).startswith("1 of 4 requests of run"), "what may pass is not passed over"
+        assert str(error).endswith("--resume repeats the requests that failed.")
         assert (said["status"], said["questions"]) == ("finished", 4)
         assert said["states"] == {"stop": 2, "refused": 1, "failed": 1}
         whole, *parts = said["states_by_category"]

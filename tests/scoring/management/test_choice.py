@@ -1,5 +1,6 @@
 """`score --method choice`: a model chooses from a terminal; options of one method are refused with the other."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -53,6 +54,19 @@ def test_a_chat_model_chooses_and_the_table_says_what_came_of_it(
     (data,) = again["runs"]
     assert (data["run"], data["accuracy"], data["share_a"], data["ties"]) == (run.pk, 0.5, 1, 3)
     assert len(stub.requests) == 6
+
+
+def test_requests_that_failed_make_the_command_fail_and_resume_repeats_them(
+    stub: ChatStub, study: Study
+) -> None:
+    stub.script = ["", "error inside", "no choice"]
+    out, _, error = called("score", *asked(stub, study), "--json")
+    assert error is not None
+    assert error.returncode != 0
+    assert "2 of 6 requests of run" in str(error)
+    assert str(error).endswith("The same command with --resume repeats the requests that failed.")
+    assert json.loads(out)["runs"][0]["states"] == {"read": 4, "failed": 2}
+    assert json_of("score", *asked(stub, study, "--resume"))["runs"][0]["judged"] == 3
 
 
 def test_the_demonstration_model_is_asked_by_likelihood(study: Study) -> None:

@@ -176,6 +176,34 @@ class ChatHandler(Handler):
     def fault_no_choices(self, _: Any) -> None:
         self.send_json({"object": "error", "message": "no such engine"})
 
+    def fault_other_service(self, _: Any) -> None:
+        self.send_json({"cluster_name": "search", "version": {"number": "9"}})
+
+    def fault_error_inside(self, _: Any) -> None:
+        """As a gateway passes on what its provider said."""
+        self.send_json({"error": {"message": "Provider returned error", "code": 502}})
+
+    def fault_error_inside_a_choice(self, _: Any) -> None:
+        error = {"message": "Provider returned error", "code": 502}
+        self.send_json({"choices": [{"index": 0, "error": error, "finish_reason": "error"}]})
+
+    def fault_overloaded_inside(self, _: Any) -> None:
+        self.send_json({"error": {"message": "Overloaded", "type": "overloaded_error"}})
+
+    def fault_429_inside(self, _: Any) -> None:
+        self.send_json({"error": {"message": "slow down", "code": "429"}})
+
+    def fault_no_choice(self, _: Any) -> None:
+        self.send_json({"object": "chat.completion", "choices": []})
+
+    def fault_filter_inside(self, _: Any) -> None:
+        error = {"message": "The prompt was filtered.", "code": "content_filter"}
+        self.send_json({"error": error})
+
+    def fault_window_inside(self, _: Any) -> None:
+        error = {"message": "Too many tokens", "type": "invalid_request_error", "code": 400}
+        self.send_json({"error": error})
+
     def fault_window(self, _: Any) -> None:
         message = "This model's maximum context length is 512 tokens."
         error = {"message": message, "code": "context_length_exceeded"}

@@ -63,7 +63,8 @@ def test_an_answer_says_how_it_ended(
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ("no choices", "not a chat completion (an entry in `choices` is missing) but said: no such engine"),
+        ("no choices", "answered 200 with the error 502 (no such engine) (asked"),
+        ("other service", "not a chat completion (an entry in `choices` is missing)"),
         ("no temperature", "refused: 400: temperature does not support 0.3."),
     ],
 )  # fmt: skip
@@ -105,6 +106,33 @@ def test_a_server_is_told_how_to_think_and_the_end_of_a_thought_is_ours(stub: Ch
     generator = open_generator("chat", stub.args(**args))
     assert generator.identity()["enable_thinking"] is False
     generator.close()
+
+
+@pytest.mark.parametrize(
+    "fault",
+    ["error inside", "error inside a choice", "overloaded inside", "no choice", "broken", "429 inside"],
+)  # fmt: skip
+def test_what_may_pass_is_asked_again_also_in_an_answer_of_status_200(
+    stub: ChatStub, fault: str
+) -> None:
+    stub.script = [fault]
+    assert ask(stub, tries="2", retry_seconds="9").text == "Yes."
+    assert len(stub.requests) == 2
+    stub.fault = fault
+    with pytest.raises(ScoringError, match=r"\(asked (once|[2-9] times) in"):
+        ask(stub, tries="1", retry_seconds="1")
+
+
+@pytest.mark.parametrize(
+    ("fault", "finish"),
+    [("filter inside", Finish.FILTERED), ("window inside", Finish.TOO_LONG)],
+)
+def test_what_stays_is_asked_once_also_in_an_answer_of_status_200(
+    stub: ChatStub, fault: str, finish: Finish
+) -> None:
+    stub.fault = fault
+    assert ask(stub).finish == finish
+    assert len(stub.requests) == 1
 
 
 def test_tries_count_what_the_server_failed_at_and_not_what_it_put_off(stub: ChatStub) -> None:

@@ -72,7 +72,7 @@ WRONG = {
     "huge": "sent more than 1,089,536 bytes, the largest possible size",
     "redirects": "redirects to http://192.0.2.1. Redirects are not followed",
     "401": "needs a key, but SCORING_API_KEYS has none for 127.0.0.1:",
-    "other json": "sent JSON that is not a completion",
+    "other json": "answered 200 with the error 502 (no such engine) (asked",
     "400": "refused to score: 400: Token id 401 is out of vocabulary",
     # Of the numbers
     "echo ignored": "ignored echo=true: it returned log-probabilities for 1 token instead of",
@@ -92,7 +92,7 @@ WRONG = {
     "cuts long prompts": "log-probabilities for 9 tokens instead of 20",
     "scores other ids": "scored other token IDs than those sent",
 }
-ASKED_FOR_AS_LONG_AS_MAY_BE = ("drops", "500")
+ASKED_FOR_AS_LONG_AS_MAY_BE = ("drops", "500", "other json")
 
 
 @pytest.mark.parametrize(("fault", "words"), WRONG.items(), ids=WRONG)
