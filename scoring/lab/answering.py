@@ -19,7 +19,7 @@ from lib.name_fields import is_name
 from lib.pages import refused, sent_as_csv, show
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Finish
-from scoring.lab.forms import ModelForm, instructions_field, model_folders
+from scoring.lab.forms import AtZeroForm, instructions_field, model_folders
 from scoring.models import Answer, AnsweringRun
 from scoring.services import answering as asked_answers
 from scoring.services import data_set
@@ -40,7 +40,7 @@ ENDS = {
 }
 
 
-class AnsweringForm(ModelForm):
+class AnsweringForm(AtZeroForm):
     """A model, what it is told, and how many questions it is asked."""
 
     name = forms.CharField(

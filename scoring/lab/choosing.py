@@ -21,7 +21,7 @@ from lib.pages import LimitedFileField, UnixTextField, refused, sent_as_csv, sho
 from scoring.backends import ALIASES, parse_model_args
 from scoring.domain.backend import ScoringError
 from scoring.lab.answering import ENDS
-from scoring.lab.forms import ModelForm, checked_model_args, model_folders
+from scoring.lab.forms import AtZeroForm, checked_model_args, model_folders
 from scoring.models import ChoiceRun, ModelChoice
 from scoring.models.answers import Kind
 from scoring.models.choices import IS_READ, UNPARSED
@@ -46,7 +46,7 @@ PROMPTS = (
 )
 
 
-class ChoosingForm(ModelForm):
+class ChoosingForm(AtZeroForm):
     """A model, how it is asked, and in how many test cases."""
 
     generator = forms.ChoiceField(

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib.util import find_spec
 from itertools import chain, islice
 from os.path import exists, isdir
@@ -319,3 +320,30 @@ class ModelForm(forms.Form):
     @property
     def of_costs(self) -> list[forms.BoundField]:
         return self.fields_of(*self.COSTS)
+
+
+class AtZeroForm(ModelForm):
+    """For work that is done at temperature 0, unless the model accepts none."""
+
+    temperature = forms.ChoiceField(
+        label=_("Temperature of a chat server"),
+        required=False,
+        choices=[
+            ("", _("0, unless the model arguments set another")),
+            ("none", _("the server's own, for models that accept no temperature")),
+        ],
+        help_text=_(
+            "At the server's own temperature, answers are drawn by chance. A model that chooses is then asked five times in each order."
+        ),
+    )
+
+    def _asked(self, cleaned: dict[str, Any]) -> Asked:
+        asked = super()._asked(cleaned)
+        if cleaned["temperature"] and asked.generator == Kind.CHAT:
+            args = {"temperature": cleaned["temperature"], **asked.model_args}
+            return replace(asked, model_args=args)
+        return asked
+
+    @property
+    def of_model(self) -> list[forms.BoundField]:
+        return [*super().of_model, self["temperature"]]

@@ -20,7 +20,7 @@ from lib.opened import held
 from lib.pages import UnixTextField, offer, refused, say_saved, sent_as_csv, show
 from scoring.domain.backend import ScoringError
 from scoring.domain.grading.rubric import Fate, Rubric
-from scoring.lab.forms import ModelForm, instructions_field
+from scoring.lab.forms import AtZeroForm, instructions_field
 from scoring.models import AnsweringRun, GradingPlan, GradingRun
 from scoring.services import data_set
 from scoring.services.data_set import JUDGES
@@ -82,7 +82,7 @@ class PlanForm(OfStudy, forms.Form):
         return text
 
 
-class JudgeForm(ModelForm):
+class JudgeForm(AtZeroForm):
     """Which judge grades what; `draft` once it is valid."""
 
     prefix = "judge"

@@ -110,3 +110,16 @@ def test_what_cannot_be_meant_is_said_beside_the_form(
     page = content(ruth.post(f"{PAGE}start/", form | changed))
     assert why in page
     assert not ChoiceRun.objects.exists()
+
+
+def test_a_model_that_accepts_no_temperature_is_asked_at_the_servers_own(
+    ruth: Client, study: Study, form: dict[str, Any], stub: ChatStub
+) -> None:
+    stub.fault = "refuses temperature"
+    ruth.post(f"{PAGE}start/", form)
+    refused = runs.run(ChoiceRun.objects.get())
+    assert (refused.status, len(stub.requests)) == ("failed", 1)
+    assert "temperature=none" in content(ruth.get(refused.get_absolute_url()))
+    ruth.post(f"{PAGE}start/", {**form, "temperature": "none", "limit": "1"})
+    run = runs.run(ChoiceRun.objects.latest("pk"))
+    assert (run.status, run.samples, run.done) == ("finished", 5, 10)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partialmethod
 from typing import Any
 
 from benchmarks.completions.stub import CompletionsStub, Handler
@@ -218,6 +219,18 @@ class ChatHandler(Handler):
         else:
             return self.send_text(request, self.chat.text_of(request))
         return self.send_json({"error": {"message": message}}, 400)
+
+    def refuse(self, request: dict[str, Any], name: str) -> None:
+        """As OpenAI does of its reasoning models."""
+        if name not in request:
+            return self.send_text(request, self.chat.text_of(request))
+        message = f"Unsupported value: '{name}' does not support {request[name]} with this model. Only the default is supported."
+        error = {"message": message, "param": name, "code": "unsupported_value"}
+        return self.send_json({"error": error | {"type": "invalid_request_error"}}, 400)
+
+    fault_refuses_temperature = partialmethod(refuse, name="temperature")
+    fault_refuses_top_p = partialmethod(refuse, name="top_p")
+    fault_refuses_reasoning_effort = partialmethod(refuse, name="reasoning_effort")
 
     def fault_no_temperature(self, _: Any) -> None:
         self.send_json({"error": {"message": "temperature does not support 0.3"}}, 400)

@@ -78,6 +78,26 @@ def test_a_server_that_cannot_be_used_ends_in_one_sentence(
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("temperature", "0", "Set temperature=none, which leaves it to the server. Answers are then drawn by chance"),
+        ("top_p", "0.5", "Leave out top_p."),
+        ("reasoning_effort", "low", "Leave out reasoning_effort"),
+    ],
+)  # fmt: skip
+def test_an_argument_that_the_model_does_not_accept_ends_the_run_with_what_to_do(
+    stub: ChatStub, name: str, value: str, told: str
+) -> None:
+    stub.fault = f"refuses {name}"
+    with pytest.raises(ScoringError) as raised:
+        ask(stub, **{name: value})
+    assert not isinstance(raised.value, NoAnswerError), "the next requests would be refused, too"
+    assert told in str(raised.value)
+    assert len(stub.requests) == 1
+    assert ask(stub).text == "Yes."
+
+
+@pytest.mark.parametrize(
     ("fault", "text", "finish", "thought"),
     [
         ("thinks apart", "Yes.", Finish.STOP, "Is it?"),

@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 from benchmarks.completions.stub import CompletionsStub
-from scoring.backends import chat
+from scoring.backends import chat_answers
 from scoring.backends.completions.answers import AnswerError, only_choice
 from scoring.backends.http import errors
 from scoring.backends.http.address import check_allowed, check_peer, key_of, parse_address
@@ -264,8 +264,8 @@ def test_what_another_service_says_is_not_repeated(body, kind, status):
         else errors.of_content(reply, "http://127.0.0.1")
     )
     if status == 200 and kind == "application/json" and b"broken" not in body:
-        for read in (partial(chat.read_answer, seconds=0, request={}), only_choice):
-            with pytest.raises((chat.ChatAnswerError, AnswerError)) as raised:
+        for read in (partial(chat_answers.read_answer, seconds=0, request={}), only_choice):
+            with pytest.raises((chat_answers.ChatAnswerError, AnswerError)) as raised:
                 read(json.loads(body))
             said += str(raised.value)
     for secret in ("s3cret", "root:x", "pw@", "ERR", "search"):
