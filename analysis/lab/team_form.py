@@ -212,6 +212,8 @@ SENT = (
     "sent"  # the form was sent, with whatever members: an address cannot say that none were ticked
 )
 SHARED = ("kind", "texts", "trials")  # filters that teams share with the other results
+# How to combine. Its address' part was called as the reports' filter of models is, and addresses from then still mean it
+COMBINED_BY, EARLIER = "combined_by", "method"
 
 
 @dataclass(frozen=True)
@@ -295,9 +297,9 @@ class TeamChosen:
     @property
     def query(self) -> str:
         """The address' part that gives this choice, without defaults but with the members."""
-        defaults = {**self.shared.defaults, "method": "logistic", "out_of": "item"}
-        values = {**self._values, "kind": self.kind}
-        single = ("source", "method", "out_of", *SHARED)
+        defaults = {**self.shared.defaults, COMBINED_BY: "logistic", "out_of": "item"}
+        values = {**self._values, "kind": self.kind, COMBINED_BY: self.method}
+        single = ("source", COMBINED_BY, "out_of", *SHARED)
         pairs = [(name, values[name]) for name in single if values[name] != defaults[name]]
         return urlencode([*pairs, *(("members", name) for name in self.members)])
 
@@ -342,15 +344,16 @@ class TeamChosen:
 
 def read(study: Study, query: QueryDict) -> TeamChosen:
     """The choice that an address gives; a sentence names what is wrong, which is left out."""
-    known = (*filter_form.KNOWN, "members", "method", "out_of", SENT, *filter_form.OTHERS)
+    own = ("source", *SHARED, "members", COMBINED_BY, EARLIER, "out_of", SENT)
     problems = [
         gettext("There is no choice “%(name)s”.") % {"name": filter_form.shortened(name)}
         for name in query
-        if name not in known
+        if name not in (*own, *filter_form.OTHERS)
     ]
     shared = _shared(study, query, problems)
     source = shared.options.source
-    method = _one("method", gettext("Method"), query, METHODS, "logistic", problems)
+    combined_by = COMBINED_BY if COMBINED_BY in query else EARLIER
+    method = _one(combined_by, gettext("Combined by"), query, METHODS, "logistic", problems)
     out_of = _one("out_of", gettext("Held out"), query, OUT_OF, "item", problems)
     models = offered_models(study, source)
     n_trials = trial_counts(study, shared)[source]
@@ -396,7 +399,7 @@ def _elsewhere(study: Study, shared: Chosen) -> list[tuple[str, str | Promise]]:
 def _shared(study: Study, query: QueryDict, problems: list[str]) -> Chosen:
     """The filters that teams share with other results; one source at a time."""
     own = QueryDict(mutable=True)
-    for name in filter_form.KNOWN:
+    for name in ("source", *SHARED):
         if name in query:
             own.setlist(name, query.getlist(name))
     source = own.get("source", "")

@@ -8,7 +8,7 @@ from analysis.data.filters import ReportOptions
 from analysis.models import Computation
 from experiment.models import AuditEvent, Study
 from tests.api_client import Program, named, problem
-from tests.factories import make_user
+from tests.factories import make_participant, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("var_dir")]
 ROOT = "studies/memory/"
@@ -65,3 +65,12 @@ def test_what_the_study_does_not_have_is_refused(program: Program, name: str) ->
     assert named(ask(f"{ROOT}{name}?trials=all&trials=analysed{members}")) == ["trials"]
     if name != "teams/":
         assert named(ask(f"{ROOT}{name}?models=gpt-9")) == [""]
+
+
+def test_teams_take_a_way_of_combining_by_its_name(
+    program: Program, study: Study, settings: Any
+) -> None:
+    settings.JOB_EXECUTOR = "celery"
+    make_participant(study)
+    started = program.post(f"{ROOT}teams/start/?members=human&method=majority")
+    assert (started.status_code, Computation.objects.get().options["method"]) == (202, "majority")

@@ -46,7 +46,7 @@ def test_members_are_ticked_combined_and_unticked(
     expect(
         page.get_by_text(re.compile("Adding one human to .* changes accuracy by"))
     ).to_be_visible()
-    assert "members=human&members=lab%2F1&members=lab%2F2&method=majority" in page.url
+    assert "members=human&members=lab%2F1&members=lab%2F2&combined_by=majority" in page.url
     expect(page.get_by_label("lab/0")).not_to_be_checked()
     expect(page.get_by_label("Majority")).to_be_checked()
     expect(page.locator("figure").first).to_be_visible()

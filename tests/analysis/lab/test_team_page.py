@@ -82,7 +82,7 @@ def test_nothing_ticked_is_no_team_and_one_member_learns_that_a_team_takes_two(
     ruth: Client, tried: list[TeamOptions]
 ) -> None:
     assert 'name="sent"' in shown(ruth)
-    page = shown(ruth, "?sent=1&method=majority")
+    page = shown(ruth, "?sent=1&combined_by=majority")
     assert "The team has no members</h2>" in page
     assert (ticked(page), tried) == ([], [])
     page = shown(ruth, "?sent=1&members=lab/1")
@@ -91,17 +91,28 @@ def test_nothing_ticked_is_no_team_and_one_member_learns_that_a_team_takes_two(
 
 
 def test_the_address_holds_the_whole_choice(ruth: Client, tried: list[TeamOptions]) -> None:
-    query = "?source=machine&method=majority&out_of=participant&trials=all&members=human-2&members=human&members=lab/2"
+    query = "?source=machine&combined_by=majority&out_of=participant&trials=all&members=human-2&members=human&members=lab/2"
     page = shown(ruth, query)
+    assert "notice-error" not in page
     (options,) = tried
     assert (options.source, options.method, options.out_of, options.trials) == (
         "machine", "majority", "participant", "all",
     )  # fmt: skip
     assert (options.members, options.all_subsets) == (("human", "human", "lab/2"), True)
     assert ticked(page) == ["human", "human-2", "lab/2"]
-    assert [ticked(page, name) for name in ("source", "method", "out_of", "trials")] == [
+    assert [ticked(page, name) for name in ("source", "combined_by", "out_of", "trials")] == [
         ["machine"], ["majority"], ["participant"], ["all"],
     ]  # fmt: skip
+
+
+def test_an_earlier_address_means_the_way_of_combining_not_how_models_took_the_test(
+    ruth: Client, tried: list[TeamOptions]
+) -> None:
+    page = shown(ruth, f"{ASKED}&method=majority")
+    assert "notice-error" not in page
+    assert ticked(page, "combined_by") == ["majority"]
+    assert "method=majority" not in page.replace("combined_by=majority", "")
+    assert tried[0].method == "majority"
 
 
 @pytest.mark.parametrize(
