@@ -1,45 +1,20 @@
 """Models that took the test by choosing: of each one run, its answers, and what they come to for each test case."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from django.db.models import Count
 
-from analysis.data.filters import SOURCES
 from analysis.data.items import read_columns
-from analysis.data.version import choice_runs
-from experiment.models import Study
+from analysis.data.version import Chosen
 from scoring.domain.choosing.outcomes import Reply, outcome
 from scoring.domain.generating import Finish
-from scoring.models import ChoiceRun, ModelChoice
+from scoring.models import ModelChoice
 from scoring.models.choices import IS_READ, UNPARSED
 
 COLUMNS = ["run", "model", "of_source", "item", "original_side", "sample", "side", "is_read", "state", "confidence", "log_odds", "seconds", "form"]  # fmt: skip
 SCORES = ["run", "of_source", "item", "unit", "margin_nats", "p_original", "stated", "points", "is_near_tie", "original_side", "model", "condition", "seed"]  # fmt: skip
-
-Chosen = Sequence[tuple[ChoiceRun, str]]
-
-
-def choose(study: Study, items: pd.DataFrame) -> Chosen:
-    """(run, source it is taken for): of each model's finished runs the one that covers most of these items, then the newest.
-
-    Where one run is real, none that is simulated.
-    """
-    finished = choice_runs(study).filter(status=ChoiceRun.Status.FINISHED)
-    runs = list(finished.select_related("language_model").defer("identity", "items").order_by("pk"))
-    if not all(run.is_simulated for run in runs):
-        runs = [run for run in runs if not run.is_simulated]
-    rows = ModelChoice.objects.filter(run__in=runs, item__in=items["pk"].tolist()).order_by()
-    counted = rows.values_list("run", "item__source").annotate(n=Count("item", distinct=True))
-    coverage = {(run, source): n for run, source, n in counted}
-    best: dict[tuple[int, str], ChoiceRun] = {}
-    for source in SOURCES:
-        covering = [run for run in runs if (run.pk, source) in coverage]
-        for run in sorted(covering, key=lambda run: (coverage[run.pk, source], run.pk)):
-            best[run.language_model_id, source] = run
-    return [(run, source) for (_, source), run in best.items()]
 
 
 def read_answers(chosen: Chosen, numbers: Mapping[int, int]) -> pd.DataFrame:

@@ -20,6 +20,15 @@ ASKED = " (asked)"
 PARTICIPANTS = ("real", "simulated", "imported")
 
 
+def shown(name: str, is_simulated: bool) -> str:
+    """A name that says that it stands for something made up.
+
+    >>> shown("Falcon", True), shown("Falcon (simulated)", True), shown("Falcon", False)
+    ('Falcon (simulated)', 'Falcon (simulated)', 'Falcon')
+    """
+    return f"{name} (simulated)" if is_simulated and "simulated" not in name.lower() else name
+
+
 class UnknownChoiceError(ValueError):
     """An option that does not exist, or names what the study does not have; the sentence is for whoever chose."""
 

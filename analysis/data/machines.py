@@ -18,9 +18,10 @@ from analysis.data.filters import (
     SOURCES,
     ReportOptions,
     UnknownChoiceError,
+    shown,
 )
-from analysis.data.graded.answers import shown
 from analysis.data.items import read_columns
+from analysis.data.version import Chosen, choose_choice_runs
 from experiment.models import Item, Study
 from lib.points import points
 from scoring.domain.perplexity import near_tie
@@ -74,7 +75,8 @@ def read(
         .defer("plan", "identity")
         .order_by("-pk")
     )
-    asked, coverage = choices.choose(study, items), _coverage(runs, items)
+    asked = choose_choice_runs(study, items["pk"].tolist())
+    coverage = _coverage(runs, items)
     models = _models(study, runs, asked, _scored(runs, coverage), options, others)
     places = list(enumerate(zip(models["method"], models.pop("pk"), strict=True)))
     numbers, asked_numbers = (
@@ -125,7 +127,7 @@ def _scored(runs: list[ScoringRun], coverage: Coverage) -> set[int]:
 def _models(
     study: Study,
     runs: list[ScoringRun],
-    asked: choices.Chosen,
+    asked: Chosen,
     scored: Collection[int],
     options: ReportOptions,
     others: Collection[str],

@@ -2,12 +2,13 @@
 
 import hashlib
 import json
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Sum, TextField
 from django.db.models.functions import Cast
 
-from analysis.data.filters import PARTICIPANTS, ReportOptions
+from analysis.data.filters import PARTICIPANTS, SOURCES, ReportOptions
 from experiment.models import Adviser, Arm, DataRevision, Item, ItemCount, Participant, Study
 from experiment.services import counts
 from scoring.models import (
@@ -45,6 +46,29 @@ def choice_runs(study: Study) -> QuerySet[ChoiceRun]:
     shown = Item.objects.shown_by([study]).values("pk")
     chosen = ModelChoice.objects.filter(run=OuterRef("pk"), item__in=shown)
     return ChoiceRun.objects.filter(Q(study=study) | Exists(chosen))
+
+
+Chosen = Sequence[tuple[ChoiceRun, str]]
+
+
+def choose_choice_runs(study: Study, items: Collection[int]) -> Chosen:
+    """(run, source it is taken for): of each model's finished runs the one that covers most of these items, then the newest.
+
+    Where one run is real, none that is simulated.
+    """
+    finished = choice_runs(study).filter(status=ChoiceRun.Status.FINISHED)
+    runs = list(finished.select_related("language_model").defer("identity", "items").order_by("pk"))
+    if not all(run.is_simulated for run in runs):
+        runs = [run for run in runs if not run.is_simulated]
+    rows = ModelChoice.objects.filter(run__in=runs, item__in=items).order_by()
+    counted = rows.values_list("run", "item__source").annotate(n=Count("item", distinct=True))
+    coverage = {(run, source): n for run, source, n in counted}
+    best: dict[tuple[int, str], ChoiceRun] = {}
+    for source in SOURCES:
+        covering = [run for run in runs if (run.pk, source) in coverage]
+        for run in sorted(covering, key=lambda run: (coverage[run.pk, source], run.pk)):
+            best[run.language_model_id, source] = run
+    return [(run, source) for (_, source), run in best.items()]
 
 
 def has_choices(study: Study) -> bool:

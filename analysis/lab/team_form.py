@@ -18,18 +18,22 @@ from django.utils.translation import gettext_lazy as _
 from analysis.data.filters import SOURCES
 from analysis.lab import filter_form
 from analysis.lab.filter_form import Chosen, Filter
+from analysis.lab.team_members import (
+    HUMAN,
+    PEOPLE,
+    DefaultModels,
+    Offered,
+    default_models,
+    members_of,
+    offered_models,
+)
 from analysis.services.compute import Asked, Waiting
 from analysis.store import StoredResult
-from analysis.teams.options import PUBLISHED, TeamOptions
+from analysis.teams.options import TeamOptions
 from experiment.models import Item, ItemCount, Participant, Study, Trial
 from experiment.services.counts import is_joined, judgments_of
 from lib.formatting import number, percent
-from scoring.models import LanguageModel, ModelSetMember, ScoringRun
-from scoring.services.summary import count_by_run
 
-HUMAN = "human"
-PEOPLE = (_("Human"), _("Second human"), _("Third human"))
-N_DEFAULT_MODELS = 3
 MOST_TOGETHER = 10  # models of a family that stand in one column
 METHODS = {
     "logistic": (
@@ -97,57 +101,6 @@ class Family:
     ticks: Sequence[Tick]
 
 
-@dataclass(frozen=True, slots=True)
-class Offered:
-    model: LanguageModel
-    in_set: bool
-    n: int
-    accuracy: float
-
-
-def offered_models(study: Study, source: str) -> dict[str, Offered]:
-    """Name -> a model that scored whole texts of this source, and how it did: the set's first, in its order."""
-    counted = count_by_run(study, "full", source)
-    runs = ScoringRun.objects.filter(status="finished", pk__in=counted)
-    best: dict[int, tuple[int, ScoringRun]] = {}
-    for run in runs.select_related("language_model").order_by("pk"):
-        n = counted[run.pk].accuracy.n
-        if n and n >= best.get(run.language_model_id, (0,))[0]:
-            best[run.language_model_id] = (n, run)
-    places = dict(
-        ModelSetMember.objects.filter(model_set__study=study).values_list(
-            "language_model", "position"
-        )
-    )
-    found = [
-        Offered(r.language_model, r.language_model_id in places, n, counted[r.pk].accuracy.value)
-        for n, r in best.values()
-    ]
-    found.sort(key=lambda m: (places.get(m.model.pk, 10**6), m.model.name))
-    return {m.model.name: m for m in found}
-
-
-@dataclass(frozen=True, slots=True)
-class DefaultModels:
-    """Who is ticked where the address names no members: the published team's models, all models, or the most accurate ones."""
-
-    names: Sequence[str]
-    is_published: bool = False
-    is_all: bool = False
-
-
-def default_models(study: Study, models: Mapping[str, Offered]) -> DefaultModels:
-    """The published team; else the most accurate of the set, of those that scored as many test cases as any."""
-    is_brainbench = study.items.filter(collection=Item.Collection.BRAINBENCH).exists()
-    if is_brainbench and set(PUBLISHED) <= models.keys():
-        return DefaultModels([name for name in models if name in PUBLISHED], is_published=True)
-    of_set = [m for m in models.values() if m.in_set] or list(models.values())
-    most = max((m.n for m in of_set), default=0)
-    best = sorted((m for m in of_set if m.n == most), key=lambda m: -m.accuracy)[:N_DEFAULT_MODELS]
-    names = [m.model.name for m in of_set if m in best]
-    return DefaultModels(names, is_all=len(names) == len(models))
-
-
 def trial_counts(study: Study, shared: Chosen) -> dict[str, int]:
     """Trials by source, as the options let them through."""
     is_analysed = shared.options.trials == "analysed"
@@ -185,8 +138,8 @@ def families_of(models: Mapping[str, Offered], current: Sequence[str]) -> list[F
     """Families in the order in which their first models come; the nameless last."""
     found: dict[str, list[Tick]] = {}
     for name, m in models.items():
-        tick = Tick(name, str(m.model), percent(m.accuracy), name in current)
-        found.setdefault(m.model.family, []).append(tick)
+        tick = Tick(name, m.label, percent(m.accuracy), name in current)
+        found.setdefault(m.family, []).append(tick)
     rest = found.pop("", [])
     if rest:
         found[gettext("Other models") if found else gettext("Models")] = rest
@@ -363,7 +316,7 @@ def read(study: Study, query: QueryDict) -> TeamChosen:
     names = list(default.names)
     n_humans = min(1, n_trials)
     if is_chosen:
-        n_humans, names = _members(query.getlist("members"), models, problems)
+        n_humans, names = members_of(study, query.getlist("members"), models, problems)
     return TeamChosen(
         shared=shared,
         members=(HUMAN,) * n_humans + tuple(names),
@@ -438,25 +391,3 @@ def _none_of(label: str | Promise, value: str, known: Iterable[str]) -> str:
         "value": filter_form.shortened(value),
         "known": ", ".join(known),
     }
-
-
-def _members(
-    wanted: Sequence[str], models: Mapping[str, Offered], problems: list[str]
-) -> tuple[int, list[str]]:
-    """Number of people and the models, each in one order, so that a result is stored once."""
-    people = {HUMAN, *(f"{HUMAN}-{n}" for n in range(2, len(PEOPLE) + 1))}
-    n_humans = sum(name in people for name in wanted)
-    if n_humans > len(PEOPLE):
-        problems.append(
-            gettext("Members: at most %(n)s humans are possible, so %(n)s were used.")
-            % {"n": len(PEOPLE)}
-        )
-    for name in dict.fromkeys(wanted):
-        if name and name not in people and name not in models:
-            problems.append(
-                gettext(
-                    "Members: “%(name)s” was left out because it has no finished run on these test cases."
-                )
-                % {"name": filter_form.shortened(name)}
-            )
-    return min(n_humans, len(PEOPLE)), [name for name in models if name in wanted]

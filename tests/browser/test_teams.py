@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from django.db.models import F
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from experiment.models import Study
 from scoring.models import LanguageModel
+from tests.analysis.data.choosing import choose
 from tests.browser.accessibility import look
 from tests.factories import make_participant, make_study
 from tests.scoring.lab.rows import ask, finish
@@ -27,6 +28,34 @@ def study() -> Study:
         finish(ask(study, f"lab/{n}"), right=5 + n)
     LanguageModel.objects.update(display_name=F("name"))
     return study
+
+
+def model(page: Page, name: str) -> Locator:
+    """Its box; the words beside it begin like those of the same model, asked."""
+    return page.locator(f'input[type=checkbox][value="{name}"]')
+
+
+def test_people_and_a_model_that_was_asked_are_combined(
+    open_page: Callable[..., Page], study: Study, settings: Any, tmp_path: Any
+) -> None:
+    """The first team that a visitor tries: also with the same model scored, twice."""
+    settings.JOB_EXECUTOR = "inline"
+    store_files_in(settings, tmp_path)
+    choose(study, "lab/2", lambda n, original, sample: {"side": original if n % 4 else "A"})
+    page = open_page("/lab/studies/memory/results/teams/")
+    for name in ("lab/0", "lab/1", "lab/2"):
+        model(page, name).uncheck()
+    model(page, "lab/2 (asked)").check()
+    page.get_by_label("Majority").check()
+    page.get_by_role("button", name="Combine").click()
+    expect(page.get_by_role("heading", name="Human + lab/2 (asked)")).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)
+    look(page)
+
+    model(page, "lab/2").check()
+    page.get_by_role("button", name="Combine").click()
+    expect(page.get_by_role("heading", name="Human + lab/2 + lab/2 (asked)")).to_be_visible()
+    look(page)
 
 
 def test_members_are_ticked_combined_and_unticked(

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from django.db.models import Exists, OuterRef, QuerySet
 
-from analysis.data.filters import ReportOptions
+from analysis.data.filters import ReportOptions, shown
 from analysis.data.graded.tables import PEOPLE
 from analysis.data.items import renumber
 from experiment.models import Item, Participant, Study, WrittenAnswer
@@ -99,15 +99,6 @@ def _models(runs: list[AnsweringRun], has_people: bool, are_simulated: bool) -> 
     columns = ["name", "display_name", "family", "is_people", "is_simulated", "prompt_price", "completion_price"]  # fmt: skip
     table = pd.DataFrame(rows, columns=columns)
     return table.astype({"is_people": bool, "is_simulated": bool, **dict.fromkeys(columns[5:], float)})  # fmt: skip
-
-
-def shown(name: str, is_simulated: bool) -> str:
-    """A name that says that it stands for something made up.
-
-    >>> shown("Falcon", True), shown("Falcon (simulated)", True), shown("Falcon", False)
-    ('Falcon (simulated)', 'Falcon (simulated)', 'Falcon')
-    """
-    return f"{name} (simulated)" if is_simulated and "simulated" not in name.lower() else name
 
 
 def _of_models(runs: list[AnsweringRun]) -> pd.DataFrame:

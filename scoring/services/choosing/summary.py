@@ -82,11 +82,13 @@ def outcomes(choices: QuerySet[ModelChoice]) -> dict[int, ItemChoice | None]:
     return {item: outcome(of_item) for item, of_item in replies.items()}
 
 
-def summarise(run: ChoiceRun, study: Study | None = None) -> Choices:
-    """Of all that a run has chosen so far; of the test cases that a study shows, where one is named."""
+def summarise(run: ChoiceRun, study: Study | None = None, source: str = "") -> Choices:
+    """Of all that a run has chosen so far; of the test cases that a study shows, where one is named, and of a source of them."""
     choices = run.choices.all()
     if study is not None:
         choices = choices.filter(item__in=Item.objects.shown_by([study]).values("pk"))
+    if source:
+        choices = choices.filter(item__source=source)
     found = outcomes(choices)
     judged = [one for one in found.values() if one is not None]
     sides = Counter(choices.exclude(side="").values_list("side", flat=True))

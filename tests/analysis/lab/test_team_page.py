@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
@@ -11,7 +12,9 @@ from django.urls import reverse
 from analysis.teams import services
 from analysis.teams.options import PUBLISHED, TeamOptions
 from experiment.models import Study
-from scoring.models import LanguageModel
+from scoring.models import ChoiceRun, LanguageModel
+from scoring.services.choosing.summary import summarise
+from tests.analysis.data.choosing import choose, refuses_a
 from tests.analysis.teams import made_teams
 from tests.factories import make_item, make_participant
 from tests.scoring.lab.rows import ask, finish
@@ -121,7 +124,7 @@ def test_an_earlier_address_means_the_way_of_combining_not_how_models_took_the_t
         ("source=alien", "Test cases: “alien” is not one of human, machine"),
         (
             "members=nobody/nothing",
-            "“nobody/nothing” was left out because it has no finished run on these test cases",
+            "“nobody/nothing” was left out: this study has no run of it",
         ),
         ("&".join(["members=human"] * 4), "at most 3 humans are possible"),
         ("sauce=human", "There is no choice “sauce”"),
@@ -134,6 +137,61 @@ def test_what_an_address_gets_wrong_is_said_and_left_out(
     answer = ruth.get(url("results_teams_json", query=f"{ASKED}&{query}"))
     assert answer.status_code == 400  # a file cannot carry the message
     assert said in answer.content.decode()
+
+
+def knows_most(n: int, original: str, sample: int) -> dict[str, Any]:
+    """Right in both orders on three of four test cases, and A in both, a tie, on the others."""
+    return {"side": original if n % 4 else "A"}
+
+
+def test_models_that_were_asked_are_offered_apart_with_the_accuracy_of_the_table_of_models(
+    ruth: Client, study: Study, members: None
+) -> None:
+    run = choose(study, "lab/3", knows_most)
+    choose(study, "org/chat")
+    page = shown(ruth)
+    assert summarise(run).accuracy == 0.875
+    for name, share in (("lab/3", "87.5%"), ("lab/3 (asked)", "87.5%"), ("org/chat (asked)", "100.0%")):  # fmt: skip
+        assert f'value="{name}"' in page
+        assert re.search(rf'value="{re.escape(name)}".*?"model-share">{share}<', page)
+    # Each model once among the most accurate ones
+    assert ticked(page) == ["human", "org/chat (asked)", "lab/2", "lab/3"]
+
+
+def test_a_study_whose_models_were_only_asked_has_a_team_of_people_and_one_of_them(
+    ruth: Client, study: Study
+) -> None:
+    make_participant(study)
+    choose(study, "org/chat", knows_most)
+    page = shown(ruth)
+    assert ticked(page) == ["human", "org/chat (asked)"]
+    assert "org/chat (asked)</span>" in page
+
+
+def test_a_model_is_left_out_for_the_reason_that_is_so(
+    ruth: Client, study: Study, members: None
+) -> None:
+    ask(study, "lab/waits")
+    finish(ask(study, "lab/swapped", condition="swapped", seed=1), right=2)
+    choose(study, "org/chat", status="failed")
+    choose(study, "org/refuses", refuses_a)
+    choose(study, "org/asked")
+    for name, why in {
+        "lab/waits": "none of its runs is finished; the newest is waiting",
+        "lab/swapped": "it has not scored the full texts of these test cases",
+        "lab/0 (asked)": "it was scored, not asked: “lab/0” is its name here",
+        "org/asked": "it was asked, not scored: “org/asked (asked)” is its name here",
+        "org/chat (asked)": "none of its runs is finished; the newest is failed",
+        "org/refuses (asked)": "of none of these test cases can its answers in both orders be read",
+    }.items():
+        assert f"“{name}” was left out: {why}." in shown(ruth, urlencode_members(name))
+    ChoiceRun.objects.exclude(language_model__name="org/asked").update(is_simulated=True)
+    said = shown(ruth, urlencode_members("org/refuses (asked)"))
+    assert "its runs are simulated, and other models were really asked" in said
+
+
+def urlencode_members(*names: str) -> str:
+    return f"?{urlencode({'members': names}, doseq=True)}"
 
 
 def test_the_answer_is_a_sentence_a_figure_and_a_table_of_all_teams(

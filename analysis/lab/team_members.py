@@ -1,0 +1,155 @@
+"""The members that the form of teams offers, models with their accuracy, and why one that an address names is not among them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from analysis.data.filters import ASKED, shown
+from analysis.data.version import choice_runs, choose_choice_runs
+from analysis.lab.filter_form import shortened
+from analysis.teams.options import PUBLISHED
+from experiment.models import Item, Study
+from scoring.models import ChoiceRun, LanguageModel, ModelSetMember, ScoringRun
+from scoring.services.choosing.summary import summarise
+from scoring.services.summary import count_by_run
+
+HUMAN = "human"
+PEOPLE = (gettext_lazy("Human"), gettext_lazy("Second human"), gettext_lazy("Third human"))
+N_DEFAULT_MODELS = 3
+FULL = ScoringRun.Condition.FULL
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A model that took the test one way; n: test cases that it decided. is_again: it was asked, and is offered by its perplexities too."""
+
+    name: str
+    label: str
+    family: str
+    in_set: bool
+    n: int
+    accuracy: float
+    is_again: bool = False
+
+
+def offered_models(study: Study, source: str) -> dict[str, Offered]:
+    """Name -> a model with decisions on this source's test cases, as data of results name and order them: the set's first."""
+    scored, asked = _scored(study, source), _asked(study, source)
+    places = dict(
+        ModelSetMember.objects.filter(model_set__study=study).values_list(
+            "language_model", "position"
+        )
+    )
+    last = max(places.values(), default=0) + 1
+    found = [
+        (places.get(m.pk, last), m.name, False, Offered(m.name, str(m), m.family, m.pk in places, n, accuracy))
+        for m, n, accuracy in scored.values()
+    ]  # fmt: skip
+    for m, label, n, accuracy in asked:
+        is_again = m.pk in scored
+        # In the place of a member of the set without perplexities
+        in_set = m.pk in places and not is_again
+        one = Offered(f"{m.name}{ASKED}", label, m.family, in_set, n, accuracy, is_again)
+        found.append((places[m.pk] if in_set else last, m.name, True, one))
+    return {one.name: one for *_place, one in sorted(found, key=lambda row: row[:3])}
+
+
+def _scored(study: Study, source: str) -> dict[int, tuple[LanguageModel, int, float]]:
+    """Models with perplexities of full texts: of their finished runs the one with most test cases, then the newest."""
+    counted = count_by_run(study, FULL, source)
+    runs = ScoringRun.objects.filter(status=ScoringRun.Status.FINISHED, pk__in=counted)
+    best: dict[int, tuple[LanguageModel, int, float]] = {}
+    for run in runs.select_related("language_model").order_by("pk"):
+        model, own = run.language_model, counted[run.pk].accuracy
+        if own.n and own.n >= (best[model.pk][1] if model.pk in best else 0):
+            best[model.pk] = (model, own.n, own.value)
+    return best
+
+
+def _asked(study: Study, source: str) -> list[tuple[LanguageModel, str, int, float]]:
+    """Models that chose, by the run that counts in results, and what they are called."""
+    items = Item.objects.shown_by([study]).of_stratum(source).values_list("pk", flat=True)
+    found = []
+    for run, _source in choose_choice_runs(study, list(items)):
+        own = summarise(run, study, source)
+        if own.accuracy is not None:
+            label = shown(f"{run.language_model}{ASKED}", run.is_simulated)
+            found.append((run.language_model, label, own.n_judged, own.accuracy))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultModels:
+    """Who is ticked where the address names no members: the published team's models, all models, or the most accurate ones."""
+
+    names: Sequence[str]
+    is_published: bool = False
+    is_all: bool = False
+
+
+def default_models(study: Study, models: Mapping[str, Offered]) -> DefaultModels:
+    """The published team; else the most accurate of the set, of those that decided as many test cases as any, each model once."""
+    is_brainbench = study.items.filter(collection=Item.Collection.BRAINBENCH).exists()
+    if is_brainbench and set(PUBLISHED) <= models.keys():
+        return DefaultModels([name for name in models if name in PUBLISHED], is_published=True)
+    once = [m for m in models.values() if not m.is_again]
+    of_set = [m for m in once if m.in_set] or once
+    most = max((m.n for m in of_set), default=0)
+    best = sorted((m for m in of_set if m.n == most), key=lambda m: -m.accuracy)[:N_DEFAULT_MODELS]
+    names = [m.name for m in of_set if m in best]
+    return DefaultModels(names, is_all=len(names) == len(once))
+
+
+def members_of(
+    study: Study, wanted: Sequence[str], models: Mapping[str, Offered], problems: list[str]
+) -> tuple[int, list[str]]:
+    """Number of people and the models, each in one order, so that a result is stored once."""
+    people = {HUMAN, *(f"{HUMAN}-{n}" for n in range(2, len(PEOPLE) + 1))}
+    n_humans = sum(name in people for name in wanted)
+    if n_humans > len(PEOPLE):
+        problems.append(
+            _("Members: at most %(n)s humans are possible, so %(n)s were used.")
+            % {"n": len(PEOPLE)}
+        )
+    for name in dict.fromkeys(wanted):
+        if name and name not in people and name not in models:
+            why = _why_not(study, name, models)
+            problems.append(
+                _("Members: “%(name)s” was left out: %(why)s.")
+                % {"name": shortened(name), "why": why}
+            )
+    return min(n_humans, len(PEOPLE)), [name for name in models if name in wanted]
+
+
+def _why_not(study: Study, name: str, models: Mapping[str, Offered]) -> str:
+    """Why a model that an address names is not among those that are offered, as the end of a sentence."""
+    model = name.removesuffix(ASKED)
+    is_asked = name != model
+    asked = choice_runs(study).filter(language_model__name=model)
+    scored = ScoringRun.objects.seen_in([study], checkpoints=True).filter(
+        language_model__name=model
+    )
+    runs: QuerySet[ChoiceRun] | QuerySet[ScoringRun] = asked if is_asked else scored
+    newest = runs.order_by("pk").last()
+    other = model if is_asked else f"{model}{ASKED}"
+    if newest is None and other in models:
+        said = _("it was scored, not asked: “%(name)s” is its name here") if is_asked else _("it was asked, not scored: “%(name)s” is its name here")  # fmt: skip
+        return said % {"name": other}
+    if newest is None:
+        return _("this study has no run of it")
+    if not runs.filter(status=newest.Status.FINISHED).exists():
+        return _("none of its runs is finished; the newest is %(status)s") % {
+            "status": newest.get_status_display()
+        }
+    if is_asked and not asked.filter(is_simulated=False).exists():
+        real = choice_runs(study).filter(status=newest.Status.FINISHED, is_simulated=False)
+        if real.exists():
+            return _("its runs are simulated, and other models were really asked")
+    if is_asked:
+        return _("of none of these test cases can its answers in both orders be read")
+    if not scored.of_models().exists():
+        return _("it is a checkpoint of a training")
+    return _("it has not scored the full texts of these test cases")
