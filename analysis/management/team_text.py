@@ -43,7 +43,7 @@ def lines(document: TeamsDocument) -> list[str]:
             f"members       {members}", WIDTH, subsequent_indent=INDENT, break_on_hyphens=False
         ),
         "",
-        *_few_cases(answer),
+        *_cautions(answer),
         *table_lines([_row(answer, result) for result in rows], ("team",)),
         "",
         *_sentences(answer, len(rows), others),
@@ -51,9 +51,9 @@ def lines(document: TeamsDocument) -> list[str]:
     return [*found, *_posterior(answer)]
 
 
-def _few_cases(answer: Answer) -> list[str]:
-    text = text_line("few_cases", {"answer": answer})
-    return [*textwrap.wrap(text, WIDTH), ""] if text else []
+def _cautions(answer: Answer) -> list[str]:
+    found = [text_line(name, {"answer": answer}) for name in ("few_cases", "twice")]
+    return [line for text in found if text for line in (*textwrap.wrap(text, WIDTH), "")]
 
 
 def _sentences(answer: Answer, n_shown: int, others: str) -> list[str]:

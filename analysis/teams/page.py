@@ -8,6 +8,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from analysis import columns as c
+from analysis.data.filters import ASKED
 from analysis.presentation import (
     Block,
     FigureView,
@@ -59,6 +60,12 @@ class Answer:
     def missing(self) -> list[MemberResult]:
         """Models without a score of some test cases."""
         return [m for m in self.tried.members if m.n_missing]
+
+    @property
+    def twice(self) -> list[tuple[str, str]]:
+        """What models that are members both scored and asked are called."""
+        shown = {m.name: m.display_name for m in self.members}
+        return [(shown[name], shown[f"{name}{ASKED}"]) for name in self.tried.taken_twice]
 
     @property
     def method(self) -> Method:

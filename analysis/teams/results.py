@@ -508,16 +508,34 @@ class Ratings:
     rule: str
 
 
+@dataclass(frozen=True)
+class FewItems:
+    """A caution: n_items test cases are fewer than the `fewest` from which on a team's accuracy is informative."""
+
+    n_items: int
+    fewest: int
+
+    @classmethod
+    def of(cls, n_items: int) -> "FewItems | None":
+        """
+        >>> FewItems.of(30), FewItems.of(60)
+        (FewItems(n_items=30, fewest=60), None)
+        """
+        return cls(n_items, FEWEST_ITEMS) if n_items < FEWEST_ITEMS else None
+
+
 @dataclass(frozen=True, kw_only=True)
 class TeamResults(ABC):
     """What the report and a trial of chosen teams have in common.
 
+    few_items: None where there are enough test cases for an accuracy to be read.
     n_left_out: trials on test cases that not all members judged. folds_of: method -> what was held out, in words.
     measures: field -> what it means. multiplicity, method, policies_method: how it was computed, in words.
     """
 
     n_trials: int
     n_items: int
+    few_items: FewItems | None
     n_participants: int
     n_left_out: int
     members: tuple[MemberResult, ...]
@@ -536,15 +554,6 @@ class TeamResults(ABC):
     multiplicity: str
     method: str
 
-    @property
-    def is_few(self) -> bool:
-        """Whether there are too few test cases for an accuracy to be read."""
-        return self.n_items < FEWEST_ITEMS
-
-    @property
-    def fewest_items(self) -> int:
-        return FEWEST_ITEMS
-
     @abstractmethod
     def by_method(self) -> dict[Method, tuple[TeamResult, ...]]:
         """Members by themselves under `alone`, teams under their method; methods without teams are absent."""
@@ -552,10 +561,14 @@ class TeamResults(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class TriedTeams(TeamResults):
-    """Chosen teams. shortened: in words, which teams of those asked for were not tried; "" where all were."""
+    """Chosen teams. shortened: in words, which teams of those asked for were not tried; "" where all were.
+
+    taken_twice: a caution: names of language models that are members both scored and asked.
+    """
 
     teams: tuple[TeamResult, ...]
     shortened: str
+    taken_twice: tuple[str, ...]
 
     def by_method(self) -> dict[Method, tuple[TeamResult, ...]]:
         return _grouped(self.teams)

@@ -55,6 +55,8 @@ def test_people_and_a_model_that_was_asked_are_combined(
     model(page, "lab/2").check()
     page.get_by_role("button", name="Combine").click()
     expect(page.get_by_role("heading", name="Human + lab/2 + lab/2 (asked)")).to_be_visible()
+    twice = "lab/2 and lab/2 (asked) are one language model, which is a member twice"
+    expect(page.get_by_text(twice)).to_be_visible()
     look(page)
 
 

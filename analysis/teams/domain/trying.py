@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.dataset import SourceData
-from analysis.data.filters import UnknownChoiceError
+from analysis.data.filters import ASKED, UnknownChoiceError
 from analysis.stats import NotEnough
 from analysis.teams.domain.deferral import policies
 from analysis.teams.domain.evaluation import MEASURES, MULTIPLICITY, resampling_words
@@ -18,7 +18,7 @@ from analysis.teams.domain.folds import by_item, by_item_and_participant
 from analysis.teams.domain.runs import Progress, Runs, member_results, method_named
 from analysis.teams.domain.tables import tables
 from analysis.teams.options import MOST_HUMANS, PUBLISHED, TeamOptions
-from analysis.teams.results import MemberResult, Method, TriedTeams
+from analysis.teams.results import FewItems, MemberResult, Method, TriedTeams
 
 PUBLISHED_RULE = "The members of the published teams."
 PANEL_RULE = (
@@ -200,7 +200,8 @@ def try_teams(
     gathered = gather(data, models, n_humans)
     hold_out = by_item if options.out_of == "item" else by_item_and_participant
     runs = Runs.of(gathered.evidence, data, hold_out)
-    teams, shortened = wanted_teams(runs.evidence.names, n_humans, options)
+    names = runs.evidence.names
+    teams, shortened = wanted_teams(names, n_humans, options)
     runs.add(teams, method_named(options.method, data.seed), progress)
     if not runs.held:
         missing = runs.not_possible[0]
@@ -218,6 +219,7 @@ def try_teams(
         policies_chosen=found.chosen,
         policies_method=found.method,
         shortened=shortened,
+        taken_twice=tuple(n for n in names if f"{n}{ASKED}" in names),
         multiplicity=MULTIPLICITY.format(n=sum(len(names) > 1 for names, _ in runs.held)),
     )
     return tried, tables(runs, data.items, results, found, predicted=_predicted(runs))
@@ -228,9 +230,11 @@ def in_common(
 ) -> dict[str, Any]:
     """Of TeamResults what follows from the trials and how they are held out and resampled; left_out: of its members."""
     evidence, draws = runs.evidence, runs.draws
+    n_items = len(np.unique(evidence.item))
     return {
         "n_trials": len(evidence),
-        "n_items": len(np.unique(evidence.item)),
+        "n_items": n_items,
+        "few_items": FewItems.of(n_items),
         "n_participants": len(np.unique(evidence.participant)),
         "n_left_out": gathered.n_rows - len(evidence),
         "members": member_results(evidence, gathered.missing, left_out),

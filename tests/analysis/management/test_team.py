@@ -11,10 +11,13 @@ from django.core.management import CommandError, call_command
 from analysis.management.team_text import lines
 from analysis.services.compute import Asked
 from analysis.teams.options import TeamOptions
+from analysis.teams.results import FEWEST_ITEMS
 from benchmarks.analysis.crowd import make_crowd
 from experiment.models import Study
+from tests.analysis.data.choosing import choose
 from tests.analysis.teams.made_teams import document, tried
 from tests.factories import make_participant, make_study
+from tests.scoring.lab.rows import ask, finish
 from tests.storages import store_files_in
 
 pytestmark = pytest.mark.django_db
@@ -49,6 +52,29 @@ def test_the_text_is_an_aligned_table_and_sentences(crowd: Study, capsys: Any) -
     assert not any("None" in line or "nan" in line for line in said)
 
 
+@pytest.fixture
+def asked() -> Study:
+    """A person, a model that was scored, and the same model asked: it ties on two of eight test cases."""
+    study = make_study()
+    make_participant(study)
+    finish(ask(study, "lab/one"), right=5)
+    choose(study, "lab/one", lambda n, original, sample: {"side": original if n % 4 else "A"})
+    return study
+
+
+def test_a_model_that_is_a_member_in_both_ways_is_said_to_be_one(
+    asked: Study, capsys: Any, tmp_path: Path
+) -> None:
+    members, folder = "human,lab/one,lab/one (asked)", tmp_path / "team"
+    said = team(
+        capsys, asked.slug, "--members", members, "--method", "majority", "--output", folder
+    )
+    assert "one and one (asked) are one language model, which is a member twice" in said
+    assert json.loads((folder / "teams.json").read_text())["tried"]["taken_twice"] == ["lab/one"]
+    said = team(capsys, asked.slug, "--members", "human,lab/one (asked)", "--method", "majority")
+    assert "twice" not in said
+
+
 def test_of_many_teams_the_whole_the_members_and_the_most_accurate_are_printed() -> None:
     said = lines(document(tried(4, 2, "majority")))
     head = next(n for n, line in enumerate(said) if line.startswith("team "))
@@ -71,10 +97,12 @@ def test_a_folder_holds_numbers_tables_and_figures_and_the_page_has_them_too(
         "figures/teams.svg",
     } <= written
     assert f"{len(written)} files in {tmp_path / 'team'}" in said
+    values = json.loads((tmp_path / "team" / "teams.json").read_text())
+    assert values["tried"]["few_items"] == {"n_items": 24, "fewest": FEWEST_ITEMS}
     options = TeamOptions(members=("human", "model-00"), resamples=200)
     found = Asked(crowd, options).find()
     assert found is not None
-    assert json.loads((tmp_path / "team" / "teams.json").read_text()) == found.values
+    assert values == found.values
 
 
 @pytest.mark.parametrize(

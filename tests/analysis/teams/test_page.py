@@ -10,6 +10,7 @@ from analysis.teams.names import equally
 from analysis.teams.page import Answer, sections, text_line
 from analysis.teams.results import (
     FEWEST_ITEMS,
+    FewItems,
     NearChance,
     Team,
     TriedTeams,
@@ -87,7 +88,7 @@ def test_only_a_team_of_members_at_chance_says_so() -> None:
 
 def test_too_few_test_cases_are_said_before_the_table() -> None:
     for n, is_few in ((FEWEST_ITEMS - 1, True), (FEWEST_ITEMS, False)):
-        said = line("few_cases", replace(tried(1), n_items=n))
+        said = line("few_cases", replace(tried(1), few_items=FewItems.of(n)))
         assert bool(said) is is_few
         assert not said or f"{n} test cases" in said
 
