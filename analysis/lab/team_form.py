@@ -66,7 +66,9 @@ METHODS = {
     ),
     "majority": (
         _("Majority"),
-        _("Each member has one vote; a tie goes to the side with the higher confidence."),
+        _(
+            "Each member has one vote, or none if it ties; equal votes go to the side with the higher confidence."
+        ),
     ),
 }
 OUT_OF = {

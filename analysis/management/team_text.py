@@ -24,7 +24,7 @@ WIDTH = 120
 MOST_ROWS = 40
 INDENT = " " * len("participants  ")
 SENTENCES = (
-    "picked", "not_whole", "adding", "gain", "near_chance", "alone", "together", "two_way", "tried_on",
+    "picked", "not_whole", "adding", "gain", "ties", "near_chance", "alone", "together", "two_way", "tried_on",
 )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from analysis.teams.results import Member, Method, Team
+from analysis.teams.results import Member, Method, Team, TeamResult
 from lib.formatting import listing, number
 
 if TYPE_CHECKING:
@@ -100,14 +100,16 @@ def inserted(text: str) -> str:
     return f"{text[:1].lower()}{text[1:]}".rstrip(".")
 
 
-def team_columns(name: "Value") -> "tuple[Column, ...]":
-    """`name`: what the team is called there."""
+def team_columns(name: "Value", rows: Sequence[TeamResult]) -> "tuple[Column, ...]":
+    """`name`: what the team is called there. Ties are counted where one of the rows has any."""
     from analysis import columns as c  # loads pandas, and templates of all pages name members
 
+    ties = (c.count(gettext("Ties"), "n_ties"),) if any(row.n_ties for row in rows) else ()
     return (
         c.text(gettext("Team"), name),
         c.percent(gettext("Accuracy"), "accuracy"),
         c.share_ci(gettext("95% CI"), "accuracy_ci95"),
+        *ties,
         c.points(gettext("Gain, points"), "gain"),
         c.points_ci(gettext("95% CI"), "gain_ci95"),
         c.p_value(gettext("p (Holm)"), "gain_p_holm"),

@@ -68,6 +68,11 @@ class Answer:
         return [(shown[name], shown[f"{name}{ASKED}"]) for name in self.tried.taken_twice]
 
     @property
+    def tied(self) -> list[MemberResult]:
+        """Members that did not decide on every trial."""
+        return [m for m in self.tried.members if m.n_ties]
+
+    @property
     def method(self) -> Method:
         """The way of combining; ALONE where there are no teams."""
         return next((r.method for r in self.tried.teams if r.method != Method.ALONE), Method.ALONE)
@@ -102,7 +107,7 @@ class Answer:
         best = self.result.best
         if best is None:
             return []
-        right = {m.name: m.n_correct for m in self.tried.members}
+        right = {m.name: m.accuracy for m in self.tried.members}
         others = [m for m in self.result.team.members if m != best and right[m.name] == right[best.name]]  # fmt: skip
         people = [m for m in (best, *others) if m.is_human]
         return [the_member(m) for m in (best, *others) if m not in people[1:]]
@@ -236,7 +241,7 @@ def _as(kind: type[Table], tables: Iterable[Table]) -> list[Table]:
 
 def _teams(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
     tried = answer.tried
-    columns = team_columns(lambda row: short(row.team, answer.members))
+    columns = team_columns(lambda row: short(row.team, answer.members), tried.teams)
     caption = _("Teams and their members: share of held-out trials that are right")
     gains = [(r.team, r.gain, r.gain_ci95, r.gain_two_way_ci95) for r in tried.teams]
     tables = _as(OpenTable, c.page_table(caption, columns, tried.teams, "teams"))

@@ -50,6 +50,8 @@ def test_people_and_a_model_that_was_asked_are_combined(
     page.get_by_role("button", name="Combine").click()
     expect(page.get_by_role("heading", name="Human + lab/2 (asked)")).to_be_visible()
     expect(page.get_by_role("alert")).to_have_count(0)
+    expect(page.get_by_text("lab/2 (asked) ties on 3 of 12 trials.")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="Ties")).to_be_visible()
     look(page)
 
     model(page, "lab/2").check()

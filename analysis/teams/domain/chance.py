@@ -48,7 +48,7 @@ RULE = (
     "square, with an L2 penalty of C = 1. Each test case is predicted by a fit to a random half of the others, in "
     "one of {halvings} halvings (seed {seed}). p and the ranges under chance come from {flips:,} random flips of "
     "the original's side, for all members on a test case at once, with new fits and a new choice of the best "
-    "member."
+    "member. A member's tie is a confidence of 0 and adds nothing; if nothing is added, the team ties."
 )
 
 

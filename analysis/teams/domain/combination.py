@@ -63,7 +63,8 @@ MAX_STEPS, TOLERANCE = 50, 1e-10
 
 PUBLISHED = (
     "Logistic regression of the original's side on the members' unscaled signed confidences (a person's rating, a "
-    "model's difference of perplexities), with an intercept and an L2 penalty of C = 1 on the weights; {folds}."
+    "model's difference of perplexities), with an intercept and an L2 penalty of C = 1 on the weights; {folds}. "
+    "A member's tie is a confidence of 0 and adds nothing; if all members tie, the intercept decides."
 )
 
 
@@ -187,7 +188,7 @@ CALIBRATED = (
     "A member's confidence becomes a probability on the training folds. A person's log-odds of being right are a + "
     "b x the standardised rating, with the same a and b for all people. A model's log-odds of the original are b x "
     "its difference of log-perplexities. a and b have normal priors with standard deviation 1. A choice always "
-    "counts for the chosen side."
+    "counts for the chosen side, and a tie has the probability 1/2."
 )
 
 
@@ -298,10 +299,10 @@ MAJORITY = (
 )
 MOST_CONFIDENT = (
     "The member whose calibrated probability is farthest from 1/2 decides, with that probability. If several are "
-    "equally far, their majority decides; if they are split, nobody decides: a tie. {calibration} {folds}."
+    "equally far, their majority decides; if they are split, nobody decides: a tie. A member that ties decides nothing. {calibration} {folds}."
 )
-ALONE = "The choice of a single member. {calibration} {folds}."
-AVERAGE = "The mean of the members' calibrated probabilities. {calibration} {folds}."
+ALONE = "The choice of a single member; its ties stay ties. {calibration} {folds}."
+AVERAGE = "The mean of the members' calibrated probabilities; a mean of 1/2 is a tie. {calibration} {folds}."
 
 
 @dataclass(frozen=True)

@@ -209,7 +209,8 @@ RULE = (
     "inner blocks of its test cases (seed {seed}); if log losses differ by less than a millionth, the stronger "
     "penalty is used (a penalty of 10^6 on participants means no individual effect). Folds with more than {rows:,} "
     "training trials search on that many trials of randomly drawn participants. Each fold needs a separate search, "
-    "so folds are merged if there are more than {most}. {folds}."
+    "so folds are merged if there are more than {most}. A member's tie is a confidence of 0 and adds nothing; if "
+    "nothing is added, the team ties. {folds}."
 )
 
 

@@ -54,7 +54,7 @@ def test_the_text_is_an_aligned_table_and_sentences(crowd: Study, capsys: Any) -
 
 @pytest.fixture
 def asked() -> Study:
-    """A person, a model that was scored, and the same model asked: it ties on two of eight test cases."""
+    """A person, a model that was scored, and the same model asked: it ties on every fourth test case."""
     study = make_study()
     make_participant(study)
     finish(ask(study, "lab/one"), right=5)
@@ -62,7 +62,7 @@ def asked() -> Study:
     return study
 
 
-def test_a_model_that_is_a_member_in_both_ways_is_said_to_be_one(
+def test_a_model_that_is_a_member_in_both_ways_is_said_to_be_one_and_ties_are_counted(
     asked: Study, capsys: Any, tmp_path: Path
 ) -> None:
     members, folder = "human,lab/one,lab/one (asked)", tmp_path / "team"
@@ -73,6 +73,7 @@ def test_a_model_that_is_a_member_in_both_ways_is_said_to_be_one(
     assert json.loads((folder / "teams.json").read_text())["tried"]["taken_twice"] == ["lab/one"]
     said = team(capsys, asked.slug, "--members", "human,lab/one (asked)", "--method", "majority")
     assert "twice" not in said
+    assert "Ties count half. one (asked) ties on 1 of 6 trials. A member that ties has no" in said
 
 
 def test_of_many_teams_the_whole_the_members_and_the_most_accurate_are_printed() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from analysis.presentation import render_meaning
+from analysis.presentation import Table, render_meaning
 from analysis.teams.names import equally
 from analysis.teams.page import Answer, sections, text_line
 from analysis.teams.results import (
@@ -15,6 +15,7 @@ from analysis.teams.results import (
     Team,
     TriedTeams,
 )
+from lib.points import mean_point
 from tests.analysis.teams.made_teams import ADAPTER, of_team, tried, without_intervals
 
 
@@ -45,21 +46,27 @@ def test_where_the_whole_was_not_tried_it_is_about_the_most_accurate_team_with_p
 
 
 @pytest.mark.parametrize(
-    ("right", "best"),
+    ("right", "ties", "best"),
     [
-        ((8, 9, 5), ["Model 0"]),
-        ((9, 9, 9), ["the human", "Model 0", "Model 1"]),
+        ((8, 9, 5), (0, 0, 0), ["Model 0"]),
+        ((9, 9, 9), (0, 0, 0), ["the human", "Model 0", "Model 1"]),
+        ((9, 8, 7), (0, 2, 4), ["the human", "Model 0", "Model 1"]),
+        ((9, 9, 7), (0, 1, 0), ["Model 0"]),
     ],
 )
 def test_members_that_are_as_good_as_the_best_are_named(
-    right: tuple[int, ...], best: list[str]
+    right: tuple[int, ...], ties: tuple[int, ...], best: list[str]
 ) -> None:
     found = tried(up_to=3)
     three = found.members[:3]
-    members = tuple(replace(m, n_correct=n) for m, n in zip(three, right, strict=True))
+    accuracies = [mean_point(n, 12, n_ties) for n, n_ties in zip(right, ties, strict=True)]
+    members = tuple(
+        replace(m, n_correct=n, n_ties=k, accuracy=a)
+        for m, n, k, a in zip(three, right, ties, accuracies, strict=True)
+    )
     names = tuple(m.name for m in members)
     team = of_team(found, *names)
-    first = names[right.index(max(right))]
+    first = names[accuracies.index(max(accuracies))]
     own = answer(replace(found, members=members, teams=(replace(team, best_member=first),)))
     assert own.best_members == best
     assert equally(best) in line("gain", own.tried)
@@ -84,6 +91,37 @@ def test_only_a_team_of_members_at_chance_says_so() -> None:
         said = line("near_chance", replace(found, teams=(*found.teams[:2], whole)))
         assert fact in said
         assert bool(said) is (near is not None)
+
+
+@pytest.mark.parametrize(
+    ("method", "does"),
+    {
+        "majority": "A member that ties has no vote.",
+        "most-confident": "A member that ties decides nothing.",
+        "average": "a tie is a probability of 50%",
+        "as-published": "the other members and the intercept decide",
+        "logistic": "A tie favours neither side",
+        "bayesian": "A tie favours neither side",
+    }.items(),
+)
+def test_ties_of_members_are_counted_and_what_the_team_makes_of_them_is_said(
+    method: str, does: str
+) -> None:
+    found = tried(1, 1, method)
+    assert line("ties", found) == ""
+    assert "Ties" not in [column.label for column in table_of(found).columns]
+    human, model = found.members
+    teams = tuple(replace(r, n_ties=4) for r in found.teams)
+    tied = replace(found, members=(human, replace(model, n_ties=4)), teams=teams)
+    said = line("ties", tied)
+    assert f"Model 0 ties on 4 of {found.n_trials} trials." in said
+    assert does in said
+    assert "Ties" in [column.label for column in table_of(tied).columns]
+
+
+def table_of(found: TriedTeams) -> Table:
+    teams = next(s for s in sections(answer(found), (), str) if s.id == "teams")
+    return teams.blocks[0].tables[0]
 
 
 def test_too_few_test_cases_are_said_before_the_table() -> None:

@@ -63,7 +63,8 @@ def correlated_pairs(rows: Sequence[TeamResult]) -> list[tuple[TeamResult, Bayes
 
 
 def _teams(found: TeamingResult) -> list[Table]:
-    columns, rows = team_columns("team.display_name"), of_panel(found, found.logistic)
+    rows = of_panel(found, found.logistic)
+    columns = team_columns("team.display_name", rows)
     caption = _("Members and their teams, combined by %(method)s; gain over the best member")
     named = caption % {"method": method_name(Method.LOGISTIC).lower()}
     return c.page_table(named, columns, rows, "teams")
@@ -78,7 +79,7 @@ def _other_methods(found: TeamingResult) -> list[Table]:
         for row in of_panel(found, by_method.get(method, ()))
     ]
     method = c.text(_("Method"), lambda row: method_name(row.method))
-    columns = (method, *team_columns("team.display_name"))
+    columns = (method, *team_columns("team.display_name", rows))
     return c.page_table(_("The same teams with other methods"), columns, rows, "teams")
 
 

@@ -33,7 +33,8 @@ RULE = (
     "is normal (for a model, after raising it to an estimated power) and correlated among all members. People's "
     "confidence is an ordered probit with free cut-points, in {levels}. The probability is the posterior "
     "predictive one given the trials of the other test cases; {folds}. At a probability of 1/2, for example if two "
-    "people disagree with the same level of confidence, the sum of their signed ratings decides. Probabilities are "
+    "people disagree with the same level of confidence, the sum of their signed ratings decides. A model's tie is "
+    "evidence of 0, which favours neither side; if nothing favours one, the team ties. Probabilities are "
     "kept at least 1e-9 away from 0 and from 1. A model that is a weighted sum of others within 1% is left out."
 )
 REWEIGHTED = (

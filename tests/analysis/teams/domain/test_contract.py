@@ -1,10 +1,12 @@
 """What holds for every way of combining: held-out truths have no part in predictions, and names of sides no meaning."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from analysis.teams.domain.chance import SymmetricHalves
 from analysis.teams.domain.folds import Folds, by_item, in_blocks
 from analysis.teams.domain.runs import BAYESIAN, METHODS, method_named
 from analysis.teams.results import Member, MemberKind
@@ -81,6 +83,39 @@ def test_the_order_of_trials_and_of_several_people_means_nothing(method):
     folds = in_blocks(MIXED, 3)
     one, two = (METHODS[method].held_out(e, folds).p_original for e in (MIXED, turned))
     np.testing.assert_allclose(two, one, atol=1e-6)
+
+
+MODELS = make_evidence(
+    n_items=24,
+    per_item=1,
+    n_participants=24,
+    n_humans=0,
+    models=(1.2, 0.9),
+    rho_models=0.1,
+    seed=16,
+)
+
+
+@pytest.mark.parametrize(
+    "method", [*METHODS.values(), SymmetricHalves()], ids=lambda way: type(way).__name__
+)
+def test_a_members_tie_favours_neither_side_and_the_rule_says_what_it_does(method):
+    """Where all members tie the team does, but for a published intercept; where one ties, the other decides."""
+    all_tie, first_ties = MODELS.item == 0, MODELS.item == 1
+    gone = np.column_stack([all_tie | first_ties, all_tie])
+    tied = replace(
+        MODELS,
+        signed=np.where(gone, 0, MODELS.signed),
+        as_published=np.where(gone, 0, MODELS.signed),
+    )
+    held = method.held_out(tied, in_blocks(tied, 4))
+    assert re.search(r"\bties?\b", held.about.rule)
+    if method.name == "as-published":
+        assert held.points[all_tie] != 0.5
+        assert "if all members tie, the intercept decides" in held.about.rule
+    else:
+        assert (held.p_original[all_tie], held.points[all_tie]) == (0.5, 0.5)
+        assert held.points[first_ties] == tied.points[first_ties, 1]
 
 
 def test_the_seed_asked_for_reaches_what_is_drawn():
