@@ -35,7 +35,7 @@ class Command(ReportingCommand):
             help=f"humans and language models, separated by commas or spaces. Write human once per person, up to {MOST_HUMANS} "
             "times; the participants are interchangeable. Name models in full or by a unique part of the name. Default for "
             "the published data: a human and the three Llama-2 chat models of the published teams; otherwise a human and "
-            "the three models with the highest number of correct trials",
+            "the three most accurate models",
         )
         parser.add_argument("--method", choices=METHODS, default=default.method)
         parser.add_argument(
