@@ -160,7 +160,7 @@ def _of_visit(request: HttpRequest, study: Study, seen: identity.Entry | None) -
     other = identity.read_participant(request, study)
     is_under_way = other is not None and not other.has_ended
     return {
-        "entry": identity.for_form(study, seen) if seen else "",
+        "entry": identity.for_form(study, seen) if seen and not is_preview(request) else "",
         "begun_url": showing.url_of(other) if other and is_under_way else "",
     }
 
