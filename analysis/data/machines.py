@@ -65,7 +65,7 @@ def read(
     """All that models did on these items of the study, whoever asked for it, and on corpora.
 
     Of several finished runs of one model under one condition one counts, on the items that it covers: the published one
-    where the people are imported too; then the one that covers most of these items; one with the prompt that most
+    where the people are imported too; then the study's own, so that nobody else's replaces it; the one that covers most of these items; one with the prompt that most
     models were given; the newest. `others`: names of models that may be chosen though they scored nothing.
     """
     runs = list(
@@ -84,7 +84,7 @@ def read(
     )
     runs = [run for run in runs if run.language_model_id in numbers]
     asked = [(run, source) for run, source in asked if run.language_model_id in asked_numbers]
-    chosen = _choose(runs, coverage, prefer_imported)
+    chosen = _choose(runs, coverage, prefer_imported, study)
     answers = choices.read_answers(asked, asked_numbers)
     scores = _scores(chosen, numbers)
     if len(decided := choices.decisions(answers)):
@@ -215,15 +215,16 @@ def _coverage(runs: list[ScoringRun], items: pd.DataFrame) -> Coverage:
 
 
 def _choose(
-    runs: list[ScoringRun], coverage: Coverage, prefer_imported: bool
+    runs: list[ScoringRun], coverage: Coverage, prefer_imported: bool, study: Study
 ) -> list[tuple[ScoringRun, str]]:
     """(run, source it is taken for): of each model, condition, seed and source the best, as `read` says."""
     prompts = Counter((run.condition, run.prompt) for run in runs)
 
-    def merit(run: ScoringRun, source: str) -> tuple[bool, int, int, int]:
+    def merit(run: ScoringRun, source: str) -> tuple[bool, bool, int, int, int]:
         published = prefer_imported and run.backend == ScoringRun.Backend.IMPORTED
         n_items = coverage[run.pk, source]
-        return published, n_items, prompts[run.condition, run.prompt], run.pk
+        is_own = run.study_id == study.pk
+        return published, is_own, n_items, prompts[run.condition, run.prompt], run.pk
 
     best: dict[tuple[Any, ...], ScoringRun] = {}
     for source in SOURCES:

@@ -16,6 +16,7 @@ from scoring.models import (
     ChoiceRun,
     GradingPlan,
     GradingRun,
+    Kind,
     LanguageModel,
     ModelChoice,
     ModelSetMember,
@@ -42,17 +43,21 @@ def participants_kind(study: Study, options: ReportOptions) -> str:
 
 
 def choice_runs(study: Study) -> QuerySet[ChoiceRun]:
-    """Runs in which a model chose in a test case that the study shows, whoever asked for them, and those it asked for."""
+    """Runs in which a model chose in a test case that the study shows, whoever asked for them, and those it asked for.
+
+    Choices that another study imported are only its members' word, and count there.
+    """
     shown = Item.objects.shown_by([study]).values("pk")
     chosen = ModelChoice.objects.filter(run=OuterRef("pk"), item__in=shown)
-    return ChoiceRun.objects.filter(Q(study=study) | Exists(chosen))
+    made_here = ~Q(generator=Kind.IMPORTED)
+    return ChoiceRun.objects.filter(Q(study=study) | Q(Exists(chosen)) & made_here)
 
 
 Chosen = Sequence[tuple[ChoiceRun, str]]
 
 
 def choose_choice_runs(study: Study, items: Collection[int]) -> Chosen:
-    """(run, source it is taken for): of each model's finished runs the one that covers most of these items, then the newest.
+    """(run, source it is taken for): of each model's finished runs the study's own, then what covers most items, then the newest.
 
     Where one run is real, none that is simulated.
     """
@@ -66,7 +71,8 @@ def choose_choice_runs(study: Study, items: Collection[int]) -> Chosen:
     best: dict[tuple[int, str], ChoiceRun] = {}
     for source in SOURCES:
         covering = [run for run in runs if (run.pk, source) in coverage]
-        for run in sorted(covering, key=lambda run: (coverage[run.pk, source], run.pk)):
+        own = {run.pk: run.study_id == study.pk for run in covering}
+        for run in sorted(covering, key=lambda r: (own[r.pk], coverage[r.pk, source], r.pk)):
             best[run.language_model_id, source] = run
     return [(run, source) for (_, source), run in best.items()]
 

@@ -23,7 +23,8 @@ from experiment.services import audit, members
 from experiment.services import fields as services
 from experiment.services.curation.reviews import n_waiting_for
 from experiment.services.fields import has_items, is_used
-from experiment.services.rights import fields_of, may_create_studies
+from experiment.services.members import asked_to_join
+from experiment.services.rights import AGREED, fields_of, may_create_studies
 from experiment.services.usable import usable_fields
 from lib.http import UNPROCESSABLE, either
 from lib.opened import Edit, OpenedForm, check_seen, held
@@ -112,6 +113,7 @@ def fields(request: HttpRequest) -> HttpResponse:
         request,
         "lab/fields/fields.html",
         fields=[(row, waiting[row.name]) for row in rows],
+        asked=asked_to_join(user_of(request)),
         usable=others.annotate(is_mine=Exists(_own(user_of(request), OuterRef("pk")))),
         may_create=may_create_studies(request.user),
         section="fields",
@@ -247,7 +249,6 @@ def remove_member(request: HttpRequest, research_field: ResearchField, pk: int) 
 @require_POST
 @for_field(FieldRight.USE_FIELD)
 def leave(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
-    """Whoever has made somebody a member has not asked them."""
     user = user_of(request)
     with refused(request):
         for member in _own(user, research_field).select_related("user", "field"):
@@ -256,7 +257,17 @@ def leave(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
 
 
 def _own(user: User, research_field: ResearchField | OuterRef) -> QuerySet[FieldMember]:
-    return FieldMember.objects.filter(user=user, field=research_field)
+    return FieldMember.objects.filter(AGREED, user=user, field=research_field)
+
+
+@require_POST
+@for_signed_in
+def join(request: HttpRequest, field: str) -> HttpResponse:
+    """What is answered to who has asked one to join; a field that has not asked does not exist."""
+    asked = get_object_or_404(asked_to_join(user_of(request)), field__slug=field)
+    agrees = request.POST.get("answer") == "join"
+    members.answer(asked, agrees)
+    return redirect("lab:field_people", field) if agrees else redirect("lab:fields")
 
 
 @require_POST

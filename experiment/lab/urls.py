@@ -41,6 +41,7 @@ FIELD = [
     path("people/<int:pk>/role/", fields.change_role, name="change_field_role"),
     path("people/<int:pk>/remove/", fields.remove_member, name="remove_field_member"),
     path("people/leave/", fields.leave, name="leave_field"),
+    path("people/join/", fields.join, name="join_field"),
     path("people/site/", fields.share_with_site, name="share_field"),
     path("people/studies/add/", fields.share_with_study, name="share_field_with_study"),
     path("people/studies/<int:pk>/remove/", fields.unshare_with_study, name="unshare_field"),

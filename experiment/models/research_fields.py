@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.core.validators import MaxValueValidator
 from django.db import models
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.roles import MOST_REVIEWS
@@ -88,6 +89,11 @@ class FieldMember(models.Model):
     )
     role = models.CharField(max_length=10, choices=Role, default=Role.CURATOR)
     created_at = models.DateTimeField(auto_now_add=True)
+    agreed_at = models.DateTimeField(
+        null=True,
+        default=timezone.now,
+        help_text=_("Empty: somebody has asked them to join, and they have no right yet."),
+    )
 
     class Meta:
         ordering = ("field", "user")

@@ -8,6 +8,7 @@ from datetime import timedelta
 from django.contrib.auth.models import Permission, User
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -15,7 +16,7 @@ from experiment.domain.roles import FieldRole, Right, Role
 from experiment.models import FieldMember, Invitation, Membership, ResearchField, Study
 from experiment.services import audit
 from experiment.services.audit import Action
-from experiment.services.rights import may
+from experiment.services.rights import AGREED, may
 from lib.name_fields import hold_names, refuse_double
 from lib.names import looks
 
@@ -70,16 +71,37 @@ def remove_member(member: Member, by: User) -> None:
 def add_to_field(
     research_field: ResearchField, username: str, role: FieldRole, by: User
 ) -> FieldMember:
-    """Somebody with an account. Raises ValidationError for an unknown name and for who is a member."""
+    """Ask somebody with an account, who belongs to the field once they agree; whom the site's administrator adds, does.
+
+    Raises ValidationError for an unknown name and for who is a member or was asked.
+    """
     ResearchField.objects.select_for_update(no_key=True).get(pk=research_field.pk)
     user = User.objects.filter(username=username, is_active=True).first()
     if user is None:
         raise ValidationError(_("No active user has this name."))
     if research_field.memberships.filter(user=user).exists():
         raise ValidationError(_("This person is already a member of the field."))
-    member = research_field.memberships.create(user=user, role=role)
+    agreed_at = timezone.now() if user == by or by.is_superuser else None
+    member = research_field.memberships.create(user=user, role=role, agreed_at=agreed_at)
     _record(Action.MEMBER_ADDED, member, by, role=role.value)
     return member
+
+
+def asked_to_join(user: User) -> QuerySet[FieldMember]:
+    """Fields that wait for the user's answer."""
+    asked = FieldMember.objects.filter(user=user, agreed_at=None)
+    return asked.select_related("field", "user").order_by("field__name")
+
+
+@transaction.atomic
+def answer(member: FieldMember, agrees: bool) -> None:
+    """What somebody says who was asked to join a field; a second answer changes nothing."""
+    ResearchField.objects.select_for_update(no_key=True).get(pk=member.field_id)
+    asked = FieldMember.objects.filter(pk=member.pk, agreed_at=None)
+    if agrees:
+        asked.update(agreed_at=timezone.now())
+    elif asked.delete()[0]:
+        _record(Action.MEMBER_REMOVED, member, member.user, role=member.role)
 
 
 def _held(member: Member) -> str:
@@ -98,7 +120,9 @@ def _keep_a_lead(member: Member, why_of_study: str) -> None:
         n = member.study.memberships.filter(role=lead).count()
     else:
         lead, why = FieldRole.LEAD.value, _("The last lead of a field must keep this role.")
-        n = member.field.memberships.filter(role=lead).count()
+        if member.agreed_at is None:
+            return
+        n = member.field.memberships.filter(AGREED, role=lead).count()
     if member.role == lead and n == 1:
         raise ValidationError(why)
 

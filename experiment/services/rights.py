@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from experiment.domain.roles import (
@@ -60,6 +60,11 @@ def may_create_studies(user: User | AnonymousUser) -> bool:
     return Membership.objects.filter(user_id=user.pk, role=Role.RESEARCHER).exists()
 
 
+# Anybody can ask anybody to join a field. Who has not agreed is no member: their texts would be written into it, and its
+# test cases drawn by their studies
+AGREED = Q(agreed_at__isnull=False)
+
+
 def field_rights_of(
     user: User | AnonymousUser, research_field: ResearchField
 ) -> frozenset[FieldRight]:
@@ -68,7 +73,7 @@ def field_rights_of(
         return frozenset()
     if user.is_superuser:
         return frozenset(FieldRight)
-    rows = FieldMember.objects.filter(field=research_field, user_id=user.pk)
+    rows = FieldMember.objects.filter(AGREED, field=research_field, user_id=user.pk)
     found = rows.values_list("role", flat=True).first()
     return frozenset() if found is None else FIELD_RIGHTS[FieldRole(found)]
 
@@ -82,7 +87,8 @@ def fields_of(
     if user.is_superuser:
         return ResearchField.objects.all()
     roles = [role for role in FieldRole if right in FIELD_RIGHTS[role]]
-    return ResearchField.objects.filter(memberships__user=user.pk, memberships__role__in=roles)
+    own = FieldMember.objects.filter(AGREED, user=user.pk, role__in=roles)
+    return ResearchField.objects.filter(pk__in=own.values("field"))
 
 
 PREFIX = "bbl_"  # so that a scanner of published code knows one when it sees it

@@ -8,10 +8,11 @@ from django.contrib.auth.models import User
 from django.db.models import Q
 
 from experiment.domain.roles import Right
-from experiment.models import Participant, ResearchField, Study
+from experiment.models import FieldMember, Participant, ResearchField, Study
 from experiment.services import consenting, work
 from experiment.services.counts import n_valid_of
 from experiment.services.curation.reviews import n_waiting_for as n_reviews_of
+from experiment.services.members import asked_to_join
 from experiment.services.rights import fields_of, studies_with
 from scoring.models import GradingPlan
 from scoring.services.grading import people
@@ -52,16 +53,18 @@ class Waiting:
     reviews: Sequence[Reviews]
     grades: Sequence[Grades]
     decisions: Sequence[Decision]
+    asked: Sequence[FieldMember]  # to join a field
 
     @property
     def n(self) -> int:
-        """Test cases, answers and studies together."""
+        """Test cases, answers, studies and fields together."""
         graded = sum(each.n + each.n_to_settle for each in self.grades)
-        return sum(each.n for each in self.reviews) + graded + len(self.decisions)
+        decided = len(self.decisions) + len(self.asked)
+        return sum(each.n for each in self.reviews) + graded + decided
 
 
 def waiting_for(user: User, now: datetime) -> Waiting:
-    return Waiting(_reviews(user), _grades(user), _decisions(user, now))
+    return Waiting(_reviews(user), _grades(user), _decisions(user, now), list(asked_to_join(user)))
 
 
 def lately_ended(user: User, now: datetime) -> list[work.Listed]:

@@ -77,6 +77,7 @@ WITHOUT = {
         ENDS,
     ),
     **dict.fromkeys(("share_field", "unshare_field"), SWITCHES),
+    "join_field": "answers what was asked, once",
     "adjudicate": "settles what its page showed, once (a token)",
     "setup_survey_move": "moves a question by one place, and another press moves it back",
     "setup_wording_load": "the file says it (its header X-Opened)",

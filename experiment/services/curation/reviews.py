@@ -29,9 +29,10 @@ from experiment.services.rights import field_rights_of, fields_of
 
 
 def writers_of(item: Item) -> QuerySet[User]:
-    """Who made the version, and who changed its text or its details."""
-    wrote = item.changes.filter(action__in=ItemChange.WROTE)
-    is_writer = Q(pk=item.created_by_id) | Q(pk__in=wrote.values("by"))
+    """Who made the version, and who changed its text or its details; also of earlier versions with the same text."""
+    same = Item.objects.filter(Q(pk=item.pk) | Q(key=item.key, sha256=item.sha256))
+    wrote = ItemChange.objects.filter(item__in=same, action__in=ItemChange.WROTE)
+    is_writer = Q(pk__in=same.values("created_by")) | Q(pk__in=wrote.values("by"))
     return User.objects.filter(is_writer).order_by("username")
 
 
@@ -343,10 +344,11 @@ def n_waiting_for(user: User) -> dict[tuple[str, bool], int]:
 
 
 def _written_by(user: User) -> Q:
-    """Versions that the user made, or whose text or details they changed."""
-    own = ItemChange.objects.filter(item=OuterRef("pk"), by=user, action__in=ItemChange.WROTE)
-    made = Q(created_by=user) & Q(created_by__isnull=False)
-    return made | Q(Exists(own))
+    """As `writers_of`: versions that the user made, or whose text or details they changed, and those with the same text."""
+    wrote = ItemChange.objects.filter(by=user, action__in=ItemChange.WROTE).values("item")
+    own = Item.objects.filter(Q(created_by=user.pk) | Q(pk__in=wrote))
+    same = own.filter(key=OuterRef("key"), sha256=OuterRef("sha256"))
+    return Q(Exists(own.filter(pk=OuterRef("pk")))) | Q(Exists(same))
 
 
 def _verdicts_of(user: User) -> QuerySet[Review]:

@@ -59,6 +59,7 @@ def test_subfields_and_people_are_added_changed_and_removed(lead: Client) -> Non
     refused = lead.post(f"{PAGE}people/add/", {"username": "<b>", "role": "curator"})
     assert (refused.status_code, "No active user" in refused.text) == (422, True)
     lead.post(f"{PAGE}people/add/", {"username": "ada", "role": "curator"})
+    join("ada")
     ada, own = (field.memberships.get(user__username=name) for name in ("ada", "lead"))
     shown = lead.post(f"{PAGE}people/{own.pk}/remove/", follow=True).text
     assert "The last lead of a field must keep this role." in shown
@@ -90,11 +91,21 @@ def test_a_lead_shares_a_field_with_studies_and_the_site_and_takes_it_back(lead:
     ]
 
 
+def join(name: str) -> Client:
+    """Answer the field that has asked, from the list of fields."""
+    client = browser(name)
+    assert "You are asked to join" in client.get("/lab/").text + client.get("/lab/fields/").text
+    assert client.get(f"{PAGE}people/").status_code == 404
+    assert client.post(f"{PAGE}people/join/", {"answer": "join"}).status_code == 302
+    assert client.post(f"{PAGE}people/join/", {"answer": "join"}).status_code == 404
+    return client
+
+
 def test_a_reader_sees_that_they_may_use_a_field_and_none_of_its_pages(lead: Client) -> None:
     make_user("rita")
     make_item(field="cooking")
     lead.post(f"{PAGE}people/add/", {"username": "rita", "role": "reader"})
-    rita = browser("rita")
+    rita = join("rita")
     shown = rita.get("/lab/fields/").text
     assert "cooking" in shown
     assert f'href="{PAGE}' not in shown
@@ -110,7 +121,7 @@ def test_a_member_leaves_without_asking_the_lead_but_not_the_last_lead(
 ) -> None:
     make_user("rita")
     lead.post(f"{PAGE}people/add/", {"username": "rita", "role": role})
-    rita, field = browser("rita"), ResearchField.objects.get()
+    rita, field = join("rita"), ResearchField.objects.get()
     place = "/lab/fields/" if role == "reader" else f"{PAGE}people/"
     assert f"{PAGE}people/leave/" in rita.get(place).text
     assert rita.post(f"{PAGE}people/leave/")["Location"] == "/lab/fields/"
@@ -124,7 +135,7 @@ def test_a_member_leaves_without_asking_the_lead_but_not_the_last_lead(
 def test_a_curator_sees_with_whom_a_field_is_shared_and_shares_nothing(lead: Client) -> None:
     make_user("cora")
     lead.post(f"{PAGE}people/add/", {"username": "cora", "role": "curator"})
-    cora = browser("cora")
+    cora = join("cora")
     page = cora.get(f"{PAGE}people/").text
     assert "Sharing" in page
     assert f"{PAGE}people/s" not in page

@@ -9,7 +9,7 @@ from experiment.services import fields, members
 from experiment.services.curation import reviews, writing
 from experiment.services.fields import ensure_field
 from experiment.services.item_choice import ensure_items
-from experiment.services.rights import field_rights_of
+from experiment.services.rights import field_rights_of, fields_of
 from tests.factories import make_item, make_research_field, make_user, sound_text
 
 pytestmark = pytest.mark.django_db
@@ -97,9 +97,27 @@ def test_people_come_by_user_name_change_and_go() -> None:
     with pytest.raises(ValidationError, match="already a member of the field"):
         members.add_to_field(field, "ada", FieldRole.LEAD, lead)
     members.change_role(member, FieldRole.LEAD, lead)
+    assert field_rights_of(ada, field) == frozenset()
+    with pytest.raises(ValidationError, match="last lead"):  # who was asked leads nothing yet
+        members.remove_member(field.memberships.get(user=lead), lead)
+    members.answer(member, agrees=True)
     assert "lead_field" in field_rights_of(ada, field)
     members.remove_member(field.memberships.get(user=lead), ada)
     assert told() == [("member_added", "lead"), ("role_changed", "lead"), ("member_removed", "ada")]
+
+
+def test_nobody_belongs_to_a_field_unasked_and_who_declines_never_did() -> None:
+    """Else the texts of whoever starts a study of that name would be written into it, and its test cases drawn by their studies."""
+    evil, ada = make_user("evil"), make_user("ada")
+    field = make_research_field("memory", lead=evil)
+    asked = members.add_to_field(field, "ada", FieldRole.LEAD, evil)
+    assert field_rights_of(ada, field) == frozenset()
+    assert not fields_of(ada)
+    assert [each.field for each in members.asked_to_join(ada)] == [field]
+    members.answer(asked, agrees=False)
+    members.answer(asked, agrees=True)
+    assert not field.memberships.filter(user=ada).exists()
+    assert not members.asked_to_join(ada)
 
 
 def test_the_last_lead_stays() -> None:

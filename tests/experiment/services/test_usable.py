@@ -70,6 +70,8 @@ def test_the_published_set_built_in_texts_and_those_of_no_field_are_the_sites(la
 def test_a_reader_takes_what_is_accepted_and_curates_nothing(labs: Any) -> None:
     cooking, ada, eve = labs[0], make_member("ada"), make_user("eve")
     reader = members.add_to_field(cooking, "eve", FieldRole.READER, ada)
+    assert keys(eve) == set()
+    members.answer(reader, agrees=True)
     assert keys(eve) == {"cooking-1"}
     assert list(usable_fields(eve)) == [cooking]
     assert not fields_of(eve)
