@@ -16,7 +16,6 @@ from scoring.models import (
     ChoiceRun,
     GradingPlan,
     GradingRun,
-    Kind,
     LanguageModel,
     ModelChoice,
     ModelSetMember,
@@ -24,6 +23,7 @@ from scoring.models import (
     ScoringRun,
     TrainingCorpus,
 )
+from scoring.models.answers import Kind
 
 SCHEMA_VERSION = 5
 # To be raised whenever an estimator changes: stored reports are then computed again
