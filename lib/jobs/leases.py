@@ -153,25 +153,25 @@ def take(job: Job) -> Lease | None:
     abandoned = _abandoned_now(job)
     _fail(_row(job).filter(abandoned, _KILLS))
     worker = str(Worker.of_this_process())
-    taken = (
-        _row(job)
-        .filter(Q(status=Status.WAITING) | abandoned)
-        .update(
-            status=Status.RUNNING,
-            worker=worker,
-            heartbeat_at=Now(),
-            started_at=Coalesce(F("started_at"), Now()),
-            finished_at=None,
-            error="",
-            attempts=F("attempts") + 1,
-        )
-    )
-    if not taken:
-        return None
     person = getattr(job, "created_by_id", None) or NOBODY
-    Turn.objects.filter(person=person).delete()
-    Turn.objects.create(person=person)
-    return Lease(job, worker)
+    with transaction.atomic():
+        taken = (
+            _row(job)
+            .filter(Q(status=Status.WAITING) | abandoned)
+            .update(
+                status=Status.RUNNING,
+                worker=worker,
+                heartbeat_at=Now(),
+                started_at=Coalesce(F("started_at"), Now()),
+                finished_at=None,
+                error="",
+                attempts=F("attempts") + 1,
+            )
+        )
+        if taken:
+            Turn.objects.filter(person=person).delete()
+            Turn.objects.create(person=person)
+    return Lease(job, worker) if taken else None
 
 
 def call(job: Job) -> bool:
