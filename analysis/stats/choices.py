@@ -28,7 +28,7 @@ from analysis.stats.estimates import (
     proportion_of_counts,
     spearman,
 )
-from analysis.stats.two_way_clustered import TwoWay, clustered, covariance
+from analysis.stats.two_way_clustered import Part, TwoWay, clustered, covariance, of_parts, rarer
 from lib.points import RIGHT, TIE, WRONG, points
 
 N_BINS = 10
@@ -233,7 +233,10 @@ def stated(
     if not known.any():
         raise NotEnough("No answer has a confidence.", "Ask the model for its confidence.")
     c, right, items = c[known], right[known], np.asarray(item)[known]
-    brier, over = _mean((c - right) ** 2, items), _mean(c - right, items)
+    brier, accuracy = _mean((c - right) ** 2, items), _mean(right, items)
+    n_rare = rarer(accuracy.estimate, len(c))
+    parts = Part(_mean(c, items), math.inf), Part(accuracy, n_rare, -1.0)
+    over = of_parts(_mean(c - right, items), parts)
     return Stated(
         n=len(c),
         n_items=len(np.unique(items)),
@@ -350,6 +353,7 @@ def _share(found: TwoWay, n: int) -> Share:
 
 
 def _within(found: TwoWay, low: float, high: float) -> Interval | None:
-    if not found.is_known or found.se == 0:  # nothing varies, which says nothing of other items
+    if not found.is_known or (found.se == 0 and not found.from_parts):
+        # Nothing varies, which says nothing of other items
         return None
     return max(low, found.ci95[0]), min(high, found.ci95[1])

@@ -161,6 +161,21 @@ def with_error(values: Floats, known: TwoWay, bounds: Interval = (-1.0, 1.0)) ->
     return np.clip(known.estimate + (values - known.estimate) * scale, *bounds)
 
 
+def interval_with(values: Floats, known: TwoWay, bounds: Interval = (-1.0, 1.0)) -> Interval | None:
+    """95% interval of `with_error`, and at least that of the known parts where resamples say too little (`of_parts`)."""
+    found = spread(with_error(values, known, bounds)).ci95
+    if found is None or not known.from_parts:
+        return found
+    low, high = known.ci95
+    return max(bounds[0], min(low, found[0])), min(bounds[1], max(high, found[1]))
+
+
+def p_with(values: Floats, known: TwoWay) -> float | None:
+    """Two-sided p of `with_error`, and at least that of the known parts."""
+    p = two_sided_p(with_error(values, known, (-np.inf, np.inf)))
+    return p if p is None or not known.from_parts else max(p, known.p)
+
+
 def two_sided_p(values: Floats) -> float | None:
     """Twice the smaller share of resampled differences on either side of 0, (count + 1) / (resamples + 1), at most 1.
 

@@ -5,7 +5,7 @@ said, `NotEnough` is raised.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -15,6 +15,15 @@ from scipy import optimize, special, stats
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Interval
+from analysis.stats.two_way_clustered import (
+    PARTS,
+    Part,
+    TwoWay,
+    clustered,
+    of_changes,
+    of_parts,
+    over_items,
+)
 from lib.points import RIGHT, TIE, error_of_mean, mean_point
 
 Z95 = 1.959963984540054  # 97.5th percentile of the standard normal distribution
@@ -80,7 +89,7 @@ class PairedTest:
     p: float
     d_av: float
     d_z: float
-    ci95: Interval
+    ci95: Interval | None
     method: str = PAIRED
 
 
@@ -210,7 +219,7 @@ def mean_of(values: npt.ArrayLike, bounds: Interval = ANY) -> Mean:
     """Mean of values (n,), in their unit; NaN is left out. sd with ddof=1, sem = sd / sqrt(n), ci95 = mean -+ t sem.
 
     bounds: what values can be (SHARES), beyond which ci95 does not reach. With one value sd and sem are None, below
-    three ci95 is: t is 12.7 for two values. Raises NotEnough when no value is left.
+    three ci95 is: t is 12.7 for two values. Nor have values an interval that are all equal, which do not tell how others vary. Raises NotEnough when no value is left.
 
     >>> three = mean_of([1, 2, 3])
     >>> three.n, three.mean, three.sd
@@ -225,7 +234,7 @@ def mean_of(values: npt.ArrayLike, bounds: Interval = ANY) -> Mean:
         return Mean(1, mean, None, None, None)
     sd = float(known.std(ddof=1))
     sem = sd / float(np.sqrt(n))
-    if n < FEWEST:
+    if n < FEWEST or not _sd(known):
         return Mean(n, mean, sd, sem, None)
     low, high = _t_interval(mean, sem, n - 1)
     return Mean(n, mean, sd, sem, (max(low, bounds[0]), min(high, bounds[1])))
@@ -236,7 +245,7 @@ def paired_t(x: npt.ArrayLike, y: npt.ArrayLike) -> PairedTest:
 
     t = mean / (sd / sqrt(n)), n - 1 degrees of freedom, sd of the differences with ddof=1;
     d_av = mean / sqrt((s_x^2 + s_y^2) / 2) with ddof=1 (a single y has variance 0), which is what the paper calls
-    Cohen's d; d_z = mean / sd. If all differences are equal, t, p and d_z are NaN (scipy's
+    Cohen's d; d_z = mean / sd. If all differences are equal, t, p and d_z are NaN and ci95 is None (scipy's
     ttest_rel divides by rounding errors there). Raises NotEnough below three pairs. Checked against ttest_rel.
 
     >>> shift = paired_t([1, 2, 3], [0, 0, 0])
@@ -259,7 +268,20 @@ def paired_t(x: npt.ArrayLike, y: npt.ArrayLike) -> PairedTest:
     p = 2 * float(special.stdtr(n - 1, -abs(t)))
     spread = float(np.sqrt((_sd(first) ** 2 + _sd(second) ** 2) / 2))
     d_av, d_z = (mean / s if s > 0 else np.nan for s in (spread, sd))
-    return PairedTest(n, mean, sd, t, n - 1, p, d_av, d_z, _t_interval(mean, sem, n - 1))
+    ci95 = _t_interval(mean, sem, n - 1) if sem > 0 else None
+    return PairedTest(n, mean, sd, t, n - 1, p, d_av, d_z, ci95)
+
+
+def paired_shares(x: npt.ArrayLike, y: npt.ArrayLike) -> PairedTest:
+    """`paired_t` of shares on the same items, (n,) each from 0 to 1, which is wide where few differ (`of_changes`)."""
+    usual = paired_t(x, y)
+    more = np.asarray(x, dtype=float) - np.asarray(y, dtype=float)
+    found = of_changes(more[~np.isnan(more)], over_items)
+    if not found.from_parts:
+        return usual
+    low, high = found.ci95
+    ends = max(-1.0, low), min(1.0, high)
+    return replace(usual, ci95=ends, p=found.p, method=f"{usual.method} {PARTS}")
 
 
 def mcnemar(before: npt.ArrayLike, after: npt.ArrayLike) -> McNemar:
@@ -354,17 +376,22 @@ def _t_interval(mean: float, sem: float, df: int) -> Interval:
 
 METHOD = (
     "Difference of two estimates treated as independent: standard errors are added in squares, with Student's t "
-    "and the Welch-Satterthwaite degrees of freedom."
+    f"and the Welch-Satterthwaite degrees of freedom. {PARTS}"
 )
 
 
 @dataclass(frozen=True)
 class Sample:
-    """An estimate, its standard error, and the clusters that the error was estimated from."""
+    """A share, its standard error, the clusters that the error was estimated from, and its decisions of the rarer kind."""
 
     value: float
     se: float
     n_clusters: int
+    n_rare: float = math.inf
+
+    @property
+    def known(self) -> TwoWay:
+        return clustered(self.value, self.se, self.n_clusters)
 
 
 @dataclass(frozen=True)
@@ -380,21 +407,30 @@ class TwoSamples:
 
 
 def two_samples(first: Sample, second: Sample) -> TwoSamples | None:
-    """None where an error is unknown or nothing, or rests on one cluster.
+    """None where an error is unknown, rests on fewer than three clusters, or is nothing though decisions of both kinds are many.
 
     >>> found = two_samples(Sample(0.5, 0.03, 100), Sample(0.6, 0.04, 100))
     >>> round(found.se, 9), round(found.difference, 9), round(found.p, 3)
     (0.05, 0.1, 0.047)
+    >>> [round(end, 2) for end in two_samples(Sample(1, 0, 20, 0), Sample(1, 0, 20, 0)).ci95]
+    [-0.18, 0.18]
     """
     both = (first, second)
-    if any(not math.isfinite(s.se) or s.n_clusters < 2 for s in both):
+    if not all(sample.known.is_known for sample in both):
         return None
     variances = [s.se**2 for s in both]
-    if not sum(variances):
-        return None
     parts = [v**2 / (s.n_clusters - 1) for v, s in zip(variances, both, strict=True)]
-    se, df = math.sqrt(sum(variances)), sum(variances) ** 2 / sum(parts)
+    fewest = min(s.n_clusters for s in both)
+    se = math.sqrt(sum(variances))
+    df = sum(variances) ** 2 / sum(parts) if se else fewest - 1.0
     difference = second.value - first.value
     half = float(stats.t.ppf(0.975, df)) * se
-    p = 2 * float(stats.t.sf(abs(difference) / se, df))
-    return TwoSamples(difference, se, (difference - half, difference + half), p, df)
+    p = 2 * float(stats.t.sf(abs(difference) / se, df)) if se else math.nan
+    usual = TwoWay(difference, se, (difference - half, difference + half), p, fewest)
+    found = of_parts(
+        usual, (Part(second.known, second.n_rare), Part(first.known, first.n_rare, -1.0))
+    )
+    if math.isnan(found.p):
+        return None
+    low, high = found.ci95
+    return TwoSamples(difference, se, (max(-1.0, low), min(1.0, high)), found.p, df)

@@ -11,15 +11,22 @@ of statsmodels 0.36 s.
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+from scipy import optimize, special
 
 from analysis.stats.arrays import Floats, Interval, Ints
 
 FEWEST_CLUSTERS = 3  # below, no interval: two levels say next to nothing of how others would differ
+FEW = 5  # decisions of the rarer kind, below which a share's standard error says too little
+LEAST_P = 1e-12
+PARTS = (
+    f"Where a share of a difference has fewer than {FEW} right or fewer than {FEW} wrong decisions, each limit of the difference is the "
+    "further of the usual one and that of the shares' score intervals (Zou and Donner 2008), and p is the larger of both."
+)
 
 
 @dataclass(frozen=True)
@@ -27,6 +34,7 @@ class TwoWay:
     """Standard error, 95% interval and two-sided p (against 0) of an estimate, from Student's t.
 
     n_clusters: the smaller number of people and items, whose number less one are the degrees of freedom.
+    from_parts: whether `of_parts` made the interval and p wider than those of the standard error.
     """
 
     estimate: float
@@ -34,6 +42,7 @@ class TwoWay:
     ci95: Interval
     p: float
     n_clusters: int
+    from_parts: bool = False
 
     @property
     def share_ci95(self) -> Interval:
@@ -104,7 +113,14 @@ class Deviations:
         share = np.where(known, by_item - mean, 0.0) / known.sum()
         used = known | (np.pad(self.n_by_item, (0, more)) > 0)
         together = (share - np.pad(self.by_item, (0, more)))[used]
-        return self._with(mean - self.accuracy, together, int(known.sum()))
+        usual = self._with(mean - self.accuracy, together, int(known.sum()))
+        return of_parts(
+            usual,
+            (
+                Part(over_items(by_item), rarer(mean, int(known.sum()))),
+                Part(self.accuracy_error(), rarer(self.accuracy, int(self.n_by_item.sum())), -1.0),
+            ),
+        )
 
     def _with(self, estimate: float, items: Floats, n_others: int | None = None) -> TwoWay:
         """n_others: items of the models."""
@@ -150,8 +166,96 @@ def of_errors(
     return clustered(estimate, math.sqrt(variance), fewest if n_clusters is None else n_clusters)
 
 
-def share_interval(share: float, se: float, n_clusters: int) -> Interval:
-    """95% interval of a share within [0, 1] from its standard error and the smaller number of clusters.
+@dataclass(frozen=True)
+class Part:
+    """A share that a difference has `weight` times; n_rare: its decisions of the rarer kind, a tie being half of each.
+
+    n_rare infinite: a mean of anything else, whose standard error is taken as it is.
+    """
+
+    known: TwoWay
+    n_rare: float
+    weight: float = 1.0
+
+    def reach(self, alpha: float) -> Interval:
+        """How far the difference goes down and up on account of this part, each 0 or more."""
+        value, se, n = self.known.estimate, self.known.se, self.known.n_clusters
+        if math.isinf(self.n_rare):
+            half = abs(self.weight) * float(special.stdtrit(n - 1, 1 - alpha / 2)) * se
+            return half, half
+        low, high = (abs(self.weight * (x - value)) for x in share_interval(value, se, n, alpha))
+        return (low, high) if self.weight > 0 else (high, low)
+
+
+def rarer(share: float, n: int) -> float:
+    """Of n decisions with this share of right ones: the number right or wrong, whichever is smaller.
+
+    >>> rarer(0.75, 8)
+    2.0
+    """
+    return n * min(share, 1 - share)
+
+
+def of_parts(usual: TwoWay, parts: Sequence[Part]) -> TwoWay:
+    """A difference, the sum of its weighted parts, that is never surer than its parts are where one is near 0 or 1.
+
+    The standard error of a share of which all decisions agree is 0, and that of few of the rarer kind is too small. So with a part
+    of fewer than FEW such decisions, the limits are estimate - sqrt(sum of d^2), d the distances that the parts' score intervals allow (MOVER: Zou
+    and Donner 2008, Stat. Med. 27; for two shares Newcombe's method 10), or the usual ones where these are wider. p is
+    the alpha whose interval ends at 0, or the usual one where that is larger. The parts are taken as uncorrelated, which for
+    shares of the same items is cautious.
+
+    >>> people, models = clustered(1.0, 0.0, 20), clustered(0.8, 0.02, 20)
+    >>> usual = clustered(-0.2, 0.02, 20)
+    >>> found = of_parts(usual, (Part(models, 60.0), Part(people, 0.0, -1.0)))
+    >>> [round(end, 3) for end in usual.ci95], [round(end, 3) for end in found.ci95]
+    ([-0.242, -0.158], [-0.245, -0.016])
+    """
+    few = any(part.n_rare < FEW for part in parts)
+    if not few or not usual.is_known or not all(part.known.is_known for part in parts):
+        return usual
+    value = usual.estimate
+
+    def reach(alpha: float) -> Interval:
+        below, above = zip(*(part.reach(alpha) for part in parts), strict=True)
+        return math.hypot(*below), math.hypot(*above)
+
+    def beyond(log_alpha: float) -> float:
+        """How far the interval goes beyond 0."""
+        below, above = reach(math.exp(log_alpha))
+        return (below if value > 0 else above) - abs(value)
+
+    p, least = 1.0, math.log(LEAST_P)
+    if value:
+        p = math.exp(optimize.brentq(beyond, least, 0.0)) if beyond(least) > 0 else LEAST_P
+    below, above = reach(0.05)
+    low, high = min(usual.ci95[0], value - below), max(usual.ci95[1], value + above)
+    p = p if math.isnan(usual.p) else max(p, usual.p)
+    return replace(usual, ci95=(low, high), p=p, from_parts=True)
+
+
+def of_changes(values: Floats, mean: Callable[[Floats], TwoWay]) -> TwoWay:
+    """The mean of changes (n,) from -1 to 1 of decisions on the same rows; mean: of such rows, with its error.
+
+    >>> same = of_changes(np.zeros(10), over_items)
+    >>> same.estimate, [round(end, 2) for end in same.ci95], same.p
+    (0.0, [-0.34, 0.34], 1.0)
+    """
+    return of_parts(mean(values), parts_of_changes(values, mean))
+
+
+def parts_of_changes(
+    values: Floats, mean: Callable[[Floats], TwoWay], weight: float = 1.0
+) -> tuple[Part, Part]:
+    """The share gained and, less it, the share lost. The rarer kind: rows that changed, or that did not all change one way."""
+    gained, lost = mean(values.clip(0)), mean((-values).clip(0))
+    changed = len(values) * (gained.estimate + lost.estimate)
+    n_rare = min(changed, len(values) * (1 - max(gained.estimate, lost.estimate)))
+    return Part(gained, n_rare, weight), Part(lost, n_rare, -weight)
+
+
+def share_interval(share: float, se: float, n_clusters: int, alpha: float = 0.05) -> Interval:
+    """95% interval (or 1 - alpha) of a share within [0, 1] from its standard error and the smaller number of clusters.
 
     Wilson's score interval of n = share (1 - share) / se^2 decisions, those that would be as sure if they were independent,
     with Student's t of n_clusters - 1 degrees of freedom (Korn and Graubard 1998; Franco et al. 2019, J. Surv. Stat.
@@ -162,7 +266,7 @@ def share_interval(share: float, se: float, n_clusters: int) -> Interval:
     [0.404, 0.596]
     """
     n = share * (1 - share) / se**2 if se > 0 else float(n_clusters)
-    t = float(special.stdtrit(n_clusters - 1, 0.975))
+    t = float(special.stdtrit(n_clusters - 1, 1 - alpha / 2))
     middle, scale = share + t * t / (2 * n), 1 + t * t / n
     half = t * math.sqrt(max(0.0, share * (1 - share)) / n + t * t / (4 * n * n))
     return max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale)

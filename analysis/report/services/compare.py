@@ -17,7 +17,8 @@ from analysis.report.report import StoredReport
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Interval
 from analysis.stats.distributions import Exposures
-from analysis.stats.estimates import PairedTest, Sample, TwoSamples, paired_t, two_samples
+from analysis.stats.estimates import PairedTest, Sample, TwoSamples, paired_shares, two_samples
+from analysis.stats.two_way_clustered import rarer
 
 FEWEST_SHARED = 3
 
@@ -101,7 +102,12 @@ def side(title: str, stored: StoredReport, source: str) -> Side:
         trials_excluded={e.label: e.n for e in flow.trials.excluded} if flow else {},
         exposures=present(own.of(ItemExposures).exposures),
         models={m.name: (m.label, m.items.accuracy, m.items.ci95) for m in models},
-        sample=Sample(people.accuracy, error, min(people.n_participants, people.n_items))
+        sample=Sample(
+            people.accuracy,
+            error,
+            min(people.n_participants, people.n_items),
+            rarer(people.accuracy, people.n_trials),
+        )
         if people and error is not None and math.isfinite(error)
         else None,
         by_item=_by_item(stored, source),
@@ -142,7 +148,9 @@ def _in_pairs(before: Side, after: Side, shared: Sequence[str]) -> PairedTest | 
     if len(shared) < FEWEST_SHARED:
         return None
     try:
-        return paired_t([after.by_item[k] for k in shared], [before.by_item[k] for k in shared])
+        return paired_shares(
+            [after.by_item[k] for k in shared], [before.by_item[k] for k in shared]
+        )
     except NotEnough:
         return None
 

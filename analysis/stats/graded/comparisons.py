@@ -19,6 +19,7 @@ from analysis.stats.graded.ratios import (
     ratio,
     share_interval,
 )
+from analysis.stats.two_way_clustered import PARTS, Part, TwoWay, of_parts, parts_of_changes, rarer
 
 Rate = Literal["rqr", "sr"]
 NO_SE = 1e-12  # what rounding leaves of an error of 0
@@ -26,7 +27,7 @@ METHOD = (
     "First minus second model on the questions that both answered. Answers from one template are a cluster, in "
     "which the deviations of both models are combined. Two-sided p from Student's t, after Holm's correction over "
     "all pairs of models. If models differ by the same amount in every cluster, p is that of a sign test of "
-    "clusters, and the interval is Newcombe's (1998) from both models' intervals."
+    f"clusters, and the interval is Newcombe's (1998) from both models' intervals. {PARTS}"
 )
 
 
@@ -68,8 +69,8 @@ def compare(
 
     fates: model -> (n,) of each question, None where it has no answer; templates, questions: (n,) as in `clustered_rates`.
     With the deviations of `ratio` for each model over clusters: se^2 = sum of (deviation of first - of second)^2, t with the
-    smaller effective number of clusters less one; ci95 within [-1, 1]. Two models with the same errors differ by nothing, however
-    uncertain each alone: p = 1. With the same difference other than 0 in all G clusters that both have, se is 0 and t says
+    smaller effective number of clusters less one; ci95 within [-1, 1], at least as wide as `of_parts` has it. For two models with
+    the same errors p = 1. With the same difference other than 0 in all G clusters that both have, se is 0 and t says
     nothing: p = 2 / 2^G, a sign test of clusters, and ci95 is d - sqrt((a - a_low)^2 + (b_high - b)^2), d + sqrt((a_high - a)^2 +
     (b - b_low)^2) of both rates' own intervals (Newcombe 1998, Stat. Med. 17). Raises ValueError where lengths differ.
 
@@ -109,8 +110,13 @@ def _pair(
         if se > NO_SE or abs(difference) <= NO_SE:
             df = min(first.df, second.df)
             half = float(special.stdtrit(df, 0.975)) * se
-            ci95 = (max(-1.0, difference - half), min(1.0, difference + half))
             p = float(2 * special.stdtr(df, -abs(difference) / se)) if se > NO_SE else 1.0
+            usual = TwoWay(difference, se, (difference - half, difference + half), p, n_clusters)
+            found = of_parts(
+                usual, _parts(rate, [known[name][both] for name in names], cluster[both], se)
+            )
+            low, high = found.ci95
+            ci95, p = (max(-1.0, low), min(1.0, high)), found.p
         else:
             se, by_cluster = 0.0, np.zeros_like(by_cluster)
             ci95 = _newcombe(
@@ -120,6 +126,24 @@ def _pair(
             p = min(1.0, 2.0 * 0.5**n_both)
     n = int(both.sum())
     return Comparison(rate, *names, n, n_clusters, difference, se, ci95, p), by_cluster
+
+
+def _parts(rate: Rate, fates: Sequence[np.ndarray], cluster: Ints, se: float) -> tuple[Part, Part]:
+    """Of RQR the shares of questions gained and lost; of SR, whose questions differ, both models' shares."""
+    if rate == "rqr":
+        more = (fates[0] == GOOD).astype(np.float64) - (fates[1] == GOOD)
+        return parts_of_changes(
+            more, lambda rows: ratio(np.bincount(cluster, rows), np.bincount(cluster)).known
+        )
+    every = np.ones(len(cluster), dtype=bool)
+    sums = [_sums(rate, own, cluster, every) for own in fates]
+    first, second = (
+        Part(own.known, rarer(own.value, int(bottom.sum())) if se > NO_SE else 0.0, weight)
+        for (_, bottom), own, weight in zip(
+            sums, (ratio(*own) for own in sums), (1.0, -1.0), strict=True
+        )
+    )
+    return first, second
 
 
 def _sums(rate: Rate, fates: np.ndarray, cluster: Ints, rows: Bools) -> tuple[Floats, Floats]:

@@ -14,6 +14,7 @@ from scipy import special
 
 from analysis.stats.arrays import Floats, Interval, Ints
 from analysis.stats.estimates import Z95, wilson
+from analysis.stats.two_way_clustered import TwoWay
 
 FEWEST_CLUSTERS = (
     3  # below, no interval: two templates say next to nothing of how others would differ
@@ -42,6 +43,14 @@ class Ratio:
     @property
     def df(self) -> float:
         return degrees_of_freedom(self.n_effective)
+
+    @property
+    def known(self) -> TwoWay:
+        """With its error, interval and p from Student's t."""
+        half = float(special.stdtrit(self.df, 0.975)) * self.se
+        p = float(2 * special.stdtr(self.df, -abs(self.value) / self.se)) if self.se else math.nan
+        n_clusters = max(2, int(self.n_effective)) if self.n_clusters else 0
+        return TwoWay(self.value, self.se, (self.value - half, self.value + half), p, n_clusters)
 
 
 def clusters_of(templates: Sequence[Hashable], questions: Sequence[Hashable] | None = None) -> Ints:

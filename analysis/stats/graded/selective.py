@@ -9,6 +9,7 @@ from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Interval, Ints
 from analysis.stats.distributions import percentile_interval
 from analysis.stats.graded.ratios import FEWEST_CLUSTERS
+from analysis.stats.two_way_clustered import FEW, rarer
 
 N_BOOT = 1000
 METHOD = (
@@ -106,8 +107,8 @@ def _resampled(
 ) -> tuple[Interval | None, Interval | None]:
     """Intervals of the area, and of what it gains over all answers."""
     names, cluster = np.unique(clusters, return_inverse=True)
-    if len(names) < FEWEST_CLUSTERS:
-        return None, None
+    if len(names) < FEWEST_CLUSTERS or rarer(float(good.mean()), len(good)) < FEW:
+        return None, None  # resamples of a few answers of the rarer kind are too much alike
     rng, found = np.random.default_rng(seed), np.empty((N_BOOT, 2))
     for row in found:
         times = np.bincount(rng.integers(0, len(names), len(names)), minlength=len(names))

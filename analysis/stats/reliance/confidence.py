@@ -7,7 +7,14 @@ import numpy as np
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Bools, Floats, Interval
 from analysis.stats.calibration import CalibrationError, calibration_error
-from analysis.stats.reliance.trials import AdvisedTrials, Estimate, difference, mean
+from analysis.stats.reliance.trials import (
+    AdvisedTrials,
+    Estimate,
+    change_of_overconfidence,
+    difference,
+    mean,
+    overconfidence,
+)
 
 N_BINS = 10
 CALIBRATION = (
@@ -52,7 +59,7 @@ def rated(trials: AdvisedTrials, confidence: Floats, right: Floats, seed: int = 
     return Rated(
         mean_probability=float(p.mean()),
         accuracy=float(y.mean()),
-        overconfidence=mean(own, p - y, (-1.0, 1.0)),
+        overconfidence=overconfidence(own, p, y),
         brier=mean(own, (p - y) ** 2, (0.0, 1.0)),
         error=calibration_error(
             p,
@@ -77,7 +84,7 @@ def before_and_after(trials: AdvisedTrials, seed: int = 42) -> BeforeAndAfter:
     return BeforeAndAfter(
         before=rated(both, both.confidence_before, both.right_before, seed),
         after=rated(both, both.confidence_after, both.right_after, seed),
-        change_overconfidence=mean(own, (q - z) - (p - y), (-2.0, 2.0)),
+        change_overconfidence=change_of_overconfidence(own, q - p, z - y),
         change_brier=mean(own, (q - z) ** 2 - (p - y) ** 2, (-1.0, 1.0)),
     )
 
@@ -122,7 +129,7 @@ def typical_seconds(trials: AdvisedTrials, ms: Floats) -> Seconds:
 def time_ratio(trials: AdvisedTrials, ms: Floats, second: Bools) -> TimeRatio:
     """exp of the difference of mean logarithms between the trials that are `second` (n,) and the others. Raises NotEnough."""
     known = _timed(ms)
-    found = difference(trials.of(known), np.log(ms[known]), second[known], None)
+    found = difference(trials.of(known), np.log(ms[known]), second[known], of_shares=False)
     return TimeRatio(found.n, float(np.exp(found.value)), _exp(found.ci95), found.p)
 
 

@@ -3,15 +3,15 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from analysis.stats import MissingResult, NotEnough
 from analysis.stats.arrays import Floats, Interval
-from analysis.stats.reliance.trials import AdvisedTrials, Estimate, mean
-from analysis.stats.two_way_clustered import TwoWay, of_errors
+from analysis.stats.reliance.trials import AdvisedTrials, Estimate, change, mean_error
+from analysis.stats.two_way_clustered import of_parts, parts_of_changes
 
 METHOD = (
     "Share of the computed gain that is realised: (accuracy of final answers - that of first answers) / (accuracy of the "
@@ -46,18 +46,18 @@ def realised(
 
     share = N / D, N = mean(final - first), D = mean(computed - first), where D > 0. Interval: the ratios r that the test of
     mean(N_t - r D_t) = 0 does not reject, |N - r D| <= t se(N - r D), with two-way errors (Fieller 1954, J. R. Stat. Soc. B
-    16). It is bounded where D is clear of 0, else None. Raises NotEnough without a trial.
+    16) and the limits of `of_parts`. It is bounded where D is clear of 0, else None. Raises NotEnough without a trial.
     """
     before, after, team = (np.asarray(x, dtype=float) for x in (first, final, computed))
     if not len(before):
         raise NotEnough("No trial has all three decisions.", "Let participants finish the study.")
     real, possible = after - before, team - before
-    gain = mean(trials, possible, (-1.0, 1.0))
+    gain = change(trials, possible)
     share, ends = _share(trials, real, possible, gain)
     return Realised(
-        real=mean(trials, real, (-1.0, 1.0)),
+        real=change(trials, real),
         computed=gain,
-        unused=mean(trials, team - after, (-1.0, 1.0)),
+        unused=change(trials, team - after),
         share=share,
         share_ci95=ends,
     )
@@ -72,15 +72,13 @@ def _share(
     if gain.ci95 is None or gain.ci95[0] <= 0:
         return share, None
 
+    error = partial(mean_error, trials)
+
     def beyond(ratio: float) -> bool:
         """Whether the test rejects this ratio."""
-        left = real - ratio * possible
-        middle = float(left.mean())
-        found: TwoWay = of_errors(
-            middle, (left - middle) / len(left), trials.participant, trials.item
-        )
-        t = float(special.stdtrit(found.n_clusters - 1, 0.975))
-        return abs(middle) > t * found.se
+        parts = parts_of_changes(real, error) + parts_of_changes(possible, error, -ratio)
+        low, high = of_parts(error(real - ratio * possible), parts).ci95
+        return low > 0 or high < 0
 
     ends = _end(beyond, share, -1.0), _end(beyond, share, 1.0)
     return share, ends if all(map(math.isfinite, ends)) else None

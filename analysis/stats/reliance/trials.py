@@ -1,13 +1,24 @@
 """The trials of a study with advice, as the estimators take them."""
 
+import math
 from dataclasses import dataclass, fields, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Bools, Floats, Interval, Ints
-from analysis.stats.two_way_clustered import TwoWay, of_errors, share_interval
+from analysis.stats.two_way_clustered import (
+    Part,
+    TwoWay,
+    of_changes,
+    of_errors,
+    of_parts,
+    parts_of_changes,
+    rarer,
+    share_interval,
+)
 
 # No advice; the own answer first, then advice and a final answer; advice beside the abstracts
 NONE, AFTER, BEFORE = PROCEDURES = ("none", "after", "before")
@@ -100,7 +111,7 @@ class Estimate:
 
 def share(trials: AdvisedTrials, values: Floats) -> Estimate:
     """Share of trials, values (n,) of 1 and 0, with a score interval of the two-way error. Raises NotEnough without a trial."""
-    found = _mean(trials, values)
+    found = mean_error(trials, values)
     known = found.is_known
     ends = share_interval(found.estimate, found.se, found.n_clusters) if known else None
     return Estimate(*_sizes(trials), found.estimate, ends)
@@ -108,11 +119,31 @@ def share(trials: AdvisedTrials, values: Floats) -> Estimate:
 
 def mean(trials: AdvisedTrials, values: Floats, bounds: Interval | None = None) -> Estimate:
     """Mean of values (n,) of any sign, tested against 0. Raises NotEnough without a trial."""
-    return Estimate.of(_mean(trials, values), trials, bounds)
+    return Estimate.of(mean_error(trials, values), trials, bounds)
+
+
+def change(trials: AdvisedTrials, values: Floats) -> Estimate:
+    """Mean of changes (n,) of points on the same trials, tested against 0. Raises NotEnough without a trial."""
+    return Estimate.of(of_changes(values, partial(mean_error, trials)), trials, (-1.0, 1.0))
+
+
+def overconfidence(trials: AdvisedTrials, p: Floats, right: Floats) -> Estimate:
+    """Mean of probabilities (n,) minus the share that is right (n,), tested against 0. Raises NotEnough without a trial."""
+    usual, stated, share = (mean_error(trials, values) for values in (p - right, p, right))
+    n_rare = rarer(share.estimate, len(right))
+    found = of_parts(usual, (Part(stated, math.inf), Part(share, n_rare, -1.0)))
+    return Estimate.of(found, trials, (-1.0, 1.0))
+
+
+def change_of_overconfidence(trials: AdvisedTrials, p: Floats, points: Floats) -> Estimate:
+    """Mean change of probabilities (n,) minus that of points (n,), tested against 0."""
+    error = partial(mean_error, trials)
+    parts = Part(error(p), math.inf), *parts_of_changes(points, error, -1.0)
+    return Estimate.of(of_parts(error(p - points), parts), trials, (-2.0, 2.0))
 
 
 def difference(
-    trials: AdvisedTrials, values: Floats, second: Bools, bounds: Interval | None = (-1.0, 1.0)
+    trials: AdvisedTrials, values: Floats, second: Bools, *, of_shares: bool = True
 ) -> Estimate:
     """Mean of values (n,) of the trials that are `second` (n,) minus that of the others; test cases may be shared, people too.
 
@@ -122,20 +153,22 @@ def difference(
     """
     if not (second.any() and (~second).any()):
         raise NotEnough(*NO_TRIALS)
-    errors, means = np.empty(len(values)), []
+    errors, means, parts = np.empty(len(values)), [], []
     for of, sign in ((second, 1.0), (~second, -1.0)):
         means.append(float(values[of].mean()))
         errors[of] = sign * (values[of] - means[-1]) / of.sum()
+        n_rare = rarer(means[-1], int(of.sum())) if of_shares else math.inf
+        parts.append(Part(mean_error(trials.of(of), values[of]), n_rare, sign))
     fewest = min(
         len(np.unique(group[of]))
         for of in (second, ~second)
         for group in (trials.participant, trials.item)
     )
     found = of_errors(means[0] - means[1], errors, trials.participant, trials.item, fewest)
-    return Estimate.of(found, trials, bounds)
+    return Estimate.of(of_parts(found, parts), trials, (-1.0, 1.0) if of_shares else None)
 
 
-def _mean(trials: AdvisedTrials, values: Floats) -> TwoWay:
+def mean_error(trials: AdvisedTrials, values: Floats) -> TwoWay:
     if not len(values):
         raise NotEnough(*NO_TRIALS)
     middle = float(values.mean())

@@ -8,12 +8,12 @@ import numpy as np
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Bools, Floats, Interval, Ints
 from analysis.stats.calibration import bin_columns, equal_width_bins, error_interval
-from analysis.stats.crossed_bootstrap import spread, two_sided_p, with_error
-from analysis.stats.two_way_clustered import FEWEST_CLUSTERS, TwoWay
+from analysis.stats.crossed_bootstrap import interval_with, p_with
+from analysis.stats.two_way_clustered import FEWEST_CLUSTERS
 from analysis.teams.domain.chance import learns_noise
 from analysis.teams.domain.combination import LEAST_PROBABILITY, HeldOut
 from analysis.teams.domain.evidence import Evidence, Names
-from analysis.teams.domain.folds import Draws, holm, two_way_of
+from analysis.teams.domain.folds import Draws, changes_of, holm, two_way_of
 from analysis.teams.results import (
     Complementarity,
     Method,
@@ -305,7 +305,8 @@ def _near_chance(evidence: Evidence, method: Method, held: HeldOut) -> NearChanc
 
 def _with_intervals(result: TeamResult, again: Floats, rows: Rows, draws: Draws) -> TeamResult:
     """`again`: (resamples, N_MEANS)."""
-    errors = [two_way_of(column, draws) for column in rows.values(slice(None)).T[:N_MEANS]]
+    *means, more = rows.values(slice(None)).T[:N_MEANS]
+    errors = [two_way_of(column, draws) for column in means] + [changes_of(more, draws)]
     if any(error is None for error in errors):
         return result
     accuracy, log_loss, brier, selector, gain = (error for error in errors if error)
@@ -319,8 +320,8 @@ def _with_intervals(result: TeamResult, again: Floats, rows: Rows, draws: Draws)
     found = replace(
         result,
         accuracy_ci95=accuracy.share_ci95,
-        log_loss_nats_ci95=_scaled(again[:, 1], log_loss, (0.0, np.inf)),
-        brier_ci95=_scaled(again[:, 2], brier, (0.0, 1.0)),
+        log_loss_nats_ci95=interval_with(again[:, 1], log_loss, (0.0, np.inf)),
+        brier_ci95=interval_with(again[:, 2], brier, (0.0, 1.0)),
         calibration_error_ci95=_error_interval(rows, draws, result.calibration_error),
         selector_accuracy_ci95=selector.share_ci95,
     )
@@ -328,15 +329,11 @@ def _with_intervals(result: TeamResult, again: Floats, rows: Rows, draws: Draws)
         return found
     return replace(
         found,
-        gain_ci95=_scaled(again[:, 4], gain, (-1.0, 1.0)),
-        gain_p=two_sided_p(with_error(again[:, 4], gain, (-np.inf, np.inf))),
+        gain_ci95=interval_with(again[:, 4], gain),
+        gain_p=p_with(again[:, 4], gain),
         gain_two_way_se=gain.se,
         gain_two_way_ci95=(max(-1.0, gain.ci95[0]), min(1.0, gain.ci95[1])),
     )
-
-
-def _scaled(again: Floats, known: TwoWay, bounds: Interval) -> Interval | None:
-    return spread(with_error(again, known, bounds)).ci95
 
 
 def _error_interval(rows: Rows, draws: Draws, value: float) -> Interval | None:

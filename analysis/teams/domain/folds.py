@@ -11,8 +11,14 @@ import numpy.typing as npt
 
 from analysis.stats import NotEnough, families
 from analysis.stats.arrays import Bools, Floats, Interval, Ints
-from analysis.stats.crossed_bootstrap import spread, times_drawn, two_sided_p, with_error
-from analysis.stats.two_way_clustered import FEWEST_CLUSTERS, TwoWay, over_items, two_way
+from analysis.stats.crossed_bootstrap import interval_with, p_with, times_drawn
+from analysis.stats.two_way_clustered import (
+    FEWEST_CLUSTERS,
+    TwoWay,
+    of_changes,
+    over_items,
+    two_way,
+)
 from analysis.teams.domain.evidence import Evidence, need_two_items
 from analysis.teams.results import FoldsKind, Gain
 
@@ -245,16 +251,24 @@ def differences(a: Floats, b: Floats, draws: Draws) -> list[Gain]:
 
 
 def _gain(more: Floats, again: Floats, draws: Draws) -> Gain:
-    clustered = two_way_of(more, draws)
-    again = with_error(again, clustered, (-np.inf, np.inf)) if clustered else again[:0]
+    clustered = changes_of(more, draws)
+    if clustered is None:
+        return Gain(float(more.mean()), None, None, len(more), None, None)
     return Gain(
         value=float(more.mean()),
-        ci95=spread(again.clip(-1, 1)).ci95,
-        p=two_sided_p(again),
+        ci95=interval_with(again, clustered),
+        p=p_with(again, clustered),
         n=len(more),
-        two_way_se=clustered.se if clustered else None,
-        two_way_ci95=clustered.ci95 if clustered else None,
+        two_way_se=clustered.se,
+        two_way_ci95=clustered.ci95,
     )
+
+
+def changes_of(more: Floats, draws: Draws) -> TwoWay | None:
+    """`two_way_of` the changes (n,) of points on the same rows, which is wide where few rows changed."""
+    if two_way_of(more, draws) is None:
+        return None
+    return of_changes(more, lambda rows: _mean(rows, draws))
 
 
 def two_way_of(more: Floats, draws: Draws) -> TwoWay | None:
@@ -266,11 +280,13 @@ def two_way_of(more: Floats, draws: Draws) -> TwoWay | None:
     >>> two_way_of(np.array([1.0, 0.0, 0.0, 1.0]), Draws.of_items(4)).se.__round__(6)
     0.288675
     """
-    if not draws.can_vary:
-        return None
+    found = _mean(more, draws) if draws.can_vary else None
+    return found if found and found.is_known else None
+
+
+def _mean(values: Floats, draws: Draws) -> TwoWay:
     has_people = draws.people.shape[1] > 0
-    found = two_way(draws.people[:, 0], draws.item, more) if has_people else over_items(more)
-    return found if found.is_known else None
+    return two_way(draws.people[:, 0], draws.item, values) if has_people else over_items(values)
 
 
 def share_intervals(right: Floats, draws: Draws) -> list[Interval | None]:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from analysis.stats.two_way_clustered import two_way
+from analysis.stats.estimates import mean_of, paired_shares, paired_t
+from analysis.stats.two_way_clustered import Deviations, of_changes, over_items, two_way
 from tests.analysis.made import arrays, make_data
 
 
@@ -25,3 +26,63 @@ def test_the_difference_from_models_pairs_them_with_people_on_the_same_items():
     assert found.estimate == pytest.approx(0, abs=1e-12)
     assert found.se < alone.se
     assert two_way(who, item, share[item], np.full(6, 0.5)).se == pytest.approx(alone.se)
+
+
+def crossed(right, n_people=8):
+    """Trials of n_people on each of the items, whose share of right ones (items,) is given."""
+    who = np.repeat(np.arange(n_people), len(right))
+    ahead = np.tile(np.arange(len(right)), n_people)
+    return who, ahead, (who < np.round(np.asarray(right)[ahead] * n_people)).astype(float)
+
+
+@pytest.mark.parametrize("models", [0.5, 0.75, 1.0])
+def test_people_who_are_all_right_do_not_make_a_difference_surer_than_they_are_themselves(models):
+    who, item, right = crossed(np.ones(20))
+    known = Deviations.of(who, item, right)
+    people, share = known.accuracy_error(), (np.arange(20) < 20 * models).astype(float)
+    found = known.difference_error(share)
+    assert (people.se, found.estimate) == (0, models - 1)
+    assert found.ci95[1] - found.estimate >= people.estimate - people.share_ci95[0] > 0.1
+
+
+def test_where_both_are_all_right_the_difference_is_nothing_within_an_interval():
+    found = two_way(*crossed(np.ones(20)), np.ones(20))
+    assert (found.estimate, found.p) == (0, 1)
+    low, high = found.ci95
+    assert low < -0.17  # 20 items of models
+    assert high > 0.3  # 8 people
+
+
+def test_p_is_below_a_twentieth_where_the_interval_leaves_out_zero():
+    rng = np.random.default_rng(1)
+    seen = []
+    for _ in range(200):
+        who, item, right = crossed(rng.choice([1, 1, 1, 0.75], 12))
+        found = two_way(who, item, right, (rng.random(12) < rng.random()).astype(float))
+        low, high = found.ci95
+        assert (found.p < 0.05) == (low > 0 or high < 0)
+        seen.append(found.p < 0.05)
+    assert any(seen)
+    assert not all(seen)
+
+
+def test_away_from_the_edges_a_difference_is_what_its_standard_error_says():
+    who, item, right = crossed(np.tile([1, 0.5], 10))
+    found = two_way(who, item, right, np.tile([1.0, 0.0, 1.0, 0.0], 5))
+    assert not found.from_parts
+    assert sum(found.ci95) / 2 == pytest.approx(found.estimate)
+
+
+def test_changes_are_uncertain_where_none_was_seen_and_where_all_were():
+    for value in (0.0, 1.0, -1.0):
+        found = of_changes(np.full(20, value), over_items)
+        assert found.se == 0
+        assert found.ci95[1] - found.ci95[0] > 0.15
+    assert found.p < 0.05
+
+
+def test_values_that_are_all_equal_do_not_tell_how_others_vary():
+    assert mean_of([0.9, 0.9, 0.9]).ci95 is None
+    assert paired_t([1, 1, 1], 0.9).ci95 is None
+    low, high = paired_shares(np.ones(10), np.ones(10)).ci95
+    assert low < -0.1 < 0.1 < high

@@ -51,8 +51,8 @@ from analysis.stats.reliance.trials import (
     PROCEDURES,
     AdvisedTrials,
     Estimate,
+    change,
     difference,
-    mean,
     share,
 )
 from analysis.teams.domain.advised import ADVISER, evidence_of
@@ -295,7 +295,7 @@ def _condition(name: str, own: AdvisedTrials) -> Condition:
         n_trials=len(own),
         before=try_estimate(share, both, both.right_before),
         after=share(own, own.right_after),
-        change=try_estimate(mean, both, both.right_after - both.right_before, (-1.0, 1.0)),
+        change=try_estimate(change, both, both.right_after - both.right_before),
         seconds_before=try_estimate(typical_seconds, both, both.rt_before_ms),
         seconds=try_estimate(typical_seconds, own, own.rt_ms),
     )
@@ -392,7 +392,7 @@ def _computed(data: SourceData, trials: AdvisedTrials) -> RealAndComputed:
 
 
 def _decider(code: str, own: AdvisedTrials, right: Floats) -> Decider:
-    versus = None if code == FINAL else mean(own, own.right_after - right, (-1.0, 1.0))
+    versus = None if code == FINAL else change(own, own.right_after - right)
     return Decider(code, share(own, right), versus)
 
 

@@ -212,13 +212,14 @@ def _rows(pair: Compared, names: Mapping[str, str]) -> Sequence[Mapping[str, Any
             "row": names[model.name],
             "what": what,
             "nats_per_token": test.mean_difference,
-            "ci_low": test.ci95[0],
-            "ci_high": test.ci95[1],
+            "ci_low": low,
+            "ci_high": high,
             "t": test.t,
             "df": test.df,
             "p": test.p,
         }
         for what, test in tests
+        for low, high in [test.ci95 or (np.nan, np.nan)]
     ]
 
 

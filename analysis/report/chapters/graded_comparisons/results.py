@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
 from analysis import columns as c
 from analysis.codec import MissingResult, try_estimate
@@ -29,6 +28,7 @@ from analysis.stats.graded.selective import METHOD as SELECTIVE_METHOD
 from analysis.stats.graded.selective import selective
 from analysis.stats.graded.text_metrics import COLUMNS, NAMES, overlaps
 from analysis.stats.graded.text_metrics import METHOD as TEXTS_METHOD
+from analysis.stats.two_way_clustered import of_changes
 from analysis.teams.domain.deferral import Asked, Judges, choose_threshold, deferring, who_decides
 from analysis.teams.domain.folds import Folds
 from analysis.teams.results import Policy
@@ -300,13 +300,13 @@ def _threshold(judges: Judges, cluster: Ints, seed: int) -> Threshold | None:
     block = (np.random.default_rng(seed).permutation(n) % min(BLOCKS, n))[cluster]
     (asked,) = choose_threshold(Folds(block, block, None, "blocks of templates"), judges, seed=seed)
     alone = max(judges.model, judges.others[Policy.HUMAN], key=np.mean)
-    gain = _mean(asked.points - alone, cluster)
-    half = float(special.stdtrit(gain.df, 0.975)) * gain.se
+    gain = of_changes(asked.points - alone, lambda rows: _mean(rows, cluster).known)
+    low, high = gain.ci95
     return Threshold(
         **asdict(_asking(judges, asked, cluster)),
         confidence=100 * (2 * asked.threshold - 1),
-        gain=gain.value,
-        gain_ci95=(max(-1.0, gain.value - half), min(1.0, gain.value + half)),
+        gain=gain.estimate,
+        gain_ci95=(max(-1.0, low), min(1.0, high)),
     )
 
 

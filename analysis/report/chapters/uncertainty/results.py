@@ -22,9 +22,9 @@ from analysis.stats.crossed_bootstrap import (
     METHOD,
     Resampled,
     crossed_bootstrap,
+    interval_with,
+    p_with,
     spread,
-    two_sided_p,
-    with_error,
 )
 from analysis.stats.estimates import SHARES, Mean, Proportion, mean_of, proportion
 from analysis.stats.item_differences import item_differences
@@ -200,7 +200,8 @@ def _share_errors(resampled: Floats, two_way: TwoWay) -> Errors:
     """Of an accuracy."""
     if not two_way.is_known:
         return NO_ERRORS
-    ci95 = spread(with_error(resampled, two_way, (0.0, 1.0))).ci95
+    varies = two_way.se > 0  # resamples of what does not vary are all alike
+    ci95 = interval_with(resampled, two_way, (0.0, 1.0)) if varies else two_way.share_ci95
     return Errors(two_way.se, ci95, two_way.se, two_way.share_ci95)
 
 
@@ -209,7 +210,7 @@ def _gap_errors(resampled: Floats, two_way: TwoWay | None) -> Errors:
     if two_way is None or not two_way.is_known:
         return NO_ERRORS
     low, high = two_way.ci95
-    ci95 = spread(with_error(resampled, two_way)).ci95
+    ci95 = interval_with(resampled, two_way)
     return Errors(two_way.se, ci95, two_way.se, (max(-1.0, low), min(1.0, high)))
 
 
@@ -281,7 +282,7 @@ def _difference(
     return Difference(
         n=mean.n,
         mean=mean.mean - humans.accuracy,
-        p=two_sided_p(with_error(gap, paired, bounds=(-np.inf, np.inf))),
+        p=p_with(gap, paired),
         two_way_p=known(paired.p),
         errors=_gap_errors(gap, paired),
     )

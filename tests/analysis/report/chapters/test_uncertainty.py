@@ -71,6 +71,19 @@ def test_every_model_has_both_kinds_of_interval_and_the_page_shows_them(data, so
     assert len(page_of(CROSSED, source)[0].tables[0].rows) == len(table)
 
 
+def test_people_who_are_always_right_leave_no_difference_surer_than_people_are():
+    data = make_data(seed=8, resamples=200, intercept=50.0, n_participants=20)
+    found = crossed(data)
+    assert found.humans.accuracy == 1
+    low, _ = found.humans.errors.two_way_ci95
+    assert found.humans.errors.ci95 == found.humans.errors.two_way_ci95
+    for one in (found.difference, *found.models):
+        errors = one.errors if one is found.difference else one.difference_errors
+        value = one.mean if one is found.difference else one.difference
+        for _, high in (errors.ci95, errors.two_way_ci95):
+            assert high - value >= 1 - low - 1e-12
+
+
 def test_duplicating_all_models_leaves_the_difference_as_it_is(data, source):
     twice = replace(
         data,

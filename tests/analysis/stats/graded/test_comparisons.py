@@ -94,6 +94,14 @@ def test_models_that_differ_by_the_same_in_every_cluster_are_told_apart():
     assert few[1].ci95[0] < 0.5 < few[1].ci95[1] < 1
 
 
+@pytest.mark.parametrize("rate", ["rqr", "sr"])
+def test_models_with_the_same_errors_differ_by_nothing_within_an_interval(rate):
+    fates = ["good", "abstained", "bad", "abstained"] * 5
+    found = compare({"a": fates, "b": fates}, rate, [None] * 20).pairs[0]
+    assert (found.difference, found.se, found.p) == (0, 0, 1)
+    assert found.ci95[0] < -0.1 < 0.1 < found.ci95[1]
+
+
 def test_safety_that_differs_where_the_models_fail_on_other_questions_is_not_significant():
     fates = {"a": ["abstained"] * 5 + ["good"] * 5, "b": ["good"] * 5 + ["bad"] * 5}
     found = compare(fates, "sr", [None] * 10).pairs[0]

@@ -17,6 +17,7 @@ from analysis.stats.reliance.trials import (
     BEFORE,
     NONE,
     AdvisedTrials,
+    change,
     difference,
     mean,
     share,
@@ -286,3 +287,31 @@ def test_models_say_when_there_are_too_few_trials(counted):
         accuracy_model(rated, ["a"] * 12, "a")
     with pytest.raises(NotEnough):
         switching_model(counted.of(np.zeros(12, dtype=bool)))
+
+
+def test_arms_that_are_always_right_differ_by_nothing_within_an_interval():
+    """Nor does advice that nobody follows change accuracy, or the calibration of who is always right, by nothing for sure."""
+    n = 36
+    trials = trials_of(np.ones(n), np.zeros(n), np.ones(n))
+    trials = replace(trials, participant=np.arange(n) // 3, item=np.arange(n) % 6)
+    for found in (
+        difference(trials, trials.right_after, trials.participant < 6),
+        change(trials, trials.right_after - trials.right_before),
+        realised(trials, np.ones(n), np.ones(n), np.ones(n)).unused,
+    ):
+        assert (found.value, found.p) == (0, 1)
+        assert found.ci95[0] < -0.15 < 0.15 < found.ci95[1]
+    sure = np.full(n, 90.0)
+    both = before_and_after(replace(trials, confidence_before=sure, confidence_after=sure))
+    low, high = both.before.overconfidence.ci95
+    assert low < 0 < 0.2 < high
+    assert both.change_overconfidence.ci95[1] > 0.15
+
+
+def test_a_gain_of_which_people_realise_nothing_is_realised_by_nothing_within_an_interval():
+    first = np.tile([1.0, 0.0, 0.0], 40)
+    trials = trials_of(first, np.ones(120), first)
+    trials = replace(trials, participant=np.arange(120) // 6, item=np.arange(120) % 24)
+    found = realised(trials, first, first, np.ones(120))
+    assert found.share == 0
+    assert found.share_ci95[0] < -0.05 < 0.05 < found.share_ci95[1]

@@ -59,3 +59,13 @@ def test_fewer_than_three_items_or_people_have_no_two_way_error():
         more = np.random.default_rng(1).normal(size=len(some))
         assert two_way_of(more, Draws.of(some)) is None
     assert two_way_of(np.ones(2), Draws.of_items(2)) is None
+
+
+@pytest.mark.parametrize("n_humans", [0, 1])
+def test_a_team_like_its_best_member_gains_nothing_within_an_interval(n_humans):
+    evidence = make_evidence(n_items=20, n_humans=n_humans, seed=3)
+    alike = evidence.points[:, -1]
+    found = difference(alike, alike, Draws.of(evidence, 200))
+    assert (found.value, found.p, found.two_way_se) == (0, 1, 0)
+    for low, high in (found.ci95, found.two_way_ci95):
+        assert low < -0.1 < 0.1 < high
