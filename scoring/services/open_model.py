@@ -3,6 +3,7 @@
 A row that stands stays as it is; a new one takes what is published about the model.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path, PurePosixPath
@@ -26,6 +27,7 @@ NAMED_BY = {
     "chat": "model",
 }
 MAX_DISPLAY_NAME = 80
+CHAT = re.compile(r"(?i)(?:^|[-_.])(?:chat|instruct|it)(?:[-_.]|$)")  # words of a name that say so
 HUB_CACHE = "models--"  # its folders: models--owner--name/snapshots/<commit>
 
 
@@ -82,8 +84,12 @@ def language_model(kind: str, name: str) -> LanguageModel:
     Raises:
         ScoringError: no model can have this name.
     """
+    known: Mapping[str, Mapping[str, bool]] = {
+        "embedded": {"is_demo": True},
+        "chat": {"is_chat": True},
+    }
     try:
-        return ensure_language_model(name, **({"is_demo": True} if kind == "embedded" else {}))
+        return ensure_language_model(name, **known.get(kind, {}))
     except ValidationError as error:
         raise ScoringError(
             f"A model cannot be called “{name}”: {' '.join(error.messages)}"
@@ -94,7 +100,8 @@ def ensure_language_model(name: str, **fields: Any) -> LanguageModel:
     """The model of this name, made if there is none.
 
     A row that stands is returned as it is, whatever `fields` say: an administrator may have edited it. A new one
-    takes `fields` first, then what is published about the model, and is else displayed by the last part of its name.
+    takes `fields` first, then what is published about the model, and is else displayed by the last part of its name, which may say
+    that it is a chat model.
 
     Raises:
         ValidationError: no model can have this name, or these fields.
@@ -102,7 +109,8 @@ def ensure_language_model(name: str, **fields: Any) -> LanguageModel:
     known = LanguageModel.objects.filter(name=name).first()
     if known is not None:
         return known
-    values = {"display_name": short_name(name)} | _published_fields(name) | fields
+    own = {"display_name": short_name(name), "is_chat": says_chat(name)}
+    values = own | _published_fields(name) | fields
     LanguageModel(name=name, **values).full_clean(validate_unique=False)
     # Another process may have made it since
     with transaction.atomic():
@@ -113,6 +121,15 @@ def ensure_language_model(name: str, **fields: Any) -> LanguageModel:
                 for corpus, status in training_facts(row.name).corpora.items()
             )
     return row
+
+
+def says_chat(name: str) -> bool:
+    """Whether the name of a model says that it is tuned for chat or instructions.
+
+    >>> [says_chat(name) for name in ("org/tiny-1b-Instruct-v2", "org/tiny-7b-chat", "org/gemma-2-2b-it", "org/chatter-1b", "gpt2")]
+    [True, True, True, False, False]
+    """
+    return bool(CHAT.search(short_name(name)))
 
 
 def short_name(name: str) -> str:

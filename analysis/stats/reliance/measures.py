@@ -176,10 +176,12 @@ def weight_of_advice(trials: AdvisedTrials) -> WeightOfAdvice:
 
 @dataclass(frozen=True)
 class Detection:
-    """hits, false_alarms: corrected shares of n_right and n_wrong trials; d_prime 0 follows right and wrong advice alike, criterion below 0 follows often."""
+    """followed_right, followed_wrong: shares of n_right and n_wrong trials; hits, false_alarms: the same, corrected; d_prime 0 follows right and wrong advice alike, criterion below 0 follows often."""
 
     n_right: int
     n_wrong: int
+    followed_right: float
+    followed_wrong: float
     hits: float
     false_alarms: float
     d_prime: float
@@ -219,6 +221,8 @@ def detection(trials: AdvisedTrials) -> Detection:
     return Detection(
         n_right=int(right.sum()),
         n_wrong=int((~right).sum()),
+        followed_right=float(own.follows[right].mean()),
+        followed_wrong=float(own.follows[~right].mean()),
         hits=hits.share,
         false_alarms=false_alarms.share,
         d_prime=values[0],

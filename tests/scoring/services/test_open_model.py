@@ -82,3 +82,10 @@ def test_a_models_row_is_never_written_over() -> None:
     again = ensure_language_model("gpt2", display_name="GPT", n_parameters=5)
     assert (again.display_name, again.family) == ("The small one", "ours")
     assert again.n_parameters == 124_000_000
+
+
+@pytest.mark.django_db
+def test_a_new_model_is_a_chat_model_where_its_server_or_its_name_says_so():
+    assert language_model("chat", "org/large").is_chat
+    assert language_model("transformers", "org/tiny-1b-Instruct").is_chat
+    assert not language_model("transformers", "org/tiny-1b").is_chat
