@@ -166,7 +166,7 @@ def test_the_sentence_on_following_advice_has_the_observed_shares() -> None:
 def test_a_model_that_was_asked_is_not_called_a_base_model_for_having_no_record() -> None:
     data = asked()
     page, _text = page_of(ACCURACY, results_of(data, ACCURACY))
-    kinds = {}
+    kinds: dict[str, str] = {}
     for table in page.tables:
         titles = [str(column.label) for column in table.columns]
         if "Kind" in titles:

@@ -32,7 +32,10 @@ MODELS = (
     *c.model(),
     c.text(_("Model"), "label"),
     c.text(_("Family"), "family", "family"),
-    c.text(_("Kind"), lambda model: _kind(model)),
+    # A model that was asked may be of any kind, so that it is not called a base model for want of a record
+    c.text(
+        _("Kind"), lambda m: _("chat") if m.is_chat else "" if m.method == CHOICE else _("base")
+    ),
     c.text(_("Method"), lambda model: _("asked") if model.method == CHOICE else _("perplexity")),
     *c.data("is_chat", "n_parameters", "in_set=is_chat"),
     c.count(_("Test cases"), "items.n", "n_items"),
@@ -44,13 +47,6 @@ MODELS = (
     c.count(_("Near-ties"), "n_near_ties", "n_near_ties"),
     *c.data("run", "prompt"),
 )
-
-
-def _kind(model: "ModelAccuracy") -> str:
-    """ "" for a model that was asked and is not recorded as a chat model: that it answers does not say which it is."""
-    if model.is_chat:
-        return _("chat")
-    return "" if model.method == CHOICE else _("base")
 
 
 @dataclass(frozen=True)
