@@ -27,7 +27,7 @@ NAMED_BY = {
     "chat": "model",
 }
 MAX_DISPLAY_NAME = 80
-CHAT = re.compile(r"(?i)(?:^|[-_.])(?:chat|instruct|it)(?:[-_.]|$)")  # words of a name that say so
+CHAT = re.compile(r"(?i)(?:^|[-_.])(?:chat|instruct|it)(?:[-_.]|\Z)")  # words of a name that say so
 HUB_CACHE = "models--"  # its folders: models--owner--name/snapshots/<commit>
 
 
