@@ -1,6 +1,6 @@
 """Columns of files of test cases: our own form, and the published BrainBench files'. Readers and writers go by these."""
 
-from experiment.domain.item_checks.characters import MAX_CHARACTERS
+from experiment.domain.markup import MAX_CHARACTERS
 
 # `version` and `status` say what a file was taken from; an import sets neither
 OWN = (

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, islice
 from typing import Literal
 
 from experiment.domain.assignment import Side
@@ -27,8 +28,9 @@ _ESCAPES = re.compile(_ESCAPE)
 _BRACKETS = re.compile(rf"{_ESCAPE}|\[\[+|\]\]+")
 _PIPES = re.compile(rf"{_ESCAPE}|(?<=[{WHITESPACE}])\|(?=[{WHITESPACE}])")
 _COMMAS = re.compile(rf"{_ESCAPE}|,")
-# Enough to show a person what the choice is between.
-MAX_CANDIDATES_SHOWN = 6
+MAX_CHARACTERS = 20_000
+MAX_CANDIDATES_SHOWN = 6  # enough to show a person what the choice is between
+_MOST_PATHS = 20  # that lead through a text of known versions; one of a person has one or two
 
 
 class MarkupError(ValueError):
@@ -109,7 +111,7 @@ def parse(markup: str, original: str | None = None, altered: str | None = None) 
         original, altered: the two versions, where they are known from elsewhere; they settle splits
             that the markup leaves open, and must be reproduced exactly.
     Raises:
-        MarkupError: empty_text, unbalanced, nested, no_alternation, no_separator, ambiguous,
+        MarkupError: empty_text, too_long, unbalanced, nested, no_alternation, no_separator, ambiguous,
             empty_passage, equal_passages, mismatch.
 
     >>> parse("It was [[1,000 | 2,000]] cells.").original
@@ -119,19 +121,18 @@ def parse(markup: str, original: str | None = None, altered: str | None = None) 
     """
     if not markup.strip():
         raise MarkupError("empty_text", "the text is empty", 1, 1)
+    if len(markup) > MAX_CHARACTERS:
+        message = f"{len(markup):,} characters are more than {MAX_CHARACTERS:,}"
+        raise _error("too_long", message, markup, MAX_CHARACTERS)
     if (original is None) != (altered is None):
         raise TypeError("give both versions or neither")
     raws = list(_scan(markup))
     if not any(raw.is_alternation for raw in raws):
         raise _none(markup)
-    options: list[list[Segment]] = [
-        _splits(raw, markup) if raw.is_alternation else [Plain(_unescaped(raw.text))]
-        for raw in raws
-    ]
     if original is None or altered is None:
-        chosen = [_only(choice, raw, markup) for choice, raw in zip(options, raws, strict=True)]
+        chosen = [_only(raw, markup) for raw in raws]
     else:
-        chosen = _reproduce(options, raws, markup, original, altered)
+        chosen = _reproduce(raws, markup, original, altered)
     for segment, raw in zip(chosen, raws, strict=True):
         _check_passages(segment, raw, markup)
     return Abstract(tuple(chosen))
@@ -255,76 +256,82 @@ def _unescaped(text: str) -> str:
     return _ESCAPES.sub(r"\1", text)
 
 
-def _splits(raw: _Raw, markup: str) -> list[Segment]:
-    """Every way to read an alternation; one where it is unambiguous."""
+def _splits(raw: _Raw, markup: str) -> Iterator[Segment]:
+    """Every way to read a stretch; one where it is unambiguous. Built one by one: commas alone give as many as there are."""
+    text = _unescaped(raw.text)
+    if not raw.is_alternation:
+        yield Plain(text)
+        return
     marks = _places(_PIPES, raw.text) or _places(_COMMAS, raw.text)
     if not marks:
-        raise _error(
-            "no_separator",
-            "an alternation needs “, ” or “ | ” (with the spaces) between its passages",
-            markup,
-            raw.start,
-        )
-    return [Alternation(_passage(raw.text[:i]), _passage(raw.text[i + 1 :])) for i in marks]
+        message = "an alternation needs “, ” or “ | ” (with the spaces) between its passages"
+        raise _error("no_separator", message, markup, raw.start)
+    for i in marks:
+        yield Alternation(text[:i].strip(WHITESPACE), text[i + 1 :].strip(WHITESPACE))
 
 
 def _places(separator: re.Pattern[str], text: str) -> list[int]:
-    """Where a separator stands that is not escaped."""
-    return [found.start() for found in separator.finditer(text) if text[found.start()] != "\\"]
+    """Where, in the text without its backslashes, a separator stands that is not escaped."""
+    marks = [*separator.finditer(text)]
+    n_escapes = accumulate(bool(mark[1]) for mark in marks)
+    return [m.start() - n for m, n in zip(marks, n_escapes, strict=True) if not m[1]]
 
 
-def _passage(text: str) -> str:
-    return _unescaped(text).strip(WHITESPACE)
+def _only(raw: _Raw, markup: str) -> Segment:
+    first, *others = islice(_splits(raw, markup), 2)
+    if not others:
+        return first
+    raise _ambiguous(raw, markup, "several separators; write [[original | altered]]")
 
 
-def _only(options: list[Segment], raw: _Raw, markup: str) -> Segment:
-    if len(options) > 1:
-        raise _ambiguous(options, raw, markup, "several separators; write [[original | altered]]")
-    return options[0]
-
-
-def _ambiguous(options: list[Segment], raw: _Raw, markup: str, message: str) -> MarkupError:
+def _ambiguous(raw: _Raw, markup: str, message: str) -> MarkupError:
+    options = islice(_splits(raw, markup), MAX_CANDIDATES_SHOWN)
     candidates = [option for option in options if isinstance(option, Alternation)]
     return _error("ambiguous", message, markup, raw.start, candidates)
 
 
-def _reproduce(
-    options: list[list[Segment]], raws: list[_Raw], markup: str, original: str, altered: str
-) -> list[Segment]:
+_Chain = tuple["_Chain", Segment] | None  # the choices so far, the last one outermost
+
+
+def _reproduce(raws: list[_Raw], markup: str, original: str, altered: str) -> list[Segment]:
     """The one choice of splits that gives both versions."""
-    # A path is (choices so far, characters consumed of each version); plain text prunes wrong ones at once.
-    paths: list[tuple[list[Segment], int, int]] = [([], 0, 0)]
-    for choice, raw in zip(options, raws, strict=True):
-        grown = []
-        for chosen, at_original, at_altered in paths:
-            for segment in choice:
-                one = segment.text if isinstance(segment, Plain) else segment.original
-                other = segment.text if isinstance(segment, Plain) else segment.altered
-                if original.startswith(one, at_original) and altered.startswith(other, at_altered):
-                    grown.append(
-                        ([*chosen, segment], at_original + len(one), at_altered + len(other))
-                    )
+    several = "several splits give the original and altered texts"
+    # By the characters consumed of each version, two ways to come so far; plain text prunes wrong ones at once.
+    paths: dict[tuple[int, int], list[_Chain]] = {(0, 0): [None]}
+    for raw in raws:
+        grown: dict[tuple[int, int], list[_Chain]] = {}
+        for segment in _splits(raw, markup):
+            one = segment.text if isinstance(segment, Plain) else segment.original
+            other = segment.text if isinstance(segment, Plain) else segment.altered
+            for (i, j), chains in paths.items():
+                if original.startswith(one, i) and altered.startswith(other, j):
+                    reached = grown.setdefault((i + len(one), j + len(other)), [])
+                    reached += [(chain, segment) for chain in chains][: 2 - len(reached)]
+            if len(grown) > _MOST_PATHS:
+                raise _ambiguous(raw, markup, several)
         if not grown:
-            if len(choice) > 1:
+            if len([*islice(_splits(raw, markup), 2)]) > 1:
                 message = "several separators, and no split gives the original and altered texts"
-                raise _ambiguous(choice, raw, markup, message)
+                raise _ambiguous(raw, markup, message)
             message = "from here on, the original and altered texts differ from those of the markup"
             raise _error("mismatch", message, markup, raw.start)
         paths = grown
-    complete = [path for path, i, j in paths if i == len(original) and j == len(altered)]
+    complete = [_choices(chain) for chain in paths.get((len(original), len(altered)), [])]
     if not complete:
-        raise _error(
-            "mismatch",
-            "the original or altered text continues after the end of the markup",
-            markup,
-            len(markup),
-        )
+        message = "the original or altered text continues after the end of the markup"
+        raise _error("mismatch", message, markup, len(markup))
     if len(complete) > 1:
         n = next(n for n in range(len(raws)) if complete[0][n] != complete[1][n])
-        raise _ambiguous(
-            options[n], raws[n], markup, "several splits give the original and altered texts"
-        )
+        raise _ambiguous(raws[n], markup, several)
     return complete[0]
+
+
+def _choices(chain: _Chain) -> list[Segment]:
+    found: list[Segment] = []
+    while chain is not None:
+        chain, segment = chain
+        found.append(segment)
+    return found[::-1]
 
 
 def _check_passages(segment: Segment, raw: _Raw, markup: str) -> None:
@@ -333,9 +340,8 @@ def _check_passages(segment: Segment, raw: _Raw, markup: str) -> None:
     if not segment.original or not segment.altered:
         raise _error("empty_passage", "a passage is empty", markup, raw.start)
     if segment.original == segment.altered:
-        raise _error(
-            "equal_passages", f"both passages read “{segment.original}”", markup, raw.start
-        )
+        message = f"both passages read “{segment.original}”"
+        raise _error("equal_passages", message, markup, raw.start)
 
 
 def _escape(text: str, also: Iterable[int] = ()) -> str:
@@ -387,8 +393,7 @@ def by_side(segments: Iterable[Segment], original_side: Side) -> list[ShownSegme
     for segment in segments:
         if isinstance(segment, Plain):
             shown.append(ShownSegment(text=segment.text))
-        elif original_side == "A":
-            shown.append(ShownSegment(side_a=segment.original, side_b=segment.altered))
         else:
-            shown.append(ShownSegment(side_a=segment.altered, side_b=segment.original))
+            sides = (segment.original, segment.altered)
+            shown.append(ShownSegment("", *(sides if original_side == "A" else sides[::-1])))
     return shown

@@ -20,10 +20,9 @@ from django.views.decorators.http import require_POST
 
 from experiment.domain import markup
 from experiment.domain.assignment import Side
-from experiment.domain.item_checks.characters import MAX_CHARACTERS
 from experiment.domain.item_checks.findings import Finding, Place
 from experiment.domain.item_columns import DETAILS
-from experiment.domain.markup import by_side
+from experiment.domain.markup import MAX_CHARACTERS, by_side
 from experiment.domain.markup_between import word_diff
 from experiment.domain.roles import FieldRight
 from experiment.lab.access import for_field, user_of
@@ -50,8 +49,6 @@ def preview_of(item: Item) -> dict[str, Any]:
     try:
         abstract = markup.parse(text)
     except markup.MarkupError:
-        return {"findings": findings}
-    if len(text) > MAX_CHARACTERS:
         return {"findings": findings}
     return {
         "orders": [{"side": side, "segments": by_side(abstract.segments, side)} for side in SIDES],

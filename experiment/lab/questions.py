@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 from django_stubs_ext import StrOrPromise
 
-from experiment.domain.item_checks.characters import MAX_CHARACTERS
+from experiment.domain.markup import MAX_CHARACTERS
 from experiment.domain.questions.columns import Categories, CategoriesError, checked, join, split
 from experiment.domain.roles import FieldRight
 from experiment.imports.read.records import Record

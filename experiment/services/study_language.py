@@ -154,8 +154,8 @@ _PLACEHOLDER = re.compile(r"%%|%\(\w+\)[sd]|\{\w+\}")
 _SIGN = re.compile(r"%%|%\(\w+\)[sd]|%")
 # A slip of the pen, or a width: no placeholder, and hardly meant as a text
 _LIKE_PLACEHOLDER = re.compile(r"%\(\w*\)[-+#0-9.*]*[A-Za-z]")
-_TAG = re.compile(r"<[^>]*>")
-_QUOTE = re.compile(r'<[^>]*>|"')
+_TAG = re.compile(r"<[^<>]*>")
+_QUOTE = re.compile(r'<[^<>]*>|"')
 # Texts that are formats of dates, with what they may have to write
 DATE_FORMATS: Mapping[str, date] = {"j F Y": date(2026, 1, 31), "j F Y, H:i": datetime(2026, 1, 31)}  # noqa: DTZ001
 # No database keeps NUL or half a character; nothing else that is not printed belongs in a sentence. Kept pages mark their gaps by U+E000 and U+E001
@@ -402,7 +402,8 @@ def _problem(built_in: po.Message | None, message: po.Message) -> TextProblem | 
             or _LIKE_PLACEHOLDER.search(_PLACEHOLDER.sub("\0", form))
         ):
             return TextProblem("placeholders", message.source)
-        if all(_tags(form) != _tags(text) for text in needed):
+        tags = _tags(form)
+        if all(tags != _tags(text) for text in needed):
             return TextProblem("tags", message.source)
         if built_in.source in DATE_FORMATS and not _writes(form, DATE_FORMATS[built_in.source]):
             return TextProblem("date", message.source)

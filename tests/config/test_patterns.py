@@ -1,8 +1,14 @@
-"""What a pattern asks for is all that is taken: a line break after it is refused, which `$` lets pass and `\\Z` does not."""
+"""What a pattern asks for is all that is taken: a line break after it is refused, which `$` lets pass and `\\Z` does not.
+
+And no text takes a time that grows with the square of its length: at this length, the time that a file may take would be over.
+"""
 
 import ast
 import re
-from collections.abc import Iterator
+import signal
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -19,7 +25,12 @@ from django.db.models import CharField
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiment.domain.joined_lines import joined
+from experiment.domain.markup import MAX_CHARACTERS, MarkupError, parse
+from experiment.imports.read.pasted import abstracts_of
 from experiment.models import Channel
+from experiment.services.study_language import _QUOTE, _TAG
+from lib.confined import CPU_S
 from tests.config.test_code_security import ROOT, sources
 
 SITE = ("config", "lib", "experiment", "scoring", "analysis")
@@ -149,3 +160,87 @@ def test_no_text_of_a_channel_takes_a_line_break(name: str, end: str) -> None:
         with pytest.raises(ValidationError) as refused:
             Channel(**{name: value}).clean_fields()
         assert name in refused.value.message_dict
+
+
+@contextmanager
+def memory_used() -> Iterator[Callable[[], int]]:
+    tracemalloc.start()
+    try:
+        yield lambda: tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+LONG = 500_000
+REPEATED = (
+    "a",
+    "-",
+    " ",
+    "\t",
+    "\n",
+    "a-\n",
+    "a-\nb\n\n",
+    " \n",
+    "-\n\n",
+    "a- ",
+    "\u00a0\n.",
+    "<",
+    "<a ",
+    '<"',
+    "[[",
+    ",",
+)
+
+
+@pytest.fixture
+def bounded() -> Iterator[None]:
+    """By what a confined process may take of the processor, however many others use it."""
+
+    def stop(*_: object) -> None:
+        raise AssertionError("too slow")
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, CPU_S)
+    yield
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    signal.signal(signal.SIGVTALRM, before)
+
+
+@pytest.mark.usefixtures("bounded")
+@pytest.mark.parametrize("repeated", REPEATED)
+def test_no_long_text_is_searched_from_each_of_its_characters(repeated: str) -> None:
+    text = repeated * (LONG // len(repeated))
+    for whole in (text, f"[[{text}x", f"x{text}"):
+        joined(whole)
+        abstracts_of(whole)
+        for pattern in (_TAG, _QUOTE):
+            pattern.sub("", whole)
+        with pytest.raises(MarkupError):
+            parse(whole)
+
+
+@pytest.mark.parametrize(
+    ("markup", "original", "altered"),
+    [
+        ("[[{}]]", None, None),
+        ("[[{}]]", ",".join([""] * 9_000), ",".join([""] * 10_980)),
+        ("[[{}a]]", "x", "y"),
+    ],
+)
+def test_of_an_alternation_of_commas_only_what_is_shown_is_built(
+    markup: str, original: str | None, altered: str | None
+) -> None:
+    """Its passages would fill the memory: half of its length, squared."""
+    text = markup.format("," * (MAX_CHARACTERS - 10))
+    with memory_used() as used, pytest.raises(MarkupError) as raised:
+        parse(text, original, altered)
+    assert used() < 50 * MAX_CHARACTERS * 8
+    assert len(raised.value.candidates) <= 6
+
+
+@pytest.mark.usefixtures("bounded")
+def test_ways_that_come_as_far_are_one_way() -> None:
+    """Each alternation doubles their number."""
+    for n_original in (1_000, 1):
+        with pytest.raises(MarkupError):
+            parse("[[,,]]" * 3_000, "," * n_original, "," * (3_000 - n_original))

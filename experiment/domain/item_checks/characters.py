@@ -10,9 +10,8 @@ import unicodedata
 from collections.abc import Iterator
 
 from experiment.domain.item_checks.findings import Finding, Level, Place
-from experiment.domain.markup import Abstract, place
+from experiment.domain.markup import MAX_CHARACTERS, Abstract, place
 
-MAX_CHARACTERS = 20_000
 # Findings of one kind that are shown: a text full of them is seen as such
 MAX_SHOWN = 5
 # Joiners that Indic, Persian and emoji spelling needs are zero-width too, as are the signs that choose between two forms of a

@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import date
 
 from experiment.domain.item_checks.characters import (
-    MAX_CHARACTERS,
     check_characters,
     check_tokens,
     visible,
@@ -30,7 +29,7 @@ from experiment.domain.item_checks.wording import (
     check_leaks,
     check_verbs,
 )
-from experiment.domain.markup import Abstract, MarkupError, offset, parse
+from experiment.domain.markup import MAX_CHARACTERS, Abstract, MarkupError, offset, parse
 from experiment.domain.single_brackets import single_pairs
 
 # Of any text, and of what a test case asks; catch and practice items are to be told by anyone

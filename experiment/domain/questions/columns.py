@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from experiment.domain.item_checks.characters import MAX_CHARACTERS, check_characters
+from experiment.domain.item_checks.characters import check_characters
+from experiment.domain.markup import MAX_CHARACTERS
 from lib import names
 
 # Every column of this ending is a dimension of categories

@@ -16,7 +16,8 @@ from jinja2 import StrictUndefined, TemplateError, nodes
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from experiment.domain.item_checks.characters import MAX_CHARACTERS, UNSTORABLE
+from experiment.domain.item_checks.characters import UNSTORABLE
+from experiment.domain.markup import MAX_CHARACTERS
 from experiment.domain.questions.neighbours import Rows
 from experiment.domain.questions.values import (
     Empty,

@@ -175,7 +175,9 @@ def _between(cells: Cells, original: str, altered: str) -> Texts:
         return Texts()
     markup = markup_between(original, altered)
     if markup is None:
-        cells.fail("altered", "the differences are not whole words. Give the text as markup.")
+        cells.fail(
+            "altered", "the differences are not whole words, or too many. Give the text as markup."
+        )
         return Texts()
     if altered == given:
         return Texts(markup, original, altered)

@@ -9,7 +9,8 @@ from statistics import median
 
 from experiment.domain.item_checks.form import MAX_WORDS
 from experiment.domain.item_columns import VERSIONS
-from experiment.domain.joined_lines import joined
+from experiment.domain.joined_lines import Words, joined
+from experiment.domain.markup import MAX_CHARACTERS
 from experiment.imports.read.items import NAMES, TEXT
 from experiment.imports.read.rows import FileRefusedError
 from lib.csv_lines import line_of
@@ -70,9 +71,11 @@ def abstracts_of(
     for part in _PARAGRAPHS.split(text.strip()):
         parts += items(part, len(parts) + 1) if part.strip() else []
     found = []
+    around = Words.of(text)
     for number, part in enumerate(parts, 1):
         rest, changes = _without_number(part, number)
-        line, joins = joined(rest, text)
+        # What is too long for an abstract is refused, and stays as it is
+        line, joins = joined(rest, around) if len(rest) <= MAX_CHARACTERS else (rest, [])
         found.append((line, [*changes, *joins]))
     return found
 
@@ -113,15 +116,14 @@ def _check_lines(lines: Sequence[str], number: int) -> None:
     if not marked:
         return
     pairs = list(zip(lines[marked[0] :], lines[marked[0] + 1 : marked[-1] + 1], strict=False))
+    short = SHORT * median(map(len, lines))
     begins = [before for before, line in pairs if not re.match(r"\s*[a-zß-öø-ÿ]", line)]
     is_broken = (
         max(map(len, lines)) <= LONGEST_LINE
         and sum(len(line.split()) for line in lines) <= MAX_WORDS
         and len(marked) < len(lines)
         and not all(map(_ENDS.search, lines))
-        and not any(
-            _ENDS.search(one) and len(one) < SHORT * median(map(len, lines)) for one in begins
-        )
+        and not any(_ENDS.search(one) and len(one) < short for one in begins)
     )
     if begins and not is_broken:
         raise FileRefusedError(

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from experiment.domain.item_checks import form
 from experiment.domain.item_checks.characters import (
-    MAX_CHARACTERS,
     MAX_SHOWN,
     check_characters,
     check_tokens,
@@ -22,7 +21,7 @@ from experiment.domain.item_checks.findings import Facts, Finding, Level, Other
 from experiment.domain.item_checks.form import N_PROBES, check_others, check_record, probes
 from experiment.domain.item_checks.text import check_item, check_text
 from experiment.domain.item_checks.wording import article_of, check_leaks
-from experiment.domain.markup import Alternation, Plain, parse, render
+from experiment.domain.markup import MAX_CHARACTERS, Alternation, Plain, parse, render
 
 OPENING = (
     "Sleep matters to every animal. Little is known of its causes. We watched them for a year. "

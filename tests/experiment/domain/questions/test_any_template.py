@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from experiment.domain.item_checks.characters import MAX_CHARACTERS
+from experiment.domain.markup import MAX_CHARACTERS
 from experiment.domain.questions.filling import (
     LONGEST_DETAIL,
     LeftOut,
