@@ -11,6 +11,7 @@ import logging
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
 
@@ -28,6 +29,7 @@ from scoring.domain.backend import NoAnswerError, ScoringError
 
 MAX_ERROR_BYTES = 100_000
 SHORTEST_ATTEMPT_S = 0.05
+SHORTEST_SECRET = 16  # characters of a key that no text holds by chance
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts no authority; takes no time to make
 
 logger = logging.getLogger(__name__)
@@ -209,12 +211,13 @@ class Client:
     ) -> Reply:
         if raw.status != 200:
             raise errors.of_status(self._without_key(raw), self.origin, has_key=bool(self._key))
+        raw = replace(raw, headers=self._without_key(raw).headers)
         if len(raw.body) > max_bytes:
             raise NoAnswerError(
                 f"The server at {self.origin} sent more than {max_bytes:,} bytes, the largest possible size of an answer."
             )
         try:
-            value = read(raw.body)
+            value = self._masked(read(raw.body))
         except (ValueError, RecursionError) as error:
             raise errors.of_content(self._without_key(raw), self.origin) from error
         if (reported := errors.inside(value, raw)) is not None:
@@ -276,9 +279,28 @@ class Client:
             raise
 
     def _without_key(self, raw: RawReply) -> RawReply:
-        """The reply as it may be shown: some servers repeat the key that they refuse."""
+        """An error as it may be shown: some servers repeat the key that they refuse."""
         if not self._key:
             return raw
         headers = {name: value.replace(self._key, "…") for name, value in raw.headers.items()}
         body = raw.body.replace(self._key.encode(), "…".encode())
+        with suppress(ValueError, RecursionError):  # JSON spells a character in several ways
+            value = json.loads(body)
+            if (masked := _masked(value, self._key)) != value:
+                body = json.dumps(masked).encode()
         return replace(raw, headers=headers, body=body)
+
+    def _masked(self, value: Any) -> Any:
+        """A good answer; a key that may be a word, as of a server of one's own, is no secret, and stands in texts."""
+        return _masked(value, self._key) if len(self._key) >= SHORTEST_SECRET else value
+
+
+def _masked(value: Any, key: str) -> Any:
+    """JSON without the key in its strings."""
+    if isinstance(value, str):
+        return value.replace(key, "…")
+    if isinstance(value, list):
+        return [_masked(each, key) for each in value]
+    if isinstance(value, dict):
+        return {_masked(name, key): _masked(each, key) for name, each in value.items()}
+    return value

@@ -90,6 +90,29 @@ class TestTheKey:
             in sentence
         )
 
+    @pytest.mark.parametrize("spelled", [KEY, "".join(f"\\u{ord(c):04x}" for c in KEY)])
+    @pytest.mark.parametrize("status", [200, 400, 401, 500])
+    def test_is_in_nothing_that_a_server_sends_back(self, status, spelled, stub, settings):
+        settings.SCORING_API_KEYS = {stub.url.removeprefix("http://"): self.KEY}
+        client = Client(parse_address(stub.url))
+        told = f'{{"data": [{{"id": "a {spelled}", "{spelled}": 1}}], "error": {{"message": "{spelled}"}}}}'
+        for body in (told, told.replace("error", "text")):
+            raw = RawReply(status, {"server": f"a {self.KEY}"}, body.encode())
+            try:
+                seen = repr(client._read(raw, 10_000, json.loads, lambda value: None))
+                assert "'a …'" in seen
+            except (errors.RefusedError, errors.RetryableError, ScoringError) as error:
+                seen = f"{error} {vars(error)}"
+            assert self.KEY not in seen
+
+    def test_that_may_be_a_word_is_no_secret(self, stub, settings):
+        """As servers of one's own are given: it would be missing in what a model writes."""
+        settings.SCORING_API_KEYS = {stub.url.removeprefix("http://"): "token"}
+        client = Client(parse_address(stub.url))
+        raw = RawReply(200, {}, b'{"tokens": ["a token"]}')
+        found = client._read(raw, 100, json.loads, lambda value: None).value
+        assert found == {"tokens": ["a token"]}
+
     def test_is_never_sent_to_another_server(self, stub, folder, settings):
         """Of two providers, neither learns the key of the other; of two servers of one machine, nor of the other port."""
         port = parse_address(stub.url).port
