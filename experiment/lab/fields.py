@@ -263,7 +263,7 @@ def _own(user: User, research_field: ResearchField | OuterRef) -> QuerySet[Field
 @require_POST
 @for_signed_in
 def join(request: HttpRequest, field: str) -> HttpResponse:
-    """What is answered to who has asked one to join; a field that has not asked does not exist."""
+    """The answer to a field that has asked one to join; any other field is as good as none."""
     asked = get_object_or_404(asked_to_join(user_of(request)), field__slug=field)
     agrees = request.POST.get("answer") == "join"
     members.answer(asked, agrees)

@@ -329,8 +329,9 @@ POSTED: dict[str, Mapping[str, str]] = {
     "lab:recruitment": {"recruitment": "closed"},
     "api:recruitment": {"recruitment": "closed", "expected": "draft"},
 }
-# May be missing although one may see it: no worker made the file, a study without data has no figures
+# May be missing although one may see it: no worker made the file, a study without data has no figures, no field asks
 MISSING_YET = {
+    "lab:join_field",
     *("lab:dry_run_sample", "lab:export_file", "lab:results_figure", "lab:results_table"),
     *("lab:results_trace_picture", "lab:item_statistics_picture"),
 }

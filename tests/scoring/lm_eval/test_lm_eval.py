@@ -281,8 +281,8 @@ def test_written_results_say_what_the_run_says(study, tmp_path):
     make_scores(run, [(9.0, 10.0), (11.0, 10.0), (9.0, 9.0)])
     results, samples = written([run], tmp_path)
     metrics = results["results"]["memory_full"]
-    assert metrics["acc,none"] == pytest.approx(1 / 3)
-    assert metrics["acc_stderr,none"] == pytest.approx((1 / 3 * 2 / 3 / 2) ** 0.5)
+    assert metrics["acc,none"] == pytest.approx(1 / 2)  # right, wrong and a tie
+    assert metrics["acc_stderr,none"] == pytest.approx(0.5 / 3**0.5)
     assert metrics["near_tie,none"] == pytest.approx(1 / 3)
     assert metrics["ppl_original,none"] == pytest.approx(29 / 3)
     assert results["n-samples"]["memory_full"] == {"original": len(MARKUPS), "effective": 3}

@@ -102,7 +102,7 @@ def test_what_waits_for_my_review_is_what_i_neither_wrote_nor_judged(
         draft = reviews.revise(item, by)
         reviews.set_status(draft, "in_review", by=None)
     judged = Item.objects.get(key=third.key, version=2)
-    Review.objects.create(item=judged, reviewer=vera, verdict="revise", sha256=judged.sha256)
+    Review.objects.create(item=judged, reviewer=vera, verdict="revise", sha256=judged.reviewed_sha256)
     waiting = Wanted(is_waiting=True)
     assert keys(listed(vera, cooking, waiting, None)) == [first.key]
     Review.objects.update(sha256="of an earlier text")
@@ -209,7 +209,7 @@ def test_difficulty_in_review_is_hidden_from_reviewers_until_their_verdict(
         # Who leads the field sees it too, but not while they could still review it
         seen = listed(lea, cooking, Wanted(), None).lines[0].models is not None
         assert seen is (status == "draft")
-    Review.objects.create(item=draft, reviewer=vera, verdict="accept", sha256=draft.sha256)
+    Review.objects.create(item=draft, reviewer=vera, verdict="accept", sha256=draft.reviewed_sha256)
     line = listed(vera, cooking, Wanted(), None).lines[0]
     assert (line.is_hidden, line.models is None) == (False, False)
 

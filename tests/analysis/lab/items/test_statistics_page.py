@@ -237,5 +237,5 @@ def test_a_reviewer_sees_no_models_before_the_verdict(
         cooking.members.add(reviewer, through_defaults={"role": role})
         client.force_login(reviewer)
         assert "The model" not in client.get(address).content.decode()
-        draft.reviews.create(reviewer=reviewer, verdict="accept", sha256=draft.sha256)
+        draft.reviews.create(reviewer=reviewer, verdict="accept", sha256=draft.reviewed_sha256)
         assert "The model" in client.get(address).content.decode()
