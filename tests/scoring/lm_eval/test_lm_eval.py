@@ -297,7 +297,7 @@ def test_written_results_say_what_the_run_says(study, tmp_path):
         "arg_0": "",
         "arg_1": f"{PAPER_SENTENCE} Rats fasted for two whole days after training.",
     }
-    assert [row["acc"] for row in samples["memory_full"]] == [1.0, 0.0, 0.0]
+    assert [row["acc"] for row in samples["memory_full"]] == [1.0, 0.0, 0.5]
 
 
 def test_runs_of_one_model_share_a_file_of_results_and_models_have_folders(study, tmp_path):
