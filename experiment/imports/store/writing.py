@@ -9,6 +9,7 @@ from django.db import transaction
 
 from experiment.domain.questions.columns import DIMENSION, MADE_FROM
 from experiment.domain.questions.made_from import source_of
+from experiment.domain.roles import FieldRight
 from experiment.imports.read.items import Defaults, ItemsFile
 from experiment.imports.read.questions import QuestionRecord, QuestionsFile
 from experiment.imports.read.records import R
@@ -30,6 +31,7 @@ from experiment.models import (
 from experiment.services import audit, item_files, work
 from experiment.services.curation.reviews import CARRIED_FIELDS
 from experiment.services.curation.writing import action_of, unused_keys
+from experiment.services.rights import field_rights_of
 from lib.jobs.leases import Lease, run_job
 
 BATCH = 500
@@ -272,6 +274,10 @@ def _work(job: ItemImport, lease: Lease) -> None:
         lease.check()
         lease.write(done=done)
 
+    rights = field_rights_of(job.created_by, job.research_field)
+    needed = FieldRight.LEAD_FIELD if job.accepted_before else FieldRight.CURATE_FIELD
+    if needed not in rights:  # taken away while the job waited
+        raise RefusedError("The person who asked for this import may no longer make it.")
     try:
         data = item_files.read_upload(job.research_field, job.created_by, job.upload)
     except FileNotFoundError as gone:

@@ -161,6 +161,18 @@ def test_a_large_file_is_imported_by_a_worker_where_one_lives(cooking, monkeypat
     assert client.get(place).status_code == 410
 
 
+def test_an_import_that_waits_ends_with_the_right_of_who_asked_for_it(cooking, monkeypatch):
+    monkeypatch.setattr(imports, "LARGE", 1)
+    monkeypatch.setattr(imports.workers, "is_taken", lambda kind: kind is ItemImport)
+    client = browser("curator")
+    place = send(client, table(f'a-1,"{TEXT}",Baking', f'a-2,"{OTHER}",Baking'))
+    agree(client, text(client.get(place)))
+    cooking.memberships.filter(user__username="curator").delete()
+    job = jobs.run(ItemImport.objects.get())
+    assert (job.status, "may no longer make it" in job.error) == ("failed", True)
+    assert not Item.objects.exists()
+
+
 def test_the_template_is_imported_as_it_is_and_no_file_that_is_too_large_or_missing(
     cooking, monkeypatch
 ):
