@@ -78,7 +78,8 @@ class Command(WritingCommand):
         run = self._run_for(draft, options)
         run = self.work_off(run, runs.run, ("grades", "answers"), options)
         self.report(options, _data(run), _lines(run))
-        check_over(run, run.grades.all())
+        # An answer that failed has no text, and nobody is asked about it
+        check_over(run, run.grades.filter(tries__gt=0))
 
     def _run_for(self, draft: GradingRun, options: Mapping[str, Any]) -> GradingRun:
         """The run to go on with, or a new one; this command's own for a moment."""
