@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
-from django.db.models import QuerySet, Subquery, Value
+from django.db.models import Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -81,11 +81,13 @@ def _append(events: list[AuditEvent]) -> None:
 
 
 def events_of(study: Study | None = None, field: str = "") -> QuerySet[AuditEvent]:
-    """Those of the study, or of the field of this name, since it was made: a deleted one that had its name has others."""
+    """Those of the study, or of the field of this name, since it was made or got it: another one that had its name has others."""
     events = AuditEvent.objects.filter(study="" if study is None else study.slug)
     if study is None:
         events = events.filter(details__field=field)
-    made = events.filter(action__in=(Action.STUDY_CREATED, Action.FIELD_CREATED)).order_by("-pk")
+    begins = Q(action__in=(Action.STUDY_CREATED, Action.FIELD_CREATED))
+    renamed = Q(action=Action.FIELD_CHANGED, details__changes__has_key="name")
+    made = events.filter(begins | renamed).order_by("-pk")
     return events.filter(pk__gte=Coalesce(Subquery(made.values("pk")[:1]), Value(0)))
 
 

@@ -94,6 +94,15 @@ def test_a_field_that_has_a_deleted_ones_name_has_only_its_own_changes() -> None
     assert last_changes(["reviews_needed"], field="cooking") == {}
 
 
+def test_a_field_that_takes_a_name_that_another_gave_up_has_only_its_own_changes() -> None:
+    ann, eve = make_user("ann", is_superuser=True), make_user("eve", is_superuser=True)
+    old, new = create_field("cooking", 2, ann), create_field("other", 1, eve)
+    change_field(old, "cooking", 3, ann)
+    change_field(old, "frying", 3, ann)
+    change_field(new, "cooking", 1, eve)
+    assert last_changes(["reviews_needed"], field="cooking") == {}
+
+
 @pytest.mark.parametrize("name", ["vera", "Vera", "v\u0435ra"])
 def test_the_name_of_a_deleted_account_stays_its_own(boss: Client, name: str) -> None:
     vera, ann = make_user("vera"), make_user("ann")
