@@ -5,7 +5,6 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from analysis.lab.advice import MOST_MEMBERS
-from analysis.services.advising import sources_of
 from experiment.management.finding import find_study, find_user, missing
 from experiment.management.importing import add_writer, check_researcher
 from experiment.models import Adviser, Participant, Study
@@ -87,6 +86,8 @@ class Command(ReportingCommand):
 
 def _chosen(study: Study, options: Mapping[str, Any]) -> dict[str, Any]:
     """Kind, source and share of the adviser. Raises CommandError where there is none such."""
+    from analysis.services.advising import sources_of  # which loads what computes
+
     kinds, found = Adviser.Kind, sources_of(study)
     if (percent := options["planted"]) is not None:
         return {"kind": kinds.PLANTED, "source": "", "planted_accuracy": percent / 100}
