@@ -37,7 +37,7 @@ from tests.scoring.tokenizers_made import save_shuffled_demo
 from tests.storages import records_folder
 
 pytestmark = pytest.mark.django_db
-KEYS = "model n_items n_correct accuracy sem near_ties tokens_per_s conditions scores"
+KEYS = "model n_items n_correct n_ties accuracy sem near_ties tokens_per_s conditions scores"
 SCORE_KEYS = (
     "item unit source doi condition prompt ppl_original ppl_altered nll_original nll_altered "
     "tokens_original tokens_altered"

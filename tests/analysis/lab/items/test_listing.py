@@ -102,7 +102,9 @@ def test_what_waits_for_my_review_is_what_i_neither_wrote_nor_judged(
         draft = reviews.revise(item, by)
         reviews.set_status(draft, "in_review", by=None)
     judged = Item.objects.get(key=third.key, version=2)
-    Review.objects.create(item=judged, reviewer=vera, verdict="revise", sha256=judged.reviewed_sha256)
+    Review.objects.create(
+        item=judged, reviewer=vera, verdict="revise", sha256=judged.reviewed_sha256
+    )
     waiting = Wanted(is_waiting=True)
     assert keys(listed(vera, cooking, waiting, None)) == [first.key]
     Review.objects.update(sha256="of an earlier text")
