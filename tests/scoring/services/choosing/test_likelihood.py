@@ -109,7 +109,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_numbers(study: Study, folder
 def test_what_does_not_fit_into_the_window_is_named_and_the_rest_goes_on(folder: Path) -> None:
     study = make_study(human=1, machine=1)
     pin_items(
-        study, [make_item("long", markup="word " * 5000 + "[[rose, fell]].", doi="10.1/long")]
+        study, [make_item("long", markup="word " * 3900 + "[[rose, fell]].", doi="10.1/long")]
     )
     run = runs.run(stored_run(study, folder))
     assert (run.status, run.done) == ("finished", 6)
