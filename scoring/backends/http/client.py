@@ -285,7 +285,7 @@ class Client:
         headers = {name: value.replace(self._key, "…") for name, value in raw.headers.items()}
         body = raw.body.replace(self._key.encode(), "…".encode())
         with suppress(ValueError, RecursionError):  # JSON spells a character in several ways
-            value = json.loads(body)
+            value = strict_json.loads(body)
             if (masked := _masked(value, self._key)) != value:
                 body = json.dumps(masked).encode()
         return replace(raw, headers=headers, body=body)
