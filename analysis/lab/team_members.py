@@ -58,14 +58,15 @@ def offered_models(study: Study, source: str) -> dict[str, Offered]:
 
 
 def _scored(study: Study, source: str) -> dict[int, tuple[LanguageModel, int, float]]:
-    """Models with perplexities of full texts: of their finished runs the one with most test cases, then the newest."""
+    """Models with perplexities of full texts, by a finished run of the study's own, else by the one with most test cases, then the newest."""
     counted = count_by_run(study, FULL, source)
     runs = ScoringRun.objects.filter(status=ScoringRun.Status.FINISHED, pk__in=counted)
     best: dict[int, tuple[LanguageModel, int, float]] = {}
-    for run in runs.select_related("language_model").order_by("pk"):
-        model, own = run.language_model, counted[run.pk].accuracy
-        if own.n and own.n >= (best[model.pk][1] if model.pk in best else 0):
-            best[model.pk] = (model, own.n, own.value)
+    found = [(r, counted[r.pk].accuracy) for r in runs.select_related("language_model")]
+    found.sort(key=lambda one: (one[0].study_id == study.pk, one[1].n, one[0].pk))
+    for run, share in found:
+        if share.n:
+            best[run.language_model_id] = (run.language_model, share.n, share.value)
     return best
 
 
