@@ -99,6 +99,18 @@ def test_one_who_is_opposed_keeps_it_from_acceptance(kitchen: Kitchen, verdict: 
     assert (item.status, item.accepted_by) == ("accepted", 3)
 
 
+def test_who_wrote_a_text_reviews_no_later_version_that_has_it(kitchen: Kitchen) -> None:
+    """Another person's new version is in their name, and every word of it still the first one's."""
+    reviews.review(kitchen.draft, kitchen.ben, "accept")
+    item = reviews.review(kitchen.draft, kitchen.cleo, "accept")
+    later = reviews.submit(reviews.revise(item, kitchen.ben), kitchen.ben)
+    assert set(reviews.writers_of(later)) == {kitchen.ada, kitchen.ben}
+    assert not Item.objects.filter(reviews.waiting_for(kitchen.ada), pk=later.pk).exists()
+    with pytest.raises(ValidationError, match="You wrote this text"):
+        reviews.review(later, kitchen.ada, "accept")
+    assert reviews.review(later, kitchen.cleo, "accept").status == "in_review"
+
+
 def test_a_changed_text_has_no_reviews_yet(kitchen: Kitchen) -> None:
     reviews.review(kitchen.draft, kitchen.ben, "accept")
     item = reworded(kitchen, kitchen.ada)
