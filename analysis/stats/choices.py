@@ -48,7 +48,8 @@ CONFIDENCE = (
 )
 PAIRED = (
     "Accuracy when asked minus accuracy by perplexity on the test cases that have both; a tie counts half. Exact McNemar "
-    "test, and 95% interval after Agresti and Min, over test cases only, because a model's answers are treated as fixed."
+    "test, and 95% interval after Agresti and Min, which also holds 0 if the test does not reject at 0.05; over test cases "
+    "only, because a model's answers are treated as fixed."
 )
 
 

@@ -15,7 +15,7 @@ from analysis.report.chapters.models.results import Integration
 from analysis.report.chapters.participants.results import ItemExposures
 from analysis.report.replication.values import TUNED, at
 from analysis.stats.distributions import Exposures
-from analysis.stats.estimates import McNemar
+from analysis.stats.estimates import ALPHA, McNemar
 from experiment.imports.read.trials import TRIALS_PER_PERSON
 from experiment.models import Judgment, Participant, Study
 
@@ -107,7 +107,7 @@ class Facts:
 
     @property
     def is_tuning_significant(self) -> bool:
-        return self.tuning is not None and self.tuning.p < 0.05
+        return self.tuning is not None and self.tuning.p < ALPHA
 
 
 def facts(study: Study, sources: Mapping[str, SourceData], results: SourceResults) -> Facts:

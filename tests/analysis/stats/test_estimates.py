@@ -1,5 +1,7 @@
 """The estimates that every chapter uses, against SciPy, the published numbers and a known truth."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -162,6 +164,22 @@ def test_mcnemars_p_is_the_binomial_one_of_the_decisions_that_changed(before, ra
     back = mcnemar(after, before)
     assert (back.gained, back.lost, back.p) == (found.lost, found.gained, found.p)
     assert back.ci95 == pytest.approx((-found.ci95[1], -found.ci95[0]))
+
+
+@pytest.mark.parametrize("n", [12, 40])
+def test_the_interval_of_a_change_holds_0_where_the_exact_test_does_not_tell_it_from_0(n):
+    """And only there: with whole changes, and with those from or to a tie. Agresti and Min's own interval is surer than the test."""
+    kinds = itertools.product(range(8), range(8), range(3), range(3))
+    of = (dict(zip((1, -1, 0.5, -0.5), kind, strict=True)) for kind in kinds)
+    changes = [
+        np.repeat([*many, 0], [*many.values(), n - sum(many.values())])
+        for many in of
+        if sum(many.values()) <= n
+    ]
+    found = [mcnemar(np.zeros(n), change) for change in changes]
+    holds = np.array([one.ci95[0] <= 0 <= one.ci95[1] for one in found])
+    assert holds.tolist() == [one.p >= 0.05 for one in found]
+    assert 0 < holds.sum() < len(holds)
 
 
 def test_the_interval_of_a_change_covers_the_truth():

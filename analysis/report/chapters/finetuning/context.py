@@ -18,6 +18,7 @@ from analysis.report.chapters.finetuning.results import (
     TunedModel,
 )
 from analysis.report.chapters.memorisation.context import IN_TRAINING
+from analysis.stats.estimates import ALPHA
 from lib import formatting as f
 
 Compared = Sequence[tuple[TunedModel, Comparison]]
@@ -154,7 +155,6 @@ def _trainings(models: Sequence[TunedModel]) -> list[Table]:
 # --- What the chapter on fine-tuning says.
 
 SHOWN = 3  # models with sentences of their own; the tables have all
-ALPHA = 0.05
 
 
 def finetuning_page(source: SourceResults, about: About) -> Page:
