@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from django.db.models import Avg, Count, Q, QuerySet
+from django.db.models import Q
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -11,11 +11,11 @@ from rest_framework.response import Response
 
 from experiment.api.access import StudyTable, StudyView
 from experiment.domain.roles import Right
-from experiment.models import Item, Study
+from experiment.models import Item
 from lib.api import pages, parameters
 from lib.api.views import TableQuery
 from scoring.models import ItemScore, LanguageModel, ScoringRun
-from scoring.services.summary import points_of
+from scoring.services.summary import counted, points_of
 
 
 class Number(serializers.FloatField):
@@ -151,16 +151,6 @@ class RunsQuery(TableQuery):
     model = serializers.CharField(required=False, help_text="Its whole name.")
     condition = serializers.ChoiceField(choices=ScoringRun.Condition.values, required=False)
     status = serializers.ChoiceField(choices=ScoringRun.Status.values, required=False)
-
-
-def counted(runs: "QuerySet[ScoringRun]", study: Study) -> "QuerySet[ScoringRun, Any]":
-    """With how many pairs they scored of those that the study shows, and the share that was right."""
-    shown = Q(item_scores__item__in=Item.objects.shown_by([study]).values("pk"))
-    found = runs.select_related("study", "language_model").defer("plan", "identity")
-    return found.annotate(
-        n_scored=Count("item_scores", filter=shown),
-        accuracy=Avg(points_of("item_scores__"), filter=shown),
-    )
 
 
 class Runs(StudyTable):

@@ -14,12 +14,13 @@ from experiment.models import Item, Study
 from lib.api import parameters
 from lib.api.parameters import Strict
 from lib.name_fields import is_name
-from scoring.api.machines import RunSerializer, counted
+from scoring.api.machines import RunSerializer
 from scoring.backends import ALIASES
 from scoring.domain.backend import ScoringError
 from scoring.lab.forms import BACKENDS, checked_model_args
 from scoring.models import ScoringRun
 from scoring.services import runs as scoring_runs
+from scoring.services.summary import counted
 
 
 class RunRequest(Strict):

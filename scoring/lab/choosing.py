@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 from django.core.paginator import Paginator
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Max, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext
@@ -260,9 +260,13 @@ def _run_of(study: Study, pk: int) -> ChoiceRun:
 
 def _context(study: Study) -> dict[str, Any]:
     found = list(_runs(study).defer("items", "identity")[:SHOWN])
+    # A test case that comes has a higher key, and one that goes leaves fewer
+    state = tuple(study.study_items.aggregate(n=Count("pk"), last=Max("pk")).values())
     return {
         "part": "choosing",
-        "runs": [(run, _summary(run.pk, run.status, run.done, run.finished_at)) for run in found],
+        "runs": [
+            (run, _summary(run.pk, run.status, run.done, run.finished_at, *state)) for run in found
+        ],
         "is_open": any(run.is_open for run in found),
     }
 
@@ -297,6 +301,7 @@ def _run_page(
         part="choosing",
         run=found,
         counted=counted,
+        n_elsewhere=found.choices.count() - counted.n_answers,
         states=[(STATES[state], n) for state, n in counted.states.items()],
         spending=runs.spent(found),
         unread=runs.unread(found),

@@ -88,7 +88,8 @@ class RunSummary:
 
 
 def summarise_run(run: ScoringRun) -> RunSummary:
-    scores = item_scores(run)
+    """On the test cases that its study shows."""
+    scores = item_scores(run, run.study)
     decisions = [score.decision for score in scores]
     isolated = run.condition == ScoringRun.Condition.ISOLATED
     near = [
@@ -161,19 +162,30 @@ def score_rows(run: ScoringRun, study: Study | None = None) -> list[dict[str, An
     ]
 
 
-RUN_COLUMNS = (
-    "backend condition prompt source seed limit status done total n_items error created_at"
-)
+def counted(runs: "QuerySet[ScoringRun]", study: Study | None) -> "QuerySet[ScoringRun, Any]":
+    """With n_scored and accuracy: of all pairs of texts that they scored, or of those that a study shows."""
+    shown = None
+    if study is not None:
+        shown = Q(item_scores__item__in=Item.objects.shown_by([study]).values("pk"))
+    found = runs.select_related("study", "language_model").defer("plan", "identity")
+    return found.annotate(
+        n_scored=Count("item_scores", filter=shown),
+        accuracy=Avg(points_of("item_scores__"), filter=shown),
+    )
+
+
+RUN_COLUMNS = "backend condition prompt source seed limit status done total error created_at"
 
 
 def run_rows(study: Study | None = None) -> list[dict[str, Any]]:
-    """For JSON and tables, all runs, or those that a study sees, the newest first, counted in the database."""
-    runs = ScoringRun.objects.select_related("study", "language_model").order_by("-pk")
+    """For JSON and tables, the newest first: runs that a study sees, on the test cases that it shows; else all, on those of its own."""
+    runs = ScoringRun.objects.all()
     if study is not None:
-        runs = runs.seen_in([study])
-    counted: QuerySet[Any] = runs.annotate(
-        n_items=Count("item_scores"), accuracy=Avg(points_of("item_scores__"))
-    )
+        found = list(counted(runs.seen_in([study]), study))
+    else:
+        owners = Study.objects.filter(pk__in=runs.order_by().values("study"))
+        found = [run for own in owners for run in counted(runs.filter(study=own), own)]
+        found += counted(runs.filter(study=None), None)
     return [
         {
             "run": run.pk,
@@ -182,9 +194,10 @@ def run_rows(study: Study | None = None) -> list[dict[str, Any]]:
             "model": run.language_model.name,
             "settings": settings_of(run.model_args),  # how it was loaded and read
             **{name: getattr(run, name) for name in RUN_COLUMNS.split()},
+            "n_items": run.n_scored,
             "accuracy": run.accuracy,
         }
-        for run in counted
+        for run in sorted(found, key=lambda run: -run.pk)
     ]
 
 

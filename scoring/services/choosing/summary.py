@@ -83,10 +83,9 @@ def outcomes(choices: QuerySet[ModelChoice]) -> dict[int, ItemChoice | None]:
 
 
 def summarise(run: ChoiceRun, study: Study | None = None, source: str = "") -> Choices:
-    """Of all that a run has chosen so far; of the test cases that a study shows, where one is named, and of a source of them."""
-    choices = run.choices.all()
-    if study is not None:
-        choices = choices.filter(item__in=Item.objects.shown_by([study]).values("pk"))
+    """Of what a run has chosen so far about test cases that a study shows, by default the run's own; and of a source of them."""
+    shown = Item.objects.shown_by([study or run.study])
+    choices = run.choices.filter(item__in=shown.values("pk"))
     if source:
         choices = choices.filter(item__source=source)
     found = outcomes(choices)

@@ -13,37 +13,15 @@ from analysis.report.services.make import make_report
 from analysis.stats.reliance.trials import AdvisedTrials
 from analysis.teams.domain.advised import evidence_of
 from experiment.domain.simulation import FOLLOWS
-from experiment.models import AdvisedTrial, Adviser, Participant, Study
+from experiment.models import AdvisedTrial, Adviser, Study
 from experiment.simulation.run import Plan, ServiceDriver, simulate
+from tests.analysis.data.advising import advise
 from tests.analysis.data.scored import read
 from tests.analysis.report.chapters.chapter_results import built_of
 from tests.factories import answers_open, make_adviser, make_arms, make_participant, make_study
 
 pytestmark = pytest.mark.django_db
 N_EACH = 6  # human-created test cases of a participant
-
-
-def advise(person: Participant, procedure: str, **first: object) -> None:
-    """Advice in each trial of a test case, right but on every third test case."""
-    for trial in person.trials.filter(stratum__in=("human", "machine")):
-        own = {"first_side": "", "first_received_at": None}
-        if procedure == "after":
-            own = {
-                "first_side": "AB"[trial.original_side == "A"],
-                "first_confidence": 30,
-                "first_rt_ms": 40_000,
-                "first_received_at": trial.shown_at,
-            }
-        right = trial.item.advice.get().picks_original
-        other = "AB"[trial.original_side == "A"]
-        AdvisedTrial.objects.create(
-            trial=trial,
-            procedure=procedure,
-            advice_side=trial.original_side if right else other,
-            p_shown=0.78,
-            shown_at=timezone.now(),
-            **(own | first),
-        )
 
 
 @pytest.fixture
