@@ -113,6 +113,11 @@ def _last_coefficient(y: Floats, design: Floats, clusters: Ints, method: str) ->
             f"Only answers of {n_clusters} templates or questions have both grades.",
             "Grade answers of at least three.",
         )
+    if not np.ptp(y):
+        raise NotEnough(
+            "Judges and people differ by the same number of points on every answer, which does not tell how they differ on others.",
+            "Let people grade more answers.",
+        )
     bread = np.linalg.inv(design.T @ design)
     coefficients = bread @ (design.T @ y)
     scores = design * (y - design @ coefficients)[:, None]

@@ -1,6 +1,6 @@
 """Which results a sentence is worth: one whose interval is most of what could be says nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -21,6 +21,7 @@ from analysis.report.chapters.graded_rates.results import (
     GradedCategories,
     GradedRates,
     InCategories,
+    ModelRates,
     not_whole,
 )
 from analysis.stats.estimates import SHARES, mean_of
@@ -53,6 +54,12 @@ QUADRANTS = {
 UNCLUSTERED = " †"
 
 
+def highest(models: Sequence[ModelRates], rate: Callable[[ModelRates], float]) -> list[ModelRates]:
+    """All that share the highest rate, the first first."""
+    most = max(map(rate, models), default=0.0)
+    return [model for model in models if rate(model) == most]
+
+
 def graded_rates_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(GradedRates).graded_rates)
     by_quality = sorted(own.models, key=lambda model: -model.found.rates.rqr)
@@ -60,10 +67,14 @@ def graded_rates_page(source: SourceResults, about: About) -> Page:
         share for model in own.models for share in (model.found.rqr, model.found.sr, model.found.ar) if share
     ]  # fmt: skip
     safe = [model for model in own.models if model.found.rates.sr is not None]
+    best = highest(by_quality, lambda model: model.found.rates.rqr)
+    safest = highest(safe, lambda model: model.found.rates.sr or 0.0)
     context = {
         "own": own,
-        "best": by_quality[0],
-        "safest": max(safe, key=lambda model: model.found.rates.sr or 0.0, default=None),
+        "best": best,
+        "best_names": f.listing([model.label for model in best]),
+        "safest": safest,
+        "safest_names": f.listing([model.label for model in safest]),
         "has_several": len(own.models) > 1,
         "n_models": sum(not model.is_people for model in own.models),
         "people": next((model for model in own.models if model.is_people), None),

@@ -72,5 +72,7 @@ def test_where_judges_grade_their_own_family_alone_there_is_no_answer():
         own_family_bias([1.0, 0, 1, 0], ["a"] * 4, ["b"] * 4, np.arange(4))
     with pytest.raises(NotEnough):
         bias_by_length([1.0, 0, 1], [5, 5, 5], np.arange(3))
+    with pytest.raises(NotEnough):  # of one difference alone, the interval would be 0 to 0
+        bias_by_length([0.5] * 8, np.arange(20, 28), np.arange(8))
     with pytest.raises(NotEnough):
         bias_by_length([1.0, 0, 1], [5, 6, 7], np.zeros(3, dtype=int))
