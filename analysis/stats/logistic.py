@@ -1,6 +1,5 @@
 """Logistic regression of correctness on one score, by maximum likelihood without penalty, and its held-out predictions."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,14 +16,13 @@ LOGISTIC = (
     "log-odds of being correct = intercept + slope x score, over all judgments, by maximum likelihood without "
     "penalty; two-sided Wald test of the slope and Wald 95% interval, treating judgments as independent."
 )
-CLUSTERED = " The `clustered` standard error, interval and p allow judgments of one participant to be correlated (sandwich estimator)."
 N_FOLDS, LEAVE_ONE_OUT_UP_TO = 20, 2000
 TOLERANCE, SINGULAR = 1e-9, 1e-13
 
 
 @dataclass(frozen=True)
 class Logistic:
-    """Of `logistic`: intercept in log-odds, slope in log-odds per unit of score; `clustered_*` where clusters were given."""
+    """Of `logistic`: intercept in log-odds, slope in log-odds per unit of score."""
 
     n: int
     intercept: float
@@ -34,22 +32,16 @@ class Logistic:
     slope_ci95: Interval
     z: float
     p: float
-    clustered_slope_se: float | None = None
-    clustered_slope_ci95: Interval | None = None
-    clustered_p: float | None = None
     method: str = LOGISTIC
 
 
-def logistic(
-    score: npt.ArrayLike, is_correct: npt.ArrayLike, cluster: npt.ArrayLike | None = None
-) -> Logistic:
+def logistic(score: npt.ArrayLike, is_correct: npt.ArrayLike) -> Logistic:
     """Fit P(correct) = 1 / (1 + exp(-(intercept + slope score))) to score (n,), is_correct (n,); NaN left out.
 
-    The slope is in log-odds per unit of score. z = slope / se; p two-sided normal. `cluster` (n,): whole numbers from 0
-    (who judged); the clustered standard error is the sandwich with G / (G - 1) (n - 1) / (n - 2) for G clusters; NaN,
-    and its interval None, for a single one. Both intervals are slope -+ 1.96 se.
+    The slope is in log-odds per unit of score. z = slope / se; p two-sided normal; the interval is slope -+ 1.96 se. Both take
+    judgements as independent: `analysis.stats.trial_slope` does not.
     Raises NotEnough when the fit does not exist: one outcome only, or a cut of the score that separates the outcomes.
-    Checked against statsmodels' Logit, clustered errors too. The fit is that of `held_out_probability`, which refits 2,000
+    Checked against statsmodels' Logit. The fit is that of `held_out_probability`, which refits 2,000
     judgements 2,000 times in half of Logit's time.
 
     >>> fit = logistic([0, 0, 0, 1, 1, 1], [0, 0, 1, 0, 1, 1])
@@ -58,13 +50,6 @@ def logistic(
     """
     values, right = scored(score, is_correct)
     fit = fit_slope(values, right)
-    robust = None
-    if cluster is not None:
-        known = ~(
-            np.isnan(np.asarray(score, dtype=float)) | np.isnan(np.asarray(is_correct, float))
-        )
-        groups = np.unique(np.asarray(cluster)[known], return_inverse=True)[1]
-        robust = math.sqrt(clustered_variance(fit.influence, groups))
     return Logistic(
         n=len(values),
         intercept=fit.intercept,
@@ -74,24 +59,26 @@ def logistic(
         slope_ci95=wald(fit.slope, fit.slope_se),
         z=fit.slope / fit.slope_se,
         p=two_sided(fit.slope / fit.slope_se),
-        clustered_slope_se=robust,
-        clustered_slope_ci95=None
-        if robust is None or np.isnan(robust)
-        else wald(fit.slope, robust),
-        clustered_p=two_sided(fit.slope / robust) if robust else None,
-        method=LOGISTIC + (CLUSTERED if cluster is not None else ""),
     )
 
 
 @dataclass(frozen=True)
 class SlopeFit:
-    """Of `fit_slope`: log-odds; influence: (n,) what each judgement adds to the slope's error, to first order."""
+    """Of `fit_slope`: log-odds; influence: (n,) what each judgement adds to the slope's error, to first order.
+
+    design (n, 2) is in coordinates in which the information, the sum of weight x x', is the unit matrix, and contrast (2,)
+    the slope in them, so influence = residual (design contrast); weight, residual: (n,).
+    """
 
     intercept: float
     intercept_se: float
     slope: float
     slope_se: float
     influence: Floats
+    design: Floats
+    contrast: Floats
+    weight: Floats
+    residual: Floats
 
 
 def fit_slope(values: Floats, right: Floats) -> SlopeFit:
@@ -107,24 +94,24 @@ def fit_slope(values: Floats, right: Floats) -> SlopeFit:
     beta = _fit(x, right, np.ones((1, len(x))), np.zeros((1, 2)))[0]
     design = np.column_stack([np.ones_like(x), x])
     fitted = special.expit(design @ beta)
-    covariance = np.linalg.inv(design.T * (fitted * (1 - fitted)) @ design)
+    weight = fitted * (1 - fitted)
+    covariance = np.linalg.inv(design.T * weight @ design)
     back = np.array([[1, -centre / scale], [0, 1 / scale]])
     intercept, slope = (back @ beta).tolist()
     intercept_se, slope_se = np.sqrt(np.diag(back @ covariance @ back.T)).tolist()
-    influence = (design @ covariance[1]) * (right - fitted) / scale
-    return SlopeFit(intercept, intercept_se, slope, slope_se, influence)
-
-
-def clustered_variance(influence: Floats, groups: Ints) -> float:
-    """Of a slope whose judgements of one group (n,) go together; NaN for a single group.
-
-    Sum over the G groups of the squared sum of influences, times G / (G - 1) (n - 1) / (n - 2), as statsmodels has it.
-    """
-    n_groups, n = int(groups.max()) + 1, len(groups)
-    if n_groups < 2:
-        return np.nan
-    sums = np.bincount(groups, influence)
-    return float(sums @ sums * n_groups / (n_groups - 1) * (n - 1) / (n - 2))
+    root = np.linalg.cholesky(covariance)
+    design, contrast, residual = design @ root, root[1] / scale, right - fitted
+    return SlopeFit(
+        intercept=intercept,
+        intercept_se=intercept_se,
+        slope=slope,
+        slope_se=slope_se,
+        influence=residual * (design @ contrast),
+        design=design,
+        contrast=contrast,
+        weight=weight,
+        residual=residual,
+    )
 
 
 def held_out_probability(

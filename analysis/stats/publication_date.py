@@ -23,21 +23,23 @@ class DateDirection(Enum):
     NEWER_EASIER = "newer_easier"
     NEWER_HARDER = "newer_harder"
     UNCLEAR = "no_clear_direction"
+    TOO_FEW = "too_few_to_say"
 
     @classmethod
-    def of(cls, estimate: float, p: float) -> "DateDirection":
-        """Of a correlation with ease, or a slope of accuracy, over the date.
+    def of(cls, ease: Direction) -> "DateDirection":
+        """Where `ease` is that of a correlation with ease, or of accuracy, over the date.
 
-        >>> DateDirection.of(-0.2, 0.01)
+        >>> DateDirection.of(Direction.FALLS)
         <DateDirection.NEWER_HARDER: 'newer_harder'>
         """
-        return DIRECTIONS[Direction.of(estimate, p)]
+        return DIRECTIONS[ease]
 
 
 DIRECTIONS = {
     Direction.RISES: DateDirection.NEWER_EASIER,
     Direction.FALLS: DateDirection.NEWER_HARDER,
     Direction.UNCLEAR: DateDirection.UNCLEAR,
+    Direction.TOO_FEW: DateDirection.TOO_FEW,
 }
 
 

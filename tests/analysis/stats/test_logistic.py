@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
@@ -19,21 +18,6 @@ def test_full_sample_fits_are_the_published_ones(published, reference):
         assert found.intercept == pytest.approx(known["mle_intercept"], rel=1e-9)
         assert found.slope_se == pytest.approx(known["mle_coef_se"], rel=1e-9)
         assert found.p == pytest.approx(known["mle_p"], rel=1e-9)
-
-
-def test_the_clustered_standard_error_is_statsmodels(small):
-    rows = small.trials
-    found = logistic(rows["confidence"], rows["is_correct"], rows["participant"])
-    design = sm.add_constant(rows["confidence"].to_numpy())
-    known = sm.Logit(rows["is_correct"].to_numpy(float), design).fit(
-        disp=0, tol=1e-12, cov_type="cluster", cov_kwds={"groups": rows["participant"].to_numpy()}
-    )
-    assert (found.intercept, found.slope) == pytest.approx(tuple(known.params), rel=1e-8)
-    assert found.clustered_slope_se == pytest.approx(known.bse[1], rel=1e-7)
-    assert found.clustered_p == pytest.approx(known.pvalues[1], rel=1e-6)
-    assert found.clustered_slope_ci95 == pytest.approx(tuple(known.conf_int()[1]), rel=1e-6)
-    one = logistic(rows["confidence"], rows["is_correct"], np.zeros(len(rows)))
-    assert one.clustered_slope_ci95 is None
 
 
 def test_a_known_slope_is_recovered_whatever_the_unit_of_the_score():

@@ -21,7 +21,6 @@ from analysis.report.chapters.confidence.results import (
 )
 from analysis.stats.arrays import Interval
 from analysis.stats.calibration import CalibrationError
-from analysis.stats.logistic import Logistic
 from lib import formatting as f
 
 Groups = Sequence[tuple[str, ConfidenceFits]]
@@ -37,13 +36,11 @@ def calibration_page(source: SourceResults, about: About) -> Page:
     models = [m for m in found.models if present(m.binned)]
     fits = [fit for m in models if (fit := present(m.logistic))]
     sides = [f.lies(fit.slope_ci95) for fit in fits]
-    logistic = present(humans.logistic) if humans else None
+    slope = present(humans.slope) if humans else None
     binned = present(humans.binned) if humans else None
-    line_ci95 = binned.line.slope_ci95 if binned else None
     context = {
         "binned": binned,
-        "logistic": logistic,
-        "slope_ci95": slope_interval(logistic) if logistic else line_ci95,
+        "slope": slope,
         "model_side": sides[0] if len(sides) == 1 else "",
         "n_models": len(sides),
         "n_rising": sides.count("above"),
@@ -60,19 +57,14 @@ def calibration_page(source: SourceResults, about: About) -> Page:
     return Page(context, tables, list(_methods(humans, models, found.table_s3_note)))
 
 
-def slope_interval(fit: Logistic) -> Interval:
-    """Of people the one that lets the trials of a participant go together."""
-    return fit.clustered_slope_ci95 or fit.slope_ci95
-
-
 def _methods(
     humans: HumanCalibration | None, models: Sequence[ModelCalibration], s3_note: str
 ) -> Iterator[str]:
     if humans:
         if binned := present(humans.binned):
             yield binned.bin_rule
-        if logistic := present(humans.logistic):
-            yield logistic.method
+        if slope := present(humans.slope):
+            yield slope.method
     people = present(humans.ece) if humans else None
     # They differ between models in numbers only
     model = next((ece for m in models if (ece := present(m.ece))), None)
@@ -91,10 +83,7 @@ def _regressions(
 ) -> list[Table]:
     rows: list[tuple[str, Any, Any]] = []  # who, fits, what the line over bins is of
     if humans:
-        fit = present(humans.logistic)
-        is_clustered = fit is not None and fit.clustered_slope_ci95 is not None
-        who = _("Humans (CI clustered by participant)") if is_clustered else _("Humans")
-        rows.append((who, humans, humans.binned))
+        rows.append((_("Humans"), humans, humans.binned))
         if untouched := present(humans.without_untouched):
             rows.append((_("Humans, without untouched sliders"), None, untouched))
     rows += [(m.label, m, m.binned) for m in models]
@@ -112,8 +101,12 @@ def _regressions(
 
 
 def _slope_of(fits: ConfidenceFits | None) -> Interval | None:
+    """Of people for others, on other test cases; of a model, whose decisions are fixed, on others."""
+    if isinstance(fits, HumanCalibration):
+        slope = present(fits.slope)
+        return slope.ci95 if slope else None
     fit = present(fits.logistic) if fits else None
-    return slope_interval(fit) if fit else None
+    return fit.slope_ci95 if fit else None
 
 
 def _errors(groups: Groups) -> list[Table]:

@@ -83,6 +83,9 @@ class WithoutUntouched:
 
 @dataclass(frozen=True, kw_only=True)
 class HumanCalibration(ConfidenceFits):
+    """slope: log-odds per point of confidence, for other participants and test cases; `logistic` takes trials as independent."""
+
+    slope: TrialSlope | MissingResult
     without_untouched: WithoutUntouched | MissingResult
 
 
@@ -143,7 +146,8 @@ def _humans(data: SourceData) -> HumanCalibration:
     confidence, right = trials["confidence"], trials["is_correct"]
     return HumanCalibration(
         binned=try_estimate(binned, confidence, right),
-        logistic=try_estimate(logistic, confidence, right, trials["participant"]),
+        logistic=try_estimate(logistic, confidence, right),
+        slope=try_estimate(_slope_over, "confidence", trials),
         ece=try_estimate(_human_error, data),
         without_untouched=try_estimate(_without_untouched, trials),
     )
@@ -177,6 +181,11 @@ def _family(
     for n, p in zip(slopes, holm_p.tolist(), strict=True):
         models[n] = replace(models[n], holm_p=p)
     return tuple(models), together
+
+
+def _slope_over(value: str, rows: pd.DataFrame) -> TrialSlope:
+    found, _ = trial_slope(rows[value], rows["is_correct"], rows["participant"], rows["item"])
+    return found
 
 
 def _without_untouched(trials: pd.DataFrame) -> WithoutUntouched:
@@ -344,8 +353,8 @@ def _fit(rows: pd.DataFrame) -> tuple[TrialSlope, Floats]:
 
 
 def _slope(rated: pd.DataFrame) -> ExpertiseSlope:
-    found, _ = _fit(rated)
-    return ExpertiseSlope(Direction.of(found.slope, found.p), found)
+    found = _slope_over("expertise", rated)
+    return ExpertiseSlope(found.direction, found)
 
 
 def _slopes(groups: Mapping[str, pd.DataFrame], n_participants: int) -> SubfieldSlopes:
@@ -363,7 +372,7 @@ def _slopes(groups: Mapping[str, pd.DataFrame], n_participants: int) -> Subfield
     together, holm_p = family([found.p for found, _each in known.values()], errors)
     return SubfieldSlopes(
         tuple(
-            SubfieldSlope(name, p, Direction.of(found.slope, p), found)
+            SubfieldSlope(name, p, found.direction_at(p), found)
             for (name, (found, _each)), p in zip(known.items(), holm_p.tolist(), strict=True)
         ),
         together,
