@@ -5,7 +5,7 @@ said, `NotEnough` is raised.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -15,15 +15,6 @@ from scipy import optimize, special, stats
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Interval
-from analysis.stats.two_way_clustered import (
-    PARTS,
-    Part,
-    TwoWay,
-    clustered,
-    of_changes,
-    of_parts,
-    over_items,
-)
 from lib.points import RIGHT, TIE, error_of_mean, mean_point
 
 Z95 = 1.959963984540054  # 97.5th percentile of the standard normal distribution
@@ -273,18 +264,6 @@ def paired_t(x: npt.ArrayLike, y: npt.ArrayLike) -> PairedTest:
     return PairedTest(n, mean, sd, t, n - 1, p, d_av, d_z, ci95)
 
 
-def paired_shares(x: npt.ArrayLike, y: npt.ArrayLike) -> PairedTest:
-    """`paired_t` of shares on the same items, (n,) each from 0 to 1, which is wide where few differ (`of_changes`)."""
-    usual = paired_t(x, y)
-    more = np.asarray(x, dtype=float) - np.asarray(y, dtype=float)
-    found = of_changes(more[~np.isnan(more)], over_items)
-    if not found.from_parts:
-        return usual
-    low, high = found.ci95
-    ends = max(-1.0, low), min(1.0, high)
-    return replace(usual, ci95=ends, p=found.p, method=f"{usual.method} {PARTS}")
-
-
 def mcnemar(before: npt.ArrayLike, after: npt.ArrayLike) -> McNemar:
     """Did the accuracy on the same items change? Points (n,) of 0, 1/2 (a tie) and 1; pairs with a NaN left out.
 
@@ -376,65 +355,3 @@ def _sd(values: Floats) -> float:
 def _t_interval(mean: float, sem: float, df: int) -> Interval:
     half = float(special.stdtrit(df, 0.975)) * sem
     return mean - half, mean + half
-
-
-METHOD = (
-    "Difference of two estimates treated as independent: standard errors are added in squares, with Student's t "
-    f"and the Welch-Satterthwaite degrees of freedom. {PARTS}"
-)
-
-
-@dataclass(frozen=True)
-class Sample:
-    """A share, its standard error, the clusters that the error was estimated from, and its decisions of the rarer kind."""
-
-    value: float
-    se: float
-    n_clusters: int
-    n_rare: float = math.inf
-
-    @property
-    def known(self) -> TwoWay:
-        return clustered(self.value, self.se, self.n_clusters)
-
-
-@dataclass(frozen=True)
-class TwoSamples:
-    """The second minus the first; p is two-sided."""
-
-    difference: float
-    se: float
-    ci95: Interval
-    p: float
-    df: float
-    method: str = METHOD
-
-
-def two_samples(first: Sample, second: Sample) -> TwoSamples | None:
-    """None where an error is unknown, rests on fewer than three clusters, or is nothing though decisions of both kinds are many.
-
-    >>> found = two_samples(Sample(0.5, 0.03, 100), Sample(0.6, 0.04, 100))
-    >>> round(found.se, 9), round(found.difference, 9), round(found.p, 3)
-    (0.05, 0.1, 0.047)
-    >>> [round(end, 2) for end in two_samples(Sample(1, 0, 20, 0), Sample(1, 0, 20, 0)).ci95]
-    [-0.18, 0.18]
-    """
-    both = (first, second)
-    if not all(sample.known.is_known for sample in both):
-        return None
-    variances = [s.se**2 for s in both]
-    parts = [v**2 / (s.n_clusters - 1) for v, s in zip(variances, both, strict=True)]
-    fewest = min(s.n_clusters for s in both)
-    se = math.sqrt(sum(variances))
-    df = sum(variances) ** 2 / sum(parts) if se else fewest - 1.0
-    difference = second.value - first.value
-    half = float(stats.t.ppf(0.975, df)) * se
-    p = 2 * float(stats.t.sf(abs(difference) / se, df)) if se else math.nan
-    usual = TwoWay(difference, se, (difference - half, difference + half), p, fewest)
-    found = of_parts(
-        usual, (Part(second.known, second.n_rare), Part(first.known, first.n_rare, -1.0))
-    )
-    if math.isnan(found.p):
-        return None
-    low, high = found.ci95
-    return TwoSamples(difference, se, (max(-1.0, low), min(1.0, high)), found.p, df)

@@ -11,16 +11,20 @@ from analysis.codec import present
 from analysis.data.about import Participants
 from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.chapters.participants.results import Flow, ItemExposures
-from analysis.report.chapters.uncertainty.results import Crossed
+from analysis.report.chapters.uncertainty.results import Crossed, CrossedErrors
 from analysis.report.headline import Headline, headline
 from analysis.report.report import StoredReport
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Interval
 from analysis.stats.distributions import Exposures
-from analysis.stats.estimates import PairedTest, Sample, TwoSamples, paired_shares, two_samples
+from analysis.stats.two_groups import (
+    PeopleError,
+    Sample,
+    TwoSamples,
+    paired_groups,
+    two_samples,
+)
 from analysis.stats.two_way_clustered import rarer
-
-FEWEST_SHARED = 3
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,7 @@ class Side:
     exposures: Exposures | None
     models: Mapping[str, tuple[str, float, Interval]]
     sample: Sample | None
+    people: PeopleError | None
     by_item: Mapping[str, float]
 
 
@@ -69,7 +74,7 @@ class Compared:
     """`same_people`: the sides hold the same people, so that no test of independent samples is made.
 
     difference: of people's accuracy, the second minus the first. apart: its interval and test, the sides taken as
-    independent. on_shared: of the same test cases' accuracies, in pairs.
+    independent. on_shared: of the same test cases' accuracies, in pairs, for other people and other test cases.
     """
 
     before: Side
@@ -78,7 +83,7 @@ class Compared:
     difference: float | None
     apart: TwoSamples | None
     n_shared_items: int
-    on_shared: PairedTest | None
+    on_shared: TwoSamples | None
     people_excluded: tuple[CountRow, ...]
     trials_excluded: tuple[CountRow, ...]
     models: tuple[ModelRow, ...]
@@ -110,6 +115,7 @@ def side(title: str, stored: StoredReport, source: str) -> Side:
         )
         if people and error is not None and math.isfinite(error)
         else None,
+        people=_people_error(crossed),
         by_item=_by_item(stored, source),
     )
 
@@ -133,6 +139,16 @@ def compare(before: Side, after: Side, *, same_people: bool) -> Compared:
     )
 
 
+def _people_error(crossed: CrossedErrors | None) -> PeopleError | None:
+    humans, parts = (crossed.humans, crossed.components) if crossed else (None, None)
+    if not humans or not parts:
+        return None
+    between, trials = parts.between_participants_se, parts.trials_se
+    if between is None or trials is None:
+        return None
+    return PeopleError(humans.n_participants, between**2, trials**2)
+
+
 def _by_item(stored: StoredReport, source: str) -> dict[str, float]:
     """People's accuracy on each test case, from the report's table."""
     if not stored.has_table(source, "humans_items"):
@@ -144,13 +160,12 @@ def _by_item(stored: StoredReport, source: str) -> dict[str, float]:
     return {str(k): float(v) for k, v in zip(known["item"], known["accuracy"], strict=True)}
 
 
-def _in_pairs(before: Side, after: Side, shared: Sequence[str]) -> PairedTest | None:
-    if len(shared) < FEWEST_SHARED:
+def _in_pairs(before: Side, after: Side, shared: Sequence[str]) -> TwoSamples | None:
+    if before.people is None or after.people is None:
         return None
+    first, second = ([side.by_item[k] for k in shared] for side in (before, after))
     try:
-        return paired_shares(
-            [after.by_item[k] for k in shared], [before.by_item[k] for k in shared]
-        )
+        return paired_groups(first, second, (before.people, after.people))
     except NotEnough:
         return None
 

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 from scipy import optimize, special
 
-from analysis.stats.estimates import Sample, two_samples
 from analysis.stats.reliance.trials import AdvisedTrials, difference
+from analysis.stats.two_groups import Sample, two_samples
 from analysis.stats.two_way_clustered import Deviations, TwoWay, of_changes, rarer, two_way
 
 HERE = Path(__file__).parent

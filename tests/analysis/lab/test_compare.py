@@ -11,7 +11,7 @@ from django.utils import timezone
 from analysis.models import Computation
 from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.services import compare as comparing
-from analysis.stats.estimates import Sample, two_samples
+from analysis.stats.two_groups import Sample, two_samples
 from experiment.models import Membership, Study
 from experiment.services.study_setup import pin_items
 from experiment.services.study_versions import freeze, revise

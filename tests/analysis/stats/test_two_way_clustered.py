@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from analysis.stats.estimates import mean_of, paired_shares, paired_t
+from analysis.stats.estimates import mean_of, paired_t
+from analysis.stats.two_groups import PeopleError, paired_groups
 from analysis.stats.two_way_clustered import Deviations, of_changes, over_items, two_way
 from tests.analysis.made import arrays, make_data
 
@@ -84,5 +85,6 @@ def test_changes_are_uncertain_where_none_was_seen_and_where_all_were():
 def test_values_that_are_all_equal_do_not_tell_how_others_vary():
     assert mean_of([0.9, 0.9, 0.9]).ci95 is None
     assert paired_t([1, 1, 1], 0.9).ci95 is None
-    low, high = paired_shares(np.ones(10), np.ones(10)).ci95
+    people = [PeopleError(10, 0.0, 0.0)] * 2
+    low, high = paired_groups(np.ones(10), np.ones(10), people).ci95
     assert low < -0.1 < 0.1 < high

@@ -111,12 +111,17 @@ class Difference:
 
 @dataclass(frozen=True)
 class Components:
-    """Standard errors of the humans' accuracy by what is drawn anew. binomial_se: nothing but single answers."""
+    """Standard errors of the humans' accuracy by what is drawn anew. binomial_se: nothing but single answers.
+
+    between_participants_se, trials_se: of the two-way error, what participants add to it beyond single trials, and what these add.
+    """
 
     participants_only_se: float | None
     items_only_se: float | None
     crossed_se: float | None
     two_way_se: float | None
+    between_participants_se: float | None
+    trials_se: float | None
     binomial_se: float
 
 
@@ -190,7 +195,7 @@ def build_crossed(data: SourceData) -> Built:
         difference=_difference(mean, humans, drawn, deviations.difference_error(_share(correct)))
         if mean and humans and deviations
         else None,
-        components=_components(drawn, both, right) if both else None,
+        components=_components(drawn, deviations, right) if deviations else None,
         method=METHOD.format(resamples=data.resamples, seed=data.seed),
     )
     return Built(Crossed(found), {"crossed": _table(found)})
@@ -264,13 +269,15 @@ def _mean(correct: Floats, drawn: Resampled) -> CrossedModels:
     )
 
 
-def _components(drawn: Resampled, both: TwoWay, right: Floats) -> Components:
+def _components(drawn: Resampled, deviations: Deviations, right: Floats) -> Components:
     p = right.mean()
     return Components(
         participants_only_se=spread(drawn.people_only).se,
         items_only_se=spread(drawn.items_only).se,
         crossed_se=spread(drawn.humans).se,
-        two_way_se=known(both.se),
+        two_way_se=known(deviations.accuracy_error().se),
+        between_participants_se=known(deviations.between_people**0.5),
+        trials_se=known(deviations.at_random**0.5),
         binomial_se=float(np.sqrt(p * (1 - p) / len(right))),
     )
 
