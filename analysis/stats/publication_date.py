@@ -9,7 +9,7 @@ import scipy
 
 from analysis.stats.arrays import Floats
 from analysis.stats.estimates import spearman
-from analysis.stats.trial_slope import Direction
+from analysis.stats.verdicts import Verdict
 
 METHOD = (
     "Spearman's rank correlation of publication date (days) and difficulty, PPL(altered) - PPL(original), with "
@@ -26,20 +26,20 @@ class DateDirection(Enum):
     TOO_FEW = "too_few_to_say"
 
     @classmethod
-    def of(cls, ease: Direction) -> "DateDirection":
+    def of(cls, ease: Verdict) -> "DateDirection":
         """Where `ease` is that of a correlation with ease, or of accuracy, over the date.
 
-        >>> DateDirection.of(Direction.FALLS)
+        >>> DateDirection.of(Verdict.BELOW)
         <DateDirection.NEWER_HARDER: 'newer_harder'>
         """
         return DIRECTIONS[ease]
 
 
 DIRECTIONS = {
-    Direction.RISES: DateDirection.NEWER_EASIER,
-    Direction.FALLS: DateDirection.NEWER_HARDER,
-    Direction.UNCLEAR: DateDirection.UNCLEAR,
-    Direction.TOO_FEW: DateDirection.TOO_FEW,
+    Verdict.ABOVE: DateDirection.NEWER_EASIER,
+    Verdict.BELOW: DateDirection.NEWER_HARDER,
+    Verdict.UNCLEAR: DateDirection.UNCLEAR,
+    Verdict.TOO_FEW: DateDirection.TOO_FEW,
 }
 
 

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
@@ -10,10 +9,10 @@ from scipy import special
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Interval, Ints
-from analysis.stats.families import LEVEL
 from analysis.stats.logistic import SlopeFit, fit_slope
+from analysis.stats.verdicts import Verdict
 
-FEWEST, ENOUGH = 3, 8  # participants and items of an interval, and of a direction
+FEWEST = 3  # participants and items
 LEAST = 1e-9  # where a cluster alone determines the slope
 
 METHOD = (
@@ -22,28 +21,6 @@ METHOD = (
     "The 95% interval and the two-sided p are from Student's t with `df` degrees of freedom, which are few where "
     "few participants or test cases determine the slope."
 )
-
-
-class Direction(Enum):
-    """Of accuracy as a value grows; unclear where p is not below .05."""
-
-    RISES = "rises"
-    FALLS = "falls"
-    UNCLEAR = "unclear"
-    TOO_FEW = "too_few_to_say"
-
-    @classmethod
-    def of(cls, estimate: float, p: float, n_clusters: float = math.inf) -> "Direction":
-        """n_clusters: the smaller number of participants and items, below ENOUGH of which the level of a test is not known.
-
-        >>> Direction.of(0.1, 0.01), Direction.of(-0.1, 0.2), Direction.of(0.1, 0.01, 7)
-        (<Direction.RISES: 'rises'>, <Direction.UNCLEAR: 'unclear'>, <Direction.TOO_FEW: 'too_few_to_say'>)
-        """
-        if n_clusters < ENOUGH:
-            return cls.TOO_FEW
-        if not p < LEVEL:
-            return cls.UNCLEAR
-        return cls.RISES if estimate > 0 else cls.FALLS
 
 
 @dataclass(frozen=True)
@@ -60,13 +37,9 @@ class TrialSlope:
     p: float
     method: str = METHOD
 
-    @property
-    def direction(self) -> Direction:
-        return self.direction_at(self.p)
-
-    def direction_at(self, p: float) -> Direction:
-        """With a p that was corrected for a family."""
-        return Direction.of(self.slope, p, min(self.n_participants, self.n_items))
+    def verdict(self, p: float) -> Verdict:
+        """With this p, which may be corrected for a family."""
+        return Verdict.of(self.slope, p, min(self.n_participants, self.n_items))
 
 
 def trial_slope(

@@ -1,14 +1,16 @@
 """What moves accuracy and switching: logistic mixed models with participants and test cases as random effects."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats
+from analysis.stats.families import holm
 from analysis.stats.mixed_model.model import Coefficient, MixedModel, fit
 from analysis.stats.reliance.trials import NO_TRIALS, AdvisedTrials
+from analysis.stats.verdicts import Verdict
 
 ACCURACY = (
     "Log-odds of a right final answer by arm and by whether the advice of the test case is right (0.5) or wrong (-0.5), shown or not, "
@@ -45,10 +47,12 @@ MOST_FOR_QUADRATURE = 1_000
 
 @dataclass(frozen=True)
 class Effect:
-    """A fixed effect in log-odds."""
+    """A fixed effect in log-odds. holm_p, verdict: as one of the family of the model's effects; the intercept is none of them."""
 
     name: str
     coefficient: Coefficient
+    holm_p: float | None
+    verdict: Verdict
 
 
 @dataclass(frozen=True)
@@ -146,6 +150,16 @@ def _standardised(x: Floats) -> Floats:
     return (x - x.mean()) / sd if sd > 0 else np.zeros(len(x))
 
 
+def _effects(model: MixedModel, names: Sequence[str]) -> Iterator[Effect]:
+    """Without a verdict where the fit did not converge."""
+    intercept, *others = model.coefficients
+    yield Effect(INTERCEPT, intercept, None, Verdict.UNCLEAR)
+    n_clusters = min(model.n_participants, model.n_items) if model.converged else 0
+    corrected = holm(np.array([one.p for one in others]))
+    for name, one, p in zip(names, others, corrected.tolist(), strict=True):
+        yield Effect(name, one, p, Verdict.of(one.estimate, p, n_clusters))
+
+
 def _fitted(
     trials: AdvisedTrials,
     outcome: Floats,
@@ -172,10 +186,7 @@ def _fitted(
         n_trials=model.n_trials,
         n_participants=model.n_participants,
         n_items=model.n_items,
-        effects=tuple(
-            Effect(name, found)
-            for name, found in zip((INTERCEPT, *used), model.coefficients, strict=True)
-        ),
+        effects=tuple(_effects(model, list(used))),
         left_out=tuple(name for name in dict.fromkeys((*columns, *wanted)) if name not in used),
         sd_participants=model.participants.estimate,
         sd_items=model.items.estimate,

@@ -7,7 +7,8 @@ from scipy import linalg
 from scipy.special import expit
 
 from analysis.stats import NotEnough
-from analysis.stats.trial_slope import Direction, trial_slope
+from analysis.stats.trial_slope import trial_slope
+from analysis.stats.verdicts import Verdict
 from tests.analysis.made import make_data
 
 
@@ -21,7 +22,7 @@ def test_the_published_slope_on_expertise_is_the_audits(published):
     assert found.slope == pytest.approx(0.01004, abs=5e-6)
     # The audit's .0003 is without the corrections for few clusters
     assert 0.0003 < found.p < 0.0006
-    assert found.direction is Direction.RISES
+    assert found.verdict(found.p) is Verdict.ABOVE
 
 
 def test_the_error_is_that_of_cr2_by_the_residuals_of_each_cluster():
@@ -87,9 +88,9 @@ def test_a_slope_that_is_there_is_found_and_one_of_few_clusters_is_no_verdict():
     )
     date = rng.normal(size=40)
     strong, _ = trial_slope(date[item], rng.random(480) < expit(-1.5 * date[item]), who, item)
-    assert strong.direction is Direction.FALLS
+    assert strong.verdict(strong.p) is Verdict.BELOW
     few = item % 7
     strong, _ = trial_slope(date[few], rng.random(480) < expit(-1.5 * date[few]), who, few)
-    assert strong.direction is Direction.TOO_FEW
+    assert strong.verdict(strong.p) is Verdict.TOO_FEW
     with pytest.raises(NotEnough):
         trial_slope(date[item], rng.random(480) < 0.6, who, item % 2)

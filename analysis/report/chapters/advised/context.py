@@ -39,6 +39,7 @@ from analysis.stats.reliance.moderators import (
     Moderators,
 )
 from analysis.stats.reliance.trials import Estimate
+from analysis.stats.verdicts import Verdict
 from analysis.teams.domain.advised import ADVISER as DECIDER_ADVISER
 from analysis.teams.results import Method
 from lib import formatting as f
@@ -123,7 +124,7 @@ def _of_accuracy(own: AccuracyWithAdvice) -> dict[str, Any]:
                 one,
                 by_name[one.name],
                 by_name[one.reference],
-                f.lies(one.accuracy.ci95),
+                one.verdict.value,
                 brackets(one.accuracy, one.p_holm if several else None),
             )
             for one in own.comparisons
@@ -159,11 +160,10 @@ def _those_with(
 
 
 def _moved(model: Moderators | None) -> Iterator[tuple[str, float, str]]:
-    """Name of an effect on switching that is clear of 0, its size in log-odds, and the side of 0."""
-    for one in model.effects if model and model.converged else ():
-        side = f.lies(one.coefficient.ci95)
-        if one.name != INTERCEPT and side in ("above", "below"):
-            yield one.name, one.coefficient.estimate, side
+    """Name of an effect on switching that is clear of 0 in its family, its size in log-odds, and the side of 0."""
+    for one in model.effects if model else ():
+        if one.verdict in (Verdict.ABOVE, Verdict.BELOW):
+            yield one.name, one.coefficient.estimate, one.verdict.value
 
 
 def _of_teams(own: RealAndComputed) -> dict[str, Any]:
@@ -203,6 +203,7 @@ def _effects(caption: str, model: Moderators) -> list[Table]:
         c.number(_("Log-odds"), "coefficient.estimate"),
         c.ci(_("95% CI"), "coefficient.ci95"),
         c.p_value("p", "coefficient.p"),
+        c.p_value(_("p after Holm"), "holm_p"),
     )
     n = f.count(model.n_trials, "trial")
     return c.page_table(f"{caption} ({n})", columns, model.effects, "advised_effects")

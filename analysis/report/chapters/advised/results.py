@@ -55,6 +55,7 @@ from analysis.stats.reliance.trials import (
     difference,
     share,
 )
+from analysis.stats.verdicts import Verdict
 from analysis.teams.domain.advised import ADVISER, evidence_of
 from analysis.teams.domain.evidence import HUMAN
 from analysis.teams.domain.runs import Runs, method_named
@@ -128,6 +129,11 @@ class Comparison:
     accuracy: Estimate
     p_holm: float | None
     time: TimeRatio | MissingResult
+
+    @property
+    def verdict(self) -> Verdict:
+        own = self.accuracy
+        return Verdict.of(own.value, self.p_holm, min(own.n_participants, own.n_items))
 
 
 @dataclass(frozen=True)
@@ -491,6 +497,7 @@ EFFECTS = c.data(
     "se=1.coefficient.se",
     "ci=1.coefficient.ci95",
     "p=1.coefficient.p",
+    "p_holm=1.holm_p",
 )
 
 

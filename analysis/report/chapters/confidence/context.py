@@ -64,7 +64,7 @@ def _methods(
         if binned := present(humans.binned):
             yield binned.bin_rule
         if slope := present(humans.slope):
-            yield slope.method
+            yield slope.slope.method
     people = present(humans.ece) if humans else None
     # They differ between models in numbers only
     model = next((ece for m in models if (ece := present(m.ece))), None)
@@ -104,7 +104,7 @@ def _slope_of(fits: ConfidenceFits | None) -> Interval | None:
     """Of people for others, on other test cases; of a model, whose decisions are fixed, on others."""
     if isinstance(fits, HumanCalibration):
         slope = present(fits.slope)
-        return slope.ci95 if slope else None
+        return slope.slope.ci95 if slope else None
     fit = present(fits.logistic) if fits else None
     return fit.slope_ci95 if fit else None
 

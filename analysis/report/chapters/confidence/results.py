@@ -27,7 +27,8 @@ from analysis.stats.distributions import P80, Distribution, distribution
 from analysis.stats.families import Family, family
 from analysis.stats.logistic import Logistic, fit_slope, held_out_probability, logistic
 from analysis.stats.table_s3 import NOTE, TableRow, table_s3
-from analysis.stats.trial_slope import Direction, TrialSlope, trial_slope
+from analysis.stats.trial_slope import TrialSlope, trial_slope
+from analysis.stats.verdicts import Verdict
 
 HUMAN_ROW = ModelName("human", "Humans", "", "")  # people as a row among the models
 # Of rows: who, what carries the name, bin
@@ -81,11 +82,19 @@ class WithoutUntouched:
     line: Line
 
 
+@dataclass(frozen=True)
+class RatingSlope:
+    """Accuracy of trials over a rating, per point of it."""
+
+    direction: Verdict
+    slope: TrialSlope
+
+
 @dataclass(frozen=True, kw_only=True)
 class HumanCalibration(ConfidenceFits):
     """slope: log-odds per point of confidence, for other participants and test cases; `logistic` takes trials as independent."""
 
-    slope: TrialSlope | MissingResult
+    slope: RatingSlope | MissingResult
     without_untouched: WithoutUntouched | MissingResult
 
 
@@ -183,9 +192,9 @@ def _family(
     return tuple(models), together
 
 
-def _slope_over(value: str, rows: pd.DataFrame) -> TrialSlope:
+def _slope_over(value: str, rows: pd.DataFrame) -> RatingSlope:
     found, _ = trial_slope(rows[value], rows["is_correct"], rows["participant"], rows["item"])
-    return found
+    return RatingSlope(found.verdict(found.p), found)
 
 
 def _without_untouched(trials: pd.DataFrame) -> WithoutUntouched:
@@ -275,20 +284,12 @@ class ExpertiseCalibration:
 
 
 @dataclass(frozen=True)
-class ExpertiseSlope:
-    """Accuracy of trials over expertise, per point of the rating."""
-
-    direction: Direction
-    slope: TrialSlope
-
-
-@dataclass(frozen=True)
 class SubfieldSlope:
     """The same within a subfield; direction and `holm_p` as one of the family of subfields."""
 
     subfield: str
     holm_p: float
-    direction: Direction
+    direction: Verdict
     slope: TrialSlope
 
 
@@ -304,7 +305,7 @@ class SubfieldSlopes:
 class SelfRatedExpertise:
     """By subfield; `distributions` ends with all trials (`All`), `calibration` begins with them (`overall`)."""
 
-    slope: ExpertiseSlope | MissingResult
+    slope: RatingSlope | MissingResult
     slopes_by_subfield: SubfieldSlopes | MissingResult
     p80_by_subfield: tuple[Percentile80, ...]
     calibration: tuple[ExpertiseCalibration, ...]
@@ -330,7 +331,7 @@ def build_expertise(data: SourceData) -> Built:
     }
     described = [Ratings(name, distribution(rows["expertise"])) for name, rows in groups.items()]
     found = SelfRatedExpertise(
-        slope=try_estimate(_slope, rated),
+        slope=try_estimate(_slope_over, "expertise", rated),
         slopes_by_subfield=try_estimate(_slopes, groups, len(data.participants)),
         p80_by_subfield=tuple(
             Percentile80(own.subfield, own.ratings.p80, own.ratings.p80_ci95, own.ratings.n, P80)
@@ -352,11 +353,6 @@ def _fit(rows: pd.DataFrame) -> tuple[TrialSlope, Floats]:
     return trial_slope(rows["expertise"], rows["is_correct"], rows["participant"], rows["item"])
 
 
-def _slope(rated: pd.DataFrame) -> ExpertiseSlope:
-    found = _slope_over("expertise", rated)
-    return ExpertiseSlope(found.direction, found)
-
-
 def _slopes(groups: Mapping[str, pd.DataFrame], n_participants: int) -> SubfieldSlopes:
     """Raises NotEnough where no subfield has a slope."""
     fits = {name: present(try_estimate(_fit, rows)) for name, rows in groups.items()}
@@ -372,7 +368,7 @@ def _slopes(groups: Mapping[str, pd.DataFrame], n_participants: int) -> Subfield
     together, holm_p = family([found.p for found, _each in known.values()], errors)
     return SubfieldSlopes(
         tuple(
-            SubfieldSlope(name, p, found.direction_at(p), found)
+            SubfieldSlope(name, p, found.verdict(p), found)
             for (name, (found, _each)), p in zip(known.items(), holm_p.tolist(), strict=True)
         ),
         together,

@@ -24,7 +24,8 @@ from analysis.stats.publication_date import (
     date_correlation,
     date_influence,
 )
-from analysis.stats.trial_slope import Direction, TrialSlope, trial_slope
+from analysis.stats.trial_slope import TrialSlope, trial_slope
+from analysis.stats.verdicts import Verdict
 
 CUTOFFS_METHOD = (
     "A test case is before a model's cut-off if its article was published on that date or earlier. Articles may "
@@ -399,7 +400,7 @@ def _people(data: SourceData, dates: Dates) -> PeopleDates:
     days = np.where(np.isnat(dates), np.nan, dates.astype(np.int64))
     years = (days / DAYS_A_YEAR)[trials["item"].to_numpy()]
     slope, _ = trial_slope(years, trials["is_correct"], trials["participant"], trials["item"])
-    return PeopleDates(DateDirection.of(slope.direction), slope)
+    return PeopleDates(DateDirection.of(slope.verdict(slope.p)), slope)
 
 
 def _models(data: SourceData, dates: Dates) -> tuple[ModelDates, ...]:
@@ -426,7 +427,7 @@ def _corrected(
     known = [rows[n].known for n in places]
     together, holm_p = family([one.p for one in known if one], np.column_stack(errors))
     for n, one, p in zip(places, known, holm_p.tolist(), strict=True):
-        direction = DateDirection.of(Direction.of(one.rho, p, one.n) if one else Direction.UNCLEAR)
+        direction = DateDirection.of(Verdict.of(one.rho, p, one.n) if one else Verdict.UNCLEAR)
         rows[n] = replace(rows[n], holm_p=p, direction=direction)
     return tuple(rows), together
 

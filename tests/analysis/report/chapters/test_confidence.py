@@ -4,7 +4,7 @@ import pytest
 
 from analysis.report.chapters.confidence.results import Calibration, Expertise
 from analysis.report.contents import chapter_named
-from analysis.stats.trial_slope import Direction
+from analysis.stats.verdicts import Verdict
 from tests.analysis.report.chapters.chapter_results import results_of
 
 CALIBRATION = chapter_named("calibration")
@@ -46,7 +46,7 @@ def ours(published):
 
 
 def test_accuracy_rises_with_expertise_over_the_published_trials(ours):
-    assert ours.slope.direction is Direction.RISES
+    assert ours.slope.direction is Verdict.ABOVE
     together = ours.slopes_by_subfield
     assert together.tests.n_tests == len(together.subfields) == 5
     # Other trials of the same people: nearly independent
