@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import logit
 
 from analysis.lab.documents import Assumed
-from analysis.stats.power import Design, components, variance, width_of
+from analysis.stats.power import Design, components, interval_width
 from experiment.domain.assignment import QUESTION
 from experiment.models import Arm, Item, Membership, Study
 from experiment.models.arms import ratings_required, trial_counts
@@ -52,7 +52,7 @@ def precision(study: Study, assumed: Assumed, n_items: int) -> list[Precision]:
     design = Design(n_items, np.array([each]))
     target = study.target_valid or 0
     return [
-        Precision(n, 100 * width_of(variance(parts, design, n)), n == target)
+        Precision(n, 100 * interval_width(parts, design, n), n == target)
         for n in sorted({*SIZES, *([target] if target else [])})
     ]
 

@@ -7,13 +7,14 @@ sets a floor.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import special
 from scipy.special import expit
 
 from analysis.stats.arrays import Ints
-from analysis.stats.estimates import Z95
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 WEIGHTS /= WEIGHTS.sum()
@@ -21,7 +22,7 @@ WEIGHTS /= WEIGHTS.sum()
 METHOD = (
     "Expected width of the 95% two-way interval (participants and test cases) of the mean accuracy of a new study, "
     "from the variance that the fitted mixed model implies for new people and test cases that are judged equally "
-    "often. For each target width, the smallest sufficient number of participants follows from the same variance. The fitted parameters are treated as known. "
+    "often, and Student's t for the smaller number of them, as for the interval itself. For each target width, the smallest sufficient number of participants follows from the same variance. The fitted parameters are treated as known. "
     "The low and high ends replace the standard deviation of test cases by the ends of its interval."
 )
 
@@ -81,9 +82,25 @@ def variance(parts: Components, design: Design, n_participants: int) -> float:
     return (parts.participants * people + parts.items * squares) / total**2 + parts.rest / total
 
 
-def width_of(variance_of_mean: float) -> float:
-    """Of a normal 95% interval: 2 * 1.96 standard errors."""
-    return 2 * Z95 * math.sqrt(variance_of_mean)
+def interval_width(parts: Components, design: Design, n_participants: int) -> float:
+    """Of the 95% interval: 2 t standard errors, t for the smaller number of participants and items less one; at least two of each.
+
+    >>> round(interval_width(Components(0.0, 0.0, 0.25), Design(10, np.array([10])), 40), 3)  # t = 2.262
+    0.113
+    """
+    return _two_sided(min(n_participants, design.n_items)) * math.sqrt(
+        variance(parts, design, n_participants)
+    )
+
+
+def floor_width(parts: Components, n_items: int) -> float:
+    """Of the interval of a study of any number of participants: variation between items alone."""
+    return _two_sided(n_items) * math.sqrt(parts.items / n_items)
+
+
+def _two_sided(n_clusters: int) -> float:
+    """2 t for 95%; infinite for fewer than two clusters."""
+    return 2 * float(special.stdtrit(n_clusters - 1, 0.975)) if n_clusters > 1 else math.inf
 
 
 @dataclass(frozen=True)
@@ -105,17 +122,17 @@ def target(
     sd_items: float,
     sd_items_ci95: tuple[float, float] | None,
     design: Design,
-    width: float,
+    wanted: float,
 ) -> Target:
     """`participants_for` these parameters, and for the ends of the interval of sd_items, the others as they are.
 
     >>> found = target(0.0, 0.0, 0.0, (0.0, 9.0), Design(10, np.array([10])), 0.1)
     >>> found.n_participants, found.n_participants_low, found.n_participants_high
-    (39, 39, None)
+    (52, 52, None)
     """
 
     def at(sd: float) -> Target:
-        return participants_for(components(intercept, sd_participants, sd), design, width)
+        return participants_for(components(intercept, sd_participants, sd), design, wanted)
 
     found = at(sd_items)
     if sd_items_ci95 is None:
@@ -125,27 +142,30 @@ def target(
 
 
 def participants_for(
-    parts: Components, design: Design, width: float, most: int = 1_000_000
+    parts: Components, design: Design, wanted: float, most: int = 1_000_000
 ) -> Target:
-    """The fewest participants whose study's 95% interval is expected to be no wider than `width`; by bisection.
+    """The fewest participants whose study's 95% interval is expected to be no wider than `wanted`; by bisection.
 
     >>> participants_for(Components(0.0, 0.0, 0.25), Design(10, np.array([10])), 0.1).n_participants
-    39
+    52
     >>> participants_for(Components(0.0, 0.1, 0.15), Design(10, np.array([10])), 0.1).n_items_needed
-    154
+    157
     """
-    floor = width_of(parts.items / design.n_items)
-    if floor >= width or width_of(variance(parts, design, most)) > width:
-        needed = math.floor(parts.items * (2 * Z95 / width) ** 2) + 1
-        return Target(width, None, max(needed, design.n_items + 1))
-    low, high = 0, 1
-    while width_of(variance(parts, design, high)) > width:
+    if interval_width(parts, design, most) > wanted:
+        needed = _fewest(lambda n: floor_width(parts, n) < wanted, design.n_items)
+        return Target(wanted, None, needed)
+    return Target(wanted, _fewest(lambda n: interval_width(parts, design, n) <= wanted, 1), None)
+
+
+def _fewest(is_enough: Callable[[int], bool], low: int) -> int:
+    """The smallest number above `low` that is enough."""
+    high = 2 * low
+    while not is_enough(high):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        wide = width_of(variance(parts, design, middle)) > width
-        low, high = (middle, high) if wide else (low, middle)
-    return Target(width, high, None)
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
 
 
 @dataclass(frozen=True)
@@ -170,14 +190,18 @@ def expected(
 ) -> Expected:
     """By the same variance as `target`: the width is at most the target's from the target's number of participants on.
 
-    >>> expected(0.0, 0.0, 0.0, None, Design(10, np.array([10])), 39).ci_width <= 0.1
+    >>> expected(0.0, 0.0, 0.0, None, Design(10, np.array([10])), 52).ci_width <= 0.1
     True
     """
 
-    def width(sd: float) -> float:
-        parts = components(intercept, sd_participants, sd)
-        return width_of(variance(parts, design, n_participants))
+    def at(sd: float) -> Components:
+        return components(intercept, sd_participants, sd)
 
-    here = width(sd_items)
-    ends = [width(sd) for sd in sd_items_ci95] if sd_items_ci95 else [None, None]
-    return Expected(n_participants, here, here / (2 * Z95), *ends)
+    here = at(sd_items)
+    ends = [interval_width(at(sd), design, n_participants) for sd in sd_items_ci95 or ()]
+    return Expected(
+        n_participants,
+        interval_width(here, design, n_participants),
+        math.sqrt(variance(here, design, n_participants)),
+        *ends,
+    )

@@ -11,10 +11,11 @@ from analysis.stats.power import (
     Design,
     components,
     expected,
+    floor_width,
+    interval_width,
     participants_for,
     target,
     variance,
-    width_of,
 )
 
 DESIGN = Design(40, np.array([4, 6, 8]))
@@ -49,11 +50,11 @@ def test_the_number_found_is_the_first_that_is_enough(participants, items, width
     found = participants_for(parts, DESIGN, width, most=20_000)
     n = found.n_participants
     if n is None:
-        assert width_of(variance(parts, DESIGN, 20_000)) > width
+        assert interval_width(parts, DESIGN, 20_000) > width
         assert found.n_items_needed > DESIGN.n_items
     else:
-        assert width_of(variance(parts, DESIGN, n)) <= width
-        assert n == 1 or width_of(variance(parts, DESIGN, n - 1)) > width
+        assert interval_width(parts, DESIGN, n) <= width
+        assert n <= 2 or interval_width(parts, DESIGN, n - 1) > width
 
 
 @given(st.floats(0.05, 0.15))
@@ -64,7 +65,7 @@ def test_a_wanted_width_takes_more_people_the_more_items_vary_and_some_widths_no
     ends = (found.n_participants_low, found.n_participants, found.n_participants_high)
     known = [n if n is not None else np.inf for n in ends]
     assert known == sorted(known)
-    floor = width_of(components(0.5, 0.3, 1.6).items / DESIGN.n_items)
+    floor = floor_width(components(0.5, 0.3, 1.6), DESIGN.n_items)
     if floor >= width:
         assert found.n_participants_high is None
     assert target(0.5, 0.3, 0.6, None, DESIGN, width).n_participants_low is None

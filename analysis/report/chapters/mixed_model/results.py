@@ -27,8 +27,8 @@ from analysis.stats.power import (
     Target,
     components,
     expected,
+    floor_width,
     target,
-    width_of,
 )
 
 COLUMNS = ("parameter", "estimate", "se", "ci_low", "ci_high")
@@ -281,7 +281,7 @@ def _analysis(data: SourceData, model: MixedModel) -> PowerAnalysis:
         variances=variances,
         curve=tuple(expected(*parameters, model.items.ci95, design, n) for n in sizes),
         targets=targets,
-        floor_width=width_of(variances.items / design.n_items),
+        floor_width=floor_width(variances, design.n_items),
         trials_per_participant=float(design.trials_each.mean()),
         n_items=model.n_items,
         method=METHOD,
