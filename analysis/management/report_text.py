@@ -16,11 +16,9 @@ from analysis.report.headline import Estimate, headline
 from analysis.report.report import Report
 from analysis.services.export import Written
 from analysis.stats.arrays import Interval
-from lib.formatting import is_known, p_value
+from lib.formatting import p_value
 from scoring.models import Training
 
-NAIVE = "for these people and test cases"
-INDEPENDENT = "trials as independent"
 # What the first lines say already
 PRINTED = ("humans", "models", "models_mean", "models_vs_humans", "graded_rates")
 
@@ -54,11 +52,11 @@ def lines(report: Report, written: Written | None, folder: Path) -> list[str]:
 
 def _headline(source: SourceResults) -> list[str]:
     answer, own = headline(source), source.of(Accuracy)
-    one = ("test cases", INDEPENDENT) if answer.model else ("models", NAIVE)
     lines = {
-        "humans": _estimate(answer.humans, "trials", INDEPENDENT) or _missing(own.humans),
-        "models": _estimate(answer.models, *one) or _missing(own.models_mean),
-        "models minus humans": _estimate(answer.difference, "models", NAIVE, "+")
+        "humans": _estimate(answer.humans, "trials") or _missing(own.humans),
+        "models": _estimate(answer.models, "test cases" if answer.model else "models")
+        or _missing(own.models_mean),
+        "models minus humans": _estimate(answer.difference, "models", "+")
         or _missing(own.models_vs_humans),
     }
     pairs = present(own.base_vs_chat)
@@ -100,15 +98,12 @@ def _missing(why: object) -> str:
     return f"{why.reason} {why.needed}" if isinstance(why, MissingResult) else ""
 
 
-def _estimate(found: Estimate | None, unit: str, naive: str, sign: str = "") -> str:
-    """The crossed interval, then the naive one under its name."""
+def _estimate(found: Estimate | None, unit: str, sign: str = "") -> str:
     if found is None:
         return ""
     noun = unit[:-1] if found.n == 1 else unit
     crossed = _interval(found.ci95, sign) or "not known"
     line = f"{'' if sign else 'accuracy '}{found.value:{sign}.4f}  95% crossed {crossed}"
-    if found.naive_ci95 and is_known(found.naive_ci95[0]):
-        line += f"; naive, {naive}: {_interval(found.naive_ci95, sign)}"
     return f"{line}  ({found.n:,} {noun})"
 
 

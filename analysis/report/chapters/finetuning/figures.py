@@ -121,7 +121,9 @@ def _densities(pairs: Sequence[Compared], names: Mapping[str, str], items: pd.Da
     curves = [_curves(items[items["name"] == model.name]) for model, _ in pairs]
     spans = [c["ppl"] for c in curves if len(c)]
     top = max((float(c["density"].max()) for c in curves if len(c)), default=1.0)
-    domain = [float(min(s.min() for s in spans)), float(max(s.max() for s in spans))]
+    # A curve needs values that differ
+    every = np.concatenate(spans) if spans else np.array([1.0, 10.0])
+    domain = [float(every.min()), float(every.max())]
 
     def draw(place: Place) -> Drawn:
         axis = place.x_axis("Perplexity of the original", values=TICKS, labelOverlap="greedy")
