@@ -72,6 +72,7 @@ class ScoringRunAdmin(ReadOnlyAdmin[ScoringRun]):
         "backend",
         "condition",
         "prompt",
+        "is_site_wide",
     )
     list_select_related = ("study", "language_model")
     search_fields = ("uuid", "language_model__name", "corpus")
@@ -88,7 +89,7 @@ class ChoiceRunAdmin(ReadOnlyAdmin[ChoiceRun]):
         *("pk", "study", "language_model", "form", "prompt", "layout"),
         *("status", "done", "total", "created_at"),
     )
-    list_filter = (("study", admin.RelatedOnlyFieldListFilter), "status", "form")
+    list_filter = (("study", admin.RelatedOnlyFieldListFilter), "status", "form", "is_site_wide")
     list_select_related = ("study", "language_model")
     search_fields = ("language_model__name",)
     view_on_site = False

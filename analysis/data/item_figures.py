@@ -16,6 +16,7 @@ from experiment.domain.assignment import QUESTION
 from experiment.models import AdvisedTrial, Item, Judgment, Participant, Study
 from experiment.models.trials import believed
 from scoring.models import ItemScore, LanguageModel, ScoringRun
+from scoring.models.counting import counts_in
 
 # Simulated participants say nothing about a text, and pilots are no result
 KINDS = (Participant.Kind.REAL, Participant.Kind.IMPORTED)
@@ -87,9 +88,10 @@ def people_figures(items: Items, studies: QuerySet[Study]) -> dict[int, PeopleFi
     return {item: PeopleFigures(*counts) for item, *counts in counted}
 
 
-def whole_text_scores(items: Items) -> "QuerySet[ItemScore]":
-    """Of finished runs on full texts, by models that are neither a demonstration nor a checkpoint; the newest run last."""
+def whole_text_scores(items: Items, studies: QuerySet[Study]) -> "QuerySet[ItemScore]":
+    """Of finished runs on full texts that count in these studies, by models that are neither a demonstration nor a checkpoint; the newest run last."""
     return ItemScore.objects.filter(
+        counts_in(studies, "run__"),
         item__in=items,
         run__status=ScoringRun.Status.FINISHED,
         run__condition=ScoringRun.Condition.FULL,
@@ -98,11 +100,11 @@ def whole_text_scores(items: Items) -> "QuerySet[ItemScore]":
     ).order_by("run_id")
 
 
-def model_figures(items: Items) -> dict[int, ModelFigures]:
+def model_figures(items: Items, studies: QuerySet[Study]) -> dict[int, ModelFigures]:
     """By the item's primary key; those that no model scored are left out."""
     columns = ("item", "run__language_model", "ppl_original", "ppl_altered")
     of_item: Mapping[int, dict[int, float]] = defaultdict(dict)
-    for item, model, original, altered in whole_text_scores(items).values_list(*columns):
+    for item, model, original, altered in whole_text_scores(items, studies).values_list(*columns):
         of_item[item][model] = log(altered / original)
     return {
         item: ModelFigures(
@@ -112,9 +114,10 @@ def model_figures(items: Items) -> dict[int, ModelFigures]:
     }
 
 
-def known_cutoffs(items: Items) -> list[tuple[str, date]]:
-    """Models that scored one of these, with the last day that their training data may be from, the earliest first."""
+def known_cutoffs(items: Items, studies: QuerySet[Study]) -> list[tuple[str, date]]:
+    """Models that scored one of these in runs that count in these studies, with the last day that their training data may be from, the earliest first."""
     runs = ScoringRun.objects.on_items().of_models().filter(status=ScoringRun.Status.FINISHED)
+    runs = runs.filter(counts_in(studies))
     scored = runs.filter(Exists(ItemScore.objects.filter(run=OuterRef("pk"), item__in=items)))
     models = LanguageModel.objects.filter(
         pk__in=scored.values("language_model"), is_demo=False, training_cutoff__isnull=False

@@ -62,7 +62,7 @@ def read(
     prefer_imported: bool,
     others: Collection[str] = (),
 ) -> Scored:
-    """All that models did on these items of the study, whoever asked for it, and on corpora.
+    """All that models did on these items of the study, in runs that count in it, and on corpora.
 
     Of several finished runs of one model under one condition one counts, on the items that it covers: the published one
     where the people are imported too; then the study's own, so that nobody else's replaces it; the one that covers most of these items; one with the prompt that most

@@ -5,7 +5,7 @@ import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Sum, TextField
+from django.db.models import Count, Max, Q, QuerySet, Sum, TextField
 from django.db.models.functions import Cast
 
 from analysis.data.filters import PARTICIPANTS, SOURCES, ReportOptions
@@ -23,7 +23,6 @@ from scoring.models import (
     ScoringRun,
     TrainingCorpus,
 )
-from scoring.models.answers import Kind
 
 SCHEMA_VERSION = 6
 # To be raised whenever an estimator changes: stored reports are then computed again
@@ -42,17 +41,6 @@ def participants_kind(study: Study, options: ReportOptions) -> str:
     return options.participants or usual_kind(study)
 
 
-def choice_runs(study: Study) -> QuerySet[ChoiceRun]:
-    """Runs in which a model chose in a test case that the study shows, whoever asked for them, and those it asked for.
-
-    Choices that another study imported are only its members' word, and count there.
-    """
-    shown = Item.objects.shown_by([study]).values("pk")
-    chosen = ModelChoice.objects.filter(run=OuterRef("pk"), item__in=shown)
-    made_here = ~Q(generator=Kind.IMPORTED)
-    return ChoiceRun.objects.filter(Q(study=study) | Q(Exists(chosen)) & made_here)
-
-
 Chosen = Sequence[tuple[ChoiceRun, str]]
 
 
@@ -61,7 +49,7 @@ def choose_choice_runs(study: Study, items: Collection[int]) -> Chosen:
 
     Where one run is real, none that is simulated.
     """
-    finished = choice_runs(study).filter(status=ChoiceRun.Status.FINISHED)
+    finished = ChoiceRun.objects.seen_in([study]).filter(status=ChoiceRun.Status.FINISHED)
     runs = list(finished.select_related("language_model").defer("identity", "items").order_by("pk"))
     if not all(run.is_simulated for run in runs):
         runs = [run for run in runs if not run.is_simulated]
@@ -79,7 +67,7 @@ def choose_choice_runs(study: Study, items: Collection[int]) -> Chosen:
 
 def has_choices(study: Study) -> bool:
     """Whether a model took the test by choosing."""
-    return choice_runs(study).filter(status=ChoiceRun.Status.FINISHED).exists()
+    return ChoiceRun.objects.seen_in([study]).filter(status=ChoiceRun.Status.FINISHED).exists()
 
 
 def has_advice(study: Study) -> bool:
@@ -93,7 +81,7 @@ def data_version(study: Study) -> str:
     Costs the same at any number of participants: their rows are named by the number of their last change.
     """
     runs = ScoringRun.objects.seen_in([study]).order_by()
-    choosing = choice_runs(study).order_by()
+    choosing = ChoiceRun.objects.seen_in([study]).order_by()
     corpus_runs = ScoringRun.objects.exclude(corpus="").filter(
         language_model__in=runs.values("language_model")
     )

@@ -25,7 +25,6 @@ from analysis.data.filters import (
     TRIALS,
     ReportOptions,
 )
-from analysis.data.version import choice_runs
 from analysis.services.compute import Asked, Computer, Waiting
 from analysis.store import StoredResult
 from experiment.lab.export import ALL_JUDGED, OF_ANALYSIS
@@ -316,7 +315,7 @@ def _models(study: Study) -> tuple[dict[str, str], bool]:
     """
     finished = ScoringRun.objects.seen_in([study]).filter(status=ScoringRun.Status.FINISHED)
     of_set = ModelSetMember.objects.filter(model_set__study=study)
-    choosing = choice_runs(study).filter(status=ChoiceRun.Status.FINISHED)
+    choosing = ChoiceRun.objects.seen_in([study]).filter(status=ChoiceRun.Status.FINISHED)
     scored, in_set, asked = (
         set(rows.order_by().values_list("language_model", flat=True))
         for rows in (finished, of_set, choosing)

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from analysis.data.filters import ASKED, shown
-from analysis.data.version import choice_runs, choose_choice_runs
+from analysis.data.version import choose_choice_runs
 from analysis.lab.filter_form import shortened
 from analysis.teams.options import PUBLISHED
 from experiment.models import Item, Study
@@ -129,7 +129,7 @@ def _why_not(study: Study, name: str, models: Mapping[str, Offered]) -> str:
     """Why a model that an address names is not among those that are offered, as the end of a sentence."""
     model = name.removesuffix(ASKED)
     is_asked = name != model
-    asked = choice_runs(study).filter(language_model__name=model)
+    asked = ChoiceRun.objects.seen_in([study]).filter(language_model__name=model)
     scored = ScoringRun.objects.seen_in([study], checkpoints=True).filter(
         language_model__name=model
     )
@@ -146,7 +146,9 @@ def _why_not(study: Study, name: str, models: Mapping[str, Offered]) -> str:
             "status": newest.get_status_display()
         }
     if is_asked and not asked.filter(is_simulated=False).exists():
-        real = choice_runs(study).filter(status=newest.Status.FINISHED, is_simulated=False)
+        real = ChoiceRun.objects.seen_in([study]).filter(
+            status=newest.Status.FINISHED, is_simulated=False
+        )
         if real.exists():
             return _("its runs are simulated, and other models were really asked")
     if is_asked:

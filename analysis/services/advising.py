@@ -19,7 +19,6 @@ from scipy.special import expit, logit
 
 from analysis.data import machines, tokens
 from analysis.data.filters import ASKED, ReportOptions
-from analysis.data.version import choice_runs
 from analysis.stats import NotEnough
 from analysis.stats.advice import METHOD, Calibrated, calibrated, passage_shares, planted
 from analysis.stats.arrays import Bools, Floats, Ints
@@ -29,7 +28,7 @@ from experiment.models import Advice, Adviser, Item, Judgment, Participant, Stud
 from experiment.services import audit
 from experiment.services.advisers import advisable_items, keys_of
 from scoring.domain.choosing.outcomes import JEFFREYS
-from scoring.models import ScoringRun
+from scoring.models import ChoiceRun, ScoringRun
 
 SEED = 42
 PLANTED = "Advice is correct on the stated share of the test cases, in total and of each kind."
@@ -56,7 +55,7 @@ def sources_of(study: Study) -> dict[str, list[str]]:
     scored = finished.order_by("language_model__name").values_list(
         "language_model__name", flat=True
     )
-    asked = choice_runs(study).filter(status=ScoringRun.Status.FINISHED)
+    asked = ChoiceRun.objects.seen_in([study]).filter(status=ScoringRun.Status.FINISHED)
     names = asked.order_by("language_model__name").values_list("language_model__name", flat=True)
     models = [*dict.fromkeys(scored), *(f"{name}{ASKED}" for name in dict.fromkeys(names))]
     kinds = Judgment.objects.filter(trial__participant__study=study).order_by()

@@ -15,6 +15,7 @@ from experiment.models import Item
 from lib.api import pages, parameters
 from lib.api.views import TableQuery
 from scoring.models import ItemScore, LanguageModel, ScoringRun
+from scoring.models.counting import counts_in
 from scoring.services.summary import counted, points_of
 
 
@@ -208,7 +209,9 @@ class Scores(StudyTable):
     def rows(self) -> pages.Rows:
         shown = Item.objects.shown_by([self.study]).values("pk")
         of_models = {"run__corpus": "", "run__language_model__checkpoint": None}
-        scores = ItemScore.objects.filter(item__in=shown, **of_models, **self.wanted())
+        scores = ItemScore.objects.filter(
+            counts_in([self.study], "run__"), item__in=shown, **of_models, **self.wanted()
+        )
         scores = scores.annotate(points=points_of())
         related = scores.select_related("run__language_model", "item")
         return related.defer(

@@ -1,5 +1,7 @@
 """Models that take the test by choosing: which version of a test case is the original, and how sure they are."""
 
+from typing import Any, Self
+
 from django.db import models
 from django.db.models import Q
 from django.urls import reverse
@@ -10,10 +12,17 @@ from experiment.models.items import text_hash
 from scoring.domain.choosing.outcomes import Reply
 from scoring.domain.generating import Finish
 from scoring.models.answers import GeneratingJob, Kind, ModelAnswer
+from scoring.models.counting import CountedRun, seen_in
 from scoring.models.language_models import LanguageModel
 
 
-class ChoiceRun(GeneratingJob):
+class ChoiceRunQuerySet(models.QuerySet["ChoiceRun"]):
+    def seen_in(self, studies: Any) -> Self:
+        """Runs that count in these studies."""
+        return seen_in(self, studies, "choices")
+
+
+class ChoiceRun(CountedRun, GeneratingJob):
     """A model chooses in a study's test cases, each in both orders, `samples` times; `items` are these cases, in order.
 
     `instructions` is the prompt with {versions} where a test case is shown. Its choices belong to the items, as scores do.
@@ -50,6 +59,8 @@ class ChoiceRun(GeneratingJob):
         help_text=_("Requests sent so far, whose answers may be lost if the process is killed."),
     )
     is_simulated = models.BooleanField(_("simulated"), default=False)
+
+    objects = ChoiceRunQuerySet.as_manager()
 
     class Meta:
         ordering = ("-pk",)

@@ -12,6 +12,7 @@ from experiment.models import Item, Study
 from lib.jobs.models import Job
 from lib.name_fields import NameField
 from scoring.domain.perplexity import Decision, decide
+from scoring.models.counting import CountedRun, seen_in
 from scoring.models.language_models import LanguageModel
 
 
@@ -25,18 +26,16 @@ class ScoringRunQuerySet(models.QuerySet["ScoringRun"]):
         return self.filter(language_model__checkpoint=None)
 
     def seen_in(self, studies: Any, *, checkpoints: bool = False) -> Self:
-        """Runs that scored a test case that one of these studies shows, whoever asked for them, and those it asked for."""
-        shown = Item.objects.shown_by(studies).values("pk")
-        scored = ScoringRun.objects.filter(pk=models.OuterRef("pk"), item_scores__item__in=shown)
+        """Runs that count in these studies."""
         runs = self.on_items() if checkpoints else self.on_items().of_models()
-        return runs.filter(models.Q(study__in=studies) | models.Exists(scored))
+        return seen_in(runs, studies, "item_scores")
 
 
-class ScoringRun(Job):
+class ScoringRun(CountedRun, Job):
     """One model on one set of texts under one condition and prompt. This row is the truth about the work on it.
 
-    Its scores belong to the items: every study that shows one of them sees them. `study` says whose items it was asked
-    to score.
+    Its scores belong to the items: every study in which it counts, and that shows one of them, sees them. `study` says
+    whose items it was asked to score.
 
     The first block holds the settings; `identity` and `plan` are filled when a worker first opens the model and
     must be the same whenever the run is taken up again; the last block, with `Job`'s columns, is the state of the work.

@@ -11,6 +11,7 @@ from django.db import transaction
 
 from experiment.models import Item, Study
 from experiment.services import audit
+from experiment.services.usable import is_site
 from lib.jobs import leases
 from lib.jobs.leases import request_cancel
 from lib.jobs.queue import enqueue
@@ -19,6 +20,7 @@ from scoring.domain.backend import ScoringError
 from scoring.domain.prompts import Prompt, PromptError
 from scoring.models import LanguageModel, ScoringRun
 from scoring.services.open_model import default_name, language_model
+from scoring.services.site_wide import continued
 from scoring.services.texts import RunTexts, texts_of
 
 DEFAULT_SEED = 42
@@ -72,6 +74,7 @@ def draft_run(
         limit=limit,
         batch_tokens=batch_tokens,
         created_by=user,
+        is_site_wide=is_site(user),
     )
     texts = texts_of(run)
     run.total = texts.total
@@ -205,6 +208,7 @@ def _queue(draft: ScoringRun, queued: Queued) -> None:
         run.save()
     else:
         run = reopen(run)
+        continued(run, draft.created_by)
     queued.waiting.append(run)
     enqueue(run)
 
@@ -213,6 +217,7 @@ def resume(run: ScoringRun, by: By = None) -> ScoringRun:
     """Let a failed or cancelled run wait again."""
     with transaction.atomic():
         run = reopen(run)
+        continued(run, by)
         enqueue(run)
         _note(audit.Action.WORK_STARTED, run.study, [run], by)
     return run

@@ -14,6 +14,7 @@ from lib.points import RIGHT, TIE, WRONG
 from scoring.backends import settings_of
 from scoring.domain.perplexity import NEAR_TIE_NATS, Accuracy, accuracy, ratio
 from scoring.models import ItemScore, ScoringRun, UnscoredText
+from scoring.models.counting import counts_in
 
 # |ln a - ln b| < x without logarithms: each is less than e^x times the other
 _WIDTH = math.exp(NEAR_TIE_NATS)
@@ -60,7 +61,7 @@ def count_by_run(study: Study, condition: str, source: str = "") -> dict[int, Co
     """Number of a run -> its decisions on the study's test cases of this source, or on all. Runs without any are left out."""
     shown = Item.objects.shown_by([study]).values("pk")
     of_models = {"run__condition": condition, "run__language_model__checkpoint": None}
-    scores = ItemScore.objects.filter(item__in=shown, **of_models)
+    scores = ItemScore.objects.filter(counts_in([study], "run__"), item__in=shown, **of_models)
     if source:
         scores = scores.filter(item__source=source)
     rows = scores.order_by().values_list("run").annotate(**_COUNTS)

@@ -257,7 +257,7 @@ def test_no_form_and_no_filter_takes_what_is_another_labs(world: World) -> None:
 def test_a_run_on_shared_texts_tells_nothing_else_of_the_lab_that_asked_for_it(
     world: World,
 ) -> None:
-    """Scores of published texts are every study's that draws them; the other lab's people, machines and texts are not."""
+    """Scores that the site believes are every study's that draws the texts; the other lab's people, machines and texts are not."""
     with transaction.atomic():
         share_a_run(world)
         known = [

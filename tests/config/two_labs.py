@@ -483,7 +483,7 @@ def names_of(rows: Mapping[type[models.Model], set[int]]) -> dict[tuple[str, str
 
 
 def share_a_run(world: World) -> None:
-    """Both labs draw a published text, which a model scored for the other lab, with texts of its own."""
+    """Both labs draw a published text, which a model scored for the other lab, with texts of its own, as the site believes."""
     shared = [make_item(f"shared-{n}", collection="brainbench", collection_row=n) for n in range(3)]
     other = Study.objects.get(slug=OTHER)
     for study in (world.own, other):
@@ -499,7 +499,7 @@ def share_a_run(world: World) -> None:
             "dtype": "float32",
         },
     )
-    ScoringRun.objects.filter(pk=run.pk).update(total=7)
+    ScoringRun.objects.filter(pk=run.pk).update(total=7, is_site_wide=True)
     grow_run(run)
 
 

@@ -30,6 +30,7 @@ from analysis.stats.item_marks import Mark
 from experiment.domain.roles import Right
 from experiment.models import Item, ResearchField, Study, StudyItem
 from experiment.models.items import ItemQuerySet
+from experiment.models.studies import StudyQuerySet
 from experiment.services.curation.reviews import difficulty_seen_by, waiting_for
 from experiment.services.rights import fields_of, studies_with
 
@@ -52,8 +53,9 @@ def beside(item: Item) -> Items:
 
 def marks_for(item: Item, user: User) -> tuple[Mark, ...]:
     """By the people of the studies whose data the user may see."""
-    found = people_figures([item.pk], studies_with(user, Right.SEE_DATA))
-    cutoffs = [day for _, day in known_cutoffs(beside(item))]
+    studies = studies_with(user, Right.SEE_DATA)
+    found = people_figures([item.pk], studies)
+    cutoffs = [day for _, day in known_cutoffs(beside(item), studies)]
     figures = found.get(item.pk, PeopleFigures())
     return marks_of(item.kind, item.publication_date, figures, cutoffs)
 
@@ -111,8 +113,12 @@ class Figures:
     research_field: ResearchField
 
     @cached_property
+    def studies(self) -> StudyQuerySet:
+        return studies_with(self.user, Right.SEE_DATA)
+
+    @cached_property
     def people(self) -> Mapping[int, PeopleFigures]:
-        return people_figures(self.items, studies_with(self.user, Right.SEE_DATA))
+        return people_figures(self.items, self.studies)
 
     @cached_property
     def seen(self) -> frozenset[int]:
@@ -122,13 +128,13 @@ class Figures:
 
     @cached_property
     def models(self) -> Mapping[int, ModelFigures]:
-        found = model_figures(self.items)
+        found = model_figures(self.items, self.studies)
         return {pk: figures for pk, figures in found.items() if pk in self.seen}
 
     @cached_property
     def cutoffs(self) -> list[date]:
         own = Item.objects.filter(field=self.research_field.name)
-        return [day for _, day in known_cutoffs(own.values("pk"))]
+        return [day for _, day in known_cutoffs(own.values("pk"), self.studies)]
 
     def marks(self, row: "Row") -> tuple[Mark, ...]:
         people = self.people.get(row.pk, UNSEEN)
@@ -227,9 +233,10 @@ def study_lines(
     figures: Mapping[int, PeopleFigures] = {}
     cutoffs = []
     if with_data:
-        figures = people_figures([row.item_id for row in rows], Study.objects.filter(pk=study.pk))
+        own = Study.objects.filter(pk=study.pk)
+        figures = people_figures([row.item_id for row in rows], own)
         shown = Item.objects.shown_by([study])
-        cutoffs = [day for _, day in known_cutoffs(shown.values("pk"))]
+        cutoffs = [day for _, day in known_cutoffs(shown.values("pk"), own)]
     lines = []
     for row in rows:
         item, people = row.item, figures.get(row.item_id, UNSEEN)

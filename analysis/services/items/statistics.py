@@ -64,9 +64,8 @@ def scores(research_field: ResearchField, user: User) -> Scored:
     items = Item.objects.filter(difficulty_seen_by(user, research_field), kind=Item.Kind.TEST)
     columns = ("run__language_model", "item", "run", "run__backend", "ppl_original", "ppl_altered")
     found: dict[int, dict[int, tuple[float, int, bool]]] = defaultdict(dict)
-    for model, item, run, backend, original, altered in whole_text_scores(
-        items.values("pk")
-    ).values_list(*columns):
+    rows = whole_text_scores(items.values("pk"), studies_with(user, Right.SEE_DATA))
+    for model, item, run, backend, original, altered in rows.values_list(*columns):
         can_trace = backend != ScoringRun.Backend.IMPORTED
         found[model][item] = (altered - original, run, can_trace)
     return found
@@ -309,7 +308,7 @@ def statistics(item: Item, research_field: ResearchField, user: User) -> Statist
     people = study_parts(item, studies)
     seen = may_see_difficulty(user, item)
     ranked = scores(research_field, user) if seen else {}
-    cutoffs = known_cutoffs(beside(item))
+    cutoffs = known_cutoffs(beside(item), studies)
     published = item.publication_date
     early = dict.fromkeys(name for name, day in cutoffs if published and published <= day)
     commenting = studies_with(user, Right.IDENTIFY)

@@ -243,6 +243,7 @@ def _run(part: Part, row: LanguageModel, study: Study) -> ScoringRun:
         "status": ScoringRun.Status.FINISHED.value,
         "total": len(part.ppl),
         "done": len(part.ppl),
+        "is_site_wide": True,  # an administrator or a command imports
     }
     if isinstance(part, PublishedCorpus):
         return ScoringRun(

@@ -14,6 +14,7 @@ from django.db.models import F, Q, QuerySet, Sum
 
 from experiment.domain.markup import Abstract
 from experiment.models import Item, Study
+from experiment.services.usable import is_site
 from scoring.backends import ALIASES
 from scoring.backends.opening import check_model_args
 from scoring.domain.backend import ScoringError
@@ -30,6 +31,7 @@ from scoring.services.asking.identity import check_as_before
 from scoring.services.asking.settings import Asked, Unread
 from scoring.services.choosing import likelihood, prompts
 from scoring.services.open_model import default_name, language_model
+from scoring.services.site_wide import continued
 
 MOST_SAMPLES = 100
 SAMPLES = 5  # of an answer that is drawn by chance
@@ -93,6 +95,7 @@ def choice_run(
         samples=n,
         examples=examples,
         total=len(items) * len(SIDES) * n,
+        is_site_wide=is_site(by),
         fingerprint=asked.fingerprint(*about),
         **asked.columns(told, by),
     )
@@ -198,6 +201,13 @@ def abstracts(pks: list[int]) -> dict[int, Abstract]:
 class _Choosing(Asking[ChoiceRun]):
     left = "Questions"
     keep_failures = True
+
+    @classmethod
+    def resume(cls, job: ChoiceRun, by: User) -> ChoiceRun:
+        with transaction.atomic():
+            job = super().resume(job, by)
+            continued(job, by)
+        return job
 
     @staticmethod
     def answers(job: ChoiceRun) -> QuerySet[ModelChoice]:

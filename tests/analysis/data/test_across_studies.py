@@ -41,9 +41,9 @@ def pinning(study: Study, slug: str, *extra: Item, most: int | None = None) -> S
     return other
 
 
-def test_a_run_counts_in_every_study_on_the_test_cases_that_it_covers(study):
+def test_a_run_of_the_site_counts_in_every_study_on_the_test_cases_that_it_covers(study):
     new = make_item("only-here")
-    run = score(study)
+    run = score(study, is_site_wide=True)
     other = pinning(study, "other", new, most=3)
     data = read(other)
     assert set(data.full["run"]) == {run.pk}
@@ -59,10 +59,10 @@ def test_a_run_counts_in_every_study_on_the_test_cases_that_it_covers(study):
 
 
 def test_of_several_runs_the_one_that_covers_most_of_the_study_counts(study):
-    old = score(study)
+    old = score(study, is_site_wide=True)
     new_item = make_item("only-here")
     other = pinning(study, "other", new_item, most=2)
-    score(study, limit=1)  # newer, and covers less of either study
+    score(study, limit=1, is_site_wide=True)  # newer, and covers less of either study
     own = score(other)
     assert set(read(study).full["run"]) == {old.pk}
     assert set(read(other).full["run"]) == {own.pk}
@@ -98,7 +98,7 @@ def test_people_who_were_imported_into_two_studies_join_a_third_once(study):
 def test_the_data_version_changes_with_runs_and_published_people_of_other_studies(study):
     other = pinning(study, "other")
     seen = [data_version(other)]
-    score(study)
+    score(study, is_site_wide=True)
     seen.append(data_version(other))
     make_participant(study, kind="imported")
     seen.append(data_version(other))

@@ -107,25 +107,18 @@ def test_answers_about_a_test_case_are_seen_by_each_study_that_shows_it(study):
     other = make_study("other")
     shared = study.items.filter(kind="test", source="human").first()
     StudyItem.objects.create(study=other, item=shared)
-    choose(study)
+    choose(study, is_site_wide=True)
     data = read(other)
     assert np.isfinite(data.model_correct[0]).sum() >= 1
 
 
-def test_no_other_study_replaces_a_models_choices_or_brings_some_that_it_only_tells(study):
+def test_no_other_study_replaces_a_models_choices(study):
     other = make_study("other", human=0, machine=0, catch=0)
     for item in study.items.all():
         StudyItem.objects.create(study=other, item=item)
     own = choose(study)
-    told = [choose(other, name) for name in ("org/a", "org/invented")]
-    for run in told:  # newer, and as wide
-        type(run).objects.filter(pk=run.pk).update(generator="imported")
-    data = read(study)
-    assert list(data.models["name"]) == ["org/a (asked)"]
-    assert set(data.full["run"]) == {-own.pk}
-    type(own).objects.filter(pk=told[0].pk).update(generator="chat")
+    choose(other, is_site_wide=True)  # newer, and as wide
     assert set(read(study).full["run"]) == {-own.pk}
-    assert set(read(other).models["name"]) == {"org/a (asked)", "org/invented (asked)"}
 
 
 def test_a_new_run_of_choices_is_another_version_of_the_data(study):

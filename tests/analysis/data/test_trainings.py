@@ -72,5 +72,5 @@ def test_points_along_a_training_are_no_models_of_the_results(
     study: Study, training: Training
 ) -> None:
     assert list(read(study).models["name"]) == ["org/a", "org/tuned"]
-    found = model_figures(study.items.filter(kind="test"))
+    found = model_figures(study.items.filter(kind="test"), Study.objects.all())
     assert {figures.n for figures in found.values()} == {2}

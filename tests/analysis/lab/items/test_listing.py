@@ -53,7 +53,9 @@ def keys(found: Listed) -> list[str]:
 def score(item: Item, name: str, altered: float, **model: Any) -> ScoringRun:
     """Have a model score the item: 10 for the original, and this for the altered text."""
     lm, _ = LanguageModel.objects.get_or_create(name=name, defaults={"display_name": name} | model)
-    run = ScoringRun.objects.create(language_model=lm, backend="imported", status="finished")
+    run = ScoringRun.objects.create(
+        language_model=lm, backend="imported", status="finished", is_site_wide=True
+    )
     ItemScore.objects.create(run=run, item=item, ppl_original=10, ppl_altered=altered)
     return run
 

@@ -84,7 +84,9 @@ def item(study: Study) -> Item:
 def score_all(study: Study, name: str, *differences: float, **model: object) -> None:
     """Have a model score the human-created test cases, by key: original 10, altered by so much more."""
     lm = LanguageModel.objects.create(name=name, **{"display_name": name} | model)
-    run = ScoringRun.objects.create(language_model=lm, backend="transformers", status="finished")
+    run = ScoringRun.objects.create(
+        language_model=lm, backend="transformers", status="finished", is_site_wide=True
+    )
     items = study.items.of_stratum("human").order_by("key")
     for item, d in zip(items, differences, strict=False):
         ItemScore.objects.create(run=run, item=item, ppl_original=10, ppl_altered=10 + d)
@@ -229,7 +231,9 @@ def test_a_reviewer_sees_no_models_before_the_verdict(
 ) -> None:
     draft = make_item("memory-human-1", version=2, status="in_review", field="cooking")
     lm = LanguageModel.objects.create(name="one", display_name="The model")
-    run = ScoringRun.objects.create(language_model=lm, backend="imported", status="finished")
+    run = ScoringRun.objects.create(
+        language_model=lm, backend="imported", status="finished", is_site_wide=True
+    )
     ItemScore.objects.create(run=run, item=draft, ppl_original=10, ppl_altered=13)
     address = f"/lab/fields/cooking/items/{draft.pk}/statistics/"
     for name, role in (("vera", "curator"), ("lea", "lead")):
