@@ -3,7 +3,7 @@
 Rows of older sites stay as they are: the column looks at what is added, and forms at what is changed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -57,12 +57,19 @@ class NameField(models.CharField[str, str]):
     """A CharField for one line that can be printed; every way of adding a row is held to it.
 
     `unlike`: no new name may look like one that another row has, of those that agree in these columns; () of all.
+    `held`: the names that it may not look like, in place of those of rows.
     """
 
     default_validators = [is_name]
 
-    def __init__(self, *args: Any, unlike: tuple[str, ...] | None = None, **kwargs: Any) -> None:
-        self.unlike = unlike
+    def __init__(
+        self,
+        *args: Any,
+        unlike: tuple[str, ...] | None = None,
+        held: Callable[[], Iterable[str]] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.unlike, self.held = unlike, held
         super().__init__(*args, **kwargs)
 
     def validate(self, value: str | None, model_instance: models.Model | None) -> None:
@@ -89,7 +96,7 @@ class NameField(models.CharField[str, str]):
         if row.pk is not None and rows.filter(pk=row.pk, **{self.name: value}).exists():
             return
         others = rows.exclude(pk=row.pk).values_list(self.name, flat=True)
-        refuse_double(value, others, row._meta.verbose_name)
+        refuse_double(value, self.held() if self.held else others, row._meta.verbose_name)
 
     def deconstruct(self) -> Any:
         """To migrations it is a CharField: the column is one."""

@@ -2,7 +2,19 @@ from django.db import models
 
 from experiment.models import Study
 from lib.name_fields import NameField
-from scoring.domain.known_models import Membership
+from scoring.domain.known_models import MODELS, Membership
+
+
+def names_of_the_site() -> set[str]:
+    """Those that every study may see: of published models, scored yet or not, and of models with runs of the site.
+
+    What other labs call theirs is seen in their studies, and stands in nobody's way.
+    """
+    of_site = models.Q(scoring_runs__is_site_wide=True) | models.Q(choice_runs__is_site_wide=True)
+    return {
+        *MODELS,
+        *LanguageModel.objects.filter(of_site).order_by().values_list("name", flat=True),
+    }
 
 
 class LanguageModel(models.Model):
@@ -12,6 +24,7 @@ class LanguageModel(models.Model):
         max_length=200,
         unique=True,
         unlike=(),
+        held=names_of_the_site,
         help_text="As published, e.g. meta-llama/Llama-2-7b-chat-hf.",
     )
     display_name = NameField(max_length=80, help_text="Name in tables and figures.")

@@ -82,8 +82,13 @@ def language_model(kind: str, name: str) -> LanguageModel:
     """The row of this model, made if there is none.
 
     Raises:
-        ScoringError: no model can have this name.
+        ScoringError: no model can have this name, or not this one.
     """
+    # Whoever asks for it next would find a model that is only for demonstration
+    if ALIASES.get(kind, kind) == "embedded" and name != DEMO_NAME:
+        raise ScoringError(
+            f"The demonstration model cannot be called “{name}”. Leave its name out: it is {DEMO_NAME}."
+        )
     known: Mapping[str, Mapping[str, bool]] = {
         "embedded": {"is_demo": True},
         "chat": {"is_chat": True},
@@ -100,7 +105,7 @@ def ensure_language_model(name: str, **fields: Any) -> LanguageModel:
     """The model of this name, made if there is none.
 
     A row that stands is returned as it is, whatever `fields` say: an administrator may have edited it. A new one
-    takes `fields` first, then what is published about the model, and is else displayed by the last part of its name, which may say
+    takes what is published about the model, else `fields`, and is else displayed by the last part of its name, which may say
     that it is a chat model.
 
     Raises:
@@ -110,7 +115,7 @@ def ensure_language_model(name: str, **fields: Any) -> LanguageModel:
     if known is not None:
         return known
     own = {"display_name": short_name(name), "is_chat": says_chat(name)}
-    values = own | _published_fields(name) | fields
+    values = own | (_published_fields(name) or fields)
     LanguageModel(name=name, **values).full_clean(validate_unique=False)
     # Another process may have made it since
     with transaction.atomic():

@@ -26,7 +26,7 @@ from experiment.services.study_setup import create_study, unused_slug
 from lib import name_fields
 from lib.name_fields import NameField
 from lib.pages import refused
-from scoring.models import LanguageModel
+from scoring.models import LanguageModel, ScoringRun
 from scoring.services.open_model import ensure_language_model
 from tests.experiment.http_client import at_once
 from tests.factories import make_research_field, make_study, make_user
@@ -56,8 +56,13 @@ MAKE: dict[str, Callable[[str], Any]] = {
     "subfield": lambda name: field().subfields.create(name=name),
     "template": lambda name: field().question_templates.create(key=name, question="Q?"),
     "templates": lambda name: QuestionTemplate.objects.bulk_create([QuestionTemplate(field=field(), key=name, question="Q?")]),
-    "model": lambda name: LanguageModel.objects.get_or_create(name=name, defaults={"display_name": "m"}),
+    "model": lambda name: model_of_the_site(name),
 }  # fmt: skip
+
+
+def model_of_the_site(name: str) -> None:
+    model, _ = LanguageModel.objects.get_or_create(name=name, defaults={"display_name": "m"})
+    ScoringRun.objects.create(language_model=model, backend="imported", is_site_wide=True)
 
 
 def test_each_name_that_is_one_of_a_kind_is_held_to_it() -> None:
@@ -151,8 +156,8 @@ def test_a_title_that_the_site_gives_by_itself_looks_like_no_other() -> None:
     assert create_study("two", "brainbench").title == f"{title} (two)"
 
 
-def test_a_model_that_looks_like_another_is_not_scored() -> None:
-    ensure_language_model("org/Llama-2")
+def test_a_model_that_looks_like_one_of_the_site_is_not_scored() -> None:
+    model_of_the_site("org/Llama-2")
     assert ensure_language_model("org/Llama-2").name == "org/Llama-2"
     with pytest.raises(ValidationError, match="looks like the name of another language model"):
         ensure_language_model("org/Ll\u0430ma-2")
@@ -221,7 +226,6 @@ AT_ONCE: dict[str, Callable[[str], bool]] = {
     "study": tried(lambda name: create_study(unused_slug(name), "brainbench", title=name)),
     "subfield": tried(lambda name: add_subfield(field(), name, "", User.objects.get(username="root"))),
     "template": tried(lambda name: save_template(field(), name, "Q?", [{"when": "", "answer": "A."}], {})),
-    "model": tried(ensure_language_model),
 }  # fmt: skip
 
 
@@ -244,8 +248,8 @@ def test_of_two_who_take_names_alike_at_once_one_gets_it_and_the_other_is_told(
     for module in (name_fields, members):
         monkeypatch.setattr(module, "refuse_double", look_together)
     made = at_once([lambda name=name: AT_ONCE[kind](name) for name in ("Brain", double)])
-    # A template or a model of the very same name is one row, whoever asks for it
-    same = kind in ("template", "model") and double == "Brain"
+    # A template of the very same name is one row, whoever asks for it
+    same = kind == "template" and double == "Brain"
     assert sorted(made) == ([True, True] if same else [False, True])
 
 

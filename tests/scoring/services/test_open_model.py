@@ -5,8 +5,11 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from django.core.exceptions import ValidationError
 
+from experiment.models import Study
 from scoring.domain.backend import ScoringError
+from scoring.domain.known_models import MODELS
 from scoring.models import LanguageModel
 from scoring.services.open_model import (
     OneModel,
@@ -14,6 +17,7 @@ from scoring.services.open_model import (
     ensure_language_model,
     language_model,
 )
+from scoring.services.runs import create_run
 from tests.scoring.tiny_models import save_gpt2
 
 
@@ -89,3 +93,31 @@ def test_a_new_model_is_a_chat_model_where_its_server_or_its_name_says_so():
     assert language_model("chat", "org/large").is_chat
     assert language_model("transformers", "org/tiny-1b-Instruct").is_chat
     assert not language_model("transformers", "org/tiny-1b").is_chat
+
+
+@pytest.mark.django_db
+def test_no_request_makes_a_known_model_another_kind_of_model() -> None:
+    """The first to ask for it makes its row, for all labs: as it is published, whatever serves it under its name."""
+    assert not language_model("chat", "gpt2").is_chat
+    for name in ("meta-llama/Llama-2-7b-hf", "org/new"):
+        with pytest.raises(ScoringError, match="cannot be called"):
+            language_model("embedded", name)
+        assert not language_model("transformers", name).is_demo
+    assert language_model("embedded", default_name("embedded", {})).is_demo
+    row = ensure_language_model("microsoft/Phi-3-mini-4k-instruct", is_demo=True, family="Mine")
+    assert (row.is_demo, row.family) == (False, MODELS[row.name].family)
+
+
+@pytest.mark.django_db
+def test_nobody_keeps_a_published_model_from_being_scored(study: Study) -> None:
+    """Look-alikes of them are refused, be they scored yet or not; what a lab calls its own is in no other's way."""
+    for name in MODELS:
+        with pytest.raises(ValidationError, match="looks like the name of another"):
+            ensure_language_model(name.swapcase())
+    assert {ensure_language_model(name).name for name in MODELS} == set(MODELS)
+    theirs, like_theirs = "Org/new-mode1", "org/new-model"
+    LanguageModel.objects.create(name=theirs, display_name="m")
+    model = ensure_language_model(like_theirs)
+    create_run(study=study, language_model=model, backend="completions", model_args={})
+    with pytest.raises(ValidationError, match="looks like the name of another"):
+        ensure_language_model("ORG/new-model")
