@@ -12,7 +12,7 @@ from experiment.models import Study, TrialExport
 from experiment.services.export.jobs import ensure_exported
 from lib.jobs.models import Job
 from scoring.models import ItemScore, ScoringRun
-from scoring.services.open_model import language_model
+from scoring.services.open_model import default_name, language_model
 from scoring.services.runs import create_run
 
 SHORT_BATCHES = 300  # tokens: a pair of texts each, so that there is much to be struck in
@@ -23,7 +23,7 @@ def ask_for_scores(limit: int, backend: str = "embedded", **model_args: str) -> 
     """The study's first items under the model that comes with the project, or another one."""
     return create_run(
         study=Study.objects.get(slug=SLUG),
-        language_model=language_model(backend, f"{backend} in a check"),
+        language_model=language_model(backend, default_name(backend, model_args)),
         backend=backend,
         model_args=model_args,
         limit=limit,
