@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from lib.look_alikes import MORE_LIKE
+
 # Control characters, line and paragraph separators; what turns the order of reading; what nobody sees;
 # halves of characters, and what is none. Joiners stay: Persian, Indic and emoji spelling need them.
 _REFUSED = re.compile(
@@ -72,7 +74,14 @@ LIKE = (
     ("‘’ʼʹ`′", "''''''"),
     ("⁄∕∶꞉", "//::"),
 )
-_LATIN = str.maketrans("".join(a for a, _ in LIKE), "".join(b for _, b in LIKE))
+_LATIN = str.maketrans(
+    "".join(a for a, _ in LIKE) + "".join(letters for _, letters in MORE_LIKE),
+    "".join(b for _, b in LIKE) + "".join(like * len(letters) for like, letters in MORE_LIKE),
+)
+# Accents, strokes and rings over or under a letter that make no letter of their own with it
+_MARKS_ALONE = re.compile(
+    "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+)
 _UNSEEN = re.compile(
     "[\u200c\u200d\ufe00-\ufe0f]"
 )  # joiners and variants, which are allowed in names
@@ -84,12 +93,14 @@ _PAIRS = (("rn", "m"), ("vv", "w"))
 
 
 def looks(*names: str) -> set[str]:
-    """What people may read these names as: letters of other alphabets, capitals, and spaces do not count.
+    """What people may read these names as: letters of other alphabets, loose marks, capitals, and spaces do not count.
+
+    Separators and accents do: “gpt-4.1” is not “gpt-41”, and “Rosé” not “Rose”.
 
     Two names of which people take one for the other have one in common.
 
-    >>> looks("bоss") == looks("Boss"), looks("Σχολή") & looks("School"), looks("GPT‑2") == looks("gpt-2")
-    (True, set(), True)
+    >>> looks("bоss") & looks("Boss"), looks("Σχολή") & looks("School"), looks("GPT‑2") & looks("gpt-2")
+    ({'boss'}, set(), {'gpt-2'})
     >>> looks("Study 1") & looks("study l"), looks("modern") & looks("modem"), looks("Ian") & looks("lan")
     ({'study l'}, {'modem'}, {'lan'})
     >>> looks("ian") & looks("lan"), looks("Study 1") & looks("Study 2")
@@ -101,7 +112,7 @@ def looks(*names: str) -> set[str]:
         shape = _folded(latin.translate(_SHAPES))
         for pair, letter in _PAIRS:
             shape = shape.replace(pair, letter)
-        found |= {_folded(latin), shape}
+        found |= {_folded(name), _folded(latin), shape}
     return found
 
 
@@ -109,7 +120,8 @@ def _latin(name: str) -> str:
     if name.isascii():
         return name
     seen = _UNSEEN.sub("", name).translate(_LATIN)
-    return unicodedata.normalize("NFKD", seen).translate(_LATIN)
+    latin = unicodedata.normalize("NFKD", seen).translate(_LATIN)
+    return _MARKS_ALONE.sub("", unicodedata.normalize("NFKC", latin))
 
 
 def _folded(name: str) -> str:

@@ -35,9 +35,13 @@ pytestmark = pytest.mark.django_db
 LATIN = "Brain science"
 # Within Latin letters; what is read as the first is read as each other
 SHAPES = (("Modern wave 10", "Modem vvave lO"), ("Phase I", "Phase l"))
-# With a Cyrillic letter, a Greek one, mathematical ones, another space, other capitals, a joiner
-DOUBLES = ("Br\u0430in science", "Brain sc\u03b9ence", "\U0001d401rain science", "Brain\u2003science", "brain Science", "Brain\u200d science")  # fmt: skip
+# With a Cyrillic letter, a Greek one, mathematical ones, another space, other capitals, a joiner; a stroke through a letter, a line
+# under one, a Coptic letter, Cherokee ones (a capital, a small one), one of Lisu
+DOUBLES = ("Br\u0430in science", "Brain sc\u03b9ence", "\U0001d401rain science", "Brain\u2003science", "brain Science", "Brain\u200d science",
+    "Brain sci\u0335ence", "Brain science\u0332", "Brain s\u2ca5ience", "B\u13a1ain science", "Brain s\uabafience", "\ua4d0rain science")  # fmt: skip
 OTHERS = (
+    "Brain-science",
+    "Brain.science",
     "Braln science",
     "Brain sciences",
     "Br\u00e4in science",
