@@ -1,19 +1,36 @@
 """Locks on things that have no row of their own, and several queries that see the database as it is at one moment."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from django.db import connection, models, transaction
 
+from lib.fast.last import Last
+
+T = TypeVar("T")
+
 
 def hold(*name: object) -> None:
-    """Let one transaction after the other past here, of those that name the same."""
+    """Let one transaction after the other past here, of those that name the same.
+
+    They wait until it ends: what the whole site names is held as the last thing (`do_last`), or where little is left to do.
+    """
     if connection.vendor == "postgresql":
         digest = hashlib.sha256(repr(name).encode()).digest()
         with connection.cursor() as cursor:
             number = int.from_bytes(digest[:8], signed=True)
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number])
+
+
+def do_last(do: Callable[[list[T]], None], what: T) -> None:
+    """Have it done right before the transaction is committed, with all else that `do` is asked for in it; at once outside of one.
+
+    What is rolled back to a savepoint is not done.
+    """
+    with transaction.atomic():
+        transaction.on_commit(Last(do, what))
 
 
 def hold_shared(row: models.Model) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import boto3
 import pytest
 from django.conf import settings
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import TransactionTestCase
 from hypothesis import settings as hypothesis_settings
 from moto.server import ThreadedMotoServer
@@ -67,6 +68,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # After a test whose writes were seen by others, nothing is rolled back
 TransactionTestCase._fixture_teardown = databases.empty
+BaseDatabaseWrapper.savepoint_commit = databases.end_savepoint
 
 # Other tests in browsers set up rows by themselves
 COUNTED = re.compile(r"/tests/(experiment/|browser/test_(interruptions|whole_test)\.py)")

@@ -1,19 +1,16 @@
 """The audit trail: events are appended in the transaction that does what they tell of."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.db import transaction
 from django.db.models import Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from experiment.models import AuditEvent, Study
 from experiment.models.studies import RULE_COLUMNS
-from lib.locks import hold
+from lib.locks import do_last, hold
 from lib.opened import Edit
 
 Action = AuditEvent.Action
@@ -28,7 +25,7 @@ def record(
     reason: str = "",
     **details: Detail,
 ) -> AuditEvent:
-    """Append an event, at once or at the end of `gathered`. `by` is None where a command or the site itself acts."""
+    """Append an event as the last thing of the transaction, in which nobody sees it before. `by` is None where a command or the site itself acts."""
     event = AuditEvent(
         at=timezone.now(),
         actor="" if by is None else by.get_username(),
@@ -37,47 +34,18 @@ def record(
         details=details,
         reason=reason,
     )
-    waiting = _gathered.get()
-    if waiting is None:
-        _append([event])
-    else:
-        waiting.append(event)
+    do_last(_append, event)
     return event
 
 
-_gathered: ContextVar[list[AuditEvent] | None] = ContextVar("gathered", default=None)
-
-
-@contextmanager
-def gathered(*, keep: bool = True) -> Iterator[None]:
-    """Around long work in one transaction: its events are appended at its end, in their order; without `keep`, none is.
-
-    The whole site's events wait for one another until the transaction that appends one has ended: nobody else could sign in meanwhile.
-    """
-    around, events = _gathered.get(), list[AuditEvent]()
-    token = _gathered.set(events)
-    try:
-        yield
-    finally:
-        _gathered.reset(token)
-    if not keep:
-        return
-    if around is None:
-        _append(events)
-    else:
-        around += events
-
-
-@transaction.atomic
 def _append(events: list[AuditEvent]) -> None:
-    if not events:
-        return
+    """The whole site's events wait for one another until the transaction that appends one has ended: nobody else could sign in meanwhile."""
     hold("audit")  # one after the other: each names the one before
     last = AuditEvent.objects.order_by("-pk").values_list("sha256", flat=True).first() or ""
     for event in events:
         event.previous_sha256 = last
         event.sha256 = last = event.chained()
-        event.save(force_insert=True)
+    AuditEvent.objects.bulk_create(events)
 
 
 def events_of(study: Study | None = None, field: str = "") -> QuerySet[AuditEvent]:

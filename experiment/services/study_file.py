@@ -178,7 +178,6 @@ def create_from_file(content: bytes, **about: Any) -> Study:
 
 
 @transaction.atomic
-@audit.gathered()
 def create(
     place: Place,
     *,

@@ -6,12 +6,14 @@ from typing import Any
 
 import django
 import pytest
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.postgresql.base import DatabaseWrapper as PostgreSQL
 from django.db.backends.postgresql.operations import DatabaseOperations
 from django.db.backends.sqlite3.base import DatabaseWrapper as SQLite
 from django.db.models import Model, query
 from django.db.models.sql import InsertQuery, Query
 from django.db.models.sql.compiler import SQLCompiler, SQLInsertCompiler
+from django.db.transaction import Atomic
 
 # By the module that leans on it: the first digits of its source's SHA-256
 READ: dict[str, dict[Any, str]] = {
@@ -28,6 +30,13 @@ READ: dict[str, dict[Any, str]] = {
         Model._save_table: "2a39268c21f5",
         Model._do_insert: "7fc7e9ecbfc3",
         Model._do_update: "cf249d2906d1",
+    },
+    "lib/fast/last.py": {
+        BaseDatabaseWrapper.commit: "54b37694faec",
+        BaseDatabaseWrapper.rollback: "40eb099b6c9b",
+        BaseDatabaseWrapper.savepoint_rollback: "64a325396d5e",
+        BaseDatabaseWrapper.on_commit: "3eb44439e2c5",
+        Atomic.__exit__: "6c52b1e68d7d",
     },
     "lib/fast/postgres/base.py": {
         PostgreSQL.close_if_health_check_failed: "c415cad7fbd8",

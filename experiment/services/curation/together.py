@@ -11,7 +11,6 @@ from django.db import transaction
 from experiment.domain.item_checks.findings import Finding
 from experiment.domain.item_life import Move
 from experiment.models import Item, ResearchField, Review
-from experiment.services import audit
 from experiment.services.curation import remarks, reviews
 
 
@@ -82,7 +81,7 @@ def plan(items: Iterable[Item], act: Act, by: User) -> Plan:
     items = tuple(items)
     warnings = _warnings(items) if act == Act.SUBMIT else ()
     said = {each.code: "-" for each in warnings}
-    with transaction.atomic(), audit.gathered(keep=False):
+    with transaction.atomic():
         outcome = take(items, act, by, Words("-", said))
         transaction.set_rollback(True)
     ready = {item.pk for item in outcome.done}

@@ -1,4 +1,4 @@
-"""Statements that the server plans once, and a place for each transaction."""
+"""Statements that the server plans once, a place for each transaction, and what it does last."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import psycopg
 from django.db.backends.postgresql import base, operations
 from django.db.backends.utils import CursorWrapper
 
+from lib.fast.last import DoesLast
 from lib.fast.places import TakesPlaces
 
 
@@ -25,7 +26,7 @@ class DatabaseOperations(operations.DatabaseOperations):
         return str(self.compose_sql(sql, params)) if said is None else said
 
 
-class DatabaseWrapper(TakesPlaces, base.DatabaseWrapper):
+class DatabaseWrapper(DoesLast, TakesPlaces, base.DatabaseWrapper):
     """A connection to PostgreSQL."""
 
     ops_class = DatabaseOperations

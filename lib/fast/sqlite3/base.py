@@ -14,6 +14,7 @@ from collections import defaultdict, deque
 from django.db.backends.sqlite3 import base
 from django.db.utils import OperationalError
 
+from lib.fast.last import DoesLast
 from lib.fast.places import TakesPlaces
 
 PAUSE_S = 0.002
@@ -58,7 +59,7 @@ _turns: defaultdict[str, Turns] = defaultdict(Turns)
 os.register_at_fork(after_in_child=_turns.clear)
 
 
-class DatabaseWrapper(TakesPlaces, base.DatabaseWrapper):
+class DatabaseWrapper(DoesLast, TakesPlaces, base.DatabaseWrapper):
     """A connection to SQLite."""
 
     turns: Turns | None = None

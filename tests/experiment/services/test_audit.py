@@ -1,21 +1,20 @@
 """The audit trail: appended, chained, and changed by nobody."""
 
-import json
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import DatabaseError, connection, transaction
-from django.test.utils import CaptureQueriesContext
 
 from experiment.models import AuditEvent, Study
 from experiment.services import audit
 from experiment.services.audit import Action, record
-from experiment.services.file_places import Place
-from experiment.services.study_file import copy_study, create, document
 from experiment.services.study_setup import create_study, pin_items, set_recruitment
 from experiment.services.study_versions import revise
-from tests.factories import make_arms, make_channel, make_item, make_study, make_user
+from lib.locks import do_last
+from tests.factories import make_item, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -26,41 +25,63 @@ def test_each_event_names_the_hash_of_the_one_before() -> None:
     assert audit.verify() is None
 
 
-def test_events_of_long_work_are_appended_at_its_end_in_their_order() -> None:
+def test_events_are_appended_as_the_last_thing_of_their_transaction_in_their_order() -> None:
     """The site's other events wait for those that a transaction has appended, and with them every sign-in."""
-    with audit.gathered(), audit.gathered():
-        record(Action.SIGNED_IN, reason="first")
+    with transaction.atomic():
+        with transaction.atomic():
+            record(Action.SIGNED_IN, reason="first")
+        with suppress(ValueError), transaction.atomic():
+            with transaction.atomic():
+                record(Action.SIGNED_IN, reason="rolled back")
+            raise ValueError
         record(Action.SIGNED_IN, reason="second")
         assert not AuditEvent.objects.exists()
-    assert [*AuditEvent.objects.values_list("reason", flat=True)] == ["first", "second"]
-    with audit.gathered(), audit.gathered(keep=False):
-        record(Action.SIGNED_IN)
-    with suppress(ValueError), audit.gathered():
-        record(Action.SIGNED_IN)
+    with suppress(ValueError), transaction.atomic():
+        record(Action.SIGNED_IN, reason="rolled back")
         raise ValueError
-    record(Action.SIGNED_IN)
-    assert AuditEvent.objects.count() == 3
+    with transaction.atomic():
+        record(Action.SIGNED_IN, reason="rolled back")
+        transaction.set_rollback(True)
+    record(Action.SIGNED_IN, reason="third")
+    reasons = [*AuditEvent.objects.values_list("reason", flat=True)]
+    assert reasons == ["first", "second", "third"]
     assert audit.verify() is None
 
 
-def test_nothing_is_written_between_the_audit_of_a_studys_file_and_its_end() -> None:
-    study = make_study(human=2)
-    make_arms(study)
-    make_channel(study)
-    file = json.loads(json.dumps(document(study)))
-    for n, item in enumerate(file["items"]):
-        item |= {"key": f"new-{n}", "field": "new"}
-    by = make_user("ada", is_superuser=True)
-    for make in (
-        lambda: create(Place(file, "", []), slug="again", title="Again", by=by),
-        lambda: copy_study(study, slug="copy", title="A copy", by=by),
-    ):
-        with CaptureQueriesContext(connection) as captured:
-            make()
-        written = [q["sql"].partition("(")[0] for q in captured if q["sql"].startswith("INSERT")]
-        first = next(n for n, sql in enumerate(written) if "auditevent" in sql)
-        assert first > 5
-        assert all("auditevent" in sql for sql in written[first:])
+def interrupted() -> None:
+    raise InterruptedError
+
+
+def refused() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"UPDATE {AuditEvent._meta.db_table} SET actor = 'x'")
+
+
+@pytest.mark.both
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("fails", [interrupted, refused])
+def test_nothing_is_done_of_a_transaction_that_fails_at_what_it_does_last(
+    fails: Callable[[], None],
+) -> None:
+    def fail(_: list[str]) -> None:
+        assert AuditEvent.objects.exists()
+        fails()
+
+    @transaction.atomic
+    def work() -> None:
+        make_user("ada")
+        record(Action.SIGNED_IN)
+
+    @transaction.atomic
+    def work_in_vain() -> None:
+        work()
+        do_last(fail, "later")
+
+    with pytest.raises((InterruptedError, DatabaseError)):
+        work_in_vain()
+    assert (User.objects.count(), AuditEvent.objects.count()) == (0, 0)
+    work()
+    assert (User.objects.count(), AuditEvent.objects.count()) == (1, 1)
 
 
 @pytest.mark.parametrize("statement", ["UPDATE {} SET actor = 'x'", "DELETE FROM {}"])
