@@ -12,7 +12,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from lib import names
-from lib.locks import hold
+from lib.locks import hold, hold_at_once
 
 SENTENCES = {
     "long": _("“%(name)s” has %(n)d characters, but at most %(longest)d are allowed."),
@@ -48,9 +48,21 @@ def refuse_double(value: str, others: Iterable[str], kind: Any) -> None:
         raise ValidationError(SENTENCES["double"] % told, code="double")
 
 
-def hold_names(kind: type[models.Model], *same: object) -> None:
-    """Let one transaction after the other past here that looks at the names of these rows to add or change one."""
-    hold("names", kind._meta.label, *same)
+def hold_names(kind: type[models.Model], name: str, *same: object) -> None:
+    """Let one transaction after the other past here that gives such rows a name like this one.
+
+    same: of rows that agree in these, any name: no other lab's rows do, and one file may bring thousands of names.
+    """
+    for look in ("",) if same else sorted(names.looks(name)):
+        hold("names", kind._meta.label, *same, look)
+
+
+def is_free(kind: type[models.Model], slug: str) -> bool:
+    """Whether no row has this short name, nor will have it at the end of another transaction that asked first."""
+    rows = kind._default_manager.filter(slug=slug)
+    if rows.exists() or not hold_at_once("slug", kind._meta.label, slug):
+        return False
+    return not rows.exists()
 
 
 class NameField(models.CharField[str, str]):
@@ -91,10 +103,10 @@ class NameField(models.CharField[str, str]):
         if self.unlike is None:
             return
         same = {attribute: getattr(row, attribute) for attribute in self.unlike}
-        hold_names(type(row), *same.values())
         rows = type(row)._default_manager.filter(**same).order_by()
         if row.pk is not None and rows.filter(pk=row.pk, **{self.name: value}).exists():
             return
+        hold_names(type(row), value, *same.values())
         others = rows.exclude(pk=row.pk).values_list(self.name, flat=True)
         refuse_double(value, self.held() if self.held else others, row._meta.verbose_name)
 

@@ -20,7 +20,7 @@ from experiment.services import audit
 from experiment.services.audit import Action
 from experiment.services.curation.reviews import settle
 from experiment.services.usable import is_site
-from lib.name_fields import hold_names
+from lib.name_fields import is_free
 from lib.names import looks
 
 RESERVED_SLUGS = ("new",)  # addresses of the lab
@@ -29,7 +29,6 @@ RESERVED_SLUGS = ("new",)  # addresses of the lab
 @transaction.atomic
 def create_field(name: str, reviews_needed: int, by: User | None) -> ResearchField:
     """A field without subfields; whoever makes it leads it. Raises ValidationError for a name that is taken."""
-    hold_names(ResearchField)  # of which the short name is made, too
     research_field = ResearchField(
         name=name, slug=_unused_slug(name), reviews_needed=reviews_needed
     )
@@ -205,7 +204,7 @@ def _is_of_items(name: str) -> bool:
 def _unused_slug(name: str) -> str:
     start = slugify(name)[:50] or "field"
     slug, n = start, 2
-    while slug in RESERVED_SLUGS or ResearchField.objects.filter(slug=slug).exists():
+    while slug in RESERVED_SLUGS or not is_free(ResearchField, slug):
         slug, n = f"{start}-{n}", n + 1
     return slug
 

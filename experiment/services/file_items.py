@@ -26,6 +26,8 @@ Status = Item.Status
 OF_SITE = ("collection", "collection_row", "is_demo")
 LONGEST_KEY = Item._meta.get_field("key").max_length or 0
 DIGITS = 12  # of a hash, at the end of a key
+# New ones of one file: a name holds up to three locks, and the server keeps 64 for each connection
+MOST_FIELDS = 20
 
 
 class FileItems:
@@ -38,6 +40,7 @@ class FileItems:
         self.by, self.study = by, study
         self.keys = set(keys)
         self.fields: dict[str, ResearchField | None] = {}  # by what the file calls them
+        self.n_new = 0  # fields
         self.made = Counter[str]()  # texts, by the name of their field here
         every = list(Item.objects.filter(key__in=self.keys))
         told = set(known_items(by).filter(key__in=self.keys).values_list("pk", flat=True))
@@ -128,12 +131,17 @@ class FileItems:
         if found is not None and self._leads(found):
             return found
         needed = ResearchField._meta.get_field("reviews_needed").get_default()
+        if self.n_new == MOST_FIELDS:
+            message = _("A study file makes at most %(n)d new fields of research.")
+            raise ValidationError({"field": message % {"n": MOST_FIELDS}})
         try:
-            return create_field(
+            made = create_field(
                 unused_name(name or self.study, self.study, self.by), needed, self.by
             )
         except ValidationError as error:
             raise ValidationError({"field": error.messages}) from error
+        self.n_new += 1
+        return made
 
     def _leads(self, research_field: ResearchField) -> bool:
         if self.by is None:

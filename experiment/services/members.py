@@ -26,9 +26,9 @@ Member = Membership | FieldMember
 def check_username(name: str, user: User | None = None) -> None:
     """Raises ValidationError where people would take it for another account's, or for a deleted one's in the trail.
 
-    user: whose it is to be. No other account gets a name until the transaction ends.
+    user: whose it is to be. No other account gets a name like it until the transaction ends.
     """
-    hold_names(User)
+    hold_names(User, name)
     own = User.objects.filter(pk=user.pk) if user and user.pk else User.objects.none()
     if own.filter(username=name).exists():  # it may be older than this rule
         return

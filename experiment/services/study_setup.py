@@ -25,6 +25,7 @@ from experiment.services.audit import Action
 from experiment.services.readiness import StudyProblem, item_problems, readiness_problems
 from experiment.services.study_language import speaking_language
 from experiment.services.study_versions import Revision, revise
+from lib.name_fields import is_free
 from lib.names import looks
 
 BRIEFINGS: Mapping[Tasks, str] = {
@@ -72,7 +73,7 @@ def unused_slug(title: str) -> str:
     others = Study.objects.filter(slug__startswith=base).values_list("slug", flat=True)
     taken = {*others, *DEMO_SLUGS}
     slug, n = base, 1
-    while slug in taken:
+    while slug in taken or not is_free(Study, slug):
         n += 1
         slug = f"{base}-{n}"
     return slug

@@ -3,24 +3,27 @@
 import ast
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import connection, connections, transaction
 from django.test.utils import CaptureQueriesContext
 
 from experiment.imports.read.items import read_items
 from experiment.imports.store.item_plans import Options
 from experiment.imports.store.writing import import_items
 from experiment.lab.first_study import PasteForm
-from experiment.models import AuditEvent, Item
+from experiment.models import AuditEvent, Item, Study
 from experiment.services import audit
-from experiment.services.fields import change_field
-from experiment.services.file_places import Place
+from experiment.services.fields import change_field, create_field
+from experiment.services.file_items import MOST_FIELDS
+from experiment.services.file_places import Place, StudyFileError
 from experiment.services.item_choice import ItemChoice, create_chosen_study
 from experiment.services.questions import create_questions_study
 from experiment.services.study_file import copy_study, create, document
-from lib.locks import hold
+from experiment.services.study_setup import create_study, unused_slug
+from lib.locks import hold, waiting_briefly
 from tests.config.test_code_security import sources
 from tests.factories import (
     make_channel,
@@ -148,3 +151,58 @@ def test_the_whole_site_takes_turns_for_these_alone() -> None:
         and all(isinstance(name, ast.Constant) for name in call.args)
     }
     assert held == OF_THE_SITE
+
+
+def elsewhere(work: Callable[[], object]) -> object:
+    """Done meanwhile by somebody else, who waits for nobody."""
+
+    def run() -> object:
+        try:
+            with waiting_briefly():
+                return work()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(run).result()
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("long", [by_a_file, by_a_copy, by_pasting])
+def test_others_take_names_and_sign_in_while_somebody_makes_a_long_study(
+    long: Callable[[int, Any], Callable[[], object]],
+) -> None:
+    by, other = make_user("ada", is_superuser=True), make_user("ben")
+    study = create_study("others", "brainbench", by=other)
+    work = long(FEW, by)
+    with transaction.atomic():
+        work()
+        elsewhere(lambda: audit.record(audit.Action.SIGNED_IN, by=other))
+        elsewhere(lambda: create_field("marine biology", 2, other))
+        elsewhere(lambda: create_study("mine", "brainbench", by=other))
+        elsewhere(study.full_clean)
+        elsewhere(
+            lambda: create_study(unused_slug("Which result is real?"), "brainbench", by=other)
+        )
+    assert audit.verify() is None
+    assert Study.objects.filter(slug__in=("filed", "copied", "which-result-is-real")).exists()
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_fields_whose_names_have_no_latin_letters_wait_for_none_of_them() -> None:
+    by = make_user("ada")
+    with transaction.atomic():
+        assert create_field("\u6d77\u6d0b", 2, by).slug == "field"
+        slug = elsewhere(lambda: create_field("\u690d\u7269", 2, by).slug)
+    assert slug == "field-2"
+
+
+def test_a_study_file_makes_no_more_fields_than_the_server_keeps_locks_for() -> None:
+    place = study_file(MOST_FIELDS + 1)
+    for number, item in enumerate(place.value["items"]):
+        item["field"] = f"field {number}"
+    with pytest.raises(StudyFileError, match=f"at most {MOST_FIELDS} new fields") as refused:
+        create(place, slug="many", title="Many", by=make_user("ada"))
+    assert len(refused.value.messages) == 1
