@@ -67,6 +67,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_otp.middleware.OTPMiddleware",
+    "experiment.lab.access.ReadFilesInTurn",
     "django.contrib.messages.middleware.MessageMiddleware",
 ]
 

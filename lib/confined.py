@@ -1,7 +1,7 @@
 """Files that somebody sends are read in a process of their own, which may take so much memory and time: a small file may unpack to gigabytes.
 
 `confined` starts that process anew for each file, so that it inherits neither connections nor secrets nor memory; one at a time,
-and few wait. What it takes grows with the file, so that large files of administrators are read likewise. What is read comes back as JSON, of
+in the order of asking, and few pages wait, of each account one. What it takes grows with the file, so that large files of administrators are read likewise. What is read comes back as JSON, of
 the type that the reader names. Knows neither Django nor what is read.
 """
 
@@ -16,6 +16,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -24,6 +25,8 @@ from typing import IO, Any, TypeVar, get_type_hints
 
 import pydantic_core
 from pydantic import TypeAdapter
+
+from lib.turns import Turns
 
 T = TypeVar("T")
 Reader = Callable[..., T]
@@ -44,7 +47,9 @@ MOST_ANSWER, ANSWER_PER_BYTE = 64 * MB, 4
 MOST_FILE = 1024 * MB  # of what a reader itself writes
 POLITENESS = 5  # pages go first
 MOST_WAITING = 3
-WAIT_S = 30
+WAIT_S = 60  # longer than any page's file takes by itself
+BUSY = "The site is reading other files. Try again in a minute."
+OWN_FILE = "The site is still reading another file of yours. Try again when that is done."
 
 
 class ConfinedError(Exception):
@@ -81,34 +86,67 @@ class Limits:
         return f"Reading the file takes more than {self.cpu_s} seconds. Split the file, or write it again with less in it."
 
 
-class _Turns:
-    """One after the other; few wait, so that other pages keep threads to be served by."""
+# Of the page that is being answered; commands and workers hold up nobody, and wait as long as it takes
+_account: ContextVar[Callable[[], str] | None] = ContextVar("account", default=None)
+
+
+@contextmanager
+def for_account(account: Callable[[], str]) -> Iterator[None]:
+    """Within it, files are read for this account, which is asked for only when one is to be read."""
+    before = _account.set(account)
+    try:
+        yield
+    finally:
+        _account.reset(before)
+
+
+class _Queue:
+    """One after the other; few pages wait, so that others keep threads to be served by, and of each account only one."""
 
     def __init__(self) -> None:
         self._forget()
         os.register_at_fork(after_in_child=self._forget)
 
     def _forget(self) -> None:
-        self._places = threading.BoundedSemaphore(1 + MOST_WAITING)
-        self._turn = threading.Lock()
+        self._guard = threading.Lock()
+        self.accounts: set[str] = set()  # each has a place
+        self._turns = Turns()
 
     @contextmanager
     def one(self) -> Iterator[None]:
-        busy = "The site is reading other files. Try again in a minute."
-        if not self._places.acquire(blocking=False):
-            raise ConfinedError(busy)
-        try:
-            if not self._turn.acquire(timeout=WAIT_S):
-                raise ConfinedError(busy)
-            try:
+        account = _account.get()
+        if account is None:
+            with self._turn(None):
                 yield
-            finally:
-                self._turn.release()
+        else:
+            with self._place(account()), self._turn(WAIT_S):
+                yield
+
+    @contextmanager
+    def _place(self, account: str) -> Iterator[None]:
+        with self._guard:
+            if account in self.accounts:
+                raise ConfinedError(OWN_FILE)
+            if len(self.accounts) > MOST_WAITING:
+                raise ConfinedError(BUSY)
+            self.accounts.add(account)
+        try:
+            yield
         finally:
-            self._places.release()
+            with self._guard:
+                self.accounts.remove(account)
+
+    @contextmanager
+    def _turn(self, wait_s: float | None) -> Iterator[None]:
+        if not self._turns.acquire(wait_s):
+            raise ConfinedError(BUSY)
+        try:
+            yield
+        finally:
+            self._turns.release()
 
 
-_turns = _Turns()
+_queue = _Queue()
 
 
 def confined(
@@ -125,7 +163,7 @@ def confined(
         refusals: errors of the reader that are raised here too, with the same arguments.
         size: bytes that are read, where these are in other files.
     Raises:
-        ConfinedError: it took too much memory or time, returned too much, or too many files wait to be read.
+        ConfinedError: it took too much memory or time, returned too much, or, on a page, too many files wait to be read.
     """
     limits = Limits.of(len(data) if size is None else size)
     question = {
@@ -134,7 +172,7 @@ def confined(
         "refusals": [_name(kind) for kind in refusals],
         "limits": limits,
     }
-    with _turns.one(), tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as answer:
+    with _queue.one(), tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as answer:
         asked.writelines((pydantic_core.to_json(question), b"\n", data))
         asked.seek(0)
         _run(asked, answer, limits)

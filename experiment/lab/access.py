@@ -21,6 +21,7 @@ from experiment.domain.roles import FieldRight, Right
 from experiment.models import ResearchField, Study
 from experiment.services.rights import field_rights_of, may_create_studies, rights_of
 from experiment.services.sign_in import is_verified, keep_or_end
+from lib.confined import for_account
 
 View = Callable[..., HttpResponseBase]
 
@@ -189,3 +190,14 @@ class EndOldSessions:
         if is_lab and settings.SESSION_COOKIE_NAME in request.COOKIES:
             keep_or_end(request.session, is_asked=not request.path_info.endswith("/live/"))
         return self.get_response(request)
+
+
+class ReadFilesInTurn:
+    """Middleware: a file that a page is sent waits for its turn as one of the account's, however that signed in."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        with for_account(lambda: str(request.user.pk)):
+            return self.get_response(request)

@@ -6,7 +6,7 @@ import resource
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -267,6 +267,20 @@ def test_a_form_of_many_parts_is_refused(site: Site) -> None:
                 "multipart/form-data; boundary=b",
             )
         assert answer.status_code == 400
+
+
+def test_a_page_reads_one_file_of_an_account_at_a_time(site: Site) -> None:
+    """However many windows send one, others' files wait for one of them at most."""
+    other = Client()
+    other.force_login(make_user("other", is_superuser=True, is_staff=True))
+    send, account = ROUTES[UploadForm], site.client.session["_auth_user_id"]
+    with confined._queue._place(account):
+        (mine,) = send(site, SimpleUploadedFile("a.csv", b"key,markup\na,It rose.\n"))
+        (theirs,) = send(
+            replace(site, client=other), SimpleUploadedFile("a.csv", b"key,markup\na,It rose.\n")
+        )
+    assert confined.OWN_FILE in mine
+    assert confined.OWN_FILE not in theirs
 
 
 # What reads a file's bytes, or the files of a folder

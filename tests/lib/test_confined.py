@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lib import confined as module
-from lib.confined import ConfinedError, confined
+from lib.confined import ConfinedError, confined, for_account
 from tests.lib import readers
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
@@ -81,18 +81,33 @@ def test_what_it_writes_is_limited(tmp_path: Path) -> None:
     assert not (tmp_path / "large").stat().st_size
 
 
+def reading(account: str, gate: Path) -> threading.Thread:
+    """Starts to read a file for an account, until there is a gate."""
+
+    def read() -> None:
+        with for_account(lambda: account):
+            confined(readers.wait_for, b"", gate)
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    return thread
+
+
+def until(holds: Callable[[], object]) -> None:
+    while not holds():
+        time.sleep(0.01)
+
+
+def waiting() -> int:
+    return len(module._queue._turns.waiting)
+
+
 def test_one_file_is_read_after_the_other_and_few_wait(tmp_path: Path) -> None:
     """So that a few uploads never take the threads by which pages are served."""
     gates = [tmp_path / str(n) for n in range(1 + module.MOST_WAITING)]
-    threads = [
-        threading.Thread(target=confined, args=(readers.wait_for, b"", gate)) for gate in gates
-    ]
-    for thread in threads:
-        thread.start()
-    places = module._turns._places
-    while places._value or not [*tmp_path.glob("*.begun")]:
-        time.sleep(0.01)
-    with pytest.raises(ConfinedError, match="Try again in a minute"):
+    threads = [reading(gate.name, gate) for gate in gates]
+    until(lambda: waiting() == module.MOST_WAITING and [*tmp_path.glob("*.begun")])
+    with for_account(lambda: "another"), pytest.raises(ConfinedError, match="reading other files"):
         confined(readers.half, b"")
     begun = [*tmp_path.glob("*.begun")]
     assert len(begun) == 1
@@ -103,8 +118,38 @@ def test_one_file_is_read_after_the_other_and_few_wait(tmp_path: Path) -> None:
     assert confined(readers.half, b"")
 
 
-def test_who_waits_too_long_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(module, "WAIT_S", 0)
-    with module._turns.one(), pytest.raises(ConfinedError, match="Try again in a minute"):
+def test_an_account_has_one_place_and_the_next_account_is_next(tmp_path: Path) -> None:
+    first, other, again = (tmp_path / name for name in ("first", "other", "again"))
+    threads = [reading("one", first)]
+    until(first.with_suffix(".begun").exists)
+    with for_account(lambda: "one"), pytest.raises(ConfinedError, match="another file of yours"):
         confined(readers.half, b"")
-    assert confined(readers.half, b"")
+    threads.append(reading("two", other))
+    until(lambda: waiting() == 1)
+    first.touch()
+    threads[0].join()
+    threads.append(reading("one", again))
+    until(other.with_suffix(".begun").exists)
+    until(lambda: waiting() == 1)
+    assert not again.with_suffix(".begun").exists()
+    for gate in (other, again):
+        gate.touch()
+    for thread in threads:
+        thread.join()
+
+
+def test_a_page_that_waits_too_long_is_told_and_a_command_waits_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "WAIT_S", 0)
+    read: list[object] = []
+    command = threading.Thread(target=lambda: read.append(confined(readers.half, b"")))
+    with module._queue.one():
+        command.start()
+        until(waiting)
+        with for_account(lambda: "one"), pytest.raises(ConfinedError, match="reading other files"):
+            confined(readers.half, b"")
+    command.join()
+    assert read
+    with for_account(lambda: "one"):
+        assert confined(readers.half, b"")

@@ -12,7 +12,8 @@ import pytest
 from django.db import connections
 from django.db.utils import OperationalError
 
-from lib.fast.sqlite3.base import DatabaseWrapper, Turns
+from lib.fast.sqlite3.base import DatabaseWrapper
+from lib.turns import Turns
 
 pytestmark = pytest.mark.sqlite
 

@@ -7,50 +7,18 @@ queue, and the first one asks every few milliseconds, so that as many ask as the
 
 import os
 import sqlite3
-import threading
 import time
-from collections import defaultdict, deque
+from collections import defaultdict
 
 from django.db.backends.sqlite3 import base
 from django.db.utils import OperationalError
 
 from lib.fast.last import DoesLast
 from lib.fast.places import TakesPlaces
+from lib.turns import Turns
 
 PAUSE_S = 0.002
 DEFAULT_TIMEOUT_S = 5.0  # sqlite3's own
-
-
-class Turns:
-    """A lock that is given to who has waited longest."""
-
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._is_taken = False
-        self.waiting: deque[threading.Semaphore] = deque()
-
-    def acquire(self, timeout_s: float) -> bool:
-        """Whether the lock is the caller's; False where it did not come within so long."""
-        with self._guard:
-            if not self._is_taken:
-                self._is_taken = True
-                return True
-            mine = threading.Semaphore(0)
-            self.waiting.append(mine)
-        if mine.acquire(timeout=timeout_s):
-            return True
-        with self._guard:
-            if mine in self.waiting:
-                self.waiting.remove(mine)
-                return False
-        return True  # given just now
-
-    def release(self) -> None:
-        with self._guard:
-            if self.waiting:
-                self.waiting.popleft().release()
-            else:
-                self._is_taken = False
 
 
 # Of each database file
