@@ -10,6 +10,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from lib import strict_json
@@ -22,6 +23,7 @@ from scoring.domain.generating import Finish, Usage, storable, storable_json
 from scoring.domain.thinking import apart
 
 MOST_BYTES = 100 * 2**20  # of a member
+MOST_MEMBERS = 50_000  # 500 test cases in both orders, 50 times
 ZSTANDARD = 93
 LOCAL_HEADER = (
     30  # bytes, before the name and the extra field, whose lengths are its last two numbers
@@ -56,14 +58,18 @@ def read_log(content: bytes) -> tuple[Mapping[str, Any], Iterator[tuple[str, Any
 
 def _of_zip(content: bytes) -> tuple[Mapping[str, Any], Iterator[tuple[str, Any]]]:
     try:
-        members = {one.filename: one for one in zipfile.ZipFile(io.BytesIO(content)).infolist()}
+        archive = zipfile.ZipFile(io.BytesIO(content))
     except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
         raise ValueError(f"this is not a ZIP file ({error})") from error
+    if len(archive.infolist()) > MOST_MEMBERS:
+        raise ValueError(f"it contains more than {MOST_MEMBERS:,} files; split it")
+    members = {one.filename: one for one in archive.infolist()}
+    unpack = partial(_member, archive, content)
     # A log that was not ended has no header yet
     header = members.get("header.json") or members.get("_journal/start.json")
-    about = _about(_member(content, header)) if header else {}
+    about = _about(unpack(header)) if header else {}
     names = sorted(name for name in members if _SAMPLE.fullmatch(name))
-    return about, ((name, _member(content, members[name])) for name in names)
+    return about, ((name, unpack(members[name])) for name in names)
 
 
 def _about(header: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -71,12 +77,12 @@ def _about(header: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: said[name] for name in ABOUT if name in said} if isinstance(said, dict) else {}
 
 
-def _member(content: bytes, info: zipfile.ZipInfo) -> Mapping[str, Any]:
+def _member(archive: zipfile.ZipFile, content: bytes, info: zipfile.ZipInfo) -> Mapping[str, Any]:
     if info.compress_type == ZSTANDARD:
         data = _zstandard(content, info)
     else:
         try:
-            with zipfile.ZipFile(io.BytesIO(content)).open(info) as file:
+            with archive.open(info) as file:
                 data = file.read(MOST_BYTES + 1)
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
             raise ValueError(f"{info.filename} cannot be unpacked ({error})") from error

@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
+from lib.confined import confined
+from scoring.domain.choosing.files import read_choices
 from scoring.domain.choosing.inspect_logs import read_inspect, read_log
 from scoring.domain.generating import Finish, Usage
+from tests.config.bombs import zip_of_many_names
 from tests.scoring.inspect_logs_made import zipped
 
 SAID = '{"side": "B", "confidence": 80}'
@@ -52,11 +55,18 @@ def damaged() -> bytes:
         (b"PK\x03\x04", "not a ZIP file"),
         (zipped({"samples/x.json": [1]}), "samples/x.json: this is not a JSON object"),
         (damaged(), "samples/x.json cannot be unpacked"),
+        (zip_of_many_names(), "more than 50,000 files"),
     ],
 )
 def test_what_is_no_log_is_said_with_its_place(content: bytes, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         list(read_log(content)[1])
+
+
+def test_a_log_of_many_samples_is_read_within_the_time_of_its_size() -> None:
+    """Its list of contents is read once, not for each sample."""
+    content = zipped({f"samples/{n}.json": {} for n in range(5_000)})
+    assert len(confined(read_choices, content, "log.eval", refusals=[ValueError]).entries) == 5_000
 
 
 def inspected(content: Any = SAID, stop: str = "stop", **fields: Any) -> dict[str, Any]:
