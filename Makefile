@@ -19,7 +19,7 @@ CORE := lib experiment/domain scoring/domain analysis/stats analysis/teams/domai
 FAULTS := $(addprefix --part ,requests processes surroundings fuzz backup growth)
 STATIC_SOURCES := $(shell find static experiment -path '*static/*' -type f 2>/dev/null)
 # A site as it runs in production, for `check --deploy`; this key exists for that check alone
-DEPLOYED := HTTPS=1 NUM_PROXIES=1 ALLOWED_HOSTS=lab.example.org BASE_URL=https://lab.example.org \
+DEPLOYED := HTTPS=1 NUM_PROXIES=1 BIND=unix:/run/brainbench/site.sock ALLOWED_HOSTS=lab.example.org BASE_URL=https://lab.example.org \
 	SECRET_KEY=only-for-checking-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFG
 
 export VAR_DIR

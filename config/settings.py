@@ -245,7 +245,9 @@ REST_FRAMEWORK: dict[str, Any] = {
     # TLS is ended by one. With 0, one who mistypes often enough would lock out everybody behind it
     "NUM_PROXIES": env.integer("NUM_PROXIES", int(HTTPS), minimum=0),
 }
-NUM_PROXIES_IS_SAID = bool(env.text("NUM_PROXIES", ""))  # experiment/checks.py asks for it
+# Where gunicorn listens, as config/listening.py reads it; experiment/checks.py asks for both
+LISTENS_AT = env.text("BIND", "127.0.0.1")
+NUM_PROXIES_IS_SAID = bool(env.text("NUM_PROXIES", ""))
 SPECTACULAR_SETTINGS = {
     "TITLE": "BrainBench Live",
     "DESCRIPTION": "Studies, test cases, trials, models' scores and results; docs/api.md.",

@@ -63,6 +63,23 @@ def proxies_are_said(**_: Any) -> list[CheckMessage]:
 
 
 @register(Tags.security, deploy=True)
+def proxies_alone_connect(**_: Any) -> list[CheckMessage]:
+    """Who can connect to a port of this machine is not told apart from the proxy there, and says who the client is."""
+    is_port = settings.LISTENS_AT.startswith(("127.", "[::1]", "localhost"))
+    if not (settings.HTTPS and settings.REST_FRAMEWORK["NUM_PROXIES"] and is_port):
+        return []
+    hint = (
+        "Set BIND=unix:/run/brainbench/site.sock, in a folder that only the site and the proxy can enter, and the same "
+        "address in the proxy's configuration, as deploy/nginx does. Ignore this if nothing else runs on this machine."
+    )
+    text = (
+        "Every user and program of this machine can connect to the site without its proxy, and then choose the address by "
+        "which sign-ins, wrong codes and participants are counted."
+    )
+    return [CheckWarning(text, hint=hint, id="experiment.W007")]
+
+
+@register(Tags.security, deploy=True)
 def files_are_private(**_: Any) -> list[CheckMessage]:
     """The site closes what is its own (config/files.py, lib/private.py); what it cannot close is named."""
     inside = settings.VAR_DIR

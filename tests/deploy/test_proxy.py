@@ -65,7 +65,7 @@ class Proxied:
         for shipped, ours in {
             "/etc/ssl/brainbench": str(self.folder),
             "/var/log/nginx": str(self.folder),
-            "127.0.0.1:8000": self.server.url.removeprefix("http://"),
+            "unix:/run/brainbench/site.sock": self.server.url.removeprefix("http://"),
             "listen 443": f"listen 127.0.0.1:{self.port}",
             "listen 80": f"listen 127.0.0.1:{self.plain_port}",
         }.items():

@@ -7,6 +7,7 @@ from experiment.checks import (
     codes_open,
     files_are_private,
     https_is_consistent,
+    proxies_alone_connect,
     proxies_are_said,
 )
 from tests.factories import make_participant, make_study
@@ -46,6 +47,24 @@ def test_behind_tls_the_number_of_proxies_is_asked_for_until_it_is_set(settings)
         settings.HTTPS, settings.NUM_PROXIES_IS_SAID = is_https, is_said
         found.append([warning.id for warning in proxies_are_said()])
     assert found == [[], ["experiment.W004"], []]
+
+
+@pytest.mark.parametrize(
+    ("address", "n_proxies", "found"),
+    [
+        *((a, 1, ["experiment.W007"]) for a in ("127.0.0.1", "127.0.0.1:8000", "[::1]:80", "localhost:80")),
+        *((a, 1, []) for a in ("unix:/run/brainbench/site.sock", "fd://3", "10.0.0.5:8000")),
+        ("127.0.0.1:8000", 0, []),
+    ],
+)  # fmt: skip
+def test_a_port_by_which_neighbours_of_the_proxy_reach_the_site_is_named(
+    settings, address, n_proxies, found
+):
+    settings.HTTPS, settings.LISTENS_AT = True, address
+    settings.REST_FRAMEWORK = {**settings.REST_FRAMEWORK, "NUM_PROXIES": n_proxies}
+    assert [warning.id for warning in proxies_alone_connect()] == found
+    settings.HTTPS = False
+    assert proxies_alone_connect() == []
 
 
 def test_files_that_other_users_of_the_machine_can_reach_are_named(settings, tmp_path, monkeypatch):
