@@ -69,7 +69,7 @@ _BOLD_GROUPS = {
 WIDTHS = {c: width for width, group in _GROUPS.items() for c in group}
 BOLD_WIDTHS = {c: width for width, group in _BOLD_GROUPS.items() for c in group}
 
-_TEXT = re.compile(r"<text\b([^>]*)>([^<]+)</text>")
+_TEXT = re.compile(r"<text\b([^<>]*)>([^<]+)</text>")
 _SIZE = re.compile(r'font-size="([\d.]+)px"')
 
 

@@ -121,7 +121,7 @@ def mended(value: str, site: str) -> str:
     plain = value
     for _ in range(3):
         plain = html.unescape(unquote(plain))
-    bare = re.sub(r"^[\W_]+|[\W_]+\Z", "", plain)
+    bare = re.sub(r"^[\W_]+|(?<![\W_])[\W_]+\Z", "", plain)
     # Quoted-printable mail writes = as =3D
     found = (each for each in (bare, bare.removeprefix("3D")) if is_of_site(each, site))
     return next(found, value)

@@ -11,7 +11,7 @@ from django.utils.html import conditional_escape
 
 MOST_KEPT = 512
 MARK = "\ue000{}\ue001"  # characters for private use, which no text of ours holds
-MARKED = re.compile("\ue000(.*?)\ue001")
+MARKED = re.compile("\ue000([^\ue000\ue001]*)\ue001")
 
 _kept: dict[Hashable, list[str]] = {}
 _lock = threading.Lock()

@@ -18,7 +18,7 @@ SCHEMA: dict[str, Any] = {
     "required": ["markup"],
     "additionalProperties": False,
 }
-FENCE = re.compile(r"```[\w-]*\s*\n(.*?)```", re.DOTALL)
+FENCE = re.compile(r"```[\w-]*[^\S\n]*+\n(.*?)```", re.DOTALL)
 SHOWN_CHARACTERS = 60
 
 

@@ -34,7 +34,7 @@ function proposeName(form) {
 // As Django's slugify does
 function nameOf(title) {
   const ascii = title.normalize("NFKD").replace(/[^\x00-\x7f]/g, "").toLowerCase();
-  return ascii.replace(/[^\w\s-]/g, "").replace(/[-\s]+/g, "-").replace(/^[-_]+|[-_]+$/g, "").slice(0, 50);
+  return ascii.replace(/[^\w\s-]/g, "").replace(/[-\s]+/g, "-").replace(/^[-_]+|(?<![-_])[-_]+$/g, "").slice(0, 50);
 }
 
 function countAlong(form) {

@@ -33,8 +33,8 @@ SCHEMA: Mapping[str, Any] = {
 _NUMBER = re.compile(r"([0-9]{1,3}(?:[.,][0-9]+)?)\s*%?")
 _BOXED = re.compile(r"\\(?:boxed|text|mathrm|textbf)\s*\{\s*([AB])\s*\}")
 _WORDS = re.compile(
-    r"(?:(?:side|version|choice|answer)\s*[:=]?\s*)?(?:version\s+)?(?P<side>[AB])"
-    r"(?:[\s,;:.()]+(?:(?:my\s+)?confidence\s*[:=]?\s*)?(?P<confidence>[0-9]{1,3}(?:[.,][0-9]+)?)\s*%?)?[\s.)]*",
+    r"(?:(?:side|version|choice|answer)\s*+(?:[:=]\s*+)?)?(?:version\s+)?(?P<side>[AB])"
+    r"(?:[\s,;:.()]+(?:(?:my\s+)?confidence\s*+(?:[:=]\s*+)?)?(?P<confidence>[0-9]{1,3}(?:[.,][0-9]+)?)(?:\s*%)?)?[\s.)]*",
 )
 _HEADS = re.compile(r"\b(side|version|choice|answer|my|confidence)\b", re.IGNORECASE)
 
@@ -179,7 +179,7 @@ def read_percent(text: str) -> float | None:
     [85.0, 85.0, 7.5, None, None, None]
     """
     text = unicodedata.normalize("NFKC", text).strip()
-    if found := re.fullmatch(r'\{\s*"confidence"\s*:\s*"?([^"{}]*)"?\s*\}', text):
+    if found := re.fullmatch(r'\{\s*"confidence"\s*:\s*+"?+([^"{}]*+)"?+\s*\}', text):
         text = found.group(1).strip()
     number = _NUMBER.fullmatch(text.strip("*`").removesuffix("."))
     value = float(number.group(1).replace(",", ".")) if number else -1.0

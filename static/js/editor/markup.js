@@ -42,7 +42,7 @@ export function alternationAt(text, start, end) {
 /** The words of a selection, or those at a caret: {start, end}; null where there are none, or brackets are among them. */
 export function wordsAt(text, start, end) {
   if (start === end) {
-    start -= /[\p{L}\p{M}\p{N}'’-]*$/u.exec(text.slice(0, start))[0].length;
+    start -= /(?<![\p{L}\p{M}\p{N}'’-])[\p{L}\p{M}\p{N}'’-]*$/u.exec(text.slice(0, start))[0].length;
     end += /^[\p{L}\p{M}\p{N}'’-]*/u.exec(text.slice(end))[0].length;
   }
   const chosen = text.slice(start, end);

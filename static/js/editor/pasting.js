@@ -5,7 +5,8 @@ import { text } from "../texts.js";
 import { type } from "./typing.js";
 
 const WITHIN_PARAGRAPH = /(?<=\S)[ \t]*\n[ \t]*(?=\S)/g;
-const DIVIDED = /([\p{L}\p{N}]+)([-\u2010\u00ad])[ \t]*\n[ \t]*([\p{L}\p{N}]+)/gu;
+// A word is tried from its first letter only
+const DIVIDED = /(?<![\p{L}\p{N}])([\p{L}\p{N}]+)([-\u2010\u00ad])[ \t]*\n[ \t]*([\p{L}\p{N}]+)/gu;
 const COMPOUND = new Set(
   ("age all cost cross dose double five four full half high ill large long low medium non one open part post pre real risk self short " +
     "single six small so state task three time two up well").split(" "),

@@ -32,7 +32,7 @@ _UNSEEN = re.compile(r"[\xad\u200b\u200e\u200f\u2060\ufeff]")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 _LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}
 _SPACES = re.compile(r"[^\S\n]+")
-_AROUND_LINE_ENDS = re.compile(r" *\n *")
+_AROUND_LINE_ENDS = re.compile(r" ?\n ?")  # after _SPACES
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 

@@ -75,7 +75,7 @@ def text_of(
     text = ENTITY.sub(lambda match: html.unescape(match.group()), text)
     if not citations:
         text = re.sub(r"[\[(][\s,;\u2013-]*[\])]", "", text)
-        text = re.sub(r" +(?=[,;:)]|\.(?:\s|$))", "", text)
+        text = re.sub(r"(?<! ) +(?=[,;:)]|\.(?:\s|$))", "", text)
     lines = (" ".join(line.split()) for line in text.split("\n"))
     return "\n".join(line for line in lines if line)
 
