@@ -148,6 +148,7 @@ Translates = TranslateNode | BlockTranslateNode
 WORDED_ONCE = "experiment/default_"  # become the study's own when it is created
 TRANSLATES = {"_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy"}
 LONGEST_TEXT = 20_000  # characters
+LONGEST_FORMAT = 100  # of dates: each letter may write a whole one
 MOST_TIMES = 10  # that a text names one value
 # What a translation must keep: %(name)s and {name} are filled in, tags shape the page. %% is one sign, as in gettext's files
 _PLACEHOLDER = re.compile(r"%%|%\(\w+\)[sd]|\{\w+\}")
@@ -365,9 +366,12 @@ def load_texts(study: Study, messages: Iterable[po.Message], by: User | None = N
     for message in messages:
         if not message.is_translated:
             continue
-        problem = _problem(known.get(message.key), message)
-        if problem is None and message.key in met:
-            problem = TextProblem("repeated", message.source)
+        # The study's row is held: what a file repeats takes no time
+        problem = (
+            TextProblem("repeated", message.source)
+            if message.key in met
+            else _problem(known.get(message.key), message)
+        )
         met.add(message.key)
         if problem is not None:
             problems.append(problem)
@@ -386,6 +390,9 @@ def load_texts(study: Study, messages: Iterable[po.Message], by: User | None = N
 def _problem(built_in: po.Message | None, message: po.Message) -> TextProblem | None:
     if built_in is None:
         return TextProblem("unknown", message.source)
+    is_date = built_in.source in DATE_FORMATS
+    if is_date and len("".join(message.forms)) > LONGEST_FORMAT:
+        return TextProblem("date", message.source)
     for form in message.forms:
         if _NO_TEXT.search(form):
             return TextProblem("characters", message.source)
@@ -405,7 +412,7 @@ def _problem(built_in: po.Message | None, message: po.Message) -> TextProblem | 
         tags = _tags(form)
         if all(tags != _tags(text) for text in needed):
             return TextProblem("tags", message.source)
-        if built_in.source in DATE_FORMATS and not _writes(form, DATE_FORMATS[built_in.source]):
+        if is_date and not _writes(form, DATE_FORMATS[built_in.source]):
             return TextProblem("date", message.source)
     return None
 

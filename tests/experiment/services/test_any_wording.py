@@ -235,6 +235,20 @@ def test_a_format_of_dates_writes_every_date_that_stands_there(form: str) -> Non
     assert set(DATE_FORMATS) <= {m.source for m in participant_texts()}
 
 
+@pytest.mark.parametrize("forms", [("r" * 5_000,), ("j F Y",) * 5_000])
+def test_a_format_of_dates_is_short(forms: tuple[str, ...]) -> None:
+    """Each of its letters may write a whole date, while participants' pages wait for the study."""
+    problem = set_text(make_study(), Message("j F Y", forms))
+    assert problem is not None
+    assert problem.code == "date"
+
+
+def test_a_text_that_comes_often_is_looked_at_once() -> None:
+    broken = Message("j F Y", ("H:i",))
+    loaded = load_texts(make_study(), [Message("j F Y", ("d.m.Y",)), *[broken] * 2])
+    assert [problem.code for problem in loaded.problems] == ["repeated", "repeated"]
+
+
 def test_the_researcher_is_told_where_it_is_mended(ruth: Client, study: Study) -> None:
     message = next(m for m in WITH_VALUES if "%(contact)s" in m.source)
     forms = [f"{message.source} %(contact)60000000s"]
