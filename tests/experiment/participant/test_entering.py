@@ -198,6 +198,20 @@ def test_taking_part_again_needs_a_channel_that_allows_it(study: Study) -> None:
     assert RecruitmentRecord.objects.filter(external_id="p1").count() == 2
 
 
+def test_the_owner_of_an_id_that_a_stranger_took_is_admitted_where_channels_allow_it(
+    study: Study,
+) -> None:
+    """IDs of SONA can be guessed, and no link is signed."""
+    query = "?channel=sona&id=1234"
+    make_channel(study, "sona")
+    agree(study, query, Client())
+    owner = Client()
+    assert "Informed consent" not in come(study, query, owner)
+    make_channel(study, "sona", returns="again")
+    agree(study, query, owner)
+    assert RecruitmentRecord.objects.filter(external_id="1234").count() == 2
+
+
 @pytest.mark.parametrize(
     "shut", [{"recruitment": "closed"}, {"target_valid": 1}, {"closes_at": "2026-01-01T00:00Z"}]
 )
