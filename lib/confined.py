@@ -49,6 +49,7 @@ POLITENESS = 5  # pages go first
 MOST_WAITING = 3
 WAIT_S = 60  # longer than any page's file takes by itself
 BUSY = "The site is reading other files. Try again in a minute."
+NO_MEMORY = "The machine has too little memory at the moment. Try again in a minute."
 OWN_FILE = "The site is still reading another file of yours. Try again when that is done."
 
 
@@ -214,7 +215,11 @@ def _run(asked: IO[bytes], answer: IO[bytes], limits: Limits) -> None:
         raise
     if ended == -signal.SIGXCPU:
         raise ConfinedError(limits.too_long)
-    if ended < 0:  # by the system, which had no more memory, or by a library that cannot do without
+    if (
+        ended == -signal.SIGKILL
+    ):  # no limit of ours ends it so: the system does, where others have taken the memory
+        raise ConfinedError(NO_MEMORY)
+    if ended < 0:  # by a library that cannot do without
         raise ConfinedError(limits.too_much_memory)
 
 

@@ -65,6 +65,10 @@ def die(_: bytes) -> None:
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
+def be_ended_by_the_system(_: bytes) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def about(_: bytes) -> tuple[Mapping[str, str], list[str], list[str]]:
     """Its environment, open files, and modules."""
     files = [os.readlink(path) for path in Path("/proc/self/fd").iterdir() if path.exists()]

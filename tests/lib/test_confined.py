@@ -49,6 +49,12 @@ def test_what_takes_too_much_memory_is_said_to(reader: Callable[[bytes], Any]) -
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50 * 1024  # kB
 
 
+def test_of_a_machine_without_memory_no_file_is_blamed() -> None:
+    """Its system ends processes, whatever these may take."""
+    with pytest.raises(ConfinedError, match="too little memory at the moment"):
+        confined(readers.be_ended_by_the_system, b"")
+
+
 @pytest.mark.parametrize("reader", [readers.compute_without_end, readers.sleep_without_end])
 def test_what_takes_too_long_is_ended(
     monkeypatch: pytest.MonkeyPatch, reader: Callable[[bytes], Any]
