@@ -14,6 +14,7 @@ class Computation(Job):
     """
 
     runner = "analysis.services.compute.run"
+    may_ask = ""
 
     class Kind(models.TextChoices):
         REPORT = "report", "report"

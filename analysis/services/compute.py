@@ -32,6 +32,7 @@ from experiment.models import ItemCount, Participant, Study
 from lib.code import code_digest
 from lib.jobs import worker, workers
 from lib.jobs.leases import Lease, reopen, request_cancel, run_job
+from lib.jobs.models import NOBODY
 from lib.jobs.queue import enqueue
 from scoring.models import Answer
 
@@ -159,7 +160,7 @@ class Asked:
         row = self.rows.filter(key=self.key).first()
         if row is not None and row.status in _CLOSED:
             with transaction.atomic():
-                enqueue(reopen(row))
+                enqueue(reopen(row), NOBODY)
 
     def stop(self) -> None:
         """Stop a computation that waits or runs, if there is one."""
@@ -187,7 +188,7 @@ class Asked:
                 row.refresh_from_db()
                 is_new = True
             if is_new:
-                enqueue(row)
+                enqueue(row, NOBODY)
         return row
 
     def _get_or_create(self) -> tuple[Computation, bool]:

@@ -27,6 +27,7 @@ class TrialExport(Job):
     """
 
     runner = "experiment.services.export.jobs.run"
+    may_ask = ""
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="exports")
     query = models.TextField(help_text="As TrialQuery.encode writes it.")
@@ -60,6 +61,7 @@ class Purge(Job):
     """Past a study's day, a worker makes its participants' answers anonymous, some at a time; `done` counts participants."""
 
     runner = "experiment.services.retention.run"
+    may_ask = "experiment.services.retention.may_ask"
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="purges")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
@@ -86,6 +88,7 @@ class RuleApplication(Job):
     """A study's present rules are applied again to all who finished, in the order of their keys."""
 
     runner = "experiment.services.reapplying.run"
+    may_ask = ""  # the rules have been changed already, by who could
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="rule_applications")
     reached = models.BigIntegerField(default=0, help_text="The last participant who was decided.")
@@ -116,6 +119,7 @@ class ItemImport(Job):
     """A file of test cases that a worker brings into a field, as the person who sent it has seen it."""
 
     runner = "experiment.imports.store.writing.run"
+    may_ask = "experiment.imports.store.writing.may_ask"
 
     research_field = models.ForeignKey(ResearchField, models.CASCADE, related_name="imports")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
@@ -153,6 +157,7 @@ class DryRun(Job):
     """
 
     runner = "experiment.simulation.dry_run.run"
+    may_ask = "experiment.services.work.may_work"
     undo = "experiment.services.work.undo_dry_run"
 
     class Arrival(models.TextChoices):

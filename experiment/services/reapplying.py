@@ -26,6 +26,7 @@ from experiment.services.exclusions import judged_people, mark_all
 from experiment.services.recounting import FastPages
 from lib.jobs import worker, workers
 from lib.jobs.leases import Lease, run_job
+from lib.jobs.models import NOBODY
 from lib.jobs.queue import enqueue
 from lib.locks import hold_shared
 
@@ -90,7 +91,7 @@ def ask(study: Study) -> RuleApplication:
 
 def start(job: RuleApplication) -> None:
     """Have it done by a worker or, where none lives, by a process of its own."""
-    enqueue(job)
+    enqueue(job, NOBODY)
     if settings.JOB_EXECUTOR != "celery" and not workers.is_taken(RuleApplication):
         transaction.on_commit(lambda: worker.start_process(job), robust=True)
 

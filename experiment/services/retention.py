@@ -12,9 +12,11 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from experiment.domain.roles import Right
 from experiment.models import Participant, Purge, RecruitmentRecord, Study
 from experiment.models.participants import ParticipantQuerySet
 from experiment.services import audit, work
+from experiment.services.rights import may
 from experiment.services.withdrawal import anonymise, forget_copies
 from lib.jobs.leases import Lease, run_job
 from lib.locks import hold_shared
@@ -58,6 +60,10 @@ def ask(study: Study, today: date, by: User | None = None) -> Purge:
     except IntegrityError as error:
         raise ValidationError(_("It is in progress.")) from error
     return job
+
+
+def may_ask(user: User, job: Purge) -> bool:
+    return may(user, Right.SET_UP, job.study)
 
 
 def run(job: Purge) -> Purge:

@@ -12,13 +12,15 @@ from django.db.models import ForeignKey, JSONField, Q, QuerySet
 from django.urls import NoReverseMatch
 from django.utils.translation import gettext as _
 
+from experiment.domain.roles import FieldRight, Right
 from experiment.models import DryRun, Participant, RuleApplication, Study
 from experiment.services import reapplying
 from experiment.services.audit import Action, record
 from experiment.services.readiness import completion_problems
 from experiment.services.recounting import recount
+from experiment.services.rights import field_rights_of, may
 from lib.jobs import leases
-from lib.jobs.models import Job
+from lib.jobs.models import NOBODY, Job
 from lib.jobs.queue import all_kinds, enqueue
 
 J = TypeVar("J", bound=Job)
@@ -81,8 +83,7 @@ def ended_of(user: User, since: datetime) -> list[Listed]:
     rows = [
         _listed(job)
         for model in all_kinds()
-        if any(field.name == "created_by" for field in model._meta.concrete_fields)
-        for job in _jobs(model, None).filter(Q(("created_by", user)), finished_at__gte=since)
+        for job in _jobs(model, None).filter(asked_by=user.pk, finished_at__gte=since)
     ]
     rows.sort(key=lambda row: row.job.finished_at or row.job.created_at, reverse=True)
     return rows[:ENDED_SHOWN]
@@ -96,13 +97,25 @@ def find(kind: str, pk: int, study: Study | None = None) -> Job | None:
     return None
 
 
+def may_work(user: User, job: Any) -> bool:
+    """Whether the user may ask for work of the job's study, as on its pages; without a study, as on the site's."""
+    if job.study is None:
+        return user.is_active and user.is_superuser
+    return may(user, Right.WORK, job.study)
+
+
+def may_lead(user: User, job: Any) -> bool:
+    """Whether the user may have a model write in the job's field, as on its pages."""
+    return FieldRight.LEAD_FIELD in field_rights_of(user, job.field)
+
+
 @transaction.atomic
 def start(job: Job, by: Who) -> None:
     """Have a stored job done, and say who asked for it."""
     if isinstance(job, RuleApplication):
         reapplying.start(job)
     else:
-        enqueue(job)
+        enqueue(job, number_of(by))
     _record(Action.WORK_STARTED, job, by)
 
 
@@ -131,6 +144,11 @@ def retry(job: J, by: Who) -> J:
     except IntegrityError as error:
         raise ValidationError(_("Another dry run is in progress. Stop it first.")) from error
     return job
+
+
+def number_of(by: Who) -> int:
+    """Who asks, as a job's row has it."""
+    return NOBODY if by is None or by.pk is None else by.pk
 
 
 def _record(action: Action, job: Job, by: Who) -> None:
@@ -178,7 +196,7 @@ def ask_dry_run(study: Study, by: User, **chosen: Any) -> DryRun:
         with transaction.atomic():
             job.save()
             record(Action.WORK_STARTED, by=by, study=study, work="dry run", number=job.pk)
-            enqueue(job)
+            enqueue(job, by.pk)
     except IntegrityError as error:
         raise ValidationError(_("A dry run of this study is in progress.")) from error
     _clear(study)

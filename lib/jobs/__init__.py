@@ -11,19 +11,23 @@ A job is a row of a concrete subclass of `models.Job`. The row is the truth; a C
 - `queue.enqueue`: send a message once the row is committed, where Celery's workers listen (`JOB_EXECUTOR=celery`); `tasks`: the
   one Celery task, which sends again what was lost or whose worker is gone.
 
-A new kind of job is a subclass with `runner`, and a function at that path:
+A new kind of job is a subclass with `runner` and `may_ask`, and a function at each of these paths:
 
     class ReportJob(Job):
         runner = "analysis.report.services.compute.run"
+        may_ask = "analysis.report.services.compute.may_ask"
 
     def run(job: ReportJob) -> None:
         run_job(job, compute, expected=(ReportError,))
 
     def compute(job: ReportJob, lease: Lease) -> None:
         for done, part in enumerate(parts):
-            lease.check()                   # stops here if cancelled, or if another worker has the job
+            lease.check()  # stops here if cancelled, if who asked may no longer, or if another worker has the job
             ...
             lease.write(done=done + 1)
+
+    def may_ask(user: User, job: ReportJob) -> bool:
+        return may(user, Right.WORK, job.study)
 
 Nothing here knows what a study, a model or a report is.
 """

@@ -13,6 +13,7 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.db import Error as DatabaseAnyError
 from django.db import close_old_connections, connection, connections, transaction
 from django.db.models import Case, F, Max, OuterRef, Q, QuerySet, Subquery, Value, When
@@ -20,7 +21,7 @@ from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Coalesce, Now
 from django.utils.module_loading import import_string
 
-from lib.jobs.models import Job, Turn
+from lib.jobs.models import NOBODY, Job, Turn
 from lib.jobs.workers import Worker
 
 logger = logging.getLogger(__name__)
@@ -29,13 +30,13 @@ Status = Job.Status
 # A worker that misses a few beats (a slow disk, a database that restarts) still keeps its job
 BEATS_BEFORE_STALE = 4
 MAX_ATTEMPTS = 3
-NOBODY = 0  # whose turn it is with jobs that no account asked for
 # After which a process that was started and has taken nothing is not coming any more
 STARTING_SECONDS = 30
 KILLED = (
     "Its worker was killed or stopped responding {n} times in a row without progress, the last time on {host}. It "
     "is not tried again automatically. The usual cause is too little memory."
 )
+NO_RIGHT = "The person who asked for this no longer has the right to. Somebody who has it can ask for it again."
 
 
 class LeaseLostError(Exception):
@@ -44,6 +45,10 @@ class LeaseLostError(Exception):
 
 class CancelledError(Exception):
     """The job shall stop: its row says so."""
+
+
+class NoRightError(Exception):
+    """Who asked for the job may no longer: write nothing more in their name."""
 
 
 @dataclass
@@ -77,12 +82,16 @@ class Lease:
         Raises:
             CancelledError: the job shall stop.
             LeaseLostError: another worker has the job.
+            NoRightError: who asked for it has lost the right to, or their account.
         """
-        cancelled = self._mine().values_list("cancel_requested", flat=True).first()
-        if cancelled is None or self.is_lost.is_set():
+        row = self._mine().values_list("cancel_requested", "asked_by").first()
+        if row is None or self.is_lost.is_set():
             raise LeaseLostError
-        if cancelled:
+        is_cancelled, asked_by = row
+        if is_cancelled:
             raise CancelledError
+        if not _may_ask(asked_by, self.job):
+            raise NoRightError(NO_RIGHT)
 
     def release(self) -> None:
         """Let any worker go on with it; or none, if it was cancelled meanwhile."""
@@ -153,7 +162,6 @@ def take(job: Job) -> Lease | None:
     abandoned = _abandoned_now(job)
     _fail(_row(job).filter(abandoned, _KILLS))
     worker = str(Worker.of_this_process())
-    person = getattr(job, "created_by_id", None) or NOBODY
     with transaction.atomic():
         taken = (
             _row(job)
@@ -169,8 +177,8 @@ def take(job: Job) -> Lease | None:
             )
         )
         if taken:
-            Turn.objects.filter(person=person).delete()
-            Turn.objects.create(person=person)
+            Turn.objects.filter(person=job.asked_by).delete()
+            Turn.objects.create(person=job.asked_by)
     return Lease(job, worker) if taken else None
 
 
@@ -189,7 +197,11 @@ def call(job: Job) -> bool:
 
 
 def reserve(job: Job) -> None:
-    """Keep a waiting job for this process, which takes it at once: for a moment, workers leave it alone."""
+    """Keep an open job for this process, a command's, which takes it at once: for a moment, workers leave it alone.
+
+    Nobody's right is asked from then on: whoever runs commands here may do everything.
+    """
+    _row(job).filter(Q(status=Status.WAITING) | _abandoned_now(job)).update(asked_by=NOBODY)
     _row(job).filter(status=Status.WAITING).update(heartbeat_at=Now())
 
 
@@ -223,9 +235,12 @@ def in_turn(jobs: QuerySet[J]) -> QuerySet[Any]:
 
     However much one lab asks for, and however long its servers keep a worker, another's next job comes after one of these.
     """
-    has_person = any(field.name == "created_by" for field in jobs.model._meta.concrete_fields)
-    person = Coalesce(OuterRef("created_by"), NOBODY) if has_person else Value(NOBODY)
-    last = Turn.objects.filter(person=person).order_by().values("person").annotate(last=Max("pk"))
+    last = (
+        Turn.objects.filter(person=OuterRef("asked_by"))
+        .order_by()
+        .values("person")
+        .annotate(last=Max("pk"))
+    )
     return jobs.annotate(turn=Coalesce(Subquery(last.values("last")), 0)).order_by("turn", "pk")
 
 
@@ -299,6 +314,13 @@ def _row(job: Job) -> QuerySet[Job]:
     return type(job)._default_manager.filter(pk=job.pk)
 
 
+def _may_ask(person: int, job: Job) -> bool:
+    if person == NOBODY or not job.may_ask:
+        return True
+    user = get_user_model()._default_manager.filter(pk=person).first()
+    return user is not None and bool(import_string(job.may_ask)(user, job))
+
+
 def _fail(jobs: QuerySet[J]) -> None:
     for job in jobs:
         worker = Worker.read(job.worker)
@@ -324,8 +346,8 @@ def run_job(
 ) -> J:
     """Take the job and call `work(job, lease)`; nothing happens if it is over, or another worker's.
 
-    When `work` returns, the job is finished, unless `work` has released or ended it. `LeaseLostError` and
-    `CancelledError` may pass through `work`; Ctrl-C and a worker that is shut down let the job wait again.
+    When `work` returns, the job is finished, unless `work` has released or ended it. `LeaseLostError`, `CancelledError`
+    and `NoRightError` may pass through `work`; Ctrl-C and a worker that is shut down let the job wait again.
 
     Args:
         expected: errors whose message is a sentence for the reader; any other is logged and raised again.
@@ -352,6 +374,8 @@ def _run(
         lease.end(Status.CANCELLED)
     except LeaseLostError:
         logger.warning("Another worker has taken %s; this one wrote nothing more.", job.label)
+    except NoRightError as error:
+        lease.end(Status.FAILED, str(error))
     except expected as error:
         lease.end(Status.FAILED, str(error))
     except Exception as error:

@@ -2,6 +2,8 @@ from typing import ClassVar
 
 from django.db import models
 
+NOBODY = 0  # in place of an account's number: a command asked, or nobody did
+
 
 class Job(models.Model):
     """Work in the background; this row is the truth about it. `leases` changes its state, and nothing else does."""
@@ -21,6 +23,9 @@ class Job(models.Model):
     queue: ClassVar[str] = ""
     # Of a function undo(job) -> None, called in the transaction in which such a row is stopped or fails; empty for none
     undo: ClassVar[str] = ""
+    # Of a function may(user, job) -> bool: whether who asked for such a row may ask for it still, as a worker wants to know
+    # whenever it looks whether to go on. Empty where what comes of it is nobody's, and whoever opens it is asked
+    may_ask: ClassVar[str]
 
     created_at = models.DateTimeField(auto_now_add=True)
     status = models.CharField(max_length=10, choices=Status, default=Status.WAITING)
@@ -28,6 +33,12 @@ class Job(models.Model):
     done = models.PositiveIntegerField("steps done", default=0)
     cancel_requested = models.BooleanField(default=False)
     error = models.TextField(blank=True)
+    # Not a key: who is deleted has asked all the same, and may no longer
+    asked_by = models.BigIntegerField(
+        default=NOBODY,
+        editable=False,
+        help_text="Number of the account that asked for it last; 0 for a command.",
+    )
     attempts = models.PositiveSmallIntegerField(
         default=0, editable=False, help_text="Workers that started it since its last progress."
     )

@@ -28,8 +28,13 @@ def kinds() -> list[type[Job]]:
     return [model for model in all_kinds() if model.queue_name() in settings.JOB_APPS]
 
 
-def enqueue(job: Job) -> None:
-    """Send a message once the row is committed. Where the broker is away, the workers find the job later by themselves."""
+def enqueue(job: Job, asked_by: int) -> None:
+    """Say who asks for a job that waits, in the transaction that has it wait, and send a message once that is committed.
+
+    Where the broker is away, the workers find the job later by themselves.
+    """
+    type(job)._default_manager.filter(pk=job.pk).update(asked_by=asked_by)
+    job.asked_by = asked_by
     if settings.JOB_EXECUTOR == "celery":
         kind, pk = job._meta.label_lower, job.pk
         transaction.on_commit(lambda: send(kind, pk), robust=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.loader import render_to_string
@@ -41,7 +42,7 @@ def start(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         asked, user = form.cleaned_data, user_of(request)
         names = ("name", "corpus", "preset", "base", "tokenizer", "keep")
-        with refused(form, TrainingError):
+        with refused(form, TrainingError), transaction.atomic():
             made = create.create_training(
                 settings=form.settings, by=user, **{name: asked[name] for name in names}
             )

@@ -65,6 +65,8 @@ class GeneratingJob(Job):
 class WritingJob(GeneratingJob):
     """About one field of research."""
 
+    may_ask = "experiment.services.work.may_lead"
+
     field = models.ForeignKey(ResearchField, models.CASCADE, related_name="+")
 
     class Meta:
@@ -112,6 +114,7 @@ class AnsweringRun(GeneratingJob):
     """
 
     runner = "scoring.services.answering.run"
+    may_ask = "experiment.services.work.may_work"
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="answering_runs")
     language_model = models.ForeignKey(LanguageModel, models.PROTECT, related_name="answering_runs")
@@ -187,6 +190,7 @@ class GradingRun(GeneratingJob):
     """A judge grades answers; `instructions` is its prompt. `identity` holds the hashes of judge, prompt and rubric."""
 
     runner = "scoring.services.grading.runs.run"
+    may_ask = "experiment.services.work.may_work"
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="grading_runs")
     language_model = models.ForeignKey(

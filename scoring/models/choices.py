@@ -29,6 +29,7 @@ class ChoiceRun(CountedRun, GeneratingJob):
     """
 
     runner = "scoring.services.choosing.runs.run"
+    may_ask = "experiment.services.work.may_work"
 
     class Layout(models.TextChoices):
         PAIR = "pair", _("two whole versions")

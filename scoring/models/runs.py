@@ -42,6 +42,7 @@ class ScoringRun(CountedRun, Job):
     """
 
     runner = "scoring.services.execute.execute_slice"
+    may_ask = "experiment.services.work.may_work"
 
     class Backend(models.TextChoices):
         TRANSFORMERS = "transformers", "transformers"
@@ -257,6 +258,7 @@ class PublishedImport(Job):
     """An import of published data that an administrator asked for; `lines` say what it did."""
 
     runner = "scoring.imports.work.run"
+    may_ask = "scoring.services.imports.may_ask"
 
     folder = models.CharField(
         max_length=200, help_text="Name below IMPORTS_DIR, or of the uploaded ZIP file."

@@ -44,6 +44,7 @@ class Training(Job):
     """A language model is trained on a corpus. `recipe` and `identity` decide the weights; `manifest` says what came of it."""
 
     runner = "scoring.services.training.run.run"
+    may_ask = "scoring.services.training.create.may_ask"
     queue = "training"  # hours of a GPU: a machine says whether it takes such work
 
     class Mode(models.TextChoices):

@@ -42,6 +42,10 @@ def ask(
     return job
 
 
+def may_ask(user: User, job: PublishedImport) -> bool:
+    return user.is_active and user.is_superuser
+
+
 # A folder of what is deleted after a day (experiment/services/item_files.py)
 ZIPS = f"{UPLOADS}/published"
 

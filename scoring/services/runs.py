@@ -10,7 +10,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 
 from experiment.models import Item, Study
-from experiment.services import audit
+from experiment.services import audit, work
 from experiment.services.usable import is_site
 from lib.jobs import leases
 from lib.jobs.leases import request_cancel
@@ -192,13 +192,13 @@ def queue_runs(
         model = language_model(backend, name)
         for draft in drafts:
             draft.language_model = model
-            _queue(draft, queued)
+            _queue(draft, queued, user)
         if queued.waiting:
             _note(audit.Action.WORK_STARTED, study, queued.waiting, user)
     return queued
 
 
-def _queue(draft: ScoringRun, queued: Queued) -> None:
+def _queue(draft: ScoringRun, queued: Queued, by: By) -> None:
     run = newest_same(draft)
     if run is not None and run.is_open:
         queued.known.append(run)
@@ -210,7 +210,7 @@ def _queue(draft: ScoringRun, queued: Queued) -> None:
         run = reopen(run)
         continued(run, draft.created_by)
     queued.waiting.append(run)
-    enqueue(run)
+    enqueue(run, work.number_of(by))
 
 
 def resume(run: ScoringRun, by: By = None) -> ScoringRun:
@@ -218,7 +218,7 @@ def resume(run: ScoringRun, by: By = None) -> ScoringRun:
     with transaction.atomic():
         run = reopen(run)
         continued(run, by)
-        enqueue(run)
+        enqueue(run, work.number_of(by))
         _note(audit.Action.WORK_STARTED, run.study, [run], by)
     return run
 

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
+from experiment.models import Study
 from lib.jobs import leases, tasks
 from lib.jobs.leases import Lease, run_job
-from lib.jobs.queue import kinds
+from lib.jobs.models import NOBODY
+from lib.jobs.queue import enqueue, kinds
 from lib.jobs.tasks import Requeuer
 from scoring.models import ScoringRun
 from tests.experiment.http_client import ROOT
@@ -162,12 +164,18 @@ def test_an_interrupt_that_breaks_the_connection_still_releases_the_job(
 # Whose job is next
 
 
+def asked_by(person: int, study: Study) -> ScoringRun:
+    run = ask(study)
+    enqueue(run, person)
+    return run
+
+
 def test_who_had_a_worker_longest_ago_comes_first_however_much_another_asks_for() -> None:
     study = make_study(human=3, machine=2)
-    ann, bob = make_user("ann"), make_user("bob")
-    of_ann = [ask(study, user=ann) for _ in range(3)]
-    of_bob = [ask(study, user=bob) for _ in range(2)]
-    of_nobody = [ask(study) for _ in range(2)]
+    ann, bob = make_user("ann", study).pk, make_user("bob", study).pk
+    of_ann = [asked_by(ann, study) for _ in range(3)]
+    of_bob = [asked_by(bob, study) for _ in range(2)]
+    of_nobody = [asked_by(NOBODY, study) for _ in range(2)]
     took = []
     while (job := leases.due(ScoringRun.objects.all()).first()) is not None:
         took.append(job)
@@ -180,7 +188,7 @@ def test_a_slice_is_a_turn_and_a_message_leaves_its_place_to_whose_turn_it_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     study = make_study(human=3, machine=2)
-    long, other = ask(study, user=make_user("ann")), ask(study, user=make_user("bob"))
+    long, other = (asked_by(make_user(name, study).pk, study) for name in ("ann", "bob"))
     did: list[int] = []
 
     def slice_of(job: ScoringRun, lease: Lease) -> None:

@@ -265,6 +265,12 @@ def ask(
     return job
 
 
+def may_ask(user: User, job: ItemImport) -> bool:
+    """A lead alone brings what was accepted elsewhere."""
+    needed = FieldRight.LEAD_FIELD if job.accepted_before else FieldRight.CURATE_FIELD
+    return needed in field_rights_of(user, job.research_field)
+
+
 def run(job: ItemImport) -> ItemImport:
     return run_job(job, _work, expected=(RefusedError,))
 
@@ -274,10 +280,6 @@ def _work(job: ItemImport, lease: Lease) -> None:
         lease.check()
         lease.write(done=done)
 
-    rights = field_rights_of(job.created_by, job.research_field)
-    needed = FieldRight.LEAD_FIELD if job.accepted_before else FieldRight.CURATE_FIELD
-    if needed not in rights:  # taken away while the job waited
-        raise RefusedError("The person who asked for this import may no longer make it.")
     try:
         data = item_files.read_upload(job.research_field, job.created_by, job.upload)
     except FileNotFoundError as gone:

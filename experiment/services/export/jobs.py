@@ -23,6 +23,7 @@ from experiment.services.export import data_set
 from experiment.services.export.files import Blocks, export_trials
 from experiment.services.export.trials import completed, count, data_state, is_quickly_counted
 from lib.jobs.leases import Lease, reopen, run_job
+from lib.jobs.models import NOBODY
 from lib.jobs.queue import enqueue
 from lib.storage import file_names
 
@@ -56,7 +57,7 @@ def ensure_exported(study: Study, query: TrialQuery, form: Form = CSV) -> TrialE
         )
         if is_new:
             job.refresh_from_db()
-            enqueue(job)
+            enqueue(job, NOBODY)
     return job
 
 
@@ -86,7 +87,7 @@ def retry(job: TrialExport) -> None:
     """Let a failed or cancelled export wait again."""
     if job.status in (Status.FAILED, Status.CANCELLED):
         with transaction.atomic():
-            enqueue(reopen(job))
+            enqueue(reopen(job), NOBODY)
 
 
 def open_file(job: TrialExport) -> IO[bytes]:

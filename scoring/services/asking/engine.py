@@ -16,7 +16,7 @@ from experiment.models import Study
 from experiment.services import work
 from lib.jobs import leases
 from lib.jobs.interrupts import held_back
-from lib.jobs.leases import Lease, LeaseLostError, run_job
+from lib.jobs.leases import Lease, LeaseLostError, NoRightError, run_job
 from scoring.backends.opening import open_generator
 from scoring.domain.backend import NoAnswerError, ScoringError
 from scoring.domain.generating import (
@@ -138,7 +138,8 @@ def ask_all(
                 tell_resent()
                 check()
         except BaseException as error:
-            if not isinstance(error, LeaseLostError):  # else another worker stores answers
+            # Else another worker stores answers, or they would be stored for somebody who may not have them any more
+            if not isinstance(error, LeaseLostError | NoRightError):
                 _store_what_comes(under_way, on_answer, waiting)
                 tell_resent()
             generator.close()  # else the threads would be waited for

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.text import slugify
 
+from experiment.services.rights import may_create_studies
 from lib.jobs import leases
 from lib.locks import hold
 from lib.name_fields import refuse_double
@@ -125,6 +126,10 @@ def check_tokenizer(settings: TrainingSettings, tokenizer: str) -> None:
 def _unfinished() -> QuerySet[Training]:
     """Trainings that will make a model of their name, or may be continued to."""
     return Training.objects.exclude(status=Status.FINISHED)
+
+
+def may_ask(user: User, training: Training) -> bool:
+    return may_create_studies(user)
 
 
 def may_steer(training: Training, user: User) -> bool:

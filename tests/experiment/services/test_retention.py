@@ -60,7 +60,7 @@ def purged() -> list[int]:
 def test_after_a_kill_the_next_one_goes_on_with_those_who_are_left(
     study: Study, goes_on: str
 ) -> None:
-    job = ask(study, timezone.localdate(), make_user("ada"))
+    job = ask(study, timezone.localdate(), make_user("ada", study))
     run_until_killed(DIE, job.pk)
     assert left(study) == 4  # each in a transaction of its own
     assert RecruitmentRecord.objects.count() == 4
@@ -103,7 +103,7 @@ def test_it_stops_between_participants_and_what_is_done_stays(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retention, "CHUNK", 2)
-    job, ada = ask(study, timezone.localdate()), make_user("ada")
+    job, ada = ask(study, timezone.localdate()), make_user("ada", study)
     forget = retention.forget_copies
 
     def stopping(study: Study) -> None:

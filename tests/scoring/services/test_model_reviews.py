@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from experiment.models import Item, ResearchField
+from experiment.services import work
 from experiment.services.curation import reviews
 from lib.jobs import leases
 from scoring.models import ItemScreening, ModelReview, ReviewingRun
@@ -74,6 +75,25 @@ def test_an_answer_without_a_verdict_is_kept_and_shown_to_nobody(
     assert ModelReview.objects.get().verdict == ""
     assert opinions(item, person(cooking, "carl")).reviews == ()
     run_of(stub, cooking)  # it may be asked again
+
+
+def test_no_text_more_is_sent_once_who_asked_is_removed_from_the_field(
+    stub: ChatStub, cooking: ResearchField
+) -> None:
+    for key in ("garlic", "leek", "onion"):
+        in_review(cooking, key)
+    asked = Asked("chat", stub.args())
+    lead = person(cooking, "lena")
+    run = model_reviews.start(model_reviews.review_run(cooking, asked), lead)
+
+    def remove(_: ReviewingRun) -> None:
+        cooking.memberships.filter(user=lead).delete()
+
+    run = model_reviews.run(run, remove)
+    assert (run.status, run.error) == ("failed", leases.NO_RIGHT)
+    assert (len(stub.requests), run.reviews.count()) == (1, 1)
+    again = model_reviews.run(work.retry(run, make_user("boss", is_superuser=True)))
+    assert (again.status, again.reviews.count(), len(stub.requests)) == ("finished", 3, 3)
 
 
 class TestWhoSeesIt:

@@ -97,7 +97,11 @@ def test_what_one_asked_for_is_told_for_a_day_after_it_ended(ben: Any) -> None:
     field = make_research_field("cooking")
     for who, ended in ((ben, now), (ben, now - timedelta(days=2)), (make_user("ada"), now)):
         ItemImport.objects.create(
-            research_field=field, created_by=who, status="finished", finished_at=ended
+            research_field=field,
+            created_by=who,
+            asked_by=who.pk,
+            status="finished",
+            finished_at=ended,
         )
     assert [row.job.finished_at for row in lately_ended(ben, now)] == [now]
 
