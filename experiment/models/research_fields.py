@@ -120,9 +120,8 @@ class QuestionTemplate(models.Model):
     categories = models.JSONField(default=dict, blank=True)
     is_demo = models.BooleanField(_("demo material"), default=False)
     created_at = models.DateTimeField(auto_now_add=True)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.SET_NULL, related_name="+", null=True, blank=True
-    )
+    # Of its texts, and so of the questions that it makes; nobody where a file has only named it
+    writers = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="+", blank=True)
 
     class Meta:
         ordering = ("field", "key")

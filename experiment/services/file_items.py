@@ -112,9 +112,7 @@ class FileItems:
     def _template(self, research_field: ResearchField, key: str) -> QuestionTemplate:
         """By its name alone: whoever curates the field can write its texts."""
         try:
-            return QuestionTemplate.objects.get_or_create(
-                field=research_field, key=key, defaults={"created_by": self.by}
-            )[0]
+            return QuestionTemplate.objects.get_or_create(field=research_field, key=key)[0]
         except ValidationError as error:
             raise ValidationError({"template": error.messages}) from error
 

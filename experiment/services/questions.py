@@ -102,7 +102,7 @@ def save_template(
     """
     ResearchField.objects.select_for_update(no_key=True).get(pk=research_field.pk)
     row = QuestionTemplate.objects.filter(field=research_field, key=key).first()
-    row = row or QuestionTemplate(field=research_field, key=key, created_by=by, is_demo=is_demo)
+    row = row or QuestionTemplate(field=research_field, key=key, is_demo=is_demo)
     try:
         named = checked(categories)
     except CategoriesError as error:
@@ -129,6 +129,8 @@ def save_template(
         raise ValidationError(list(error.faults)) from error
     row.full_clean()
     row.save()
+    if by is not None:
+        row.writers.add(by)
     told: dict[str, audit.Detail] = {"question_template": key, "change": change, "changed": changed}
     audit.record(
         Action.FIELD_CHANGED, by=by, study=None, reason="", field=research_field.name, **told

@@ -116,7 +116,7 @@ def _import(
     )
     # A file may name templates whose texts nobody here has
     QuestionTemplate.objects.bulk_create(
-        QuestionTemplate(field=research_field, key=key, created_by=by) for key in plan.new_templates
+        QuestionTemplate(field=research_field, key=key) for key in plan.new_templates
     )
     writer = _Writer(plan, by, is_demo)
     changing = plan.changing

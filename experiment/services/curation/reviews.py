@@ -20,19 +20,27 @@ from django.utils.translation import gettext as _
 from experiment.domain.item_columns import DETAILS
 from experiment.domain.item_life import Move, moves
 from experiment.domain.roles import FieldRight
-from experiment.models import Item, ItemChange, ResearchField, Review, Study
+from experiment.models import Item, ItemChange, QuestionTemplate, ResearchField, Review, Study
 from experiment.models.studies import StudyQuerySet
 from experiment.services import audit
 from experiment.services.curation import writing
 from experiment.services.curation.remarks import standing
 from experiment.services.rights import field_rights_of, fields_of
 
+# Questions that a template made have its words, other than those that a file says belong to it
+FILLED = Q(made_from__has_key="row")
+
 
 def writers_of(item: Item) -> QuerySet[User]:
-    """Who made the version, and who changed its text or its details; also of earlier versions with the same text."""
+    """Who made the version, who changed its text or its details, and who wrote the template that made it.
+
+    Also of earlier versions with the same text.
+    """
     same = Item.objects.filter(Q(pk=item.pk) | Q(key=item.key, sha256=item.sha256))
     wrote = ItemChange.objects.filter(item__in=same, action__in=ItemChange.WROTE)
+    templates = QuestionTemplate.objects.filter(questions__in=same.filter(FILLED))
     is_writer = Q(pk__in=same.values("created_by")) | Q(pk__in=wrote.values("by"))
+    is_writer |= Q(pk__in=templates.values("writers"))
     return User.objects.filter(is_writer).order_by("username")
 
 
@@ -344,9 +352,11 @@ def n_waiting_for(user: User) -> dict[tuple[str, bool], int]:
 
 
 def _written_by(user: User) -> Q:
-    """As `writers_of`: versions that the user made, or whose text or details they changed, and those with the same text."""
+    """As `writers_of`: versions that the user or their template made, or that they changed, and those with the same text."""
     wrote = ItemChange.objects.filter(by=user, action__in=ItemChange.WROTE).values("item")
-    own = Item.objects.filter(Q(created_by=user.pk) | Q(pk__in=wrote))
+    templates = QuestionTemplate.objects.filter(writers=user.pk).values("pk")
+    made = Q(created_by=user.pk) | (FILLED & Q(template__in=templates))
+    own = Item.objects.filter(made | Q(pk__in=wrote))
     same = own.filter(key=OuterRef("key"), sha256=OuterRef("sha256"))
     return Q(Exists(own.filter(pk=OuterRef("pk")))) | Q(Exists(same))
 

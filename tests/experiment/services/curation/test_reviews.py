@@ -15,9 +15,10 @@ from experiment.domain.item_columns import REVIEWED
 from experiment.lab.questions import WRITTEN as QUESTION_COLUMNS
 from experiment.models import AuditEvent, Item, ResearchField
 from experiment.services.curation import reviews, writing
+from experiment.services.questions import save_template
 from tests.experiment.http_client import at_once
 from tests.experiment.services.curation.test_lifecycle import TEXT, Kitchen
-from tests.factories import accepted, make_item, make_user
+from tests.factories import accepted, make_item, make_question, make_user
 
 pytestmark = pytest.mark.django_db
 upgrade = import_module("experiment.migrations.0010_verdicts_hold_for_details")
@@ -109,6 +110,27 @@ def test_who_wrote_a_text_reviews_no_later_version_that_has_it(kitchen: Kitchen)
     with pytest.raises(ValidationError, match="You wrote this text"):
         reviews.review(later, kitchen.ada, "accept")
     assert reviews.review(later, kitchen.cleo, "accept").status == "in_review"
+
+
+def test_who_wrote_a_template_reviews_no_question_that_it_made(kitchen: Kitchen) -> None:
+    """Its words are theirs, whoever filled it from a table; those who wrote one before it made questions are all asked."""
+    for by, answer in ((kitchen.ada, "It has {{ n }}."), (kitchen.lead, "It has {{ n }} of them.")):
+        rules = [{"when": "", "answer": answer}]
+        template = save_template(
+            kitchen.field, "counts", "How many has {{ name }}?", rules, {}, by=by
+        )
+    values = {"field": kitchen.field.name, "status": "in_review", "created_by": kitchen.ben}
+    source = {"table": "0" * 64, "row": 1, "rule": 1, "values": {}}
+    filled = make_question("counts-1", **values, template=template, made_from=source)
+    named = make_question("named-1", **values, template=template)
+    assert list(reviews.writers_of(filled)) == [kitchen.ada, kitchen.ben, kitchen.lead]
+    assert list(reviews.writers_of(named)) == [kitchen.ben]
+    for writer in (kitchen.ada, kitchen.lead):
+        waiting = Item.objects.filter(reviews.waiting_for(writer))
+        assert (filled in waiting, named in waiting) == (False, True)
+        with pytest.raises(ValidationError, match="You wrote this text"):
+            reviews.review(filled, writer, "accept")
+    assert reviews.review(filled, kitchen.cleo, "accept").status == "in_review"
 
 
 def test_a_changed_text_has_no_reviews_yet(kitchen: Kitchen) -> None:
