@@ -340,7 +340,7 @@ class StudyAdmin(ReadOnlyAdmin[Study]):
     list_filter = ("recruitment", "is_demo")
     search_fields = ("slug", "title")
     inlines = (ConsentInline, VersionInline)
-    readonly_fields = ("lab_page",)
+    readonly_fields = ("lab_page", "is_demo")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return request.user.is_superuser

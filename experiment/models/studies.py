@@ -299,7 +299,8 @@ class Study(models.Model):
         default=168,
         validators=[MinValueValidator(1)],
     )
-    is_demo = models.BooleanField(_("demo material"), default=False)
+    # No form's and no file's: the site trusts it to know its own demo
+    is_demo = models.BooleanField(_("demo material"), default=False, editable=False)
     version = models.PositiveIntegerField(
         default=0,
         editable=False,

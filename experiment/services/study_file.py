@@ -50,8 +50,43 @@ from lib import po
 Row = TypeVar("Row", Arm, Channel, SurveyQuestion)
 FORMAT = "brainbench-live-study"
 VERSION = 1
-# Of a study's columns that can be edited, all others are settings of the file
-NO_SETTING = {"id", "recruitment", *RULE_COLUMNS.values()}
+# The columns of a study that its file holds: all that its people set, but for its state and its rules
+SETTINGS = (
+    "slug",
+    "title",
+    "language",
+    "abstract_language",
+    "briefing",
+    "debriefing",
+    "field",
+    "ethics_number",
+    "ethics_body",
+    "answers_read_by",
+    "ethics_contact",
+    "demographic_fields",
+    "human_items",
+    "machine_items",
+    "catch_items",
+    "question_items",
+    "ratings_required",
+    "reading_aid",
+    "min_page_s",
+    "debrief_catch_trials",
+    "policy",
+    "target_valid",
+    "cell_field",
+    "cell_targets",
+    "opens_at",
+    "closes_at",
+    "external_id_days",
+    "withdrawal_policy",
+    "retain_until",
+    "contact",
+    "live_minutes",
+    "resume_hours",
+)
+# Which the site alone decides: files of earlier releases say it, and none is believed
+IGNORED = ("is_demo",)
 ITEM_FIELDS = (
     "key",
     "version",
@@ -95,14 +130,6 @@ CHANNEL_FIELDS = (
 )
 
 
-def settings() -> dict[str, "models.Field[Any, Any]"]:
-    """The columns of a study that its file holds, by name."""
-    fields = {field.name: field for field in Study._meta.concrete_fields}
-    return {
-        name: field for name, field in fields.items() if field.editable and name not in NO_SETTING
-    }
-
-
 def document(study: Study) -> dict[str, Any]:
     """The study as JSON's types. A test case that was retired since is not drawn, and left out."""
     consent = study.consent
@@ -114,7 +141,7 @@ def document(study: Study) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": VERSION,
-        "study": {name: plain(getattr(study, name)) for name in settings()},
+        "study": {name: plain(getattr(study, name)) for name in SETTINGS},
         "rules": asdict(study.exclusion_rules),
         "consent": "" if consent is None else consent.text,
         **({"arms": arms} if arms else {}),
@@ -263,13 +290,13 @@ def _stop_if(problems: list[str]) -> None:
 
 
 def _study(parts: Mapping[str, Place], slug: str, title: str) -> Study:
-    fields, place = settings(), parts["study"]
-    found = place.members(fields)
+    place = parts["study"]
+    found = place.members((*SETTINGS, *IGNORED))
     if slug:
         found["slug"] = Place(slug, "study.slug", place.problems)
     if title:
         found["title"] = Place(title, "study.title", place.problems)
-    values = {name: _setting(fields[name], at) for name, at in found.items()}
+    values = {n: _setting(_column(Study, n), at) for n, at in found.items() if n not in IGNORED}
     if "rules" in parts:
         values |= _rules(parts["rules"])
     n_before = len(place.problems)

@@ -13,11 +13,13 @@ from django.urls import reverse
 from experiment.imports.read.tables import Row
 from experiment.imports.read.testcases import PublishedItem
 from experiment.imports.reading import items_of
+from experiment.imports.store.demo import ensure_demo
 from experiment.imports.store.filling import ensure_questions
 from experiment.imports.store.item_plans import plan_import
 from experiment.imports.store.items import store_items
 from experiment.imports.store.writing import import_items
 from experiment.models import AuditEvent, Item, QuestionTemplate, ResearchField, Study
+from experiment.models.studies import DEMO_SLUGS
 from experiment.services import fields
 from experiment.services.curation import reviews
 from experiment.services.curation.writing import create_draft
@@ -330,3 +332,16 @@ def test_a_key_in_a_foreign_field_keeps_nobody_from_writing(
     file = items_of(b'markup\n"E [[f, g]] h."\n"I [[j, k]] l."\n')
     imported = import_items(file, cooking, by=None).keys
     assert imported == [f"{cooking.slug}-0004", f"{cooking.slug}-0005"]
+
+
+@pytest.mark.parametrize("slug", DEMO_SLUGS)
+def test_nobodys_file_makes_the_sites_demo(eve: User, slug: str) -> None:
+    data = document(Study.objects.get(slug="hers"))
+    data["study"] |= {"is_demo": True, "slug": slug, "title": "Demo"}
+    for by in (eve, None):  # a copy of the demo is none either
+        with pytest.raises(StudyFileError, match=r"study\.slug"):
+            create_from_file(json.dumps(data).encode(), by=by)
+    made = create_from_file(json.dumps(data).encode(), slug="other", by=eve)
+    assert not made.is_demo
+    ensure_demo()
+    assert not Study.objects.get(slug=slug).members.exists()

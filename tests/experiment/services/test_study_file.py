@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 
 from experiment.domain.exclusion import Rules
 from experiment.models import Adviser, Item, Study
+from experiment.models.studies import RULE_COLUMNS
 from experiment.services.advisers import set_adviser
 from experiment.services.channels import ENDS, channels
 from experiment.services.file_places import Place, StudyFileError, parse_here
 from experiment.services.study_file import (
+    SETTINGS,
     as_bytes,
     copy_study,
     create,
@@ -116,6 +118,20 @@ def test_the_file_of_the_study_that_a_file_makes_is_the_same_file(
         assert document(made) == told
         assert as_bytes(made) == content
         transaction.set_rollback(True)
+
+
+def test_a_file_holds_what_people_set_and_no_other_column() -> None:
+    """A column that is added is none of a file's, until it is named there."""
+    columns = {field.name for field in Study._meta.concrete_fields if field.editable}
+    elsewhere = {"id", "recruitment", *RULE_COLUMNS.values()}
+    assert set(SETTINGS) == columns - elsewhere
+    study = make_study()
+    told = document(study)["study"]
+    assert set(told) == set(SETTINGS)
+    of_site = {f.name for f in Study._meta.concrete_fields} - columns
+    assert {"is_demo", "version"} <= of_site
+    for name in of_site - {"is_demo"}:
+        assert place(put("study", name, value=None)) == f"study.{name}"
 
 
 def test_a_copy_begins_without_the_ends_and_the_days_of_the_other_study() -> None:
