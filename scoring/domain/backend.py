@@ -91,6 +91,25 @@ class Backend(Protocol):
         ...
 
 
+PAIRS_PER_SLICE = 50  # or other groups, after which a worker is another job's if one waits
+
+
+def planned(model: Backend, groups: Sequence[Group], batch_tokens: int | None) -> list[list[int]]:
+    """The model's plan, in which no batch that somebody chose is longer than a slice: between batches a stop is heeded."""
+    batches = model.plan(groups, batch_tokens) if groups else []
+    if batch_tokens is None:
+        return batches
+    return [part for batch in batches for part in in_parts(batch, PAIRS_PER_SLICE)]
+
+
+def in_parts(batch: list[int], most: int) -> list[list[int]]:
+    """
+    >>> in_parts([1, 2, 3, 4, 5], 2)
+    [[1, 2], [3, 4], [5]]
+    """
+    return [batch[n : n + most] for n in range(0, len(batch), most)]
+
+
 def comparable(
     now: Mapping[str, Any], begun: Mapping[str, Any], later: Collection[str]
 ) -> dict[str, Any]:

@@ -15,12 +15,14 @@ from lib.jobs.leases import Lease, renew_connection, run_job
 from scoring.backends.opening import open_backend
 from scoring.backends.reading import Reading
 from scoring.domain.backend import (
+    PAIRS_PER_SLICE,
     Backend,
     Group,
     GroupResult,
     ScoringError,
     TextError,
     comparable,
+    planned,
 )
 from scoring.domain.encoding import Encoded
 from scoring.domain.perplexity import VERSIONS, TextScore, score_versions, zlib_bytes
@@ -171,7 +173,6 @@ def _records(text: EncodedText, result: GroupResult) -> Iterable[TokenRecord]:
         yield TokenRecord(key, number, text.text.unit, version, encoded, logprobs)
 
 
-PAIRS_PER_SLICE = 50
 Opener = Callable[[str, Mapping[str, str]], Backend]
 Progress = Callable[[ScoringRun], None]
 Place = tuple[int | None, int]
@@ -275,8 +276,7 @@ class _Execution:
         """Store the plan of all batches, made once, and name what cannot be scored."""
         run, model, indices = self.run, self.model, list(self.encoded)
         at_once = run.batch_tokens or Reading.of(run.model_args).batch_tokens(groups)
-        batches = model.plan(groups, at_once) if groups else []
-        plan = [[indices[member] for member in batch] for batch in batches]
+        plan = [[indices[n] for n in batch] for batch in planned(model, groups, at_once)]
         if sorted(member for batch in plan for member in batch) != indices:
             raise ScoringError("The backend's plan does not hold each pair of texts once.")
         rows = unscored_rows(run, unscorable)

@@ -16,7 +16,7 @@ from scoring.backends.causal_lm.loading import context_tokens, load, quiet
 from scoring.backends.options import WRITING, read_writing
 from scoring.backends.reading import Reading
 from scoring.backends.tokenizers import load_tokenizer, source_of, tokenizer_hash
-from scoring.domain.backend import ScoringError
+from scoring.domain.backend import PAIRS_PER_SLICE, ScoringError
 from scoring.domain.generating import Finish, Generated, Message, Usage, storable
 from scoring.domain.prompts import applied
 from scoring.domain.thinking import Marks, apart
@@ -36,7 +36,8 @@ class TransformersGenerator:
         self.writing = read_writing(args)
         self.max_tokens = self.writing.max_tokens
         # What is drawn by chance would depend on what else is drawn
-        self.batch = 1 if self.writing.temperature else Reading.of(args).batch_size or BATCH
+        chosen = min(Reading.of(args).batch_size or BATCH, PAIRS_PER_SLICE)
+        self.batch = 1 if self.writing.temperature else chosen
         loading = placed({name: args[name] for name in args if name not in NOT_LOADING})
         self.tokenizer: Any = load_tokenizer(*source_of(args))
         self.check_template()

@@ -21,7 +21,7 @@ from scoring.backends import ALIASES
 from scoring.backends.opening import open_backend
 from scoring.backends.options import read_writing
 from scoring.backends.reading import Reading
-from scoring.domain.backend import Backend, GroupResult, ScoringError, TextError, TokenText
+from scoring.domain.backend import Backend, GroupResult, ScoringError, TextError, TokenText, planned
 from scoring.domain.choosing.odds import ROUNDING
 from scoring.domain.choosing.reading import SIDES
 from scoring.domain.conditions import parsed
@@ -127,7 +127,7 @@ def _read_off(
     _keep(job, lease, [row for row in unfit if (row.item_id, row.original_side) not in stored])
     if not cases:
         return
-    for batch in model.plan(groups, Reading.of(job.model_args).batch_tokens(groups)):
+    for batch in planned(model, groups, Reading.of(job.model_args).batch_tokens(groups)):
         members = [cases[n] for n in batch]
         if all(case.place in stored for case in members):
             continue

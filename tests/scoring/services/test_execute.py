@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from experiment.models import Item, Study
+from lib.jobs.leases import request_cancel
 from scoring.domain.backend import ScoringError
 from scoring.models import LanguageModel, ScoringRun
 from scoring.services import token_store
@@ -195,6 +196,23 @@ def test_a_run_in_pieces_scores_the_same_batches_once_and_comes_to_the_same(stud
     assert scores(pieces) == scores(whole)
     assert tokens(pieces) == tokens(whole)
     assert pieces.plan == whole.plan
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"batch_tokens": 2**31 - 1},
+        {"batch_tokens": None, "model_args": {"pretrained": "bigrams", "batch_size": "1000000"}},
+    ],
+)
+def test_a_slice_ends_by_the_work_done_and_a_stop_is_heeded_whatever_size_of_batches_is_chosen(
+    study: Study, chosen: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scoring.domain.backend.PAIRS_PER_SLICE", 4)
+    run = execute(ask(study, **chosen), backend=NgramBackend(), max_pairs=4)
+    assert (run.status, run.done, run.total) == ("waiting", 4, 12)
+    run = execute(run, backend=Disturbed(1, lambda: request_cancel(run)))
+    assert (run.status, run.done) == ("cancelled", 8)
 
 
 def test_an_error_of_the_backend_fails_the_run_and_a_new_attempt_goes_on(study: Study) -> None:
