@@ -16,7 +16,7 @@ def say_who_asked(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('scoring', '0003_confidence_below_half'),
+        ('scoring', '0004_runs_of_the_site'),
     ]
 
     operations = [

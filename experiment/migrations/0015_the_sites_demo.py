@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('experiment', '0012_who_asked_for_a_job'),
+        ('experiment', '0014_no_maker_of_templates'),
     ]
 
     operations = [
