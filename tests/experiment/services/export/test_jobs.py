@@ -38,7 +38,7 @@ def sent(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list
     settings.JOB_EXECUTOR = "celery"
     store_files_in(settings, tmp_path)
     sent: list[TrialExport] = []
-    monkeypatch.setattr(jobs, "enqueue", sent.append)
+    monkeypatch.setattr(jobs, "enqueue", lambda job, asked_by: sent.append(job))
     return sent
 
 
