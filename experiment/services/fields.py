@@ -18,6 +18,7 @@ from experiment.domain.roles import FieldRole
 from experiment.models import Item, ResearchField, Study, Subfield
 from experiment.services import audit
 from experiment.services.audit import Action
+from experiment.services.consenting import was_opened
 from experiment.services.curation.reviews import settle
 from experiment.services.usable import is_site
 from lib.name_fields import is_free
@@ -86,10 +87,21 @@ def share_with_site(research_field: ResearchField, is_shared: bool, by: User) ->
 
 @transaction.atomic
 def share_with_study(research_field: ResearchField, slug: str, by: User) -> None:
-    """Let the researchers of this study use its accepted test cases there. Raises ValidationError where there is no such study."""
+    """Let the researchers of this study use its accepted test cases there.
+
+    Raises ValidationError where there is no such study, or none that a lead can know of: others' drafts are not told by it.
+    """
     study = Study.objects.filter(slug=slug).first()
-    if study is None:
-        raise ValidationError({"study": _("No study has this short name.")})
+    is_own = Study.objects.visible_to(by).filter(slug=slug).exists()
+    if study is None or not (is_own or was_opened(study)):
+        raise ValidationError(
+            {
+                "study": _(
+                    "No study that you can see has this short name. If it was never opened, ask to become one of its "
+                    "members, or add its researchers to this field as readers."
+                )
+            }
+        )
     if not research_field.shared_with.filter(pk=study.pk).exists():
         research_field.shared_with.add(study)
         _record_sharing(research_field, study, by, "shared")

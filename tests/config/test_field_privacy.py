@@ -51,11 +51,15 @@ from tests.factories import NOW, sound_text
 pytestmark = pytest.mark.django_db
 PEOPLE = (LEAD, RESEARCHER, CURATOR, AUDITOR, NOBODY)
 # Names that two rows of a site cannot both have: that one is taken is told, and nothing else of its row
-UNIQUE = {"slug", "title", "name", "username", "key"}
-# A lead names the study that the field is shared with
-SHARES = "lab:share_field_with_study"
+TAKEN = {
+    ("lab:new_field", "name"),
+    ("lab:new_study", "slug"),
+    ("lab:new_study", "title"),
+    ("lab:setup_general", "title"),
+}
 # A new secret each time
 SECRETS = ("lab:set_up_codes", "lab:codes_picture")
+SECRET_FORMS = {"lab:account_tokens", "lab:tokens", "lab:invite"}
 # Whatever its value, a page computes for seconds
 COMPUTES = "now"
 UUID = uuid.UUID("00000000-0000-4000-8000-000000000000")
@@ -222,9 +226,9 @@ def attempts(world: World, form: Form) -> Iterator[tuple[str, str]]:
 
 
 def tells_names(form: Form, name: str) -> bool:
-    """Whether a form may say that a name is taken, or that a study to share with is there."""
-    is_unique = name.rpartition("-")[2] in UNIQUE
-    return is_unique or is_of_site(form.url) or place_of(form.url)[0] == SHARES
+    """Whether a form may say that a name is taken, or answers with a secret."""
+    place = place_of(form.url)[0]
+    return (place, name) in TAKEN or place in SECRET_FORMS or is_of_site(form.url)
 
 
 def with_value(form: Form, name: str, value: str) -> list[tuple[str, str]]:

@@ -69,7 +69,7 @@ def test_subfields_and_people_are_added_changed_and_removed(lead: Client) -> Non
 
 
 def test_a_lead_shares_a_field_with_studies_and_the_site_and_takes_it_back(lead: Client) -> None:
-    field, study = ResearchField.objects.get(), make_study("soup")
+    field, study = ResearchField.objects.get(), make_study("soup", recruitment="open")
     for slug, status in (("nowhere", 422), ("soup", 302), ("soup", 302)):
         assert lead.post(f"{PAGE}people/studies/add/", {"study": slug}).status_code == status
     assert list(field.shared_with.all()) == [study]

@@ -1,16 +1,18 @@
 """What the leads of a field decide, who they are, and the field that comes with the project."""
 
+from typing import Any
+
 import pytest
 from django.core.exceptions import ValidationError
 
 from experiment.domain.roles import FieldRole
-from experiment.models import AuditEvent, Item, ResearchField
+from experiment.models import AuditEvent, Item, ResearchField, Study
 from experiment.services import fields, members
 from experiment.services.curation import reviews, writing
 from experiment.services.fields import ensure_field
 from experiment.services.item_choice import ensure_items
 from experiment.services.rights import field_rights_of, fields_of
-from tests.factories import make_item, make_research_field, make_user, sound_text
+from tests.factories import make_item, make_research_field, make_study, make_user, sound_text
 
 pytestmark = pytest.mark.django_db
 
@@ -179,3 +181,38 @@ def test_nobody_makes_a_field_that_comes_with_the_site_before_its_texts_come(nam
     with pytest.raises(ValidationError, match="comes with the site"):
         fields.change_field(own, name, 0, ada)
     assert fields.create_field(name, 0, boss).name == name
+
+
+def shared(field: ResearchField, slug: str, by: Any) -> list[str]:
+    """What it says if a lead shares their field with a study of this name."""
+    try:
+        fields.share_with_study(field, slug, by)
+    except ValidationError as error:
+        return list(error.messages)
+    return []
+
+
+def test_a_study_that_one_cannot_see_is_as_good_as_none_to_share_with() -> None:
+    lead = make_user("lead")
+    field = make_research_field(lead=lead)
+    foreign, own, opened = (make_study(slug) for slug in ("foreign", "own", "opened"))
+    own.members.add(lead, through_defaults={"role": "curator"})
+    Study.objects.filter(pk=opened.pk).update(recruitment="open")
+    refused = shared(field, "nowhere", lead)
+    assert refused == shared(field, "foreign", lead) != []
+    assert shared(field, "own", lead) == shared(field, "opened", lead) == []
+    assert list(field.shared_with.order_by("slug")) == [opened, own]
+    assert shared(field, "foreign", make_user("boss", is_superuser=True)) == []
+    assert foreign in field.shared_with.all()
+
+
+def test_an_account_that_cannot_sign_in_is_as_good_as_none_to_add() -> None:
+    lead = make_user("lead")
+    field = make_research_field(lead=lead)
+    make_user("gone", is_active=False)
+    said = []
+    for name in ("gone", "nobody"):
+        with pytest.raises(ValidationError) as refused:
+            members.add_to_field(field, name, FieldRole.READER, lead)
+        said.append(refused.value.messages)
+    assert said[0] == said[1]
