@@ -15,6 +15,7 @@ class Computation(Job):
 
     runner = "analysis.services.compute.run"
     may_ask = ""
+    owner = "study_id"
 
     class Kind(models.TextChoices):
         REPORT = "report", "report"

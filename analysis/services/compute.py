@@ -31,7 +31,7 @@ from analysis.teams.options import TeamOptions
 from experiment.models import ItemCount, Participant, Study
 from lib.code import code_digest
 from lib.jobs import worker, workers
-from lib.jobs.leases import Lease, reopen, request_cancel, run_job
+from lib.jobs.leases import Lease, make_room, reopen, request_cancel, run_job
 from lib.jobs.models import NOBODY
 from lib.jobs.queue import enqueue
 from scoring.models import Answer
@@ -40,6 +40,7 @@ Options = ReportOptions | TeamOptions
 Progress = Callable[[str], None]
 
 MAX_INLINE_TRIALS = 3_000  # a few seconds
+MOST_WAITING = 5  # of a study, whatever its pages and programs ask
 EXPECTED = (NotEnough, UnknownChoiceError)  # their messages are sentences for the reader
 KINDS: dict[type[Options], Computation.Kind] = {
     ReportOptions: Computation.Kind.REPORT,
@@ -160,7 +161,7 @@ class Asked:
         row = self.rows.filter(key=self.key).first()
         if row is not None and row.status in _CLOSED:
             with transaction.atomic():
-                enqueue(reopen(row), NOBODY)
+                self._enqueue(reopen(row))
 
     def stop(self) -> None:
         """Stop a computation that waits or runs, if there is one."""
@@ -188,8 +189,13 @@ class Asked:
                 row.refresh_from_db()
                 is_new = True
             if is_new:
-                enqueue(row, NOBODY)
+                self._enqueue(row)
         return row
+
+    def _enqueue(self, row: Computation) -> None:
+        """A page that is looked at asks for it: so many such questions wait, and the newest is what people look at."""
+        make_room(Computation.objects.filter(study=self.study), row, MOST_WAITING)
+        enqueue(row, NOBODY)
 
     def _get_or_create(self) -> tuple[Computation, bool]:
         new = {

@@ -28,6 +28,7 @@ class TrialExport(Job):
 
     runner = "experiment.services.export.jobs.run"
     may_ask = ""
+    owner = "study_id"
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="exports")
     query = models.TextField(help_text="As TrialQuery.encode writes it.")
@@ -89,6 +90,7 @@ class RuleApplication(Job):
 
     runner = "experiment.services.reapplying.run"
     may_ask = ""  # the rules have been changed already, by who could
+    owner = "study_id"
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="rule_applications")
     reached = models.BigIntegerField(default=0, help_text="The last participant who was decided.")

@@ -177,8 +177,9 @@ def take(job: Job) -> Lease | None:
             )
         )
         if taken:
-            Turn.objects.filter(person=job.asked_by).delete()
-            Turn.objects.create(person=job.asked_by)
+            person = _row(job).values_list(job.whose_turn(), flat=True).get()
+            Turn.objects.filter(person=person).delete()
+            Turn.objects.create(person=person)
     return Lease(job, worker) if taken else None
 
 
@@ -231,17 +232,25 @@ def due(jobs: QuerySet[J]) -> QuerySet[J]:
 
 
 def in_turn(jobs: QuerySet[J]) -> QuerySet[Any]:
-    """First those of the person whose jobs a worker has left alone for longest, as `turn` says, then the oldest.
+    """First those of the person or owner whose jobs a worker has left alone for longest, as `turn` says, then the oldest.
 
     However much one lab asks for, and however long its servers keep a worker, another's next job comes after one of these.
     """
     last = (
-        Turn.objects.filter(person=OuterRef("asked_by"))
+        Turn.objects.filter(person=OuterRef("whose"))
         .order_by()
         .values("person")
         .annotate(last=Max("pk"))
     )
-    return jobs.annotate(turn=Coalesce(Subquery(last.values("last")), 0)).order_by("turn", "pk")
+    whose = jobs.annotate(whose=jobs.model.whose_turn())
+    return whose.annotate(turn=Coalesce(Subquery(last.values("last")), 0)).order_by("turn", "pk")
+
+
+def make_room(jobs: QuerySet[J], job: J, most: int) -> None:
+    """Forget the oldest of these that nobody has begun, so that at most so many wait with this one: whoever wants one asks again."""
+    others = waiting(jobs).filter(heartbeat_at=None).exclude(pk=job.pk)
+    oldest = list(others.order_by("-pk").values_list("pk", flat=True)[most - 1 :])
+    others.filter(pk__in=oldest).delete()
 
 
 def fail_repeatedly_killed(jobs: QuerySet[J]) -> None:

@@ -26,6 +26,8 @@ class Job(models.Model):
     # Of a function may(user, job) -> bool: whether who asked for such a row may ask for it still, as a worker wants to know
     # whenever it looks whether to go on. Empty where what comes of it is nobody's, and whoever opens it is asked
     may_ask: ClassVar[str]
+    # Name of a key, of what such rows belong to where nobody's name is on them: they take turns by it, as others do by person
+    owner: ClassVar[str] = ""
 
     created_at = models.DateTimeField(auto_now_add=True)
     status = models.CharField(max_length=10, choices=Status, default=Status.WAITING)
@@ -64,6 +66,15 @@ class Job(models.Model):
         return self.status in self.OPEN_STATUSES
 
     @classmethod
+    def whose_turn(cls) -> models.expressions.Combinable:
+        """Of a row, who is served where a worker takes it: an account by its number, an owner by its number below zero."""
+        asked_by = models.F("asked_by")
+        if not cls.owner:
+            return asked_by
+        of_owner = models.When(asked_by=NOBODY, then=-models.F(cls.owner))
+        return models.Case(of_owner, default=asked_by, output_field=models.BigIntegerField())
+
+    @classmethod
     def status_constraint(cls, name: str) -> models.CheckConstraint:
         """For a subclass' `Meta.constraints`."""
         return models.CheckConstraint(
@@ -87,7 +98,8 @@ class Turn(models.Model):
     """Whose job a worker took: the higher the row's number, the more recently. No clock is asked."""
 
     person = models.BigIntegerField(
-        db_index=True, help_text="Number of the account that asked for the job; 0 for none."
+        db_index=True,
+        help_text="Number of the account that asked for the job, or below zero of what nobody's job belongs to; 0 for none.",
     )
 
     def __str__(self) -> str:

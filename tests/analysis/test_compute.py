@@ -19,7 +19,7 @@ from experiment.models import Study
 from lib.jobs import leases
 from tests.analysis import results_stub as stub
 from tests.analysis.results_stub import shown, url
-from tests.factories import make_participant
+from tests.factories import make_participant, make_study
 
 
 class FakeProcess:
@@ -88,6 +88,23 @@ def test_what_is_being_computed_is_not_computed_twice(
     assert leases.take(row) is not None  # another process is at it
     assert isinstance(Asked(study, HUMAN).ensure_computed(), compute.Waiting)
     assert computed == []
+
+
+def test_however_many_questions_pages_show_a_few_of_a_study_wait_and_the_newest_take_the_oldests_place(
+    study: Study, settings: Any
+) -> None:
+    settings.JOB_EXECUTOR = "celery"
+    other = Asked(make_study("other"), HUMAN).row()
+    asked = [Asked(study, ReportOptions(source="human", seed=seed)) for seed in range(1, 31)]
+    begun = asked[0].row()
+    assert leases.take(begun) is not None
+    for each in asked:
+        each.ensure_computed()
+    newest = [each.rows.get(key=each.key) for each in asked[-compute.MOST_WAITING :]]
+    assert [*Computation.objects.order_by("pk")] == [other, begun, *newest]
+    again = asked[1].row()
+    assert again.status == Computation.Status.WAITING
+    assert [*leases.waiting(asked[1].rows)] == [*newest[1:], again]
 
 
 @pytest.mark.usefixtures("failing")

@@ -22,12 +22,13 @@ from experiment.models import Study, TrialExport
 from experiment.services.export import data_set
 from experiment.services.export.files import Blocks, export_trials
 from experiment.services.export.trials import completed, count, data_state, is_quickly_counted
-from lib.jobs.leases import Lease, reopen, run_job
+from lib.jobs.leases import Lease, make_room, reopen, run_job
 from lib.jobs.models import NOBODY
 from lib.jobs.queue import enqueue
 from lib.storage import file_names
 
 STORED_PER_STUDY = 8
+MOST_WAITING = 5  # of a study, whatever its pages and programs ask for
 LARGE = 100_000  # rows: what has more takes longer than a request may
 RECENT = timedelta(minutes=10)  # in which a program that waited comes for its file
 Status = TrialExport.Status
@@ -57,6 +58,7 @@ def ensure_exported(study: Study, query: TrialQuery, form: Form = CSV) -> TrialE
         )
         if is_new:
             job.refresh_from_db()
+            make_room(study.exports.all(), job, MOST_WAITING)
             enqueue(job, NOBODY)
     return job
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from experiment.domain.exclusion import Rules
+from experiment.domain.release import Form
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Participant, Study, TrialExport
 from experiment.services.counting import raise_revision, sweep
@@ -104,6 +106,15 @@ def test_a_click_waits_for_the_worker_and_then_gets_the_file(
     TrialExport.objects.update(status="failed")
     ruth.post(reverse("lab:export_retry", args=["memory", job.pk]))
     assert sent == [job, job]
+
+
+def test_however_many_exports_are_asked_for_a_few_of_a_study_wait(
+    study: Study, sent: list[TrialExport]
+) -> None:
+    for name, *how in product(("all", "analysis"), (False, True), (False, True)):
+        jobs.ensure_exported(study, TrialQuery(name), Form("csv", *how))
+    assert len(sent) == 8 > jobs.MOST_WAITING
+    assert [*TrialExport.objects.order_by("pk")] == sent[-jobs.MOST_WAITING :]
 
 
 def change_rows(study: Study, **values: Any) -> None:
