@@ -19,7 +19,7 @@ from experiment.services import audit
 from experiment.services.curation.writing import Action, record_change
 from experiment.services.fields import create_field, unused_name
 from experiment.services.rights import field_rights_of
-from experiment.services.usable import is_kept, is_site, known_items
+from experiment.services.usable import is_site, kept_keys, known_items
 
 Status = Item.Status
 # What is published or shown as a demo is the whole site's: no study's file adds to it
@@ -48,13 +48,12 @@ class FileItems:
         for row in every:
             if row.pk in told:
                 self.known.setdefault(row.key, []).append(row)
-        kept = {key for key in self.keys if is_kept(key, by)}
-        self.hidden = ({row.key for row in every} | kept) - self.known.keys()
+        self.hidden = ({row.key for row in every} | kept_keys(self.keys, by)) - self.known.keys()
 
     def named(self, key: str, text: str) -> tuple[str, list[Item]]:
         """The key that a text gets, and the versions under it that the maker may be told of.
 
-        key: another one where somebody else's text has it or the site keeps it, the same whenever the same person brings this text. text: its hash.
+        key: another one where somebody else's text has it or it is kept for others, the same whenever the same person brings this text. text: its hash.
         """
         if key not in self.hidden:
             return key, self.known.get(key, [])

@@ -22,6 +22,8 @@ _SHIPPED_KEY = re.compile(
     "brainbench-(human|machine)-[0-9]+|demo-(test|catch)-[0-9]+|demo-practice"
     "|element-own-[0-9]+|element-(symbol|state|family)-[0-9a-f]{12}"
 )
+# As `writing.unused_keys` numbers a field's texts: its slug, and four figures or more
+_NUMBERED_KEY = re.compile("(.+)-[0-9]{4,9}")
 OF_SITE = Q(is_demo=True) | ~Q(collection="") | Q(field="")
 
 
@@ -30,9 +32,18 @@ def is_site(user: Person) -> bool:
     return user is None or (user.is_active and user.is_superuser)
 
 
-def is_kept(key: str, user: Person) -> bool:
-    """Whether this new key is for the site alone: what has it is in the way when the site's own text comes."""
-    return not is_site(user) and bool(_SHIPPED_KEY.fullmatch(key))
+def kept_keys(keys: Iterable[str], user: Person) -> set[str]:
+    """Those of new keys that are for the site, or are numbers of a field whose texts the user does not write.
+
+    What has one is in the way when the site's own text comes, or the field's next.
+    """
+    if is_site(user):
+        return set()
+    assert user is not None
+    foreign = ResearchField.objects.exclude(pk__in=fields_of(user).values("pk"))
+    others = set(foreign.values_list("slug", flat=True))
+    numbered = ((key, _NUMBERED_KEY.fullmatch(key)) for key in keys)
+    return {key for key, of in numbered if _SHIPPED_KEY.fullmatch(key) or (of and of[1] in others)}
 
 
 def usable_fields(user: Person, study: Study | None = None) -> QuerySet[ResearchField]:

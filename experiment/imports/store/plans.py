@@ -16,7 +16,7 @@ from experiment.domain.item_checks.findings import Finding, Level
 from experiment.imports.read.records import R, Record, Unnamed
 from experiment.imports.read.rows import RowProblem
 from experiment.models import Item, ResearchField
-from experiment.services.usable import is_kept, known_items
+from experiment.services.usable import kept_keys, known_items
 
 Progress = Callable[[int], None]
 MOST_NAMED = 20
@@ -227,10 +227,13 @@ class Planner(Generic[R]):
         rows, records = [], list(records)
         keys = [record.key for record in records if record.key]
         self.has_decimal_keys = bool(keys) and all(map(_DECIMAL_KEY.fullmatch, keys))
-        for n, record in enumerate(map(self._with_whole_key, records), start=1):
+        records = list(map(self._with_whole_key, records))
+        new = {record.key for record in records} - self.versions.keys() - self.taken.keys()
+        self.hidden |= kept_keys(new, self.by)
+        for n, record in enumerate(records, start=1):
             if record.subfield and record.subfield not in self.subfields:
                 self._met_subfield(record)
-            if record.key in self.hidden or self._is_kept(record.key):
+            if record.key in self.hidden:
                 record = replace(record, key="")
             try:
                 rows.append(self._planned(record))
@@ -247,9 +250,6 @@ class Planner(Generic[R]):
             message = f"{listed} {are} of {self.research_field.name}"
             self.problems.append(first.problem(message, "subfield"))
         return rows
-
-    def _is_kept(self, key: str) -> bool:
-        return key not in self.versions and key not in self.taken and is_kept(key, self.by)
 
     def _with_whole_key(self, record: R) -> R:
         """With 1 for 1.0, as data frames write a column of numbers with an empty cell, unless there is a 1.0."""

@@ -27,7 +27,7 @@ from experiment.services.file_places import StudyFileError
 from experiment.services.item_choice import ItemChoice, choose, ensure_items, read_items
 from experiment.services.study_file import copy_study, create_from_file, document
 from experiment.services.study_setup import create_study, pin_items
-from experiment.services.usable import is_kept
+from experiment.services.usable import kept_keys
 from tests.experiment.lab_client import browser
 from tests.factories import make_item, make_question, make_research_field, make_study, make_user
 
@@ -301,9 +301,8 @@ def test_nobodys_text_gets_a_key_of_the_published_set(cooking: ResearchField, ev
 
 def test_every_key_that_comes_with_the_site_is_kept(eve: User) -> None:
     shipped = [item.key for item in (*ensure_items(tuple(Item.Kind.values)), *ensure_questions())]
-    assert [key for key in shipped if not is_kept(key, eve)] == []
-    assert not is_kept("soup-1", eve)
-    assert not is_kept(shipped[0], None)
+    assert kept_keys([*shipped, "soup-1"], eve) == set(shipped)
+    assert not kept_keys(shipped, None)
 
 
 def test_what_others_share_is_drawn_by_its_name_alone(cooking: ResearchField, eve: User) -> None:
@@ -345,3 +344,21 @@ def test_nobodys_file_makes_the_sites_demo(eve: User, slug: str) -> None:
     assert not made.is_demo
     ensure_demo()
     assert not Study.objects.get(slug=slug).members.exists()
+
+
+def test_the_numbered_keys_of_a_field_are_for_its_people(cooking: ResearchField, eve: User) -> None:
+    key = f"{cooking.slug}-0001"
+    study = brought(eve, NEW | {"key": key})
+    of_study = study.items.get(markup=NEW["markup"])
+    own = make_research_field("sleep", lead=eve)
+    [of_table] = import_items(
+        items_of(f'key,markup\n{key},"A [[b, c]]."\n'.encode()), own, by=eve
+    ).keys
+    assert key not in (of_study.key, of_table)
+    ben = User.objects.get(username="ben")
+    assert create_draft(cooking, "It [[rose, fell]] at once.", by=ben).key == key
+    file = items_of(f'key,markup\n{cooking.slug}-0002,"A [[d, e]]."\n'.encode())
+    assert list(import_items(file, cooking, by=ben).keys) == [f"{cooking.slug}-0002"]
+    assert brought(None, NEW | {"key": f"{cooking.slug}-0003"}, slug="of-site").items.filter(
+        key=f"{cooking.slug}-0003"
+    )
