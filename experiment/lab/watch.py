@@ -150,6 +150,7 @@ def live_context(
         "kind_note": kind_note(study, kind),
         "rules_job": rules_under_way(study),
         "rules_note": mixed_sentence(study),
+        "retired": overview.retired(study),
         "tabs": tabs(study, kind),
         "flow": flow,
         "arms": overview.by_arm(study, kind, now),

@@ -12,8 +12,9 @@ from django.db.models import Count, Q, Sum
 
 from experiment.domain.exclusion import PARTICIPANT_REASONS, WITHDRAWN, believed_ms
 from experiment.domain.forecast import wait_for
-from experiment.models import Arm, Judgment, Participant, PeopleCount, Study, SurveyAnswer
+from experiment.models import Arm, Item, Judgment, Participant, PeopleCount, Study, SurveyAnswer
 from experiment.models.arms import trial_counts
+from experiment.models.items import ItemQuerySet
 from experiment.models.participants import ParticipantQuerySet
 from experiment.models.trials import server_ms
 from experiment.services.arms import arms_of, read
@@ -103,6 +104,12 @@ def _of(settled: Sequence[PeopleCount], *fates: str) -> list[PeopleCount]:
 
 def _n(rows: Sequence[PeopleCount]) -> int:
     return sum(row.n for row in rows)
+
+
+def retired(study: Study) -> ItemQuerySet:
+    """Versions that the study holds and, unless it is over, would draw, had the people of their field not retired them."""
+    held = Item.objects.filter(studies=study, status=Item.Status.RETIRED).order_by("key", "version")
+    return held.none() if study.recruitment == Study.Recruitment.CLOSED else held
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,9 +120,16 @@ def retire(item: Item, by: User, reason: str, *, every_version: bool = False) ->
     why = needed(reason)
     for version in versions:
         set_status(version, Status.RETIRED, by=by, reason=why)
-        audit.record(
-            audit.Action.ITEM_RETIRED, by=by, reason=why, field=item.field, item=str(version)
-        )
+        # Each study's people are told as well: their participants receive it no more
+        for study in (None, *studies_drawing(version)):
+            audit.record(
+                audit.Action.ITEM_RETIRED,
+                by=by,
+                study=study,
+                reason=why,
+                field=item.field,
+                item=str(version),
+            )
     return versions
 
 

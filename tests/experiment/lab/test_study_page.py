@@ -92,6 +92,7 @@ def test_the_live_parts_are_those_of_the_page(ruth: Client, study: Study) -> Non
     ids = re.findall(r'id="(live-\w+)" data-live', live)
     assert set(ids) == {
         "live-rules",
+        "live-retired",
         "live-tabs",
         "live-flow",
         "live-pages",
@@ -117,9 +118,9 @@ def test_the_number_of_queries_does_not_grow(
         make_participant(study, comments="Fine")
     # Counts what waits for her, which is kept, here for as long as the test takes
     ruth.get(reverse("lab:studies"))
-    with django_assert_max_num_queries(30):
+    with django_assert_max_num_queries(31):
         page(ruth, study)
-    with django_assert_max_num_queries(25):
+    with django_assert_max_num_queries(26):
         ruth.get(reverse("lab:study_live", args=["memory"]))
     make_study("other").members.set(get_user_model().objects.all())
     with django_assert_max_num_queries(26):

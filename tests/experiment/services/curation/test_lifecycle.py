@@ -2,6 +2,8 @@
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.test import Client
+from django.urls import reverse
 
 from experiment.domain.item_life import Move, moves
 from experiment.models import AuditEvent, Item
@@ -109,7 +111,7 @@ def test_only_a_lead_retires_and_says_why(kitchen: Kitchen) -> None:
     [retired] = reviews.retire(item, kitchen.lead, "It gives itself away.")
     assert (retired.status, last(retired)[2]) == ("retired", "It gives itself away.")
     assert study.items.filter(pk=item.pk).exists()
-    event = AuditEvent.objects.get(action="item_retired")
+    event = AuditEvent.objects.get(action="item_retired", study="")
     assert (event.actor, event.details["item"], event.reason) == (
         "lead",
         "item-1 v1",
@@ -117,6 +119,29 @@ def test_only_a_lead_retires_and_says_why(kitchen: Kitchen) -> None:
     )
     with pytest.raises(ValidationError, match="now “retired”"):
         reviews.retire(item, kitchen.lead, "again")
+
+
+def test_a_study_of_others_is_told_which_test_cases_its_participants_receive_no_more(
+    kitchen: Kitchen, client: Client
+) -> None:
+    items = [make_item(f"soup-{n}", field="cooking") for n in (1, 2)]
+    study = make_study("hers", recruitment="open")
+    member = make_user("eve", study)
+    study.items.add(*items)
+    make_study("over", recruitment="closed").items.add(items[0])
+    make_study("else")
+    client.force_login(member)
+    page = reverse("lab:study", args=["hers"])
+    assert not client.get(page).context["retired"]
+    reviews.retire(items[0], kitchen.lead, "It gives itself away.")
+    event = AuditEvent.objects.get(action="item_retired", study__gt="")
+    assert (event.study, event.details["item"]) == ("hers", "soup-1 v1")
+    assert (event.details["field"], event.reason) == ("cooking", "It gives itself away.")
+    told = client.get(page)
+    assert [*told.context["retired"]] == [items[0]]
+    assert "no longer receive" in told.text
+    study.study_items.filter(item=items[0]).delete()
+    assert not client.get(page).context["retired"]
 
 
 def test_one_version_is_retired_or_all_are(kitchen: Kitchen) -> None:
