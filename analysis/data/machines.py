@@ -35,6 +35,7 @@ from scoring.models import (
     Training,
     TrainingCorpus,
 )
+from scoring.services.model_facts import known_in
 from scoring.training.corpus.document import last_day
 
 CONDITIONS = ("full", "isolated", "swapped")
@@ -140,29 +141,30 @@ def _models(
     places = dict(model_set.members.values_list("language_model", "position")) if model_set else {}
     pks = {run.language_model_id for run in runs} | places.keys()
     simulated = {run.language_model_id: run.is_simulated for run, _ in asked}
-    rows = LanguageModel.objects.filter(pk__in=pks | simulated.keys())
+    rows = known_in(LanguageModel.objects.filter(pk__in=pks | simulated.keys()), study)
     rows = rows.select_related("base_partner", "tuned_from")
-    found = [_about(m, m.pk in places) for m in rows if m.pk in pks]
+    about = {m.pk: _about(m, m.pk in places, m.size, m.chat) for m in rows}
+    found = [about[m.pk] for m in rows if m.pk in pks]
     found += [
-        _about_asked(m, m.pk in places and _takes_place(m, scored, options), simulated[m.pk])
+        _as_asked(about[m.pk], m.pk in places and _takes_place(m, scored, options), simulated[m.pk])
         for m in rows
         if m.pk in simulated
     ]
     last = len(places) + 10**6
 
-    def order(about: dict[str, Any]) -> tuple[int, str, bool]:
-        place = places.get(about["pk"], last) if about["in_set"] else last
-        return place, about["language_model"], about["method"] == CHOICE
+    def order(row: dict[str, Any]) -> tuple[int, str, bool]:
+        place = places.get(row["pk"], last) if row["in_set"] else last
+        return place, row["language_model"], row["method"] == CHOICE
 
     ordered = sorted(found, key=order)
-    names = list(dict.fromkeys([*(about["name"] for about in ordered), *others]))
+    names = list(dict.fromkeys([*(row["name"] for row in ordered), *others]))
     if unknown := sorted(set(options.models) - set(names)):
         known = ", ".join(names) or "none"
         raise UnknownChoiceError(
             f"models: this study has no run of “{unknown[0]}”. Choose from {known}."
         )
     table = pd.DataFrame(
-        [about for about in ordered if options.method in ("", about["method"])],
+        [row for row in ordered if options.method in ("", row["method"])],
         columns=list(_about(LanguageModel(), False)),
     )
     if options.models:
@@ -170,8 +172,9 @@ def _models(
     return table
 
 
-def _about(model: LanguageModel, in_set: bool) -> dict[str, Any]:
-    size = model.n_parameters
+def _about(
+    model: LanguageModel, in_set: bool, size: int | None = None, is_chat: bool = False
+) -> dict[str, Any]:
     return {
         "pk": model.pk,
         "name": model.name,
@@ -179,7 +182,7 @@ def _about(model: LanguageModel, in_set: bool) -> dict[str, Any]:
         "method": PERPLEXITY,
         "language_model": model.name,
         "family": model.family,
-        "is_chat": model.is_chat,
+        "is_chat": is_chat,
         "n_parameters": np.nan if size is None else float(size),
         "base_partner": model.base_partner.name if model.base_partner else "",
         "tuned_from": model.tuned_from.name if model.tuned_from else "",
@@ -194,12 +197,13 @@ def _takes_place(model: LanguageModel, scored: Collection[int], options: ReportO
     return model.pk not in scored or options.method == CHOICE
 
 
-def _about_asked(model: LanguageModel, in_set: bool, is_simulated: bool) -> dict[str, Any]:
+def _as_asked(about: dict[str, Any], in_set: bool, is_simulated: bool) -> dict[str, Any]:
     """Pairs of models, such as base and tuned, are compared by their perplexities alone."""
-    return _about(model, in_set) | {
-        "name": f"{model.name}{ASKED}",
-        "display_name": shown(f"{model.display_name or model.name}{ASKED}", is_simulated),
+    return about | {
+        "name": f"{about['name']}{ASKED}",
+        "display_name": shown(f"{about['display_name'] or about['name']}{ASKED}", is_simulated),
         "method": CHOICE,
+        "in_set": in_set,
         "base_partner": "",
         "tuned_from": "",
     }

@@ -16,6 +16,7 @@ from lib.api import pages, parameters
 from lib.api.views import TableQuery
 from scoring.models import ItemScore, LanguageModel, ScoringRun
 from scoring.models.counting import counts_in
+from scoring.services.model_facts import known_in
 from scoring.services.summary import counted, points_of
 
 
@@ -29,6 +30,8 @@ class Number(serializers.FloatField):
 
 class ModelSerializer(serializers.ModelSerializer[LanguageModel]):
     model = serializers.CharField(source="name")
+    n_parameters = serializers.IntegerField(source="size", allow_null=True)
+    is_chat = serializers.BooleanField(source="chat")
     base_partner = serializers.CharField(source="base_partner.name", default=None, allow_null=True)
     tuned_from = serializers.CharField(source="tuned_from.name", default=None, allow_null=True)
 
@@ -143,7 +146,8 @@ class Models(StudyTable):
             | Q(pk__in=of_set.values("pk"))
             | Q(pk__in=self.study.choice_runs.order_by().values("language_model"))
         )
-        return models.filter(**self.wanted()).select_related("base_partner", "tuned_from")
+        found = models.filter(**self.wanted()).select_related("base_partner", "tuned_from")
+        return known_in(found, self.study)
 
 
 class RunsQuery(TableQuery):

@@ -27,7 +27,7 @@ from scoring.domain.backend import (
 from scoring.domain.encoding import Encoded
 from scoring.domain.perplexity import VERSIONS, TextScore, score_versions, zlib_bytes
 from scoring.domain.prompts import Prompt
-from scoring.models import CorpusScore, ItemScore, LanguageModel, ScoringRun, UnscoredText
+from scoring.models import CorpusScore, ItemScore, ScoringRun, UnscoredText
 from scoring.services import token_store
 from scoring.services.open_model import OneModel
 from scoring.services.runs import fingerprint
@@ -283,10 +283,6 @@ class _Execution:
         with transaction.atomic():
             self.lease.advance(identity=stored_form(model.identity()), plan=plan, done=len(rows))
             UnscoredText.objects.bulk_create(rows)
-            size = model.identity().get("n_parameters")
-            LanguageModel.objects.filter(pk=run.language_model_id, n_parameters=None).update(
-                n_parameters=size
-            )
         run.refresh_from_db()
 
     def _stored(self) -> set[Place]:

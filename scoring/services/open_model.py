@@ -89,33 +89,32 @@ def language_model(kind: str, name: str) -> LanguageModel:
         raise ScoringError(
             f"The demonstration model cannot be called “{name}”. Leave its name out: it is {DEMO_NAME}."
         )
-    known: Mapping[str, Mapping[str, bool]] = {
-        "embedded": {"is_demo": True},
-        "chat": {"is_chat": True},
-    }
     try:
-        return ensure_language_model(name, **known.get(kind, {}))
+        return ensure_language_model(name)
     except ValidationError as error:
         raise ScoringError(
             f"A model cannot be called “{name}”: {' '.join(error.messages)}"
         ) from error
 
 
-def ensure_language_model(name: str, **fields: Any) -> LanguageModel:
+def ensure_language_model(name: str) -> LanguageModel:
     """The model of this name, made if there is none.
 
-    A row that stands is returned as it is, whatever `fields` say: an administrator may have edited it. A new one
-    takes what is published about the model, else `fields`, and is else displayed by the last part of its name, which may say
-    that it is a chat model.
+    A row that stands is returned as it is: an administrator may have edited it. A new one takes what is published about the
+    model, and is else displayed by the last part of its name, which may say that it is a chat model. Nothing else that a
+    request says about the model is stored here, for the row is all labs'.
 
     Raises:
-        ValidationError: no model can have this name, or these fields.
+        ValidationError: no model can have this name.
     """
     known = LanguageModel.objects.filter(name=name).first()
     if known is not None:
         return known
-    own = {"display_name": short_name(name), "is_chat": says_chat(name)}
-    values = own | (_published_fields(name) or fields)
+    values = _published_fields(name) or {
+        "display_name": short_name(name),
+        "is_chat": says_chat(name),
+        "is_demo": name == DEMO_NAME,
+    }
     LanguageModel(name=name, **values).full_clean(validate_unique=False)
     # Another process may have made it since
     with transaction.atomic():

@@ -28,7 +28,7 @@ from scoring.domain.conditions import parsed
 from scoring.domain.generating import Finish, Message
 from scoring.domain.prompts import applied
 from scoring.domain.thinking import USUAL
-from scoring.models import ChoiceRun, LanguageModel, ModelChoice
+from scoring.models import ChoiceRun, ModelChoice
 from scoring.services.asking.identity import check_as_before
 from scoring.services.choosing.prompts import conversation, plain_text
 
@@ -121,9 +121,6 @@ def _read_off(
     check_as_before(job, lease, model.identity(), has_answers=kept.exists())
     job.choices.filter(finish=Finish.FAILED).delete()
     stored = set(kept.values_list("item_id", "original_side"))
-    size = model.identity().get("n_parameters")
-    named = LanguageModel.objects.filter(pk=job.language_model_id, n_parameters=None)
-    named.update(n_parameters=size)
     _keep(job, lease, [row for row in unfit if (row.item_id, row.original_side) not in stored])
     if not cases:
         return

@@ -1,0 +1,37 @@
+"""What is known of models in a study.
+
+A model's row is all labs', so no run writes into it: what a run finds out stays with the run, and is believed where it counts.
+"""
+
+from typing import Any
+
+from django.db.models import BigIntegerField, Case, Exists, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, Coalesce
+
+from experiment.models import Study
+from scoring.domain.known_models import MODELS
+from scoring.models import ChoiceRun, LanguageModel, ScoringRun
+from scoring.models.answers import Kind
+
+
+def known_in(models: QuerySet[LanguageModel], study: Study) -> QuerySet[Any]:
+    """These models with `size`, their number of parameters, and `chat`, whether they are tuned for chat or instructions.
+
+    Their row goes first. Else finished runs that count in the study tell: its own, then the newest; and a model that answers
+    as a chat model is one, unless it is published as another.
+    """
+    scored = ScoringRun.objects.seen_in([study]).filter(status=ScoringRun.Status.FINISHED)
+    chosen = ChoiceRun.objects.seen_in([study]).filter(status=ChoiceRun.Status.FINISHED)
+    as_chat = chosen.filter(language_model=OuterRef("pk"), generator=Kind.CHAT)
+    return models.annotate(
+        size=Coalesce("n_parameters", _size(scored, study), _size(chosen, study)),
+        chat=Q(is_chat=True) | (~Q(name__in=MODELS) & Q(Exists(as_chat))),
+    )
+
+
+def _size(runs: QuerySet[ScoringRun] | QuerySet[ChoiceRun], study: Study) -> Subquery:
+    own_first = Case(When(study=study, then=0), default=1)
+    found = runs.annotate(found=Cast(KT("identity__n_parameters"), BigIntegerField()))
+    known = found.filter(language_model=OuterRef("pk"), found__isnull=False)
+    return Subquery(known.order_by(own_first, "-pk").values("found")[:1])

@@ -1,0 +1,92 @@
+"""What is known of a model in a study: what is published or an administrator wrote, else what runs that count there found."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.data.version import data_version
+from experiment.models import Study
+from scoring.models import LanguageModel
+from scoring.services.asking.settings import Asked
+from scoring.services.choosing import runs as choosing
+from scoring.services.execute import execute
+from scoring.services.model_facts import known_in
+from scoring.services.open_model import ensure_language_model, language_model
+from scoring.services.runs import create_run
+from tests.analysis.data.choosing import choose
+from tests.analysis.data.scored import read, score
+from tests.factories import make_study, make_user
+from tests.scoring.tiny_models import save_gpt2
+
+pytestmark = pytest.mark.django_db
+NAME = "lab/secret-9b"
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_study()
+
+
+@pytest.fixture
+def other(study: Study) -> Study:
+    """Another lab's, on the same test cases."""
+    other = make_study("other", human=0, machine=0, catch=0)
+    for item in study.items.all():
+        other.study_items.create(item=item)
+    return other
+
+
+def facts(study: Study, name: str = NAME) -> tuple[int | None, bool]:
+    return known_in(LanguageModel.objects.filter(name=name), study).values_list("size", "chat")[0]
+
+
+def test_what_a_run_finds_out_is_not_written_into_the_row_that_all_labs_have(
+    study: Study, tmp_path: Path
+) -> None:
+    row = ensure_language_model(NAME)
+    args = {"pretrained": str(save_gpt2(tmp_path / "tiny"))}
+    scored = create_run(
+        study=study, language_model=row, backend="transformers", model_args=args, limit=1
+    )
+    assert execute(scored).status == "finished"
+    chosen = choosing.start(
+        choosing.choice_run(study, Asked("hf", args), name=NAME, limit=1), make_user("ruth", study)
+    )
+    assert choosing.run(chosen).error == ""
+    language_model("chat", "lab/served")
+    row.refresh_from_db()
+    assert row.n_parameters is None
+    size = scored.identity["n_parameters"]
+    assert size > 0
+    assert facts(study) == (size, False)
+
+
+def test_a_study_takes_facts_of_a_model_from_the_runs_that_count_in_it(
+    study: Study, other: Study
+) -> None:
+    score(study, NAME)
+    before = data_version(study)
+    mallory = make_user("mallory", other)
+    score(other, NAME, identity={"n_parameters": 1}, created_by=mallory)
+    choose(other, NAME, created_by=mallory)
+    assert (facts(study), facts(other)) == ((None, False), (1, True))
+    assert data_version(study) == before
+    score(study, NAME, identity={"n_parameters": 9})
+    score(other, NAME, identity={"n_parameters": 2}, is_site_wide=True)
+    choose(study, NAME)
+    assert facts(study) == (9, True)
+    models = read(study).models.set_index("method")
+    assert models.loc["perplexity", ["n_parameters", "is_chat"]].tolist() == [9.0, True]
+
+
+@pytest.mark.parametrize("found", [{"n_parameters": None}, {}])
+def test_what_is_published_goes_first_and_what_is_not_found_is_not_known(
+    study: Study, found: dict[str, Any]
+) -> None:
+    ensure_language_model("gpt2")
+    score(study, "gpt2", identity={"n_parameters": 1})
+    choose(study, "gpt2")
+    assert facts(study, "gpt2") == (124_000_000, False)
+    score(study, NAME, identity=found)
+    assert facts(study) == (None, False)
