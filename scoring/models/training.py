@@ -2,6 +2,7 @@
 
 import uuid
 from pathlib import Path
+from typing import Self
 
 from django.conf import settings
 from django.db import models
@@ -14,6 +15,7 @@ from lib.name_fields import NameField
 from scoring.models.language_models import LanguageModel
 
 TRAINED = "trained"  # the folder below MODELS_DIR
+AT = " @ "  # between the name of a training and what tells a model of it from the others
 
 
 class Corpus(models.Model):
@@ -40,8 +42,22 @@ class Corpus(models.Model):
         return Path(settings.CORPORA_DIR) / self.slug
 
 
+class TrainingQuerySet(models.QuerySet["Training"]):
+    def promised(self) -> Self:
+        """Those that will make a model of their name, or may be continued to."""
+        return self.exclude(status=Training.Status.FINISHED)
+
+    def keeps(self, name: str) -> bool:
+        """Whether a model of this name is for a training alone: what it will make, and what is called after it."""
+        of, at, _ = name.rpartition(AT)
+        own = models.Q(pk__in=self.promised(), name=name)
+        return self.filter(own | models.Q(name=of) if at else own).exists()
+
+
 class Training(Job):
     """A language model is trained on a corpus. `recipe` and `identity` decide the weights; `manifest` says what came of it."""
+
+    objects = TrainingQuerySet.as_manager()
 
     runner = "scoring.services.training.run.run"
     may_ask = "scoring.services.training.create.may_ask"

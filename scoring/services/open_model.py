@@ -12,12 +12,13 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from lib.name_fields import hold_names
 from scoring.backends import ALIASES
 from scoring.backends.opening import open_backend
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.domain.backend import Backend, ScoringError
 from scoring.domain.known_models import MODELS, training_facts
-from scoring.models import LanguageModel, TrainingCorpus
+from scoring.models import LanguageModel, Training, TrainingCorpus
 
 # The argument that says which model is meant
 NAMED_BY = {
@@ -105,7 +106,7 @@ def ensure_language_model(name: str) -> LanguageModel:
     request says about the model is stored here, for the row is all labs'.
 
     Raises:
-        ValidationError: no model can have this name.
+        ValidationError: no model can have this name, or a training keeps it for its own.
     """
     known = LanguageModel.objects.filter(name=name).first()
     if known is not None:
@@ -115,9 +116,14 @@ def ensure_language_model(name: str) -> LanguageModel:
         "is_chat": says_chat(name),
         "is_demo": name == DEMO_NAME,
     }
-    LanguageModel(name=name, **values).full_clean(validate_unique=False)
-    # Another process may have made it since
     with transaction.atomic():
+        hold_names(LanguageModel)
+        if Training.objects.keeps(name):
+            raise ValidationError(
+                "It is the name of a model that a training of this site makes. Choose another name."
+            )
+        LanguageModel(name=name, **values).full_clean(validate_unique=False)
+        # Another process may have made it since
         row, is_new = LanguageModel.objects.get_or_create(name=name, defaults=values)
         if is_new:
             TrainingCorpus.objects.bulk_create(

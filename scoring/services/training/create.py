@@ -10,22 +10,24 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q
 from django.utils.text import slugify
 
 from experiment.services.rights import may_create_studies
 from lib.jobs import leases
 from lib.locks import hold
-from lib.name_fields import refuse_double
+from lib.name_fields import hold_names, refuse_double
 from scoring.demo_lm import MODEL_FOLDER
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.domain.backend import ScoringError
+from scoring.domain.known_models import MODELS
 from scoring.models import Corpus, LanguageModel, Training
+from scoring.models.language_models import names_of_the_site
+from scoring.models.training import AT
 from scoring.services.open_model import default_name, language_model
 from scoring.training.settings import TrainingError, TrainingSettings, of_recipe
 
 By = User | AnonymousUser | None
-Status = Training.Status
 
 
 def create_training(
@@ -75,8 +77,8 @@ def create_training(
         if same is not None:
             _check_starter(same, by)
             return same if same.is_open else leases.reopen(same)
-        _check_name(training)
         training.base = _base_row(base) if base else None
+        _check_name(training)
         training.save()
     return training
 
@@ -123,11 +125,6 @@ def check_tokenizer(settings: TrainingSettings, tokenizer: str) -> None:
         )
 
 
-def _unfinished() -> QuerySet[Training]:
-    """Trainings that will make a model of their name, or may be continued to."""
-    return Training.objects.exclude(status=Status.FINISHED)
-
-
 def may_ask(user: User, training: Training) -> bool:
     return may_create_studies(user)
 
@@ -155,7 +152,7 @@ def _same_name(training: Training) -> Training | None:
     Raises:
         TrainingError: it has other settings, or keeps other steps than those that were asked for.
     """
-    same = _unfinished().filter(name=training.name).first()
+    same = Training.objects.promised().filter(name=training.name).first()
     if same is not None and same.fingerprint != training.fingerprint:
         raise TrainingError(
             f"Training {same.pk} with other settings will make “{training.name}”. Choose another name."
@@ -171,15 +168,22 @@ def _same_name(training: Training) -> Training | None:
 def _check_name(training: Training) -> None:
     try:
         training.full_clean(exclude=["corpus", "base", "identity", "manifest"])
-        taken = LanguageModel.objects.values_list("name", flat=True)
-        refuse_double(training.name, taken, LanguageModel._meta.verbose_name)
+        hold_names(LanguageModel)  # until it is stored, which keeps the name
+        refuse_double(training.name, names_of_the_site(), LanguageModel._meta.verbose_name)
         # Two labs would see one model in each other's place for as long as both are trained
-        promised = _unfinished().values_list("name", flat=True)
+        promised = Training.objects.promised().values_list("name", flat=True)
         refuse_double(training.name, promised, Training._meta.verbose_name)
     except ValidationError as error:
         raise TrainingError(" ".join(error.messages)) from error
-    if LanguageModel.objects.filter(name=training.name).exists():
-        raise TrainingError(f"A model “{training.name}” already exists. Choose another name.")
+    if training.name in {*MODELS, DEMO_NAME}:
+        raise TrainingError(
+            f"“{training.name}” is the name of a published model. Choose another name."
+        )
+    if AT in training.name:
+        raise TrainingError(f"“{AT}” is for the models of a training's steps. Choose another name.")
+    own = Q(name=training.name) | Q(name__startswith=f"{training.name}{AT}")
+    if taken := LanguageModel.objects.filter(own).first():
+        raise TrainingError(f"A model “{taken.name}” already exists. Choose another name.")
     if not slugify(training.name):
         raise TrainingError(
             f"“{training.name}” does not contain a letter for the name of a folder."

@@ -14,11 +14,14 @@ from django.db import transaction
 from django.db.models import Avg
 
 from experiment.models import Study
+from lib.name_fields import hold_names
 from lib.names import has_double
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.domain.perplexity import Accuracy
 from scoring.models import Checkpoint, LanguageModel, ScoringRun, Training, TrainingCorpus
+from scoring.models.language_models import names_of_the_site
 from scoring.models.runs import ScoringRunQuerySet
+from scoring.models.training import AT
 from scoring.services.open_model import MAX_DISPLAY_NAME, short_name
 from scoring.services.runs import Queued, queue_runs
 from scoring.services.summary import count, scores_in
@@ -37,20 +40,19 @@ if TYPE_CHECKING:  # it loads pyarrow, and pages load this
 def register(training: Training, trained: Trained, corpus: "BuiltCorpus") -> LanguageModel:
     """Store the model's row and its manifest; call it in the transaction that ends the training.
 
-    Raises:
-        TrainingError: a model has taken the name meanwhile.
+    It is called as the training is, for nobody else was given this name meanwhile. Where an administrator did so by hand,
+    hours of work do not end there: it goes by another name, which is also the training's alone.
     """
-    taken = set(LanguageModel.objects.values_list("name", flat=True))
-    if training.name in taken or has_double(training.name, taken):
-        raise TrainingError(
-            f"A model “{training.name}”, or one that looks like it, has been created in the meantime. Rename it, and continue."
-        )
-    manifest = _manifest(training, trained, corpus.manifest)
     base = training.base
     with transaction.atomic():
+        hold_names(LanguageModel)
+        is_taken = LanguageModel.objects.filter(name=training.name).exists()
+        is_taken = is_taken or has_double(training.name, names_of_the_site())
+        name = f"{training.name}{AT}training {training.pk}" if is_taken else training.name
+        manifest = _manifest(training, trained, corpus.manifest) | {"name": name}
         model = LanguageModel.objects.create(
-            name=training.name,
-            display_name=short_name(training.name),
+            name=name,
+            display_name=short_name(name),
             family=base.family if base else "",
             n_parameters=trained.parameters,
             is_chat=base.is_chat if base else False,
@@ -81,7 +83,6 @@ def _manifest(training: Training, trained: Trained, corpus: "Manifest") -> dict[
     """How a model was made; losses are nats per token."""
     told = asdict(trained)
     return {
-        "name": training.name,
         "corpus": training.corpus.slug,
         "corpus_sha256": training.corpus.sha256,
         "corpus_documents": corpus.train.documents,  # that were to be learned, and their tokens
@@ -165,7 +166,7 @@ def model_of(training: Training, step: int) -> LanguageModel:
         },
     )
     if row.language_model is None:
-        suffix = f" @ step {step}"
+        suffix = f"{AT}step {step}"
         name = short_name(training.name)[: MAX_DISPLAY_NAME - len(suffix)]
         row.language_model = LanguageModel.objects.create(
             name=f"{training.name}{suffix}",

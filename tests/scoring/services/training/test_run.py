@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -18,15 +19,20 @@ from experiment.models import Study
 from lib.jobs import leases, worker
 from lib.jobs.queue import kinds
 from scoring.demo_lm import NAME as DEMO_NAME
+from scoring.domain.backend import ScoringError
 from scoring.models import Corpus, LanguageModel, ScoringRun, Training
 from scoring.services.adapters import runs_with_adapters
+from scoring.services.asking.settings import Asked
+from scoring.services.choosing.runs import choice_run
 from scoring.services.execute import execute
-from scoring.services.open_model import ensure_language_model
+from scoring.services.open_model import ensure_language_model, language_model
+from scoring.services.runs import queue_runs
 from scoring.services.summary import count_by_run
 from scoring.services.training import models, run
 from scoring.training.corpus.manifest import open_corpus
 from scoring.training.settings import Point, TrainingError
 from tests.experiment.http_client import ROOT
+from tests.factories import make_study
 from tests.scoring.commands import environment
 from tests.scoring.training.lm.made import make_tokenizer_folder, small
 from tests.scoring.trainings import asked, build_onions, folders_in
@@ -218,6 +224,12 @@ def test_the_same_training_asked_for_again_is_the_one_that_waits_or_goes_on(corp
         ({"name": "lab/known"}, "A model “lab/known” already exists"),
         ({"name": "Lab/Onion LM"}, "folder lab.?onion-lm of trained models already exists"),
         ({"name": "??"}, "a letter for the name of a folder"),
+        ({"name": "mistralai/Mistral-7B-v0.1"}, "is the name of a published model"),
+        ({"name": "mistralai/mistral-7b-v0.1"}, "looks like the name of another"),
+        ({"name": DEMO_NAME}, "is the name of a published model"),
+        ({"name": "lab/own", "base": "lab/own"}, "A model “lab/own” already exists"),
+        ({"name": "lab/onion-lm @ step 1"}, "“ @ ” is for"),
+        ({"name": "lab/kept"}, "“lab/kept @ step 2” already exists"),
         ({"base": ""}, "Name the model that the training starts from."),
         ({"settings": small("scratch")}, "does not have a base model"),
         ({"settings": small("scratch"), "base": ""}, "needs a tokenizer"),
@@ -229,10 +241,46 @@ def test_what_cannot_be_meant_is_refused_and_leaves_no_row(
     corpus: Corpus, changes: dict[str, Any], words: str
 ) -> None:
     ensure_language_model("lab/known")
+    ensure_language_model("lab/kept @ step 2")
     asked(corpus)
     with pytest.raises(TrainingError, match=words):
         asked(corpus, **({"name": "lab/onion-lm"} | changes))
     assert Training.objects.count() == 1
+
+
+@pytest.mark.parametrize("status", ["waiting", "running", "failed", "cancelled"])
+def test_the_name_of_a_training_is_kept_for_the_model_that_it_will_make(
+    corpus: Corpus, status: str
+) -> None:
+    name = asked(corpus).name
+    Training.objects.update(status=status)
+    study, args = make_study(), {"pretrained": "lab/other"}
+    doors: list[Callable[[], Any]] = [
+        lambda: queue_runs(
+            study, backend="transformers", model_args=args, conditions=["full"], name=name
+        ),
+        lambda: choice_run(study, Asked("hf", args), name=name),
+        lambda: language_model("imported", name),
+        lambda: language_model("chat", f"{name} @ step 2"),
+    ]
+    for door in doors:
+        with pytest.raises(ScoringError, match="a training of this site"):
+            door()
+    assert not LanguageModel.objects.filter(name__startswith=name).exists()
+    assert ensure_language_model(f"{name}-2").name == f"{name}-2"
+
+
+@pytest.mark.parametrize("name", ["lab/onion-lm", "lab/onion-1m"])
+def test_a_training_ends_well_also_where_its_name_was_given_away(corpus: Corpus, name: str) -> None:
+    """The administration may add a model of any name."""
+    training = asked(corpus)
+    other = LanguageModel.objects.create(name=name, display_name="m")
+    ScoringRun.objects.create(language_model=other, backend="imported", is_site_wide=True)
+    training = run.run(training)
+    assert (training.status, training.error) == ("finished", "")
+    made = training.language_model
+    assert made is not None
+    assert made.name == training.manifest["name"] == f"lab/onion-lm @ training {training.pk}"
 
 
 def test_other_texts_other_settings_or_another_seed_are_another_training(corpus: Corpus) -> None:
