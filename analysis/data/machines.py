@@ -35,7 +35,7 @@ from scoring.models import (
     Training,
     TrainingCorpus,
 )
-from scoring.services.model_facts import known_in
+from scoring.services.model_facts import known_in, told_apart
 from scoring.training.corpus.document import last_day
 
 CONDITIONS = ("full", "isolated", "swapped")
@@ -144,6 +144,8 @@ def _models(
     rows = known_in(LanguageModel.objects.filter(pk__in=pks | simulated.keys()), study)
     rows = rows.select_related("base_partner", "tuned_from")
     about = {m.pk: _about(m, m.pk in places, m.size, m.chat) for m in rows}
+    for pk, name in told_apart(rows).items():
+        about[pk]["display_name"] = name
     found = [about[m.pk] for m in rows if m.pk in pks]
     found += [
         _as_asked(about[m.pk], m.pk in places and _takes_place(m, scored, options), simulated[m.pk])

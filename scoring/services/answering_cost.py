@@ -12,6 +12,7 @@ from experiment.models import Study
 from scoring.domain.generating import Finish, Prices, Usage
 from scoring.models import Answer, AnsweringRun
 from scoring.services.asking.settings import IS_KNOWN
+from scoring.services.model_facts import told_apart
 
 PER = 1000  # questions
 IS_TIMED = Q(seconds__gt=0)  # a line of an import may say no time
@@ -77,10 +78,11 @@ def costs(study: Study) -> list[Cost]:
     """Of each model that answered questions of the study, by name; runs of one model are taken together."""
     runs = AnsweringRun.objects.filter(study=study).select_related("language_model")
     by_number = {run.pk: run for run in runs.defer("items", "identity")}
+    names = told_apart(run.language_model for run in by_number.values())
     by_model: dict[str, Cost] = {}
     for run in by_number.values():
         model = run.language_model
-        by_model.setdefault(model.name, Cost(model.name, model.display_name))
+        by_model.setdefault(model.name, Cost(model.name, names[model.pk]))
     answers = Answer.objects.filter(run__in=list(by_number))
     rows = (
         answers.order_by("run")

@@ -3,6 +3,8 @@
 A model's row is all labs', so no run writes into it: what a run finds out stays with the run, and is believed where it counts.
 """
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import BigIntegerField, Case, Exists, OuterRef, Q, QuerySet, Subquery, When
@@ -10,6 +12,7 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce
 
 from experiment.models import Study
+from lib.names import looks
 from scoring.domain.known_models import MODELS
 from scoring.models import ChoiceRun, LanguageModel, ScoringRun
 from scoring.models.answers import Kind
@@ -28,6 +31,20 @@ def known_in(models: QuerySet[LanguageModel], study: Study) -> QuerySet[Any]:
         size=Coalesce("n_parameters", _size(scored, study), _size(chosen, study)),
         chat=Q(is_chat=True) | (~Q(name__in=MODELS) & Q(Exists(as_chat))),
     )
+
+
+def told_apart(models: Iterable[LanguageModel], *others: str) -> dict[int, str]:
+    """By primary key, what each is called in a table with the rest and with `others`: its whole name where the shown one is not its own.
+
+    A row cannot say this, for two labs may show the last part of their names, and neither is told of the other's.
+    """
+    rows = {model.pk: model for model in models}
+    shown = [*(model.display_name for model in rows.values()), *others]
+    seen = Counter(look for name in shown for look in looks(name))
+    return {
+        pk: model.name if any(seen[look] > 1 for look in looks(model.display_name)) else str(model)
+        for pk, model in rows.items()
+    }
 
 
 def _size(runs: QuerySet[ScoringRun] | QuerySet[ChoiceRun], study: Study) -> Subquery:

@@ -13,6 +13,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from lib.name_fields import hold_names
+from lib.names import looks
 from scoring.backends import ALIASES
 from scoring.backends.opening import open_backend
 from scoring.demo_lm import NAME as DEMO_NAME
@@ -112,7 +113,7 @@ def ensure_language_model(name: str) -> LanguageModel:
     if known is not None:
         return known
     values = _published_fields(name) or {
-        "display_name": short_name(name),
+        "display_name": shown_name(name),
         "is_chat": says_chat(name),
         "is_demo": name == DEMO_NAME,
     }
@@ -150,6 +151,12 @@ def short_name(name: str) -> str:
     """
     last = name.replace("\\", "/").rstrip("/").rpartition("/")[2] or name
     return last if len(last) <= MAX_DISPLAY_NAME else f"{last[: MAX_DISPLAY_NAME - 1]}…"
+
+
+def shown_name(name: str) -> str:
+    """The last part of a name, or all of it where that is shown of a published model."""
+    last, published = short_name(name), {model.display_name for model in MODELS.values()}
+    return name[:MAX_DISPLAY_NAME] if looks(last) & looks(*published) else last
 
 
 def _published_fields(name: str) -> dict[str, Any]:

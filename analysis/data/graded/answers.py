@@ -18,6 +18,7 @@ from experiment.services.exclusions import Verdicts
 from scoring.domain.generating import MILLION, Finish
 from scoring.models import Answer, AnsweringRun, GradingRun
 from scoring.services.answering import counted
+from scoring.services.model_facts import told_apart
 
 ABSTAINED = "abstained"  # the state of a person's answer: “I do not know” was chosen
 COLUMNS = {
@@ -79,10 +80,11 @@ def _runs(study: Study, options: ReportOptions) -> list[AnsweringRun]:
 
 
 def _models(runs: list[AnsweringRun], has_people: bool, are_simulated: bool) -> pd.DataFrame:
+    names = told_apart([run.language_model for run in runs])
     rows = [
         {
             "name": run.language_model.name,
-            "display_name": shown(run.language_model.display_name, run.is_simulated),
+            "display_name": shown(names[run.language_model_id], run.is_simulated),
             "family": run.language_model.family,
             "is_people": False,
             "is_simulated": run.is_simulated,

@@ -10,8 +10,9 @@ from experiment.models import Study
 from experiment.services.audit import Action, record
 from scoring.domain.backend import ScoringError
 from scoring.domain.grading.rubric import ABSTAINED, BIOSCORE, TOLERANCE, Fate, Rubric
-from scoring.models import GradingPlan, GradingRun, PersonGrade
+from scoring.models import GradingPlan, GradingRun, LanguageModel, PersonGrade
 from scoring.services.grading.targets import PEOPLE
+from scoring.services.model_facts import told_apart
 
 
 def plan_of(study: Study) -> GradingPlan:
@@ -61,12 +62,16 @@ def change(study: Study, *, rubric: Rubric, by: User | None = None, **values: fl
 
 def summary(run: GradingRun) -> dict[str, dict[str, int]]:
     """Answers (`n`) and those of each fate, of each model by its name in tables, and of "people"."""
-    rubric, found = Rubric.from_json(run.rubric), defaultdict[str, Counter[str]](Counter)
-    rows = run.grades.order_by().values_list("answer__run__language_model__display_name", "points")
-    for name, points, n in rows.annotate(n=Count("pk")):
-        found[name or PEOPLE] += Counter({"n": n, rubric.fate(points).value: n})
+    rubric, found = Rubric.from_json(run.rubric), defaultdict[int | None, Counter[str]](Counter)
+    rows = run.grades.order_by().values_list("answer__run__language_model", "points")
+    for model, points, n in rows.annotate(n=Count("pk")):
+        found[model] += Counter({"n": n, rubric.fate(points).value: n})
+    models = LanguageModel.objects.filter(pk__in=[pk for pk in found if pk is not None])
+    told = told_apart(models, PEOPLE)
+    names = {model: PEOPLE if model is None else told[model] for model in found}
     return {
-        name: {key: counts[key] for key in ("n", *Fate)} for name, counts in sorted(found.items())
+        names[model]: {key: found[model][key] for key in ("n", *Fate)}
+        for model in sorted(found, key=lambda model: names[model])
     }
 
 

@@ -22,7 +22,7 @@ from scoring.models import Checkpoint, LanguageModel, ScoringRun, Training, Trai
 from scoring.models.language_models import names_of_the_site
 from scoring.models.runs import ScoringRunQuerySet
 from scoring.models.training import AT
-from scoring.services.open_model import MAX_DISPLAY_NAME, short_name
+from scoring.services.open_model import MAX_DISPLAY_NAME, short_name, shown_name
 from scoring.services.runs import Queued, queue_runs
 from scoring.services.summary import count, scores_in
 from scoring.services.training.create import base_args
@@ -52,7 +52,7 @@ def register(training: Training, trained: Trained, corpus: "BuiltCorpus") -> Lan
         manifest = _manifest(training, trained, corpus.manifest) | {"name": name}
         model = LanguageModel.objects.create(
             name=name,
-            display_name=short_name(name),
+            display_name=shown_name(name),
             family=base.family if base else "",
             n_parameters=trained.parameters,
             is_chat=base.is_chat if base else False,

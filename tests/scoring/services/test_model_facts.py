@@ -7,16 +7,20 @@ import pytest
 
 from analysis.data.version import data_version
 from experiment.models import Study
-from scoring.models import LanguageModel
+from scoring.domain.grading.rubric import BIOSCORE
+from scoring.models import Answer, GradingRun, LanguageModel
+from scoring.services.answering_cost import costs
 from scoring.services.asking.settings import Asked
 from scoring.services.choosing import runs as choosing
 from scoring.services.execute import execute
+from scoring.services.grading.plans import summary
 from scoring.services.model_facts import known_in
 from scoring.services.open_model import ensure_language_model, language_model
 from scoring.services.runs import create_run
 from tests.analysis.data.choosing import choose
 from tests.analysis.data.scored import read, score
 from tests.factories import make_study, make_user
+from tests.scoring.services.grading.rows import make_answers
 from tests.scoring.tiny_models import save_gpt2
 
 pytestmark = pytest.mark.django_db
@@ -90,3 +94,25 @@ def test_what_is_published_goes_first_and_what_is_not_found_is_not_known(
     assert facts(study, "gpt2") == (124_000_000, False)
     score(study, NAME, identity=found)
     assert facts(study) == (None, False)
+
+
+def test_two_models_of_one_last_part_have_their_whole_names_in_tables(study: Study) -> None:
+    """In any table of a study that has both; another lab's models change nothing."""
+    names = ("lab/secret-9b", "evil/Secret-9b", "lab/small")
+    for name in names:
+        assert ensure_language_model(name).display_name == name.partition("/")[2]
+        score(study, name)
+    assert set(read(study).models["display_name"]) == {*names[:2], "small"}
+    answered = [make_answers(study, ["one"] * (n + 1), name) for n, name in enumerate(names)]
+    assert {cost.display_name for cost in costs(study)} == {*names[:2], "small"}
+    run = GradingRun.objects.create(study=study, rubric=BIOSCORE.to_json(), runs=[])
+    for answer in Answer.objects.filter(run__in=answered):
+        run.grades.create(answer=answer, points=2, seconds=1)
+    assert {name: found["n"] for name, found in summary(run).items()} == {
+        "lab/secret-9b": 1, "evil/Secret-9b": 2, "small": 3,
+    }  # fmt: skip
+
+
+def test_a_model_that_is_not_published_is_not_shown_as_a_published_one() -> None:
+    shown = {ensure_language_model(name).display_name for name in ("evil/Llama-2-7B", "evil/new")}
+    assert shown == {"evil/Llama-2-7B", "new"}
