@@ -6,7 +6,7 @@ order and cannot be read in the other is not taken for one that prefers a side.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
@@ -28,7 +28,15 @@ from analysis.stats.estimates import (
     proportion_of_counts,
     spearman,
 )
-from analysis.stats.two_way_clustered import Part, TwoWay, clustered, covariance, of_parts, rarer
+from analysis.stats.two_way_clustered import (
+    Part,
+    TwoWay,
+    clustered,
+    covariance,
+    of_parts,
+    rarer,
+    share_of_ties,
+)
 from lib.points import RIGHT, TIE, WRONG, points
 
 N_BINS = 10
@@ -328,7 +336,8 @@ def _mean(values: Floats, items: npt.NDArray[np.generic]) -> TwoWay:
     """The mean, with an error clustered by items."""
     if not len(values):
         raise NotEnough("There is no answer that could be read.", "Ask the model.")
-    return _clustered(float(values.mean()), (values - values.mean()) / len(values), items)
+    found = _clustered(float(values.mean()), (values - values.mean()) / len(values), items)
+    return replace(found, ties=share_of_ties(values))
 
 
 def _mean_of_orders(values: Floats, first: Bools, items: npt.NDArray[np.generic]) -> TwoWay:

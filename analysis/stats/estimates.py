@@ -11,10 +11,11 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 import scipy
-from scipy import optimize, special, stats
+from scipy import special, stats
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Interval
+from analysis.stats.score_intervals import with_ties
 from lib.points import RIGHT, TIE, error_of_mean, mean_point
 
 Z95 = 1.959963984540054  # 97.5th percentile of the standard normal distribution
@@ -160,32 +161,17 @@ def proportion_of_counts(n_correct: int, n: int, n_ties: int = 0) -> Proportion:
 def score_interval(n_correct: int, n: int, n_ties: int = 0) -> Interval:
     """95% interval of the accuracy whose n decisions are n_correct right, n_ties tied and the others wrong.
 
-    Accuracy is (1 + d) / 2 with d the probability of right minus that of wrong. The interval holds the d at which
-    |right - wrong - n d| <= z sqrt(n (2 q + d - d^2)), with q the most likely probability of wrong at that d (Tango 1998, as
-    for changes of paired decisions). Without ties this is Wilson's interval, and is computed as that.
+    Tango's (`score_intervals.with_ties`), which without ties is Wilson's, and is computed as that.
 
     >>> [round(end, 3) for end in score_interval(44, 199, n_ties=101)]
     [0.426, 0.524]
     >>> [round(end, 3) for end in score_interval(0, 20, n_ties=20)]
     [0.419, 0.581]
     """
-    if not n_ties:
-        low, high = wilson(n_correct, n)
-        return float(low), float(high)
-    if n_ties == n:
-        most = Z95**2 / (n + Z95**2)  # where the equation below has d^2 n = z^2 (|d| - d^2)
-        return (1 - most) / 2, (1 + most) / 2
-    n_wrong = n - n_correct - n_ties
-    lead = n_correct - n_wrong
-
-    def excess(d: float) -> float:
-        b = (2 * n - lead) * d - n_correct - n_wrong
-        q = (math.sqrt(b * b + 8 * n * n_wrong * d * (1 - d)) - b) / (4 * n)
-        return (lead - n * d) ** 2 - Z95**2 * n * (2 * q + d - d * d)
-
-    middle = lead / n
-    low, high = optimize.brentq(excess, -1, middle), optimize.brentq(excess, middle, 1)
-    return (1 + float(low)) / 2, (1 + float(high)) / 2
+    if n_ties:
+        return with_ties(n_correct, n, n_ties, Z95)
+    low, high = wilson(n_correct, n)
+    return float(low), float(high)
 
 
 def wilson(n_correct: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Floats, Floats]:

@@ -19,6 +19,8 @@ import numpy.typing as npt
 from scipy import optimize, special
 
 from analysis.stats.arrays import Floats, Interval, Ints
+from analysis.stats.score_intervals import with_ties
+from lib.points import RIGHT, TIE, WRONG
 
 FEWEST_CLUSTERS = 3  # below, no interval: two levels say next to nothing of how others would differ
 FEW = 5  # decisions of the rarer kind, below which a share's standard error says too little
@@ -35,7 +37,8 @@ class TwoWay:
     """Standard error, 95% interval and two-sided p (against 0) of an estimate, from Student's t.
 
     n_clusters: the smaller number of people and items, whose number less one are the degrees of freedom.
-    from_parts: whether `of_parts` made the interval and p wider than those of the standard error.
+    from_parts: whether `of_parts` made the interval and p wider than those of the standard error. ties: of an accuracy, the share
+    of decisions that are ties.
     """
 
     estimate: float
@@ -44,11 +47,12 @@ class TwoWay:
     p: float
     n_clusters: int
     from_parts: bool = False
+    ties: float = 0.0
 
     @property
     def share_ci95(self) -> Interval:
         """Of an estimate that is a share: within [0, 1]."""
-        return share_interval(self.estimate, self.se, self.n_clusters)
+        return share_interval(self.estimate, self.se, self.n_clusters, ties=self.ties)
 
     @property
     def is_known(self) -> bool:
@@ -78,10 +82,11 @@ class Deviations:
     """Trials summed up for `two_way`, so that many models can be set against the same people at no cost in trials.
 
     by_item: (items,) sums of the trials' deviations, n_by_item their numbers; at_random and between_people are V(trial)
-    and max(0, V(participant) - V(trial)).
+    and max(0, V(participant) - V(trial)). ties: the share of trials that are.
     """
 
     accuracy: float
+    ties: float
     n_people: int
     by_item: Floats
     n_by_item: Ints
@@ -96,6 +101,7 @@ class Deviations:
         at_random = _variance(errors)
         return Deviations(
             accuracy=float(y.mean()),
+            ties=share_of_ties(y),
             n_people=len(people),
             by_item=np.bincount(item, errors).astype(float),
             n_by_item=np.bincount(item),
@@ -105,7 +111,8 @@ class Deviations:
 
     def accuracy_error(self) -> TwoWay:
         """Of the accuracy over trials."""
-        return self._with(self.accuracy, self.by_item[self.n_by_item > 0])
+        found = self._with(self.accuracy, self.by_item[self.n_by_item > 0])
+        return replace(found, ties=self.ties)
 
     def difference_error(self, by_item: Floats) -> TwoWay:
         """Of by_item's mean (items,) minus the accuracy."""
@@ -114,11 +121,13 @@ class Deviations:
         share = np.where(known, by_item - mean, 0.0) / known.sum()
         used = known | (np.pad(self.n_by_item, (0, more)) > 0)
         together = (share - np.pad(self.by_item, (0, more)))[used]
+        models, n_known = over_items(by_item), int(known.sum())
+        decided = n_known * (1 - models.ties)
         usual = self._with(mean - self.accuracy, together, int(known.sum()))
         return of_parts(
             usual,
             (
-                Part(over_items(by_item), rarer(mean, int(known.sum()))),
+                Part(models, min(rarer(mean, n_known), decided)),
                 Part(self.accuracy_error(), rarer(self.accuracy, int(self.n_by_item.sum())), -1.0),
             ),
         )
@@ -190,7 +199,7 @@ class Part:
         if math.isinf(self.n_rare):
             half = abs(self.weight) * float(special.stdtrit(n - 1, 1 - alpha / 2)) * se
             return half, half
-        ends = share_interval(value, se, n, alpha, n_alike=self.n_alike)
+        ends = share_interval(value, se, n, alpha, ties=self.known.ties, n_alike=self.n_alike)
         low, high = (abs(self.weight * (x - value)) for x in ends)
         return (low, high) if self.weight > 0 else (high, low)
 
@@ -276,21 +285,30 @@ def parts_of_changes(
 
 
 def share_interval(
-    share: float, se: float, n_clusters: int, alpha: float = 0.05, *, n_alike: float | None = None
+    share: float,
+    se: float,
+    n_clusters: int,
+    alpha: float = 0.05,
+    *,
+    ties: float = 0.0,
+    n_alike: float | None = None,
 ) -> Interval:
     """95% interval (or 1 - alpha) of a share within [0, 1] from its standard error and the smaller number of clusters.
 
     Wilson's score interval of n = share (1 - share) / se^2 decisions, those that would be as sure if they were independent,
     with Student's t of n_clusters - 1 degrees of freedom (Korn and Graubard 1998; Franco et al. 2019, J. Surv. Stat.
     Methodol. 7). With t for its quantile: (share + t^2/2n -+ t sqrt(share (1 - share) / n + t^2/4n^2)) / (1 + t^2/n).
-    Where nothing varies (se = 0) n is n_alike, or the number of clusters.
+    Where nothing varies (se = 0) n is n_alike, or the number of clusters. ties: the share of decisions that are, whose variance
+    is (share (1 - share) - ties / 4) / n; the interval is then Tango's of so many.
 
     >>> [round(end, 3) for end in share_interval(0.5, 0.05, 10_000)]  # Wilson's of 50 of 100
     [0.404, 0.596]
     """
     alike = float(n_clusters) if n_alike is None else n_alike
-    n = share * (1 - share) / se**2 if se > 0 else alike
+    n = max(0.0, share * (1 - share) - TIE**2 * ties) / se**2 if se > 0 else alike
     t = float(special.stdtrit(n_clusters - 1, 1 - alpha / 2))
+    if ties:
+        return with_ties(n * max(0.0, share - TIE * ties), n, n * ties, t)
     middle, scale = share + t * t / (2 * n), 1 + t * t / n
     half = t * math.sqrt(max(0.0, share * (1 - share)) / n + t * t / (4 * n * n))
     return max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale)
@@ -308,7 +326,17 @@ def over_items(by_item: Floats) -> TwoWay:
     if len(known) < FEWEST_CLUSTERS:
         return clustered(float(known.mean()) if len(known) else math.nan, math.nan, len(known))
     se = math.sqrt(_variance((known - known.mean()) / len(known)))
-    return clustered(float(known.mean()), se, len(known))
+    return replace(clustered(float(known.mean()), se, len(known)), ties=share_of_ties(known))
+
+
+def share_of_ties(values: Floats) -> float:
+    """Of decisions (n,), whose points are 0, 1/2 or 1; 0 of other values, such as means over several models.
+
+    >>> share_of_ties(np.array([0.5, 1.0])), share_of_ties(np.array([0.5, 0.75]))
+    (0.5, 0.0)
+    """
+    are_points = np.isin(values, (RIGHT, TIE, WRONG)).all()
+    return float(np.mean(values == TIE)) if are_points else 0.0
 
 
 def covariance(errors: Floats, clusterings: list[Ints]) -> Floats:

@@ -70,7 +70,7 @@ def _includes_chance(right: Floats, draws: Draws) -> bool:
     found = two_way_of(right, draws)
     if found is None:
         return True
-    low, high = share_interval(found.estimate, found.se, draws.n_clusters)
+    low, high = share_interval(found.estimate, found.se, draws.n_clusters, ties=found.ties)
     return low <= 0.5 <= high
 
 

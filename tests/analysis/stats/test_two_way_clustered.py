@@ -88,6 +88,17 @@ def test_a_gain_that_is_skewed_reaches_further_up_than_down_and_lost_rows_count_
     )  # 20 rows, none of which is lost, reach 0.17 down
 
 
+@pytest.mark.parametrize("ties", [0.3, 0.9, 0.98])
+def test_an_accuracy_of_mostly_ties_holds_the_truth_as_often_as_one_without(ties: float) -> None:
+    rng, right = np.random.default_rng(5), 0.9
+    drawn = rng.choice(
+        [0.5, 1.0, 0.0], (1000, 200), p=[ties, *(1 - ties) * np.r_[right, 1 - right]]
+    )
+    ends = np.array([over_items(one).share_ci95 for one in drawn])
+    truth = ties / 2 + (1 - ties) * right
+    assert np.mean((ends[:, 0] <= truth) & (truth <= ends[:, 1])) >= 0.93
+
+
 def test_changes_are_uncertain_where_none_was_seen_and_where_all_were():
     for value in (0.0, 1.0, -1.0):
         found = of_changes(np.full(20, value), over_items)
