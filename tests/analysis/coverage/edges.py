@@ -1,8 +1,9 @@
-"""How often intervals of differences hold the truth in small studies, up to accuracies of 100%, at which nothing varies.
+"""How often intervals hold the truth in small studies, up to accuracies of 100%, at which nothing varies, or of ties alone.
 
 A study: people and test cases have normal effects on a logit scale, around a mean accuracy that is the truth; a second study, or
 arm, of other people judges the same, or other, test cases. Models are right on average as often as their truth says. A team is its best
-member but for a few trials, more of them on some test cases than on others. `python -m tests.analysis.coverage.edges` measures anew, keeps the
+member but for a few trials, more of them on some test cases than on others; or it decides, by a human, the test cases that its member
+ties on. `python -m tests.analysis.coverage.edges` measures anew, keeps the
 figures and writes the table of docs/results.md.
 """
 
@@ -20,7 +21,14 @@ from scipy import optimize, special
 
 from analysis.stats.reliance.trials import AdvisedTrials, difference
 from analysis.stats.two_groups import Sample, two_samples
-from analysis.stats.two_way_clustered import Deviations, TwoWay, of_changes, rarer, two_way
+from analysis.stats.two_way_clustered import (
+    Deviations,
+    TwoWay,
+    of_changes,
+    over_items,
+    rarer,
+    two_way,
+)
 
 HERE = Path(__file__).parent
 MEASURED = HERE / "edges.json"
@@ -123,9 +131,49 @@ def team_minus_best(
     return of_changes(more, error).ci95
 
 
+def accuracy_of_people(
+    size: tuple[int, int], accuracy: float, _: float, rng: np.random.Generator
+) -> Interval:
+    known = judged(size, accuracy, rng)
+    return two_way(known.who, known.item, known.right).share_ci95
+
+
+def points_of_a_model(
+    effects: np.ndarray, accuracy: float, ties: float, rng: np.random.Generator
+) -> np.ndarray:
+    """accuracy: where it decides."""
+    p = special.expit(intercept(accuracy, SD_ITEMS) + effects)
+    right = (rng.random(len(effects)) < p).astype(float)
+    return np.where(rng.random(len(effects)) < ties, 0.5, right)
+
+
+def accuracy_of_a_model(
+    size: tuple[int, int], accuracy: float, ties: float, rng: np.random.Generator
+) -> Interval:
+    effects = rng.normal(0, SD_ITEMS, size[1])
+    return over_items(points_of_a_model(effects, accuracy, ties, rng)).share_ci95
+
+
+def tying_minus_people(
+    size: tuple[int, int], people: float, ties: float, rng: np.random.Generator
+) -> Interval:
+    known = judged(size, people, rng)
+    points = points_of_a_model(known.effects, DECIDED, ties, rng)
+    return Deviations.of(known.who, known.item, known.right).difference_error(points).ci95
+
+
+def team_minus_tying(
+    size: tuple[int, int], people: float, ties: float, rng: np.random.Generator
+) -> Interval:
+    known = judged(size, people, rng)
+    more = np.where((rng.random(size[1]) < ties)[known.item], known.right - 0.5, 0.0)
+    error: Callable[[np.ndarray], TwoWay] = partial(two_way, known.who, known.item)
+    return of_changes(more, error).ci95
+
+
 @dataclass(frozen=True)
 class Held:
-    """Share of n studies whose interval holds the second truth less the first."""
+    """Share of n studies whose interval holds the truth; first and second: what `cell` takes."""
 
     what: str
     n_people: int
@@ -144,12 +192,31 @@ KINDS: dict[str, Callable[..., Interval | None]] = {
 }
 PAIRED = "team minus its best member"
 RARE = (0.0, 0.002, 0.01, 0.05)  # shares of trials gained, or lost
+TIES = (0.0, 0.1, 0.5, 0.9, 1.0)  # shares of test cases
+DECIDING = (0.5, 0.7, 0.95, 1.0)  # accuracies where a model decides, or of people
+DECIDED = 0.9  # accuracy of a model where it decides
+TYING: dict[str, tuple[Callable[..., Interval], Callable[[float, float], float]]] = {
+    "accuracy of people": (accuracy_of_people, lambda people, _: people),
+    "accuracy of a model with ties": (
+        accuracy_of_a_model,
+        lambda accuracy, ties: ties / 2 + (1 - ties) * accuracy,
+    ),
+    "one model with ties minus people": (
+        tying_minus_people,
+        lambda people, ties: ties / 2 + (1 - ties) * DECIDED - people,
+    ),
+    "team minus a member with ties": (team_minus_tying, lambda people, ties: ties * (people - 0.5)),
+}  # interval, and truth, by accuracy and share of ties
 
 
 def cell(what: str, size: tuple[int, int], first: float, second: float, n: int) -> Held:
-    kind = team_minus_best if what == PAIRED else KINDS[what]
+    if what in TYING:
+        kind, known = TYING[what]
+        truth = known(first, second)
+    else:
+        kind = team_minus_best if what == PAIRED else KINDS[what]
+        truth = first - second if what == PAIRED else second - first
     rng = np.random.default_rng([2026, *size, int(1e4 * first), int(1e4 * second)])
-    truth = first - second if what == PAIRED else second - first
     found = [kind(size, first, second, rng) for _ in range(n)]
     ends = np.array([one for one in found if one is not None])
     holds = (ends[:, 0] <= truth + 1e-12) & (ends[:, 1] >= truth - 1e-12)
@@ -164,6 +231,9 @@ def cells() -> Iterator[tuple[str, tuple[int, int], float, float]]:
     for size, gained, lost in product(SIZES, RARE, RARE):
         if gained >= lost:
             yield PAIRED, size, gained, lost
+    for what, size, accuracy, ties in product(TYING, SIZES, DECIDING, TIES):
+        if not (what == "accuracy of people" and ties):
+            yield what, size, accuracy, ties
 
 
 def measured() -> tuple[Held, ...]:
@@ -171,10 +241,10 @@ def measured() -> tuple[Held, ...]:
 
 
 def lines(rows: tuple[Held, ...]) -> str:
-    """A row for each difference: the lowest and the mean coverage of all truths, by size."""
+    """A row for each interval: the lowest and the mean coverage of all truths, by size."""
     heads = [f"{people} people, {items} items" for people, items in SIZES]
-    found = [f"| difference | {' | '.join(heads)} |", "|---|" + "---|" * len(heads)]
-    for what in (*KINDS, PAIRED):
+    found = [f"| interval of | {' | '.join(heads)} |", "|---|" + "---|" * len(heads)]
+    for what in (*KINDS, PAIRED, *TYING):
         texts = []
         for size in SIZES:
             own = [r.holds for r in rows if r.what == what and (r.n_people, r.n_items) == size]

@@ -24,9 +24,11 @@ def test_the_table_of_the_documentation_is_the_measured_one() -> None:
 def test_every_measured_coverage_reaches_the_target() -> None:
     low = [
         row for row in measured() if row.holds < TARGET - 0.01
-    ]  # the lowest of 620, each within 0.008
-    # Gains that lie on few of 20 test cases, which no interval of as many clusters can know
-    assert all(row.what == PAIRED and row.n_items == 20 and row.holds > 0.91 for row in low)
+    ]  # the lowest of 940, each within 0.008
+    # A member may tie on all of 20 test cases, but not on all others: docs/results.md
+    known = ("team minus a member with ties", 100, 20, 0.95, 0.9)
+    assert [(r.what, r.n_people, r.n_items, r.first, r.second) for r in low] == [known]
+    assert low[0].holds >= 0.9
 
 
 @pytest.mark.parametrize("what", KINDS)
@@ -43,6 +45,15 @@ def test_a_gain_of_few_changes_holds_the_truth() -> None:
 def test_a_gain_on_some_test_cases_more_than_on_others_holds_the_truth() -> None:
     """Student's t alone holds it in 92%: the share gained is skewed."""
     assert cell(PAIRED, (100, 20), 0.05, 0.0, 1000).holds >= TARGET
+
+
+def test_a_model_that_ties_on_nearly_all_test_cases_and_people_differ_by_a_known_interval() -> None:
+    assert cell("one model with ties minus people", (100, 20), 0.95, 0.9, 300).holds >= TARGET
+
+
+def test_gains_over_a_member_that_ties_are_not_too_cautious() -> None:
+    """Gained and lost lie on the same test cases; taken as uncorrelated, intervals held all of 300 gains."""
+    assert cell("team minus a member with ties", (100, 20), 0.7, 0.5, 300).holds <= 0.985
 
 
 @pytest.mark.sweep
