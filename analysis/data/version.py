@@ -26,7 +26,7 @@ from scoring.models import (
 
 SCHEMA_VERSION = 6
 # To be raised whenever an estimator changes: stored reports are then computed again
-ESTIMATORS_VERSION = 7
+ESTIMATORS_VERSION = 8
 MODEL_FIELDS = ("pk", "name", "display_name", "family", "n_parameters", "is_chat", "base_partner", "tuned_from", "is_demo", "training_cutoff", "released", "training", "training__tokens", "training__finished_at")  # fmt: skip
 ITEM_FIELDS = ("pk", "key", "version", "status", "texts", "subfield", "source", "publication_date", "is_damaged", "collection")  # fmt: skip
 

@@ -4,7 +4,6 @@ A value that the numbers do not define is NaN and an interval that does not exis
 said, `NotEnough` is raised.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 

@@ -20,6 +20,7 @@ from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.domain.backend import Backend, ScoringError
 from scoring.domain.known_models import MODELS, training_facts
 from scoring.models import LanguageModel, Training, TrainingCorpus
+from scoring.models.training import AT
 
 # The argument that says which model is meant
 NAMED_BY = {
@@ -118,7 +119,7 @@ def ensure_language_model(name: str) -> LanguageModel:
         "is_demo": name == DEMO_NAME,
     }
     with transaction.atomic():
-        hold_names(LanguageModel)
+        hold_names(LanguageModel, name.rpartition(AT)[0] or name)
         if Training.objects.keeps(name):
             raise ValidationError(
                 "It is the name of a model that a training of this site makes. Choose another name."

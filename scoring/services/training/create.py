@@ -168,7 +168,7 @@ def _same_name(training: Training) -> Training | None:
 def _check_name(training: Training) -> None:
     try:
         training.full_clean(exclude=["corpus", "base", "identity", "manifest"])
-        hold_names(LanguageModel)  # until it is stored, which keeps the name
+        hold_names(LanguageModel, training.name)  # until it is stored, which keeps the name
         refuse_double(training.name, names_of_the_site(), LanguageModel._meta.verbose_name)
         # Two labs would see one model in each other's place for as long as both are trained
         promised = Training.objects.promised().values_list("name", flat=True)

@@ -45,7 +45,7 @@ def register(training: Training, trained: Trained, corpus: "BuiltCorpus") -> Lan
     """
     base = training.base
     with transaction.atomic():
-        hold_names(LanguageModel)
+        hold_names(LanguageModel, training.name)
         is_taken = LanguageModel.objects.filter(name=training.name).exists()
         is_taken = is_taken or has_double(training.name, names_of_the_site())
         name = f"{training.name}{AT}training {training.pk}" if is_taken else training.name
