@@ -31,6 +31,7 @@ from experiment.lab.export import ALL_JUDGED, OF_ANALYSIS
 from experiment.models import Item, Participant, Study
 from experiment.services.counts import default_of, kind_counts, published_elsewhere
 from scoring.models import ChoiceRun, LanguageModel, ModelSetMember, ScoringRun
+from scoring.services.model_facts import known_in, told_apart
 
 LABELS = {
     "source": {
@@ -320,11 +321,13 @@ def _models(study: Study) -> tuple[dict[str, str], bool]:
         set(rows.order_by().values_list("language_model", flat=True))
         for rows in (finished, of_set, choosing)
     )
-    rows = LanguageModel.objects.filter(pk__in=scored | in_set | asked)
+    rows = known_in(LanguageModel.objects.filter(pk__in=scored | in_set | asked), study)
+    names = told_apart(rows)
     found: dict[str, str] = {}
-    for m in sorted(rows, key=lambda m: (m.family or "~", m.n_parameters or 0, m.name)):
-        found |= {m.name: str(m)} if m.pk in scored | in_set else {}
-        found |= {f"{m.name}{ASKED}": f"{m}{ASKED}"} if m.pk in asked else {}
+    for m in sorted(rows, key=lambda m: (m.family or "~", m.size or 0, m.name)):
+        name = names[m.pk]
+        found |= {m.name: name} if m.pk in scored | in_set else {}
+        found |= {f"{m.name}{ASKED}": f"{name}{ASKED}"} if m.pk in asked else {}
     return found, bool(asked)
 
 

@@ -256,7 +256,7 @@ def mcnemar(before: npt.ArrayLike, after: npt.ArrayLike) -> McNemar:
     signs of the d that are not 0 whose sum is as far from 0 as the observed one: without halves the exact two-sided
     binomial p of `gained` of gained + lost at 1/2, 2 P(X <= the smaller) (1 if nothing changed). difference = mean of d; its
     interval adds 1/2 to each of the four cells and takes the Wald interval, cut to [-1, 1] (Agresti and Min 2005). That is
-    surer than the exact test, so it is widened to 0 where p >= .05: the two never say different things beside each other.
+    surer than the exact test, so it is widened to 0 where p >= .05. With changes by half, p may be below .05 where the interval just holds 0.
     odds_ratio = gained / lost, NaN if none was lost. Raises NotEnough when no pair is left.
 
     >>> change = mcnemar([1, 1, 0, 0], [1, 1, 1, 0])

@@ -11,6 +11,7 @@ from scipy import stats
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Interval
 from analysis.stats.two_way_clustered import (
+    FEWEST_CLUSTERS,
     PARTS,
     Part,
     TwoWay,
@@ -84,7 +85,7 @@ def two_samples(first: Sample, second: Sample) -> TwoSamples | None:
 
 PAIRED = (
     "Mean over test cases of the second group's accuracy minus the first's. Its variance is that of the differences "
-    "between test cases plus, for each group, the variance between participants beyond that of single trials (two-way clustered); Student's t "
+    "between test cases plus, for each group, the variance between participants beyond that of single trials (two-way clustered, of all of its trials); Student's t "
     f"with Welch-Satterthwaite degrees of freedom. {PARTS}"
 )
 
@@ -105,7 +106,8 @@ def paired_groups(
 
     With d the differences (NaN left out): variance = var(d) / items + sum of between, and the degrees of freedom
     variance^2 / ((var(d) / items)^2 / (items - 1) + sum of (between + at_random)^2 / (people - 1)), the groups without any
-    between left out. Raises NotEnough below three items that both groups judged.
+    between left out. Raises NotEnough below three items that both groups judged, below
+    three people of a group, and where all differences are equal and nothing else varies.
 
     >>> found = paired_groups([0.5, 0.6, 0.7], [0.6, 0.8, 0.7], [PeopleError(20, 0.0, 0.001)] * 2)
     >>> round(found.difference, 3), round(found.se, 4), round(found.df, 6)
@@ -114,6 +116,11 @@ def paired_groups(
     d = np.asarray(second, dtype=float) - np.asarray(first, dtype=float)
     d = d[~np.isnan(d)]
     alone = over_items(d)
+    if min(group.n_people for group in people) < FEWEST_CLUSTERS:
+        raise NotEnough(
+            f"Fewer than {FEWEST_CLUSTERS} participants do not tell how others would differ.",
+            "Let more participants finish the study.",
+        )
     if not alone.is_known:
         raise NotEnough(
             f"A comparison by test case needs at least three; both groups judged {len(d)}.",
@@ -132,5 +139,7 @@ def paired_groups(
     fewest = min([len(d), *(group.n_people for group in people)])
     usual = TwoWay(value, se, (value - half, value + half), p, fewest)
     found = of_parts(usual, parts_of_changes(d, over_items))
+    if math.isnan(found.p):
+        raise NotEnough("All test cases differ alike.", "Compare more test cases.")
     low, high = found.ci95
     return TwoSamples(value, se, (max(-1.0, low), min(1.0, high)), found.p, df, PAIRED)

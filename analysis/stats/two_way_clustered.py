@@ -26,9 +26,8 @@ FEWEST_CLUSTERS = 3  # below, no interval: two levels say next to nothing of how
 FEW = 5  # decisions of the rarer kind, below which a share's standard error says too little
 LEAST_P = 1e-12
 PARTS = (
-    "Where decisions on the same rows changed, each limit of the mean change is the further of the usual one and that of the score "
-    "intervals of the shares gained and lost (Zou and Donner 2008), and p is the larger of both. So it is for any other difference "
-    f"where one of its shares has fewer than {FEW} right or fewer than {FEW} wrong decisions."
+    f"Where a share of a difference has fewer than {FEW} right or fewer than {FEW} wrong decisions, each limit of the difference is the "
+    "further of the usual one and that of the shares' score intervals (Zou and Donner 2008), and p is the larger of both."
 )
 
 
@@ -180,18 +179,12 @@ def of_errors(
 class Part:
     """A share that a difference has `weight` times; n_rare: its decisions of the rarer kind, a tie being half of each.
 
-    n_rare infinite: a mean of anything else, whose standard error is taken as it is. n_alike: of a share gained or lost, whose
-    distribution is skewed however many they are; so many decisions it stands for where all agree (`share_interval`).
+    n_rare infinite: a mean of anything else, whose standard error is taken as it is.
     """
 
     known: TwoWay
     n_rare: float
     weight: float = 1.0
-    n_alike: float | None = None
-
-    @property
-    def is_skewed(self) -> bool:
-        return self.n_alike is not None or self.n_rare < FEW
 
     def reach(self, alpha: float) -> Interval:
         """How far the difference goes down and up on account of this part, each 0 or more."""
@@ -199,7 +192,7 @@ class Part:
         if math.isinf(self.n_rare):
             half = abs(self.weight) * float(special.stdtrit(n - 1, 1 - alpha / 2)) * se
             return half, half
-        ends = share_interval(value, se, n, alpha, ties=self.known.ties, n_alike=self.n_alike)
+        ends = share_interval(value, se, n, alpha, ties=self.known.ties)
         low, high = (abs(self.weight * (x - value)) for x in ends)
         return (low, high) if self.weight > 0 else (high, low)
 
@@ -216,13 +209,11 @@ def rarer(share: float, n: int) -> float:
 def of_parts(usual: TwoWay, parts: Sequence[Part]) -> TwoWay:
     """A difference, the sum of its weighted parts, that is never surer than its parts are where one is near 0 or 1.
 
-    The standard error of a share of which all decisions agree is 0, and that of few of the rarer kind is too small. Shares gained and
-    lost are near 0 and skewed where they lie on some test cases more than on others. So with a part of fewer than FEW such
-    decisions, or one of changes, the limits are estimate - sqrt(sum of d^2), d the distances that the parts' score intervals allow (MOVER: Zou
+    The standard error of a share of which all decisions agree is 0, and that of few of the rarer kind is too small. So with a part
+    of fewer than FEW such decisions, the limits are estimate - sqrt(sum of d^2), d the distances that the parts' score intervals allow (MOVER: Zou
     and Donner 2008, Stat. Med. 27; for two shares Newcombe's method 10), or the usual ones where these are wider. p is
     the alpha whose interval ends at 0, or the usual one where that is larger. The parts are taken as uncorrelated, which for
-    shares of the same items is cautious; but shares gained and lost, which lie on the same test cases where a member ties, have the
-    correlation r that their errors and that of the difference imply, and the limits are estimate - sqrt(d^2 + e^2 - 2 r d e).
+    shares of the same items is cautious.
 
     >>> people, models = clustered(1.0, 0.0, 20), clustered(0.8, 0.02, 20)
     >>> usual = clustered(-0.2, 0.02, 20)
@@ -230,20 +221,14 @@ def of_parts(usual: TwoWay, parts: Sequence[Part]) -> TwoWay:
     >>> [round(end, 3) for end in usual.ci95], [round(end, 3) for end in found.ci95]
     ([-0.242, -0.158], [-0.245, -0.016])
     """
-    skewed = any(part.is_skewed for part in parts)
-    if not skewed or not usual.is_known or not all(part.known.is_known for part in parts):
+    few = any(part.n_rare < FEW for part in parts)
+    if not few or not usual.is_known or not all(part.known.is_known for part in parts):
         return usual
     value = usual.estimate
 
-    together = _correlation(usual, parts)
-
     def reach(alpha: float) -> Interval:
-        both = zip(*(part.reach(alpha) for part in parts), strict=True)
-        below, above = (
-            math.sqrt(max(0.0, sum(d * d for d in one) - 2 * together * math.prod(one)))
-            for one in both
-        )
-        return below, above
+        below, above = zip(*(part.reach(alpha) for part in parts), strict=True)
+        return math.hypot(*below), math.hypot(*above)
 
     def beyond(log_alpha: float) -> float:
         """How far the interval goes beyond 0."""
@@ -259,16 +244,6 @@ def of_parts(usual: TwoWay, parts: Sequence[Part]) -> TwoWay:
     return replace(usual, ci95=(low, high), p=p, from_parts=True)
 
 
-def _correlation(usual: TwoWay, parts: Sequence[Part]) -> float:
-    """Of shares gained and lost; 0 of other parts, and where few changed, of which no correlation is known."""
-    errors = [part.known.se for part in parts]
-    if any(part.n_alike is None or part.n_rare < FEW for part in parts) or not all(errors):
-        return 0.0
-    first, second = errors
-    implied = (first**2 + second**2 - usual.se**2) / (2 * first * second)
-    return min(1.0, max(-1.0, implied))
-
-
 def of_changes(values: Floats, mean: Callable[[Floats], TwoWay]) -> TwoWay:
     """The mean of changes (n,) from -1 to 1 of decisions on the same rows; mean: of such rows, with its error.
 
@@ -276,29 +251,17 @@ def of_changes(values: Floats, mean: Callable[[Floats], TwoWay]) -> TwoWay:
     >>> same.estimate, [round(end, 2) for end in same.ci95], same.p
     (0.0, [-0.34, 0.34], 1.0)
     """
-    return of_parts(mean(values), parts_of_changes(values, mean, alone=True))
+    return of_parts(mean(values), parts_of_changes(values, mean))
 
 
 def parts_of_changes(
-    values: Floats, mean: Callable[[Floats], TwoWay], weight: float = 1.0, *, alone: bool = False
+    values: Floats, mean: Callable[[Floats], TwoWay], weight: float = 1.0
 ) -> tuple[Part, Part]:
-    """The share gained and, less it, the share lost. The rarer kind: rows that changed, or that did not all change one way.
-
-    alone: the difference has no other part. Both are then taken as skewed, however many changed; with others, of which they are not
-    independent, that would be too cautious. Where none is lost, or gained, that share stands for as many rows as would make the mean
-    change as sure if they were independent: variance / se^2, from the number of clusters to that of rows, or the number of
-    clusters where few changed.
-    """
-    gained, lost, n = mean(values.clip(0)), mean((-values).clip(0)), len(values)
-    changed = n * (gained.estimate + lost.estimate)
-    n_rare = min(changed, n * (1 - max(gained.estimate, lost.estimate)))
-    alike = None
-    if alone:
-        both = mean(values)
-        alike = float(both.n_clusters)
-        if both.se > 0 and n_rare >= FEW:
-            alike = min(n, max(alike, float(values.var()) / both.se**2))
-    return Part(gained, n_rare, weight, alike), Part(lost, n_rare, -weight, alike)
+    """The share gained and, less it, the share lost. The rarer kind: rows that changed, or that did not all change one way."""
+    gained, lost = mean(values.clip(0)), mean((-values).clip(0))
+    changed = len(values) * (gained.estimate + lost.estimate)
+    n_rare = min(changed, len(values) * (1 - max(gained.estimate, lost.estimate)))
+    return Part(gained, n_rare, weight), Part(lost, n_rare, -weight)
 
 
 def share_interval(
@@ -308,21 +271,20 @@ def share_interval(
     alpha: float = 0.05,
     *,
     ties: float = 0.0,
-    n_alike: float | None = None,
 ) -> Interval:
     """95% interval (or 1 - alpha) of a share within [0, 1] from its standard error and the smaller number of clusters.
 
     Wilson's score interval of n = share (1 - share) / se^2 decisions, those that would be as sure if they were independent,
     with Student's t of n_clusters - 1 degrees of freedom (Korn and Graubard 1998; Franco et al. 2019, J. Surv. Stat.
     Methodol. 7). With t for its quantile: (share + t^2/2n -+ t sqrt(share (1 - share) / n + t^2/4n^2)) / (1 + t^2/n).
-    Where nothing varies (se = 0) n is n_alike, or the number of clusters. ties: the share of decisions that are, whose variance
+    Where nothing varies (se = 0) n is the number of clusters. ties: the share of decisions that are, whose variance
     is (share (1 - share) - ties / 4) / n; the interval is then Tango's of so many.
 
     >>> [round(end, 3) for end in share_interval(0.5, 0.05, 10_000)]  # Wilson's of 50 of 100
     [0.404, 0.596]
     """
-    alike = float(n_clusters) if n_alike is None else n_alike
-    n = max(0.0, share * (1 - share) - TIE**2 * ties) / se**2 if se > 0 else alike
+    of_one = max(0.0, share * (1 - share) - TIE**2 * ties)
+    n = of_one / se**2 if se > 0 else float(n_clusters)
     t = float(special.stdtrit(n_clusters - 1, 1 - alpha / 2))
     if ties:
         return with_ties(n * max(0.0, share - TIE * ties), n, n * ties, t)

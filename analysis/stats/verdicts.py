@@ -1,11 +1,13 @@
-"""What may be concluded from a test: every sentence that draws a conclusion goes by one of these."""
+"""What may be concluded from a test: for slopes over trials, arms with advice and what moved people."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from dataclasses import replace
 from enum import Enum
 
-from analysis.stats.families import LEVEL
+from analysis.stats.families import LEVEL, Family
 
 ENOUGH = 8  # participants and test cases, below which the level of a test is not known
 
@@ -32,3 +34,8 @@ class Verdict(Enum):
         if p >= LEVEL:
             return cls.UNCLEAR
         return cls.ABOVE if estimate > 0 else cls.BELOW
+
+
+def clear_of(tests: Family, verdicts: Iterable[Verdict]) -> Family:
+    """The family, of which as many are clear as their verdicts say."""
+    return replace(tests, n_clear=sum(one in (Verdict.ABOVE, Verdict.BELOW) for one in verdicts))

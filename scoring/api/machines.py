@@ -14,7 +14,7 @@ from experiment.domain.roles import Right
 from experiment.models import Item
 from lib.api import pages, parameters
 from lib.api.views import TableQuery
-from scoring.models import ItemScore, LanguageModel, ScoringRun
+from scoring.models import ChoiceRun, ItemScore, LanguageModel, ScoringRun
 from scoring.models.counting import counts_in
 from scoring.services.model_facts import known_in
 from scoring.services.summary import counted, points_of
@@ -144,7 +144,7 @@ class Models(StudyTable):
         models = LanguageModel.objects.filter(
             Q(pk__in=runs.values("language_model"))
             | Q(pk__in=of_set.values("pk"))
-            | Q(pk__in=self.study.choice_runs.order_by().values("language_model"))
+            | Q(pk__in=ChoiceRun.objects.seen_in([self.study]).order_by().values("language_model"))
         )
         found = models.filter(**self.wanted()).select_related("base_partner", "tuned_from")
         return known_in(found, self.study)
@@ -159,7 +159,7 @@ class RunsQuery(TableQuery):
 
 
 class Runs(StudyTable):
-    """Scorings of the study's test cases, whoever asked for them."""
+    """Scorings of the study's test cases that count in it."""
 
     access = Right.SEE_DATA
     table = "runs"

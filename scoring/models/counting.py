@@ -7,6 +7,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from experiment.domain.roles import RIGHTS, Right
 from experiment.models import Item, Membership
+from lib.jobs.models import NOBODY
 
 Runs = TypeVar("Runs", bound="models.QuerySet[Any]")
 _WORKERS = [role.value for role, rights in RIGHTS.items() if Right.WORK in rights]
@@ -17,12 +18,16 @@ def counts_in(studies: Any, run: str = "") -> Q:
 
     A run that the study asked for, one of a person who may ask for runs in it now, and one of the site itself. Any
     other is only another lab's word: that lab names the model, and the server, folder or file that the numbers come from.
+    So is one that somebody else continued.
     """
     workers = Membership.objects.filter(study__in=studies, role__in=_WORKERS).values("user")
     return (
         Q(**{f"{run}study__in": studies})
         | Q(**{f"{run}is_site_wide": True})
-        | Q(**{f"{run}created_by__in": workers})
+        | (
+            Q(**{f"{run}created_by__in": workers})
+            & (Q(**{f"{run}asked_by__in": workers}) | Q(**{f"{run}asked_by": NOBODY}))
+        )
     )
 
 

@@ -35,6 +35,7 @@ from experiment.services.curation.reviews import difficulty_seen_by, may_see_dif
 from experiment.services.rights import studies_with
 from lib.points import point
 from scoring.models import LanguageModel, ScoringRun
+from scoring.services.model_facts import told_apart
 
 
 @dataclass(frozen=True)
@@ -75,10 +76,11 @@ def model_parts(item: Item, scored: Scored) -> tuple[ModelPart, ...]:
     """The hardest for them first."""
     parts = []
     known = LanguageModel.objects.in_bulk(scored)
+    names = told_apart(known.values())
     for pk, by_item in scored.items():
         if item.pk not in by_item:
             continue
-        name, cutoff = known[pk].display_name, known[pk].training_cutoff
+        name, cutoff = names[pk], known[pk].training_cutoff
         is_early = bool(item.publication_date and cutoff and item.publication_date <= cutoff)
         difficulty, run, can_trace = by_item[item.pk]
         ranks = dict(zip(by_item, ranks_of([d for d, *_ in by_item.values()]), strict=True))

@@ -133,9 +133,7 @@ def _parts(rate: Rate, fates: Sequence[np.ndarray], cluster: Ints, se: float) ->
     if rate == "rqr":
         more = (fates[0] == GOOD).astype(np.float64) - (fates[1] == GOOD)
         return parts_of_changes(
-            more,
-            lambda rows: ratio(np.bincount(cluster, rows), np.bincount(cluster)).known,
-            alone=True,
+            more, lambda rows: ratio(np.bincount(cluster, rows), np.bincount(cluster)).known
         )
     every = np.ones(len(cluster), dtype=bool)
     sums = [_sums(rate, own, cluster, every) for own in fates]

@@ -99,6 +99,7 @@ class Estimate:
     value: float
     ci95: Interval | None
     p: float | None = None
+    n_clusters: int | None = None
 
     @classmethod
     def of(cls, found: TwoWay, trials: AdvisedTrials, bounds: Interval | None = None) -> "Estimate":
@@ -106,7 +107,7 @@ class Estimate:
         low, high = bounds or (-np.inf, np.inf)
         ends = (max(low, found.ci95[0]), min(high, found.ci95[1])) if found.is_known else None
         p = found.p if np.isfinite(found.p) else None
-        return cls(*_sizes(trials), found.estimate, ends, p)
+        return cls(*_sizes(trials), found.estimate, ends, p, found.n_clusters)
 
 
 def share(trials: AdvisedTrials, values: Floats) -> Estimate:

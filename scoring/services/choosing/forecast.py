@@ -11,6 +11,7 @@ from django.db.models import Avg
 from scoring.domain.choosing.reading import SIDES
 from scoring.domain.generating import Usage
 from scoring.models import ChoiceRun, ModelChoice
+from scoring.models.counting import counts_in
 from scoring.services.asking.settings import most
 from scoring.services.choosing import prompts
 from scoring.services.choosing.runs import DEFAULTS, abstracts
@@ -79,7 +80,10 @@ def _forecast(draft: ChoiceRun) -> Forecast:
             for _ in range(draft.samples):
                 usage += asked
     earlier = ModelChoice.objects.filter(
-        run__language_model=draft.language_model_id, run__form=draft.form, seconds__gt=0
+        counts_in([draft.study], "run__"),
+        run__language_model=draft.language_model_id,
+        run__form=draft.form,
+        seconds__gt=0,
     )
     mean = earlier.aggregate(mean=Avg("seconds"))["mean"]
     at_once = int(float(args.get("concurrency", CONCURRENCY))) if draft.generator == "chat" else 1

@@ -42,18 +42,8 @@ def test_a_gain_of_few_changes_holds_the_truth() -> None:
         assert cell(PAIRED, (20, 20), gained, 0.0, N_FEW).holds >= 0.9, gained
 
 
-def test_a_gain_on_some_test_cases_more_than_on_others_holds_the_truth() -> None:
-    """Student's t alone holds it in 92%: the share gained is skewed."""
-    assert cell(PAIRED, (100, 20), 0.05, 0.0, 1000).holds >= TARGET
-
-
 def test_a_model_that_ties_on_nearly_all_test_cases_and_people_differ_by_a_known_interval() -> None:
     assert cell("one model with ties minus people", (100, 20), 0.95, 0.9, 300).holds >= TARGET
-
-
-def test_gains_over_a_member_that_ties_are_not_too_cautious() -> None:
-    """Gained and lost lie on the same test cases; taken as uncorrelated, intervals held all of 300 gains."""
-    assert cell("team minus a member with ties", (100, 20), 0.7, 0.5, 300).holds <= 0.985
 
 
 @pytest.mark.sweep

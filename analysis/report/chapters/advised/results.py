@@ -132,8 +132,7 @@ class Comparison:
 
     @property
     def verdict(self) -> Verdict:
-        own = self.accuracy
-        return Verdict.of(own.value, self.p_holm, min(own.n_participants, own.n_items))
+        return Verdict.of(self.accuracy.value, self.p_holm, self.accuracy.n_clusters or 0)
 
 
 @dataclass(frozen=True)
@@ -497,7 +496,8 @@ EFFECTS = c.data(
     "se=1.coefficient.se",
     "ci=1.coefficient.ci95",
     "p=1.coefficient.p",
-    "p_holm=1.holm_p",
+    "holm_p=1.holm_p",
+    "verdict=1.verdict",
 )
 
 

@@ -43,9 +43,12 @@ from analysis.report.chapters.confidence.results import (
     ModelCalibration,
 )
 from analysis.stats import NotEnough
+from analysis.stats.arrays import Interval
 from analysis.stats.calibration import Binned
 from analysis.stats.logistic import Logistic
 from lib import formatting as f
+
+Fitted = tuple[float, Interval]  # a slope
 
 FEWEST_PER_BIN = 10
 BIN = c.data("bin", "midpoint", "n", "n_correct", "accuracy", "low=ci95.0", "high=ci95.1")
@@ -163,14 +166,14 @@ def table_s3(source: SourceResults, tables: Tables) -> Figure:
     found = need(source.of(Calibration).calibration)
     people = present(found.humans)
     fitted = [(m, fit) for m in found.models if (fit := present(m.logistic))]
-    own = present(people.logistic) if people and present(people.binned) else None
+    own = present(people.slope) if people and present(people.binned) else None
     chat = source.of(Accuracy).chat_models
-    blocks, table = _blocks(found, fitted, own, chat)
+    blocks, table = _blocks(found, fitted, (own.slope.slope, own.slope.ci95) if own else None, chat)
     drawn = alt.vconcat(*blocks, spacing=16).resolve_scale(shape="shared")
     slopes = table[table["fit"] == FITTED]["slope"]
     context = {
         "n_models": len(fitted),
-        "most": max([fit.n for _, fit in fitted] + [own.n if own else 0]),
+        "most": max([fit.n for _, fit in fitted] + [own.slope.n if own else 0]),
         "n_fits": len(slopes),
         "has_chat": any(m.name in chat for m, _ in fitted),
         "n_positive": int((slopes > 0).sum()),
@@ -183,7 +186,7 @@ def table_s3(source: SourceResults, tables: Tables) -> Figure:
 def _blocks(
     found: CalibrationResults,
     models: Sequence[tuple[ModelCalibration, Logistic]],
-    people: Logistic | None,
+    people: Fitted | None,
     chat: Collection[str],
 ) -> tuple[list[Drawn], pd.DataFrame]:
     """The panels, models above people, and what they show; raises NotEnough where nothing is fitted."""
@@ -194,7 +197,9 @@ def _blocks(
         shown = [
             mark
             for m, fit in models
-            for mark in _marks(m, rows.label[m.name], family_colour(m.family), fit, paper)
+            for mark in _marks(
+                m, rows.label[m.name], family_colour(m.family), (fit.slope, fit.slope_ci95), paper
+            )
         ]
         frames.append(pd.DataFrame(shown).assign(is_chat=lambda f: f["name"].isin(list(chat))))
         blocks.append(_block(frames[0], rows, "Log-odds per unit of |ΔPPL|", True))
@@ -212,14 +217,14 @@ def _blocks(
 
 
 def _marks(
-    who: ModelName, row: str, colour: str, fit: Logistic | None, paper: Mapping[str, float]
+    who: ModelName, row: str, colour: str, fit: Fitted | None, paper: Mapping[str, float]
 ) -> list[dict[str, Any]]:
     """The rows of the chart's data for one model, or for people; `paper`: its coefficients by name."""
     shared = {**who.named, "row": row, "colour": colour}
     marks: list[dict[str, Any]] = []
     if fit:
-        low, high = fit.slope_ci95
-        marks.append({**shared, "fit": FITTED, "slope": fit.slope, "low": low, "high": high})
+        slope, (low, high) = fit
+        marks.append({**shared, "fit": FITTED, "slope": slope, "low": low, "high": high})
     if who.name in paper:
         marks.append({**shared, "fit": PAPER, "slope": paper[who.name], "low": None, "high": None})
     return marks

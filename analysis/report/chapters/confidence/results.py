@@ -28,7 +28,7 @@ from analysis.stats.families import Family, family
 from analysis.stats.logistic import Logistic, fit_slope, held_out_probability, logistic
 from analysis.stats.table_s3 import NOTE, TableRow, table_s3
 from analysis.stats.trial_slope import TrialSlope, trial_slope
-from analysis.stats.verdicts import Verdict
+from analysis.stats.verdicts import Verdict, clear_of
 
 HUMAN_ROW = ModelName("human", "Humans", "", "")  # people as a row among the models
 # Of rows: who, what carries the name, bin
@@ -366,10 +366,8 @@ def _slopes(groups: Mapping[str, pd.DataFrame], n_participants: int) -> Subfield
     for n, (_found, each) in enumerate(known.values()):
         errors[: len(each), n] = each
     together, holm_p = family([found.p for found, _each in known.values()], errors)
-    return SubfieldSlopes(
-        tuple(
-            SubfieldSlope(name, p, found.verdict(p), found)
-            for (name, (found, _each)), p in zip(known.items(), holm_p.tolist(), strict=True)
-        ),
-        together,
+    slopes = tuple(
+        SubfieldSlope(name, p, found.verdict(p), found)
+        for (name, (found, _each)), p in zip(known.items(), holm_p.tolist(), strict=True)
     )
+    return SubfieldSlopes(slopes, clear_of(together, [one.direction for one in slopes]))

@@ -116,6 +116,7 @@ def publication_date_page(source: SourceResults, about: About) -> Page:
         "family": together,
         "n_easier": directions.count(DateDirection.NEWER_EASIER),
         "n_harder": directions.count(DateDirection.NEWER_HARDER),
+        "n_too_few": directions.count(DateDirection.TOO_FEW),
         "people": people,
     }
     columns = (

@@ -25,7 +25,7 @@ from analysis.stats.publication_date import (
     date_influence,
 )
 from analysis.stats.trial_slope import TrialSlope, trial_slope
-from analysis.stats.verdicts import Verdict
+from analysis.stats.verdicts import Verdict, clear_of
 
 CUTOFFS_METHOD = (
     "A test case is before a model's cut-off if its article was published on that date or earlier. Articles may "
@@ -426,10 +426,11 @@ def _corrected(
     errors = [date_influence(dates, data.difficulty[numbers[n]]) for n in places]
     known = [rows[n].known for n in places]
     together, holm_p = family([one.p for one in known if one], np.column_stack(errors))
+    verdicts = []
     for n, one, p in zip(places, known, holm_p.tolist(), strict=True):
-        direction = DateDirection.of(Verdict.of(one.rho, p, one.n) if one else Verdict.UNCLEAR)
-        rows[n] = replace(rows[n], holm_p=p, direction=direction)
-    return tuple(rows), together
+        verdicts.append(Verdict.of(one.rho, p, one.n) if one else Verdict.UNCLEAR)
+        rows[n] = replace(rows[n], holm_p=p, direction=DateDirection.of(verdicts[-1]))
+    return tuple(rows), clear_of(together, verdicts)
 
 
 def _publication_date_items(data: SourceData, dates: Dates) -> list[pd.DataFrame]:
