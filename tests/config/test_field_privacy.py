@@ -73,11 +73,9 @@ def world(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
         for who, _route, url in pages(made):
             made.before[who, url] = made.ask(who, "GET", url)
 
-    with (
-        time_machine.travel(NOW, tick=False),
-        django_db_blocker.unblock(),
-        transaction.atomic(),
-    ):
+    undone = transaction.atomic()
+    undone._from_testcase = True  # what is made in it ends as if it were committed
+    with time_machine.travel(NOW, tick=False), django_db_blocker.unblock(), undone:
         yield make_world(look)
         transaction.set_rollback(True)
 

@@ -251,6 +251,8 @@ class World:
             text, location = page, response.headers.get("Location", "")
             if location.startswith("/"):
                 text += text_of(client.get(location, headers=headers))
+            if not connection.needs_rollback:
+                connection.do_last()  # type: ignore[attr-defined]
             faults = list(self.broken(tables)) if tables else []
             transaction.set_rollback(True)
         sent = unquote(f"{url} {body if isinstance(body, str) else ''}".replace("+", " ")).lower()
