@@ -137,6 +137,13 @@ def make_study(
     return study
 
 
+def make_other_study(study: Study) -> Study:
+    """Another lab's, on the same test cases."""
+    other = make_study("other", human=0, machine=0, catch=0)
+    StudyItem.objects.bulk_create(StudyItem(study=other, item=item) for item in study.items.all())
+    return other
+
+
 def make_arms(study: Study, *arms: dict[str, Any]) -> list[Arm]:
     """Two arms that differ in nothing, or those that are given; in order."""
     given = arms or ({}, {})

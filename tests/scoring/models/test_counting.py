@@ -13,7 +13,7 @@ from analysis.data import item_figures
 from analysis.data.version import data_version
 from analysis.lab.team_members import offered_models
 from analysis.services.advising import sources_of
-from experiment.models import Membership, Study, StudyItem
+from experiment.models import Membership, Study
 from scoring.models import ChoiceRun, ScoringRun
 from scoring.services import runs
 from scoring.services.asking.settings import Asked
@@ -22,7 +22,7 @@ from scoring.services.open_model import ensure_language_model
 from scoring.services.runs import create_run, queue_runs
 from tests.analysis.data.choosing import choose
 from tests.analysis.data.scored import read, score
-from tests.factories import make_study, make_user
+from tests.factories import make_other_study, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 FORGED = "lab/forged"
@@ -37,10 +37,7 @@ def study() -> Study:
 
 @pytest.fixture
 def other(study: Study) -> Study:
-    """Another lab's, on the same test cases."""
-    other = make_study("other", human=0, machine=0, catch=0)
-    StudyItem.objects.bulk_create(StudyItem(study=other, item=item) for item in study.items.all())
-    return other
+    return make_other_study(study)
 
 
 def counts(run: Any, study: Study) -> bool:

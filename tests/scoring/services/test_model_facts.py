@@ -19,7 +19,7 @@ from scoring.services.open_model import ensure_language_model, language_model
 from scoring.services.runs import create_run
 from tests.analysis.data.choosing import choose
 from tests.analysis.data.scored import read, score
-from tests.factories import make_study, make_user
+from tests.factories import make_other_study, make_study, make_user
 from tests.scoring.services.grading.rows import make_answers
 from tests.scoring.tiny_models import save_gpt2
 
@@ -34,11 +34,7 @@ def study() -> Study:
 
 @pytest.fixture
 def other(study: Study) -> Study:
-    """Another lab's, on the same test cases."""
-    other = make_study("other", human=0, machine=0, catch=0)
-    for item in study.items.all():
-        other.study_items.create(item=item)
-    return other
+    return make_other_study(study)
 
 
 def facts(study: Study, name: str = NAME) -> tuple[int | None, bool]:
