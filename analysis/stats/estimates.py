@@ -14,12 +14,12 @@ from scipy import special, stats
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Interval
+from analysis.stats.families import LEVEL
 from analysis.stats.score_intervals import with_ties
 from lib.points import RIGHT, TIE, error_of_mean, mean_point
 
 Z95 = 1.959963984540054  # 97.5th percentile of the standard normal distribution
 
-ALPHA = 0.05  # level of tests, of which 95% intervals are the other side
 FEWEST = 3  # values or pairs of an interval
 ANY, SHARES = (-np.inf, np.inf), (0.0, 1.0)  # bounds of intervals
 
@@ -276,7 +276,7 @@ def mcnemar(before: npt.ArrayLike, after: npt.ArrayLike) -> McNemar:
     half = Z95 * float(np.sqrt((changed - centre**2) / (n + 2)))
     low, high = max(centre - half, -1.0), min(centre + half, 1.0)
     p = _sign_flips_p(change)
-    ci95 = (min(low, 0.0), max(high, 0.0)) if p >= ALPHA else (low, high)
+    ci95 = (min(low, 0.0), max(high, 0.0)) if p >= LEVEL else (low, high)
     ratio = gained / lost if lost else np.nan
     return McNemar(n, gained, lost, float(change.mean()), p, ratio, ci95)
 

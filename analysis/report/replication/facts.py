@@ -15,7 +15,8 @@ from analysis.report.chapters.models.results import Integration
 from analysis.report.chapters.participants.results import ItemExposures
 from analysis.report.replication.values import TUNED, at
 from analysis.stats.distributions import Exposures
-from analysis.stats.estimates import ALPHA, McNemar
+from analysis.stats.estimates import McNemar
+from analysis.stats.families import LEVEL
 from experiment.imports.read.trials import TRIALS_PER_PERSON
 from experiment.models import Judgment, Participant, Study
 
@@ -107,7 +108,7 @@ class Facts:
 
     @property
     def is_tuning_significant(self) -> bool:
-        return self.tuning is not None and self.tuning.p < ALPHA
+        return self.tuning is not None and self.tuning.p < LEVEL
 
 
 def facts(study: Study, sources: Mapping[str, SourceData], results: SourceResults) -> Facts:

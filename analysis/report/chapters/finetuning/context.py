@@ -18,7 +18,7 @@ from analysis.report.chapters.finetuning.results import (
     TunedModel,
 )
 from analysis.report.chapters.memorisation.context import IN_TRAINING
-from analysis.stats.estimates import ALPHA
+from analysis.stats.families import LEVEL
 from lib import formatting as f
 
 Compared = Sequence[tuple[TunedModel, Comparison]]
@@ -180,7 +180,7 @@ def _pairs(compared: Compared) -> list[dict[str, Any]]:
         {
             "model": model,
             "found": found,
-            "is_unclear": model.mcnemar_holm_p >= ALPHA,
+            "is_unclear": model.mcnemar_holm_p >= LEVEL,
             "favours": _favours(model),
         }
         for model, found in compared
@@ -190,7 +190,7 @@ def _pairs(compared: Compared) -> list[dict[str, Any]]:
 def _favours(model: TunedModel) -> str:
     """The version whose log perplexity fell more: "original", "altered", or "" where neither clearly did."""
     found = present(model.comparison)
-    if found is None or not model.interaction_holm_p < ALPHA:
+    if found is None or not model.interaction_holm_p < LEVEL:
         return ""
     return "original" if found.nats.interaction.mean_difference > 0 else "altered"
 

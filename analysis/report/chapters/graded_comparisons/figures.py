@@ -30,7 +30,6 @@ from analysis.presentation import make_figure
 from analysis.report.chapter import SourceResults, Tables, need_table
 from analysis.report.chapters.graded_comparisons.results import (
     BERT,
-    LEVEL,
     Compared,
     Curve,
     Deferral,
@@ -46,6 +45,7 @@ from analysis.report.chapters.graded_rates.drawing import (
     who,
 )
 from analysis.report.chapters.graded_rates.results import box
+from analysis.stats.families import LEVEL
 from analysis.stats.graded.text_metrics import COLUMNS
 
 PANELS = {"rqr": "Response quality", "sr": "Safety"}

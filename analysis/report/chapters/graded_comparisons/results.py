@@ -15,7 +15,7 @@ from analysis.report.chapter import Built
 from analysis.report.chapters.graded_rates.results import clusters_of, codes, question_clusters
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Bools, Floats, Interval, Ints
-from analysis.stats.families import Family
+from analysis.stats.families import LEVEL, Family
 from analysis.stats.graded import ABSTAINED, BAD, FATES, GOOD
 from analysis.stats.graded.bert_score import NAME as BERT_NAME
 from analysis.stats.graded.bert_score import Vectors
@@ -34,7 +34,6 @@ from analysis.teams.domain.folds import Folds
 from analysis.teams.results import Policy
 
 RATES = ("rqr", "sr")
-LEVEL = 0.05
 PAIRS = (
     *c.data("rate", "first", "second", "n", "n_clusters", "difference", "se", "ci=ci95"),
     *c.data("p", "p_holm"),

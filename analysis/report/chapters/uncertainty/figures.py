@@ -31,12 +31,12 @@ from analysis.report.chapter import SourceResults, Tables, need_table
 from analysis.report.chapters.accuracy.figures import EVERYONE
 from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.chapters.uncertainty.results import (
-    LEVEL,
     Crossed,
     CrossedErrors,
     Differences,
     Row,
 )
+from analysis.stats.families import LEVEL
 
 NUMBERS = (
     "accuracy", "difference", "low", "high", "difference_low", "difference_high",

@@ -27,6 +27,7 @@ from analysis.stats.crossed_bootstrap import (
     spread,
 )
 from analysis.stats.estimates import SHARES, Mean, Proportion, mean_of, proportion
+from analysis.stats.families import LEVEL
 from analysis.stats.item_differences import item_differences
 from analysis.stats.two_way_clustered import Deviations, TwoWay, over_items
 from lib.formatting import known
@@ -307,7 +308,6 @@ def _table(found: CrossedErrors) -> pd.DataFrame:
 # --- The items on which people and the models of the set differ.
 
 SHOWN = 10
-LEVEL = 0.05
 
 
 class Ahead(Enum):
