@@ -230,7 +230,7 @@ def opened(values: Mapping[str, Any]) -> Iterator[None]:
 
 def sqlite_file(path: Path) -> dict[str, Any]:
     """Settings of a database in a file of our own."""
-    return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(path), "OPTIONS": {}}
+    return {"ENGINE": "lib.fast.sqlite3", "NAME": str(path), "OPTIONS": {}}
 
 
 def table_rows() -> dict[str, int]:
