@@ -1,7 +1,6 @@
 """Language models, and their scores: of each model one run per condition, and one of those in which it was asked."""
 
-from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +20,7 @@ from analysis.data.filters import (
     shown,
 )
 from analysis.data.items import read_columns
-from analysis.data.version import Chosen, choose_choice_runs
+from analysis.data.version import Chosen, Coverage, choose_choice_runs, choose_scoring_runs
 from experiment.models import Item, Study
 from lib.points import points
 from scoring.domain.perplexity import near_tie
@@ -40,7 +39,6 @@ from scoring.training.corpus.document import last_day
 
 CONDITIONS = ("full", "isolated", "swapped")
 UNKNOWN = TrainingCorpus.Status.UNKNOWN.value
-Coverage = Mapping[tuple[int, str], int]
 
 
 @dataclass(frozen=True)
@@ -65,9 +63,8 @@ def read(
 ) -> Scored:
     """All that models did on these items of the study, in runs that count in it, and on corpora.
 
-    Of several finished runs of one model under one condition one counts, on the items that it covers: the published one
-    where the people are imported too; then the study's own, so that nobody else's replaces it; the one that covers most of these items; one with the prompt that most
-    models were given; the newest. `others`: names of models that may be chosen though they scored nothing.
+    Of several finished runs of one model one counts (`choose_scoring_runs`), on the items that it covers. `others`: names
+    of models that may be chosen though they scored nothing.
     """
     runs = list(
         ScoringRun.objects.seen_in([study])
@@ -85,7 +82,7 @@ def read(
     )
     runs = [run for run in runs if run.language_model_id in numbers]
     asked = [(run, source) for run, source in asked if run.language_model_id in asked_numbers]
-    chosen = _choose(runs, coverage, prefer_imported, study)
+    chosen = choose_scoring_runs(study, runs, coverage, prefer_imported)
     answers = choices.read_answers(asked, asked_numbers)
     scores = _scores(chosen, numbers)
     if len(decided := choices.decisions(answers)):
@@ -220,27 +217,7 @@ def _coverage(runs: list[ScoringRun], items: pd.DataFrame) -> Coverage:
     return {(run, source): n for run, source, n in counted}
 
 
-def _choose(
-    runs: list[ScoringRun], coverage: Coverage, prefer_imported: bool, study: Study
-) -> list[tuple[ScoringRun, str]]:
-    """(run, source it is taken for): of each model, condition, seed and source the best, as `read` says."""
-    prompts = Counter((run.condition, run.prompt) for run in runs)
-
-    def merit(run: ScoringRun, source: str) -> tuple[bool, bool, int, int, int]:
-        published = prefer_imported and run.backend == ScoringRun.Backend.IMPORTED
-        n_items = coverage[run.pk, source]
-        is_own = run.study_id == study.pk
-        return published, is_own, n_items, prompts[run.condition, run.prompt], run.pk
-
-    best: dict[tuple[Any, ...], ScoringRun] = {}
-    for source in SOURCES:
-        covering = [run for run in runs if (run.pk, source) in coverage]
-        for run in sorted(covering, key=lambda run: merit(run, source)):
-            best[run.language_model_id, run.condition, run.seed, source] = run
-    return [(run, source) for (*_, source), run in best.items()]
-
-
-def _scores(chosen: list[tuple[ScoringRun, str]], numbers: Mapping[int, int]) -> pd.DataFrame:
+def _scores(chosen: Sequence[tuple[ScoringRun, str]], numbers: Mapping[int, int]) -> pd.DataFrame:
     rows = ItemScore.objects.filter(run__in={run.pk for run, _ in chosen}).order_by()
     scores = read_columns(
         rows,

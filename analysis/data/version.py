@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from django.db.models import Count, Max, Q, QuerySet, Sum, TextField
@@ -63,6 +64,34 @@ def choose_choice_runs(study: Study, items: Collection[int]) -> Chosen:
         for run in sorted(covering, key=lambda r: (own[r.pk], coverage[r.pk, source], r.pk)):
             best[run.language_model_id, source] = run
     return [(run, source) for (_, source), run in best.items()]
+
+
+# (run, source) -> how many test cases it has decided
+Coverage = Mapping[tuple[int, str], int]
+
+
+def choose_scoring_runs(
+    study: Study, runs: Sequence[ScoringRun], coverage: Coverage, prefer_imported: bool
+) -> Sequence[tuple[ScoringRun, str]]:
+    """(run, source it is taken for): one of each model, condition, seed and source, among finished runs that count in the study.
+
+    The published one where the people are imported too (`prefer_imported`); then the study's own, so that nobody else's
+    replaces it; what covers most items; one with the prompt that most runs of its condition have; the newest.
+    """
+    prompts = Counter((run.condition, run.prompt) for run in runs)
+
+    def merit(run: ScoringRun, source: str) -> tuple[bool, bool, int, int, int]:
+        published = prefer_imported and run.backend == ScoringRun.Backend.IMPORTED
+        n_items = coverage[run.pk, source]
+        is_own = run.study_id == study.pk
+        return published, is_own, n_items, prompts[run.condition, run.prompt], run.pk
+
+    best: dict[tuple[Any, ...], ScoringRun] = {}
+    for source in SOURCES:
+        covering = [run for run in runs if (run.pk, source) in coverage]
+        for run in sorted(covering, key=lambda run: merit(run, source)):
+            best[run.language_model_id, run.condition, run.seed, source] = run
+    return [(run, source) for (*_, source), run in best.items()]
 
 
 def has_choices(study: Study) -> bool:

@@ -310,7 +310,7 @@ def read(study: Study, query: QueryDict) -> TeamChosen:
     combined_by = COMBINED_BY if COMBINED_BY in query else EARLIER
     method = _one(combined_by, gettext("Combined by"), query, METHODS, "logistic", problems)
     out_of = _one("out_of", gettext("Held out"), query, OUT_OF, "item", problems)
-    models = offered_models(study, source)
+    models = offered_models(study, shared.options)
     n_trials = trial_counts(study, shared)[source]
     is_chosen = "members" in query or SENT in query
     is_empty = not n_trials and not models
@@ -345,8 +345,8 @@ def _elsewhere(study: Study, shared: Chosen) -> list[tuple[str, str | Promise]]:
                 continue
             query = urlencode({**now, field.name: choice.value})
             other = _shared(study, QueryDict(query), [])
-            source = other.options.source
-            if trial_counts(study, other)[source] or offered_models(study, source):
+            options = other.options
+            if trial_counts(study, other)[options.source] or offered_models(study, options):
                 found.append((query, choice.label))
     return found
 

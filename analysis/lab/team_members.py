@@ -7,13 +7,15 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from analysis.data.filters import ASKED, shown
-from analysis.data.version import choose_choice_runs
+from analysis.data.filters import ASKED, ReportOptions, shown
+from analysis.data.version import choose_choice_runs, choose_scoring_runs, participants_kind
 from analysis.lab.filter_form import shortened
 from analysis.teams.options import PUBLISHED
-from experiment.models import Item, Study
+from experiment.models import Item, Participant, Study
+from scoring.domain.perplexity import Accuracy
 from scoring.models import ChoiceRun, LanguageModel, ModelSetMember, ScoringRun
 from scoring.services.choosing.summary import summarise
+from scoring.services.model_facts import told_apart
 from scoring.services.summary import count_by_run
 
 HUMAN = "human"
@@ -35,51 +37,53 @@ class Offered:
     is_again: bool = False
 
 
-def offered_models(study: Study, source: str) -> dict[str, Offered]:
-    """Name -> a model with decisions on this source's test cases, as data of results name and order them: the set's first."""
-    scored, asked = _scored(study, source), _asked(study, source)
+def offered_models(study: Study, options: ReportOptions) -> dict[str, Offered]:
+    """Name -> a model with decisions on the source's test cases, as data of results name and order them: the set's first."""
+    scored, asked = _scored(study, options), _asked(study, options.source)
     places = dict(
         ModelSetMember.objects.filter(model_set__study=study).values_list(
             "language_model", "position"
         )
     )
     last = max(places.values(), default=0) + 1
-    found = [
-        (places.get(m.pk, last), m.name, False, Offered(m.name, str(m), m.family, m.pk in places, n, accuracy))
-        for m, n, accuracy in scored.values()
-    ]  # fmt: skip
-    for m, label, n, accuracy in asked:
+    names = told_apart(
+        [*(m for m, _ in scored.values()), *(run.language_model for run, *_ in asked)]
+    )
+    found = []
+    for m, own in scored.values():
+        one = Offered(m.name, names[m.pk], m.family, m.pk in places, own.n, own.value)
+        found.append((places.get(m.pk, last), m.name, False, one))
+    for run, n, accuracy in asked:
+        m = run.language_model
         is_again = m.pk in scored
         # In the place of a member of the set without perplexities
         in_set = m.pk in places and not is_again
+        label = shown(f"{names[m.pk]}{ASKED}", run.is_simulated)
         one = Offered(f"{m.name}{ASKED}", label, m.family, in_set, n, accuracy, is_again)
         found.append((places[m.pk] if in_set else last, m.name, True, one))
     return {one.name: one for *_place, one in sorted(found, key=lambda row: row[:3])}
 
 
-def _scored(study: Study, source: str) -> dict[int, tuple[LanguageModel, int, float]]:
-    """Models with perplexities of full texts, by a finished run of the study's own, else by the one with most test cases, then the newest."""
-    counted = count_by_run(study, FULL, source)
+def _scored(study: Study, options: ReportOptions) -> dict[int, tuple[LanguageModel, Accuracy]]:
+    """Models with perplexities of full texts, by the run that counts in results."""
+    counted = count_by_run(study, FULL, options.source)
+    coverage = {(pk, options.source): each.accuracy.n for pk, each in counted.items()}
     runs = ScoringRun.objects.filter(status=ScoringRun.Status.FINISHED, pk__in=counted)
-    best: dict[int, tuple[LanguageModel, int, float]] = {}
-    found = [(r, counted[r.pk].accuracy) for r in runs.select_related("language_model")]
-    found.sort(key=lambda one: (one[0].study_id == study.pk, one[1].n, one[0].pk))
-    for run, share in found:
-        if share.n:
-            best[run.language_model_id] = (run.language_model, share.n, share.value)
-    return best
+    is_published = participants_kind(study, options) == Participant.Kind.IMPORTED
+    chosen = choose_scoring_runs(
+        study, list(runs.select_related("language_model")), coverage, is_published
+    )
+    return {
+        run.language_model_id: (run.language_model, counted[run.pk].accuracy) for run, _ in chosen
+    }
 
 
-def _asked(study: Study, source: str) -> list[tuple[LanguageModel, str, int, float]]:
-    """Models that chose, by the run that counts in results, and what they are called."""
+def _asked(study: Study, source: str) -> list[tuple[ChoiceRun, int, float]]:
+    """Of models that chose, the run that counts in results, its test cases and accuracy."""
     items = Item.objects.shown_by([study]).of_stratum(source).values_list("pk", flat=True)
-    found = []
-    for run, _source in choose_choice_runs(study, list(items)):
-        own = summarise(run, study, source)
-        if own.accuracy is not None:
-            label = shown(f"{run.language_model}{ASKED}", run.is_simulated)
-            found.append((run.language_model, label, own.n_judged, own.accuracy))
-    return found
+    chosen = choose_choice_runs(study, list(items))
+    found = [(run, summarise(run, study, source)) for run, _source in chosen]
+    return [(run, s.n_judged, s.accuracy) for run, s in found if s.accuracy is not None]
 
 
 @dataclass(frozen=True, slots=True)

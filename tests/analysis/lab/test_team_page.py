@@ -9,12 +9,15 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from analysis.data.filters import ReportOptions
+from analysis.lab.team_members import offered_models
 from analysis.teams import services
 from analysis.teams.options import PUBLISHED, TeamOptions
 from experiment.models import Study
 from scoring.models import ChoiceRun, LanguageModel
 from scoring.services.choosing.summary import summarise
 from tests.analysis.data.choosing import choose, refuses_a
+from tests.analysis.data.scored import read, score
 from tests.analysis.teams import made_teams
 from tests.factories import make_item, make_participant
 from tests.scoring.lab.rows import ask, finish
@@ -68,6 +71,19 @@ def test_a_human_and_the_three_best_models_are_ticked_and_nothing_is_computed_fo
     assert ticked(page) == ["human", "lab/1", "lab/2", "lab/3"]
     assert re.search(r"3</span> <small class=\"model-share\">87.5%", page)
     assert tried == []
+
+
+@pytest.mark.parametrize("kind", ["real", "imported"])
+def test_a_model_is_offered_by_the_run_that_counts_in_results(study: Study, kind: str) -> None:
+    make_participant(study, kind=kind)
+    score(study, backend="imported")
+    score(study, "org/b")
+    score(study, ppl=(3.0, 2.0), prompt="none")
+    scores = read(study).full
+    own = scores[scores["model"] == 0]
+    offered = offered_models(study, ReportOptions(source="human"))["org/a"]
+    assert (offered.n, offered.accuracy) == (len(own), own["points"].mean())
+    assert offered.accuracy == 1.0
 
 
 def test_the_members_of_the_published_teams_are_ticked_in_an_import_and_said_to_be_they(

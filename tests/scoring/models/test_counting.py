@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from analysis.data import item_figures
+from analysis.data.filters import ReportOptions
 from analysis.data.version import data_version
 from analysis.lab.team_members import offered_models
 from analysis.services.advising import sources_of
@@ -87,7 +88,7 @@ def test_nothing_that_another_lab_asked_for_is_seen_in_a_study(
     items = study.items.values("pk")
     seen = [
         set(read(study).models["name"]),
-        set(offered_models(study, "human")),
+        set(offered_models(study, ReportOptions(source="human"))),
         set(sources_of(study)["model"]),
         {row.run.language_model.name for row in item_figures.whole_text_scores(items, own)},
     ]
