@@ -243,13 +243,20 @@ PER_PAGE = 50
 @require_safe
 @for_study(Right.SEE_TRAIL)
 def trail(request: HttpRequest, study: Study) -> HttpResponse:
-    return show(request, "lab/members/trail.html", **_events(request, audit.events_of(study)))
+    events = audit.events_of(study)
+    context = _events(request, events)
+    if "verify" in request.GET:
+        context |= {"verified": True, "broken": audit.first_changed(events)}
+    return show(request, "lab/members/trail.html", **context)
 
 
 @require_safe
 @for_site_admins
 def site_trail(request: HttpRequest) -> HttpResponse:
+    """Its check takes the chain of all labs, which grows for ever; a study's takes that study's events."""
     context = _events(request, AuditEvent.objects.all())
+    if "verify" in request.GET:
+        context |= {"verified": True, "broken": audit.verify()}
     return show(request, "lab/members/trail.html", section="trail", **context)
 
 
@@ -260,10 +267,7 @@ def _events(request: HttpRequest, events: QuerySet[AuditEvent]) -> dict[str, Any
         (event, [(name.replace("_", " "), _text(value)) for name, value in event.details.items()])
         for event in page
     ]
-    context: dict[str, Any] = {"page": page, "events": shown}
-    if "verify" in request.GET:
-        context |= {"verified": True, "broken": audit.verify()}
-    return context
+    return {"page": page, "events": shown}
 
 
 def _text(value: Any) -> str:

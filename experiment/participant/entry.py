@@ -69,7 +69,7 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
             raise KnownIdError
         response = render_consent(request, study, seen)
     if is_new:
-        identity.write_entry(response, study, seen)
+        identity.write_entry(request, response, study, seen)
     return response
 
 
@@ -200,7 +200,7 @@ def decide(request: HttpRequest, study: Study) -> HttpResponse:
         now=timezone.now(),
     )
     response = go_on(request, participant)
-    identity.write_entry(response, study, seen)
+    identity.write_entry(request, response, study, seen)
     identity.write_participant(response, study, participant)
     return response
 
@@ -211,7 +211,7 @@ def go_on_by_link(request: HttpRequest, study: Study, seen: identity.Entry | Non
     if seen is None or returner is None:
         return redirect(study)
     response = resume(request, study, returner)
-    identity.write_entry(response, study, seen)
+    identity.write_entry(request, response, study, seen)
     identity.write_participant(response, study, returner, by_link=True)
     return response
 

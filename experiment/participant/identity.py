@@ -44,6 +44,7 @@ PARTICIPANT_COOKIE = "bb-participant-"
 # After the participant's name in a cookie: they showed their code; all that they showed is a recruitment site's link
 OWN, BY_LINK = "!", "~"
 MASKED = "····-····-····"
+MAX_SENT = 4000  # characters of all that a browser sends
 SIMULATED_PARAMETER = "simulated"
 SIMULATED_SALT = "simulated-participant"
 
@@ -183,9 +184,28 @@ def _form_salt(study: Study) -> str:
     return f"form-{_name('entry', study)}"
 
 
-def write_entry(response: HttpResponse, study: Study, entry: Entry) -> None:
+def write_entry(request: HttpRequest, response: HttpResponse, study: Study, entry: Entry) -> None:
+    _forget_oldest(request, response, study)
     # Until the browser is closed: a visitor who declines, or only looks, leaves nothing behind.
     _write(response, "entry", study, _values_of(entry), None)
+
+
+def _forget_oldest(request: HttpRequest, response: HttpResponse, study: Study) -> None:
+    """Cookies of a whole site come with each request, and servers refuse one whose cookies are longer than 8 kB.
+
+    Visits to other studies go first, then participants, who can go on with their own codes; of each, what browsers send first,
+    which is the oldest (RFC 6265, 5.4).
+    """
+    sent = request.COOKIES
+    length = sum(len(name) + len(value) + len("=; ") for name, value in sent.items())
+    for kind in ("entry", "participant"):
+        for name, value in sent.items():
+            if length <= MAX_SENT:
+                return
+            of_kind = name.startswith(f"{settings.COOKIE_PREFIX}bb-{kind}-")
+            if of_kind and name != settings.COOKIE_PREFIX + _name(kind, study):
+                response.delete_cookie(name, path=_path(study))
+                length -= len(name) + len(value) + len("=; ")
 
 
 def _values_of(entry: Entry) -> dict[str, Any]:
@@ -201,7 +221,9 @@ def renew_entry(request: HttpRequest, response: HttpResponse, study: Study, eras
     """Another code for this browser if its own was erased; the recruitment ids stay, so that nobody enters twice."""
     entry = read_entry(request, study)
     if entry and grouped(entry.code) == grouped(erased):
-        write_entry(response, study, Entry(unguessable_id(), entry.external, entry.simulated))
+        write_entry(
+            request, response, study, Entry(unguessable_id(), entry.external, entry.simulated)
+        )
 
 
 def read_study(request: HttpRequest, slug: str) -> Study:

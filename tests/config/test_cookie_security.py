@@ -60,6 +60,28 @@ def assert_host_cookie(cookie: "Morsel[str]") -> None:
     assert (cookie["httponly"], cookie["samesite"]) == (True, "Lax")
 
 
+def test_no_number_of_links_that_a_browser_follows_makes_its_requests_too_long(
+    study: Study, settings: Any
+) -> None:
+    """Servers refuse 8 kB of cookies, and all cookies of a whole site come with each request."""
+    behind_tls(settings)
+    visit = Visit(study, secure=True)
+    visit.open()
+    assert visit.send(agree="yes").status_code == 303
+    taking_part = f"__Host-bb-participant-{study.pk}"
+    ids = "&".join(f"{name}={'a' * 128}" for name in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID"))
+    for n in range(15):
+        other = make_study(f"other-{n}", recruitment="open")
+        visit.client.get(f"{other.get_absolute_url()}?{ids}", secure=True)
+        sent = {
+            name: one.value for name, one in visit.client.cookies.items() if one["max-age"] != 0
+        }
+        assert sum(len(f"{name}={value}; ") for name, value in sent.items()) < 6000
+        assert f"__Host-bb-entry-{other.pk}" in sent
+    assert taking_part in sent, "visits go before a participant does"
+    assert visit.open().status_code == 200
+
+
 def test_every_cookie_behind_tls_is_this_hosts_alone(study: Study, settings: Any) -> None:
     behind_tls(settings)
     visit = Visit(study, secure=True)
@@ -178,8 +200,9 @@ def test_every_cookie_that_the_site_reads_has_the_name_that_nobody_else_can_set(
         "experiment/participant/identity.py",  # COOKIE_PREFIX
     }
     reads = (ROOT / "experiment/participant/identity.py").read_text()
-    assert len(re.findall("COOKIES", reads)) == 2
+    assert len(re.findall("COOKIES", reads)) == 3
     assert set(re.findall(r"COOKIES\b.*", reads)) == {
+        "COOKIES",  # to delete what is too much
         "COOKIES.items():",
         'COOKIES.get(cookie, ""))',
     }

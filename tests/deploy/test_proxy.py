@@ -109,6 +109,8 @@ def test_pages_pass_and_nginxs_own_answers_carry_the_policies_too(proxied: Proxi
     assert page.headers["X-Request-ID"] != "a" * 32, "a client does not name its requests"
     refused = proxied.ask("POST", "/lab/sign-in/", data=b"x" * (33 * 1024 * 1024))
     assert 400 <= refused.status_code < 500
+    unread = proxied.ask("GET", "/%00")
+    assert (unread.status_code, "cannot be read" in unread.text) == (400, True)
     hidden = [proxied.ask("GET", path) for path in ("/metrics", "/healthz/deep")]
     assert [answer.status_code for answer in hidden] == [404, 404]
     proxied.server.stop()
@@ -116,7 +118,7 @@ def test_pages_pass_and_nginxs_own_answers_carry_the_policies_too(proxied: Proxi
     assert (away.status_code, away.headers["Retry-After"]) == (503, "5")
     assert away.headers["Refresh"] == "5"
     assert "Refresh" not in proxied.ask("POST", "/lab/sign-in/").headers
-    for answer in (page, refused, away, *hidden):
+    for answer in (page, refused, unread, away, *hidden):
         assert [name for name in POLICIES if name not in answer.headers] == []
     written = [path.read_text() for path in proxied.folder.glob("*.log")]
     assert "the-secret" not in "".join(written)

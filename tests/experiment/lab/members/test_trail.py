@@ -49,12 +49,29 @@ def test_long_trails_come_in_pages(boss: Client) -> None:
     assert boss.get("/lab/trail/?page=nonsense").status_code == 200
 
 
-@pytest.mark.parametrize("page", ["/lab/trail/", "/lab/studies/memory/trail/"])
-def test_the_chain_is_checked_when_asked(boss: Client, study: Study, page: str) -> None:
-    assert "The chain is intact" not in boss.get(page).text
-    assert "The chain is intact" in boss.get(f"{page}?verify").text
+def test_the_chain_is_checked_when_asked(boss: Client, study: Study) -> None:
+    assert "The chain is intact" not in boss.get("/lab/trail/").text
+    assert "The chain is intact" in boss.get("/lab/trail/?verify").text
     pk = change_the_past()
-    assert f"is broken at event {pk}" in boss.get(f"{page}?verify").text
+    assert f"is broken at event {pk}" in boss.get("/lab/trail/?verify").text
+
+
+def test_of_a_study_its_own_events_are_checked_and_no_other_labs_are_read(
+    ruth: Client, study: Study
+) -> None:
+    page = "/lab/studies/memory/trail/?verify"
+    record(Action.EXPORTED, study=make_study("other"))
+    record(Action.EXPORTED, study=study)
+    with pytest.MonkeyPatch.context() as patched:
+        read: list[str] = []
+        chained = AuditEvent.chained
+        patched.setattr(AuditEvent, "chained", lambda e: read.append(e.study) or chained(e))
+        assert "No event shown here was changed" in ruth.get(page).text
+    assert set(read) == {"memory"}
+    drop_triggers("default")
+    event = AuditEvent.objects.filter(study="memory").order_by("-pk")[0]
+    AuditEvent.objects.filter(pk=event.pk).update(actor="x")
+    assert f"is broken at event {event.pk}" in ruth.get(page).text
 
 
 def test_the_command_says_whether_it_holds(study: Study) -> None:
