@@ -11,7 +11,7 @@ from scipy import special
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Interval, Ints
 from analysis.stats.estimates import Z95, proportion_of_counts
-from analysis.stats.two_way_clustered import FEWEST_CLUSTERS, covariance
+from analysis.stats.two_way_clustered import FEWEST_CLUSTERS, ROUNDING, covariance
 
 BIN_RULE = (
     "Judgments are ranked from 0 to n-1 by confidence, equal ones in stored order, and divided into half-open bins "
@@ -255,14 +255,17 @@ def error_interval(
 ) -> Interval | None:
     """95% interval of value = sum_b |d_b|, d_b the means of columns (n, bins) of correct - probability; None below 3 clusters.
 
+    None, too, where the d_b are the same in each cluster: nothing varies, which says nothing of other clusters.
+
     With S the covariance of d that is robust to the clusters, times t^2 / 1.96^2 (Student's t of the smaller number of
     clusters less one), and e_r ~ N(0, S): the multiples c of d for which the value lies between the 2.5th and 97.5th
     percentiles of sum_b |c d_b + e_rb|; the interval is [c_low value, c_high value]. From 0 where the value is no more than chance gives.
     At the low end d_b is taken less one standard error, at least 0, and c times its sum is the end.
 
     >>> rng, off = np.random.default_rng(1), np.repeat([[0.2, 0.0], [0.0, 0.1]], 50, axis=0)
-    >>> tuple(round(end, 3) for end in error_interval(off, [np.arange(100) % 5], rng, 0.15))  # the same in each cluster
-    (0.15, 0.15)
+    >>> tuple(round(end, 3) for end in error_interval(off, [np.arange(100) % 8], rng, 0.15))
+    (0.147, 0.152)
+    >>> error_interval(off, [np.arange(100) % 5], rng, 0.15)  # the same in each cluster
     """
     groups = [np.unique(np.asarray(labels), return_inverse=True)[1].ravel() for labels in clusters]
     n_clusters = min((int(group.max(initial=-1)) + 1 for group in groups), default=0)
@@ -270,6 +273,8 @@ def error_interval(
         return None
     off = columns.mean(axis=0)
     spread = covariance((columns - off) / len(columns), groups)
+    if np.sqrt(np.diag(spread)).max() <= ROUNDING:
+        return None
     t = float(special.stdtrit(n_clusters - 1, 0.975)) / Z95
     values, vectors = np.linalg.eigh(spread)
     root = vectors * np.sqrt(np.maximum(values, 0)) * t

@@ -29,6 +29,7 @@ from analysis.stats.estimates import (
     spearman,
 )
 from analysis.stats.two_way_clustered import (
+    ROUNDING,
     Part,
     TwoWay,
     clustered,
@@ -355,6 +356,7 @@ def _clustered(estimate: float, errors: Floats, items: npt.NDArray[np.generic]) 
     group = np.unique(items, return_inverse=True)[1].ravel()
     n_items = int(group.max()) + 1
     se = math.sqrt(float(covariance(errors[:, None], [group])[0, 0])) if n_items > 1 else math.nan
+    se = 0.0 if se <= ROUNDING else se
     return clustered(estimate, se, n_items)
 
 

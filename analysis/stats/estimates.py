@@ -299,7 +299,7 @@ def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> Correlation:
     """Spearman's rank correlation of x (n,) and y (n,); ties at their mean rank; pairs with a NaN are left out.
 
     p two-sided from t = rho sqrt((n-2) / (1-rho^2)); ci95 = tanh(atanh(rho) -+ 1.96 sqrt((1 + rho^2/2) / (n-3)))
-    (Bonett and Wright 2000), None up to n = 3. rho and p are NaN if one side is constant. Raises NotEnough below three pairs.
+    (Bonett and Wright 2000), None up to n = 3 and where rho is -1 or 1, at which it has no width. rho and p are NaN if one side is constant. Raises NotEnough below three pairs.
 
     >>> spearman([1, 2, 3, 4], [1, 4, 9, 16]).rho
     1.0
@@ -317,10 +317,8 @@ def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> Correlation:
         return Correlation(n, np.nan, np.nan, None)
     found = scipy.stats.spearmanr(first, second)
     rho = float(found.statistic)
-    if n == 3:
+    if n == 3 or abs(rho) >= 1:
         return Correlation(n, rho, float(found.pvalue), None)
-    if abs(rho) >= 1:
-        return Correlation(n, rho, float(found.pvalue), (rho, rho))
     half = Z95 * np.sqrt((1 + rho**2 / 2) / (n - 3))
     low, high = np.tanh(np.arctanh(rho) + np.array([-half, half]))
     return Correlation(n, rho, float(found.pvalue), (float(low), float(high)))

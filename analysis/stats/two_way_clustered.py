@@ -23,6 +23,7 @@ from analysis.stats.score_intervals import with_ties
 from lib.points import RIGHT, TIE, WRONG
 
 FEWEST_CLUSTERS = 3  # below, no interval: two levels say next to nothing of how others would differ
+ROUNDING = 1e-12  # standard errors of shares and probabilities up to it are 0: their values are the same in each cluster
 FEW = 5  # decisions of the rarer kind, below which a share's standard error says too little
 LEAST_P = 1e-12
 PARTS = (

@@ -160,3 +160,14 @@ def test_intervals_cover_what_was_planted_in_most_samples():
 def test_intervals_cover_what_was_planted_in_95_percent_of_the_samples():
     found = coverage(2000)
     assert all(0.93 <= share <= 0.97 for share in found.values()), found
+
+
+@pytest.mark.parametrize("n_items", [16, 20, 24, 60, 200])
+@pytest.mark.parametrize("confidence", [0.7, 0.8, 0.9])
+@pytest.mark.parametrize("is_right", [(1, 1), (1, 0)], ids=["all right", "always A"])
+def test_what_is_the_same_in_each_test_case_has_no_interval_rather_than_one_of_no_width(
+    n_items: int, confidence: float, is_right: tuple[int, int]
+) -> None:
+    items = np.repeat(np.arange(n_items), 2)
+    found = stated(np.full(2 * n_items, confidence), np.tile(is_right, n_items), items)
+    assert (found.brier_ci95, found.error.ci95) == (None, None)

@@ -33,7 +33,8 @@ def calibration_page(source: SourceResults, about: About) -> Page:
     humans = present(found.humans)
     if humans and not present(humans.binned):
         humans = None
-    models = [m for m in found.models if present(m.binned)]
+    # A slope and an error need no bins of a line, which few test cases do not give
+    models = [m for m in found.models if any(map(present, (m.binned, m.logistic, m.ece)))]
     fits = [fit for m in models if (fit := present(m.logistic))]
     sides = [f.lies(fit.slope_ci95) for fit in fits]
     slope = present(humans.slope) if humans else None

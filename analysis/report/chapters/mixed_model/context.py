@@ -9,6 +9,7 @@ from analysis.codec import need
 from analysis.presentation import Table
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.mixed_model.results import Mixed, Power, PowerAnalysis, two_digits
+from analysis.stats.families import LEVEL
 from analysis.stats.power import Target
 from lib import formatting as f
 
@@ -18,7 +19,7 @@ NONE_FOUND = 0.005  # a standard deviation below it is shown as 0
 def mixed_model_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(Mixed).mixed_model)
     has_no_variation = min(own.sd_participants, own.sd_items) < NONE_FOUND
-    may_be_0 = own.sd_participants and (own.sd_participants_ci95 or (None,))[0] == 0
+    may_be_0 = own.sd_participants > 0 and own.lrt.participants.p >= LEVEL
     context = {
         "own": own,
         "has_no_variation": has_no_variation,

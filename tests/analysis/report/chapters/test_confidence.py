@@ -2,10 +2,18 @@
 
 import pytest
 
+from analysis.codec import MissingResult, present
+from analysis.report.chapter import SourceResults
 from analysis.report.chapters.confidence.results import Calibration, Expertise
 from analysis.report.contents import chapter_named
 from analysis.stats.verdicts import Verdict
-from tests.analysis.report.chapters.chapter_results import results_of
+from tests.analysis.made import make_data
+from tests.analysis.report.chapters.chapter_results import (
+    ACCURACY,
+    built_of,
+    page_of,
+    results_of,
+)
 
 CALIBRATION = chapter_named("calibration")
 EXPERTISE = chapter_named("expertise")
@@ -52,3 +60,19 @@ def test_accuracy_rises_with_expertise_over_the_published_trials(ours):
     # Other trials of the same people: nearly independent
     assert together.tests.n_effective > 4
     assert all(own.holm_p >= own.slope.p for own in together.subfields)
+
+
+def test_models_without_bins_have_their_slopes_and_errors_on_the_page():
+    data = make_data(n_items=16, n_models=3)
+    built = [built_of(data, chapter).results for chapter in (ACCURACY, CALIBRATION)]
+    source = SourceResults("human", {type(own): own for own in built})
+    found = source.of(Calibration).calibration
+    assert {type(model.binned) for model in found.models} == {MissingResult}
+    page, words = page_of(CALIBRATION, source)
+    fitted = [model.label for model in found.models if present(model.logistic)]
+    assert fitted
+    regressions, errors = ({row[0] for row in table.rows} for table in page.tables[:2])
+    assert {*fitted} <= regressions & errors
+    assert (
+        "For the one language model" if len(fitted) == 1 else f"of {len(fitted)} models"
+    ) in words

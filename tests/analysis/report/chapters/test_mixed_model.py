@@ -5,13 +5,15 @@ from dataclasses import replace
 import pytest
 from threadpoolctl import threadpool_limits
 
+from analysis.report.chapter import SourceResults
 from analysis.report.chapters.mixed_model.results import (
     Mixed,
     Power,
 )
 from analysis.report.chapters.uncertainty.results import Crossed
 from analysis.report.contents import chapter_named
-from tests.analysis.report.chapters.chapter_results import results_of
+from analysis.stats.families import LEVEL
+from tests.analysis.report.chapters.chapter_results import page_of, results_of
 
 CROSSED = chapter_named("crossed")
 MIXED_MODEL = chapter_named("mixed_model")
@@ -54,3 +56,18 @@ def test_the_published_study_is_as_wide_as_a_simulated_one_of_its_size(published
     needed = [t.n_participants for t in found.targets if t.n_participants]
     assert needed == sorted(needed)
     assert found.trials_per_participant == pytest.approx(1011 / 171)
+
+
+@pytest.mark.parametrize(("statistic", "p"), [(3.2, 0.037), (2.6, 0.053)])
+def test_what_the_test_rejects_is_not_called_consistent(small, statistic, p):
+    source = results_of(small, MIXED_MODEL)
+    found = source.of(Mixed).mixed_model
+    test = replace(found.lrt.participants, statistic=statistic, p=p)
+    shown = replace(
+        found,
+        lrt=replace(found.lrt, participants=test),
+        sd_participants=0.4,
+        sd_participants_ci95=(0.0, 1.3),
+    )
+    words = page_of(MIXED_MODEL, SourceResults("human", {Mixed: Mixed(shown)}))[1]
+    assert ("consistent with no variation" in words) == (p >= LEVEL)

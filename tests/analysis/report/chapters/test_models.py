@@ -73,3 +73,15 @@ def test_models_without_one_of_the_conditions_do_not_hide_the_others(small: Sour
     assert found.n_models == 2
     # A test takes three pairs
     assert isinstance(found.swapped[0].full_vs_swapped, MissingResult)
+
+
+def test_the_sentence_counts_the_models_whose_correlation_is_known(small: SourceData) -> None:
+    first = small.full["model"] == 0
+    tied = {"points": 0.5, "margin_nats": 0.0, "ppl_altered": small.full["ppl_original"]}
+    full = small.full.assign(**{n: small.full[n].mask(first, v) for n, v in tied.items()})
+    source = results_of(replace(small, full=full), AGREEMENT)
+    found = need(source.of(Agreement).agreement)
+    assert found.n_models_human == len(found.models_human) - 1
+    words = page_of(AGREEMENT, source)[1]
+    n = found.n_models_human
+    assert (f"each of the {n} models" if n > 1 else "difficulty for the model ") in words
