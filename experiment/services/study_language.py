@@ -494,7 +494,14 @@ def _tags(text: str) -> Counter[str]:
     return tags + Counter({"<": _TAG.sub("", text).count("<")})
 
 
+# Of a study's row, what visits change that come to nothing: else each of them would have all pages rendered anew
+OF_VISITS = {"unfilled_links", "unfilled_link_at", "damaged_links", "damaged_link_at", "turned_away_at"}  # fmt: skip
+
+
 def version_of(study: Study) -> str:
     """Names all that pages show of the study: its row, and its own words."""
-    values = [getattr(study, field.attname) for field in study._meta.concrete_fields]
+    fields = [
+        field.attname for field in study._meta.concrete_fields if field.attname not in OF_VISITS
+    ]
+    values = [getattr(study, name) for name in fields]
     return repr([values, newest_text(study)])

@@ -4,14 +4,17 @@ A page is rendered with marks in the place of what is one participant's own; eac
 """
 
 import re
+import secrets
 import threading
 from collections.abc import Callable, Hashable, Mapping
 
 from django.utils.html import conditional_escape
 
 MOST_KEPT = 512
-MARK = "\ue000{}\ue001"  # characters for private use, which no text of ours holds
-MARKED = re.compile("\ue000([^\ue000\ue001]*)\ue001")
+# Whoever writes a study's texts does not know it
+_SECRET = secrets.token_hex(8)
+MARK = f"\ue000{_SECRET}{{}}\ue001"
+MARKED = re.compile(f"\ue000{_SECRET}([^\ue000\ue001]*)\ue001")
 
 _kept: dict[Hashable, list[str]] = {}
 _lock = threading.Lock()

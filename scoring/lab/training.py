@@ -22,6 +22,7 @@ from scoring.domain.backend import ScoringError
 from scoring.lab import training_page as pages
 from scoring.lab.training_forms import StudyForm, TrainingForm
 from scoring.models import Corpus, LanguageModel, Training
+from scoring.services.model_facts import seen_by
 from scoring.services.runs import Queued
 from scoring.services.training import create
 from scoring.training.settings import TrainingError
@@ -123,8 +124,9 @@ def score(request: HttpRequest, pk: int, ask: Scored) -> HttpResponse:
 @for_creators
 def model(request: HttpRequest, pk: int) -> HttpResponse:
     found = LanguageModel.objects.select_related("tuned_from", "training__corpus")
-    row = get_object_or_404(found.filter(checkpoint=None), pk=pk)
-    return show(request, "scoring/training/model.html", **pages.model(row, user_of(request)))
+    user = user_of(request)
+    row = get_object_or_404(seen_by(found.filter(checkpoint=None), user), pk=pk)
+    return show(request, "scoring/training/model.html", **pages.model(row, user))
 
 
 def _training(pk: int) -> Training:

@@ -22,6 +22,7 @@ from scoring.lab.forms import model_folders
 from scoring.lab.run_page import lines
 from scoring.lab.training_forms import StudyForm, TrainingForm
 from scoring.models import Corpus, LanguageModel, ScoringRun, Training
+from scoring.services.model_facts import seen_by
 from scoring.services.summary import count, scores_in
 from scoring.services.training import models
 from scoring.services.training.create import estimate, may_steer
@@ -208,7 +209,7 @@ def model(row: LanguageModel, user: User) -> dict[str, Any]:
         "model": row,
         "training": made_by,
         "manifest": made_by.manifest if made_by else {},
-        "tuned": row.tuned_versions.filter(checkpoint=None),
+        "tuned": seen_by(row.tuned_versions.filter(checkpoint=None), user),
         "on_studies": on_studies(row, user),
         "study_form": StudyForm(studies_with(user, Right.WORK)),
         **(curves_of(made_by) if made_by else {}),

@@ -7,15 +7,33 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.db.models import BigIntegerField, Case, Exists, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce
 
+from experiment.domain.roles import Right
 from experiment.models import Study
+from experiment.services.rights import studies_with
 from lib.names import looks
 from scoring.domain.known_models import MODELS
-from scoring.models import ChoiceRun, LanguageModel, ScoringRun
+from scoring.models import AnsweringRun, ChoiceRun, LanguageModel, ScoringRun, Training
 from scoring.models.answers import Kind
+
+
+def seen_by(models: QuerySet[LanguageModel], user: User) -> QuerySet[LanguageModel]:
+    """These models but those that only other labs know: published ones, those of trainings, which all labs share, and what ran for the person's studies."""
+    studies = studies_with(user, Right.SEE_DATA)
+    runs: tuple[QuerySet[Any], ...] = (
+        ScoringRun.objects.seen_in(studies),
+        ChoiceRun.objects.seen_in(studies),
+        AnsweringRun.objects.filter(study__in=studies),
+        Training.objects.all(),
+    )
+    ran = [Exists(rows.filter(language_model=OuterRef("pk"))) for rows in runs]
+    is_base = Exists(Training.objects.filter(base=OuterRef("pk")))
+    is_known = Q(name__in=MODELS) | Q(is_demo=True) | Q(is_base)
+    return models.filter(Q(is_known, *map(Q, ran), _connector=Q.OR))
 
 
 def known_in(models: QuerySet[LanguageModel], study: Study) -> QuerySet[Any]:

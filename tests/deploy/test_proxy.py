@@ -107,6 +107,9 @@ def test_pages_pass_and_nginxs_own_answers_carry_the_policies_too(proxied: Proxi
     page = proxied.ask("GET", "/lab/sign-in/", headers={"X-Request-ID": "a" * 32})
     assert page.status_code == 200, "X-Forwarded-Proto is believed: it is not led to https again"
     assert page.headers["X-Request-ID"] != "a" * 32, "a client does not name its requests"
+    assert proxied.ask("GET", f"/lab/?{'x' * 3600}").status_code == 302, (
+        "its answer has the address twice"
+    )
     refused = proxied.ask("POST", "/lab/sign-in/", data=b"x" * (33 * 1024 * 1024))
     assert 400 <= refused.status_code < 500
     unread = proxied.ask("GET", "/%00")

@@ -5,6 +5,7 @@ from django.test import Client
 from django.urls import reverse
 
 from experiment.models import Participant, RecruitmentRecord, Study
+from experiment.services.study_language import version_of
 from tests.experiment.people import decide
 from tests.experiment.refusals import assert_page
 from tests.factories import make_channel, make_study, make_user
@@ -93,3 +94,12 @@ def test_a_link_that_lost_another_id_is_told_to_the_study_team_alone(
 ) -> None:
     assert WHO in ids_of(study, SENT.replace(lost, ""))
     assert n_told(study) == 1
+
+
+def test_a_bad_link_has_no_page_of_others_rendered_anew(study: Study) -> None:
+    study.refresh_from_db()
+    before = version_of(study)
+    Client().get(f"{study.get_absolute_url()}?STUDY_ID=x")
+    Client().get(f"{study.get_absolute_url()}?channel=pro&PROLIFIC_PID={{{{PID}}}}")
+    assert n_told(study) + study.unfilled_links > 0
+    assert version_of(study) == before

@@ -42,7 +42,7 @@ HOSTILE = (
     "100%",
     "%s %d % d %i %% {} {0!r} { }",
     "a\nb\u2028c",
-    '" onx="1" \u202e',
+    '" onx="1" \u202e \ue000own_code\ue001 \ue000nothing\ue001',
     "%(contact)60000000s %(n)9999999s",
     "{low:60000000} {nobody}",
     "<b onx=1>",

@@ -1,6 +1,7 @@
 """The lab's pages about corpora and trainings: who sees what, and what is asked for wrongly."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ from django.test import Client
 from experiment.models import AuditEvent, Study
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.lab.training_page import PER_PAGE
-from scoring.models import Corpus, Training
+from scoring.models import Corpus, LanguageModel, Training
 from scoring.services.open_model import ensure_language_model
+from tests.analysis.data.choosing import choose
+from tests.analysis.data.scored import score
 from tests.factories import make_item, make_study, make_user
 from tests.scoring.trainings import asked, build_onions, folders_in
 
@@ -125,6 +128,26 @@ def test_which_test_case_a_corpus_gave_away_is_for_those_who_may_read_it(
     boss = Client()
     boss.force_login(User.objects.create_superuser("boss"))
     assert other.key in boss.get("/lab/training/corpora/onions/").text
+
+
+@pytest.mark.parametrize("make", [score, choose])
+def test_a_model_that_ran_for_another_lab_alone_is_as_good_as_none(
+    ruth: Client, study: Study, corpus: Corpus, make: Callable[..., Any]
+) -> None:
+    other = make_study("other")
+    make(other, "lab/secret", created_by=make_user("mallory", other))
+    known, base = ensure_language_model("gpt2"), ensure_language_model("lab/base")
+    secret = LanguageModel.objects.get(name="lab/secret")
+    LanguageModel.objects.filter(pk=secret.pk).update(tuned_from=known)
+    asked(corpus)
+    Training.objects.update(base=base)
+    page = ruth.get(f"/lab/training/models/{known.pk}/")
+    assert (page.status_code, "lab/secret" in page.text) == (200, False)
+    assert ruth.get(f"/lab/training/models/{base.pk}/").status_code == 200
+    assert ruth.get(f"/lab/training/models/{secret.pk}/").status_code == 404
+    make(study, "lab/secret")
+    assert ruth.get(f"/lab/training/models/{secret.pk}/").status_code == 200
+    assert "lab/secret" in ruth.get(f"/lab/training/models/{known.pk}/").text
 
 
 def test_a_study_of_others_cannot_be_named_to_score_on(
