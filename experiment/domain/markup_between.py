@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from typing import Literal
+from difflib import Match, SequenceMatcher
+from typing import Any, Literal
 
 from experiment.domain.looks import looks
 from experiment.domain.markup import Alternation, MarkupError, Plain, Segment, parse, render
@@ -15,8 +15,8 @@ _TOKENS = re.compile(r"\s*(?:\w+(?:['\u2019-]\w+)*|[^\w\s])|\s+\Z")
 _MARKED_WORDS = re.compile(r"\s*(?:[\w\u0300-\u036f]+|[^\w\s])|\s+\Z")
 _Opcode = tuple[str, int, int, int, int]
 _Piece = tuple[list[str], list[str]]
-# Longer differences become one alternation: finding their common words would take seconds
-_MOST_COMPARED = 90_000
+# Pairs of equal words that a comparison may look at, some 30 ms: of few different words there are as many as the cube of a text's length
+MOST_STEPS = 200_000
 
 
 def markup_between(original: str, altered: str) -> str | None:
@@ -27,8 +27,8 @@ def markup_between(original: str, altered: str) -> str | None:
     """
     words = _TOKENS.findall(original), _TOKENS.findall(altered)
     # Where white space differs between two changes, they are one
-    for most_compared in (_MOST_COMPARED, 0):
-        markup = render(_segments(_pieces(*words, most_compared)))
+    for most_steps in (MOST_STEPS, 0):
+        markup = render(_segments(_pieces(*words, most_steps)))
         try:
             abstract = parse(markup)
         except MarkupError:
@@ -49,7 +49,7 @@ def written_alike(original: str, altered: str) -> str:
     ours, theirs = _MARKED_WORDS.findall(original), _MARKED_WORDS.findall(altered)
     seen = [looks(word) for word in ours], [looks(word) for word in theirs]
     written = ""
-    for tag, i, i_end, j, j_end in _opcodes(*seen, _MOST_COMPARED):
+    for tag, i, i_end, j, j_end in _opcodes(*seen, MOST_STEPS):
         one, other = "".join(ours[i:i_end]), "".join(theirs[j:j_end])
         if tag == "equal" or looks(one) == looks(other):
             other = one
@@ -69,10 +69,10 @@ def _segments(pieces: list[_Piece]) -> list[Segment]:
     return _joined(segments)
 
 
-def _pieces(original: list[str], altered: list[str], most_compared: int) -> list[_Piece]:
+def _pieces(original: list[str], altered: list[str], most_steps: int) -> list[_Piece]:
     """What both have, and what they have in its place; neither side of a difference is empty where that can be."""
     pieces: list[_Piece] = []
-    for tag, i, i_end, j, j_end in _opcodes(original, altered, most_compared):
+    for tag, i, i_end, j, j_end in _opcodes(original, altered, most_steps):
         one, other = original[i:i_end], altered[j:j_end]
         if tag == "equal" and pieces and not all(pieces[-1]):
             # Words were added at the very beginning: the first common one goes with them
@@ -92,20 +92,47 @@ def _pieces(original: list[str], altered: list[str], most_compared: int) -> list
     return [piece for piece in pieces if any(piece)]
 
 
-def _opcodes(original: list[str], altered: list[str], most_compared: int) -> list[_Opcode]:
-    """As SequenceMatcher gives them; what both begin and end with is found first."""
+class _TooLongError(Exception):
+    """The comparison would take more steps than it may."""
+
+
+class _Bounded(SequenceMatcher[str]):
+    """Raises _TooLongError before it looks at more pairs of equal words than `most`."""
+
+    def __init__(self, old: Sequence[str], new: Sequence[str], most: int, junk: Any = None) -> None:
+        self.left = most
+        super().__init__(junk, old, new, autojunk=False)
+
+    def find_longest_match(
+        self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None
+    ) -> Match:
+        places: dict[str, list[int]] = self.b2j  # type: ignore[attr-defined]
+        self.left -= sum(len(places.get(word, ())) for word in self.a[alo:ahi])
+        if self.left < 0:
+            raise _TooLongError
+        return super().find_longest_match(alo, ahi, blo, bhi)
+
+
+def _changes(
+    old: Sequence[str], new: Sequence[str], most_steps: int, junk: Any = None
+) -> list[_Opcode]:
+    """As SequenceMatcher gives them; one replacement of everything where finding what is common would take too long."""
+    try:
+        return _Bounded(old, new, most_steps, junk).get_opcodes()
+    except _TooLongError:
+        return [("replace", 0, len(old), 0, len(new))]
+
+
+def _opcodes(original: list[str], altered: list[str], most_steps: int) -> list[_Opcode]:
+    """What both begin and end with is found first."""
     n, m = len(original), len(altered)
     head = _n_common(original, altered)
     tail = _n_common(original[head:][::-1], altered[head:][::-1])
     i, j = n - tail, m - tail
-    if (i - head) * (j - head) > most_compared:
-        middle = [("replace", head, i, head, j)]
-    else:
-        matcher = SequenceMatcher(None, original[head:i], altered[head:j], autojunk=False)
-        middle = [
-            (tag, a + head, b + head, c + head, d + head)
-            for tag, a, b, c, d in matcher.get_opcodes()
-        ]
+    middle = [
+        (tag, a + head, b + head, c + head, d + head)
+        for tag, a, b, c, d in _changes(original[head:i], altered[head:j], most_steps)
+    ]
     ends = [("equal", 0, head, 0, head)] if head else [], [("equal", i, n, j, m)] if tail else []
     return [*ends[0], *middle, *ends[1]]
 
@@ -136,8 +163,6 @@ def _joined(segments: list[Segment]) -> list[Segment]:
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 # Of what stayed the same, so much is shown beside each change: about 12 words, with the spaces between them
 CONTEXT = 24
-# Longer stretches are shown as replaced whole: comparing them would take seconds
-MOST_COMPARED = 500_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,13 +191,8 @@ def word_diff(before: str, after: str) -> tuple[Piece, ...]:
 
 
 def _middle(old: Sequence[str], new: Sequence[str]) -> Iterator[Piece]:
-    if len(old) * len(new) > MOST_COMPARED:
-        yield Piece("removed", "".join(old))
-        yield Piece("added", "".join(new))
-        return
     # Spaces are alike everywhere: they match beside words that do
-    matcher = SequenceMatcher(str.isspace, old, new, autojunk=False)
-    for tag, i, j, k, m in matcher.get_opcodes():
+    for tag, i, j, k, m in _changes(old, new, MOST_STEPS, str.isspace):
         if tag == "equal":
             yield Piece("same", "".join(old[i:j]))
         else:

@@ -190,4 +190,7 @@ def test_no_filter_and_no_order_breaks_a_page_or_a_query(client: Client) -> None
             answer = client.get(address, query)
             assert answer.status_code < 500, (address, query)
             found += answer.status_code == 200
+        for day in ("0001-01-01", "9999-12-31"):
+            dates = dict.fromkeys(("since", "until", "from", "to"), day)
+            assert client.get(address, dates).status_code < 500, (address, dates)
     assert found > len(addresses), "pages that take no filter show themselves"

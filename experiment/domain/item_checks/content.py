@@ -1,12 +1,12 @@
 """What the alternations of a text say: numbers, contradictions, and edits where the writers' criteria allow none. Pure."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from difflib import SequenceMatcher
 from itertools import combinations
+
+from rapidfuzz.distance import LCSseq
 
 from experiment.domain.item_checks.findings import Context, Finding, Placed, placed
 from experiment.domain.item_checks.words import direction, is_name, stem
@@ -202,29 +202,13 @@ def check_whole_sentences(abstract: Abstract) -> Iterator[Finding]:
         if not _has_whole_sentence(one, spans):
             continue
         mine, other = (side.split() for _, side in one.sides)
-        n_same, n = _n_same(mine, other), max(len(mine), len(other))
+        n_same, n = LCSseq.similarity(mine, other), max(len(mine), len(other))
         if n >= MIN_SENTENCE_WORDS and n_same >= MIN_SHARED_WORDS * n:
             yield one.warning(
                 "whole_sentence",
                 f"a whole sentence, of which {n_same} of {n} words are the same",
                 "An alternation should contain only the words that differ. A long one hides the question.",
             )
-
-
-# Words of one passage times words of the other: to put more of them in order takes minutes
-MOST_ORDERED = 100_000
-
-
-def _n_same(mine: list[str], other: list[str]) -> int:
-    """How many words are in both, in their order; of passages longer than any sentence, in whatever order.
-
-    >>> _n_same("a b c".split(), "c a b".split()), _n_same(["a", "b"] * 400, ["b", "a"] * 300)
-    (2, 600)
-    """
-    if len(mine) * len(other) > MOST_ORDERED:
-        return (Counter(mine) & Counter(other)).total()
-    blocks = SequenceMatcher(None, mine, other, autojunk=False).get_matching_blocks()
-    return sum(block.size for block in blocks)
 
 
 def _has_whole_sentence(one: Placed, spans: list[list[tuple[int, int]]]) -> bool:

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, time
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -140,7 +140,7 @@ def _conditions(query: TrialQuery) -> Iterator[Q]:
     if query.since:
         yield Q(received_at__gte=datetime.combine(query.since, time(), UTC))
     if query.until:
-        yield Q(received_at__lt=datetime.combine(query.until, time(), UTC) + timedelta(days=1))
+        yield Q(received_at__lte=datetime.combine(query.until, time.max, UTC))
     if query.recognised:
         # Not IN, which finds no NULL
         yield _any(Q(recognised=value) for value in map(RECOGNISED.get, query.recognised))

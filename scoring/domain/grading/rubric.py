@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -230,9 +231,17 @@ def _number(row: Mapping[str, Any], name: str) -> float:
     raise ScoringError(f"In a rubric, {name} must be a number of at most {MOST_POINTS}.")
 
 
+# Nothing that a few characters make a number of millions of digits
+_SHARE = re.compile(r"\d{0,6}\.\d{1,12}|\d{1,6}(?: ?/ ?\d{1,6})?")
+
+
 def _share(value: Any) -> float:
     try:
-        return float(Fraction(value)) if isinstance(value, str) else _number({"s": value}, "s")
+        if not isinstance(value, str):
+            return _number({"s": value}, "s")
+        if _SHARE.fullmatch(value.strip()) is None:
+            raise ValueError(value)
+        return float(Fraction(value.replace(" ", "")))
     except (ValueError, ZeroDivisionError, ScoringError) as error:
         raise ScoringError("good_from must be a number or a fraction such as 2/3.") from error
 

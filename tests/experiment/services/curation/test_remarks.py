@@ -241,3 +241,14 @@ def test_texts_of_100_kb_are_compared_at_once() -> None:
     before = "a b " * 25_000
     pieces = word_diff(before, "c " + before.replace("b", "d") + "e")
     assert {"removed", "added"} <= {piece.kind for piece in pieces}
+
+
+def test_a_text_of_few_words_that_takes_long_to_compare_is_shown_as_replaced() -> None:
+    """How long grows with the cube of its length; an edit of a usual text does not."""
+    before, after = (
+        f"{start} " + f"{pair} " * 170 + "end." for start, pair in (("x", "a b"), ("y", "b a a b"))
+    )
+    assert [p.kind for p in word_diff(before, after)] == ["removed", "added", "same"]
+    words = " ".join(f"w{n % 97}" for n in range(400))
+    kinds = [p.kind for p in word_diff(f"Old {words} was.", f"New {words} is.")]
+    assert kinds == ["removed", "added", "same", "gap", "same", "removed", "added", "same"]
