@@ -101,7 +101,9 @@ def _table(node: SyntaxTreeNode) -> Table:
         for column in range(len(cells[0]))
     ]
     width = A4[0] - 2 * MARGIN
-    table = Table(cells, [width * length / sum(lengths) for length in lengths], repeatRows=1)
+    widths = [width * length / sum(lengths) for length in lengths]
+    # A row may be longer than a page
+    table = Table(cells, widths, repeatRows=1, splitInRow=1)
     lines: list[Any] = [
         ("LINEBELOW", (0, 0), (-1, -1), 0.4, colors.lightgrey),
         ("VALIGN", (0, 0), (-1, -1), "TOP"),

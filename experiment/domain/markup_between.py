@@ -15,8 +15,8 @@ _TOKENS = re.compile(r"\s*(?:\w+(?:['\u2019-]\w+)*|[^\w\s])|\s+\Z")
 _MARKED_WORDS = re.compile(r"\s*(?:[\w\u0300-\u036f]+|[^\w\s])|\s+\Z")
 _Opcode = tuple[str, int, int, int, int]
 _Piece = tuple[list[str], list[str]]
-# Pairs of equal words that a comparison may look at, some 30 ms: of few different words there are as many as the cube of a text's length
-MOST_STEPS = 200_000
+# Pairs of equal words that a comparison may look at, less than 100 ms: of few different words there are as many as the cube of a text's length
+MOST_STEPS = 400_000
 
 
 def markup_between(original: str, altered: str) -> str | None:

@@ -4,6 +4,7 @@ import pytest
 from lxml import html
 
 from lib.names import escaped
+from lib.pdf import as_pdf
 from tests.hostile import faults, payloads
 from tests.hostile_names import EVERY
 from tests.markdown_pages import page as rendered
@@ -31,3 +32,9 @@ def test_what_people_write_is_words_in_every_place_of_a_document(place):
         assert {e.tag for e in document.iter()} <= ALLOWED, (text, page)
         wanted, read = ("".join(t.split()) for t in (text, document.text_content()))
         assert wanted.replace("\x00", "") in read.replace("\ufffd", ""), (text, page)
+
+
+def test_a_row_of_a_table_that_is_longer_than_a_page_goes_on_on_the_next() -> None:
+    cell = "a long answer, " * 600
+    pdf = as_pdf(f"# A study\n\n| question | answers |\n|---|---|\n| Why? | {cell} |\n", "A study")
+    assert pdf.count(b"/Type /Page\n") > 1
