@@ -33,6 +33,27 @@ class PromptError(ValueError):
     """The prompt cannot be used; the message is one sentence."""
 
 
+MOST_PLACES = 5
+
+
+def filled(text: str, **values: str) -> str:
+    """Instructions with each {name} of `values` replaced; all other braces are text, also those in values.
+
+    Raises:
+        ScoringError: one of them stands more than MOST_PLACES times, so that a short text would become one of megabytes.
+
+    >>> filled("Know {field}. Ignore {this}.", field="{this} and that")
+    'Know {this} and that. Ignore {this}.'
+    """
+    for name in values:
+        if (n := text.count(f"{{{name}}}")) > MOST_PLACES:
+            raise ScoringError(
+                f"Instructions can contain {{{name}}} up to {MOST_PLACES} times, but these contain it {n} times."
+            )
+    names = "|".join(map(re.escape, values))
+    return re.sub(f"{{({names})}}", lambda found: values[found[1]], text)
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """A kind of prompt and its template, as a run stores them.

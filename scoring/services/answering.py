@@ -18,6 +18,7 @@ from experiment.models import Item, Study
 from scoring.domain.backend import ScoringError
 from scoring.domain.choosing.reading import read_percent
 from scoring.domain.generating import Finish, Generated, Message
+from scoring.domain.prompts import filled
 from scoring.models import Answer, AnsweringRun
 from scoring.models.answers import Kind
 from scoring.services.asking.engine import Asking, Question, added_up, stored
@@ -75,9 +76,7 @@ def answering_run(
         raise ScoringError(
             "There is nothing to answer, because the study does not have an accepted question."
         )
-    told = (instructions.strip() or default_instructions()).replace(
-        "{field}", study.field or ANY_FIELD
-    )
+    told = filled(instructions.strip() or default_instructions(), field=study.field or ANY_FIELD)
     name = name or default_name(asked.generator, asked.model_args)
     about = (study.pk, name, told, limit)
     return AnsweringRun(

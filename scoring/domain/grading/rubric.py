@@ -12,6 +12,7 @@ from itertools import combinations
 from math import isnan
 from typing import Any
 
+from experiment.domain.item_checks.characters import UNSTORABLE
 from lib import strict_json
 from scoring.domain.backend import ScoringError
 
@@ -217,8 +218,10 @@ def _rows(data: Mapping[str, Any], name: str, most: int) -> list[Mapping[str, An
 
 def _text(row: Mapping[str, Any], name: str, most: int = 2000) -> str:
     text = row.get(name, "")
-    if not isinstance(text, str) or len(text) > most:
-        raise ScoringError(f"In a rubric, {name} must be a text of at most {most} characters.")
+    if not isinstance(text, str) or len(text) > most or UNSTORABLE.search(text):
+        raise ScoringError(
+            f"In a rubric, {name} must be a text of at most {most} characters, without NUL and halves of characters."
+        )
     return text.strip()
 
 

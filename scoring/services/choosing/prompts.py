@@ -11,12 +11,12 @@ from experiment.domain.markup import Abstract, parse
 from scoring.domain.backend import ScoringError
 from scoring.domain.choosing.showing import shown
 from scoring.domain.generating import Message
+from scoring.domain.prompts import filled
 from scoring.models.choices import ChoiceRun
 from scoring.services.asking.settings import ANY_FIELD
 from scoring.services.asking.turns import repeated
 
 VERSIONS = "{versions}"
-FIELD = "{field}"
 CUSTOM = "custom"
 REASONING = "reasoning"
 # Names of prompts, and the template of each
@@ -50,7 +50,7 @@ def told(name: str, own: str = "", field: str = "") -> str:
             f"A prompt must contain {VERSIONS} once, but this one contains it {text.count(VERSIONS)} times.",
             option="--prompt_file",
         )
-    return text.replace(FIELD, field or ANY_FIELD)
+    return filled(text, field=field or ANY_FIELD)
 
 
 def request(instructions: str, form: str, layout: str, abstract: Abstract, side: str) -> str:

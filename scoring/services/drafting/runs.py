@@ -43,10 +43,11 @@ def draft_run(
     """A run that is not stored yet.
 
     Raises:
-        ScoringError: the model or its costs cannot be meant like this.
+        ScoringError: the model, its costs or its instructions cannot be meant like this.
     """
     asked.check()
     told = instructions.strip() or default_instructions()
+    texts.opening(told, research_field, "", "")  # refuses what no abstract can be drafted with
     columns = asked.columns(told, by)
     rows = [asdict(abstract) for abstract in abstracts]
     print_ = asked.fingerprint(research_field.pk, told, repairs, rows)

@@ -10,6 +10,7 @@ from experiment.services.curation.remarks import findings_of_text
 from experiment.services.item_choice import read_items
 from scoring.domain.drafting import changed_abstract, marked_text, no_text
 from scoring.domain.generating import Finish, Message
+from scoring.domain.prompts import filled
 from scoring.models import DraftAttempt, GeneratedDraft
 
 N_EXAMPLES = 2
@@ -24,7 +25,7 @@ def opening(
     instructions: str, research_field: ResearchField, subfield: str, abstract: str
 ) -> list[Message]:
     """The first turns. Places are {field}, {subfield}, {purpose}, {examples} and {abstract}; without the last, the abstract
-    is a turn of its own. All other braces are text.
+    is a turn of its own. Raises ScoringError as `filled` does.
     """
     found = research_field.subfields.filter(name=subfield).first()
     values = {
@@ -32,12 +33,12 @@ def opening(
         "subfield": subfield or research_field.name,
         "purpose": (found.purpose if found else "") or NO_PURPOSE,
         "examples": "\n\n".join(examples(subfield)),
+        "abstract": abstract,
     }
-    for name, value in values.items():
-        instructions = instructions.replace(f"{{{name}}}", value)
+    told = filled(instructions, **values)
     if "{abstract}" in instructions:
-        return [Message("user", instructions.replace("{abstract}", abstract))]
-    return [Message("system", instructions), Message("user", abstract)]
+        return [Message("user", told)]
+    return [Message("system", told), Message("user", abstract)]
 
 
 def examples(subfield: str) -> list[str]:

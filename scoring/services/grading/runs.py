@@ -23,6 +23,7 @@ from scoring.domain.backend import ScoringError, comparable
 from scoring.domain.generating import Finish, Generated, Message
 from scoring.domain.grading.reading import exact_points, read_points, schema
 from scoring.domain.grading.rubric import Rubric
+from scoring.domain.prompts import filled
 from scoring.models import AnsweringRun, GradingRun, JudgeGrade, LanguageModel
 from scoring.models.answers import Kind
 from scoring.services.asking.engine import Asking, Question, added_up, stored
@@ -34,8 +35,6 @@ from scoring.services.grading.plans import plan_of, rubric_of
 from scoring.services.grading.targets import Target
 from scoring.services.open_model import default_name, language_model
 
-PLACE = "{rubric}"
-
 
 def default_prompt() -> str:
     return render_to_string("scoring/grading/judge_prompt.txt").strip()
@@ -44,7 +43,7 @@ def default_prompt() -> str:
 def instructions(prompt: str, rubric: Rubric) -> str:
     """The prompt with the rubric in its place; all other braces are text."""
     told = render_to_string("scoring/grading/rubric.txt", {"rubric": rubric}).strip()
-    return prompt.replace(PLACE, told)
+    return filled(prompt, rubric=told)
 
 
 def opening(told: str, target: Target) -> list[Message]:

@@ -1,5 +1,6 @@
 """Prompts around a text, and a tokenizer's chat template within its bounds."""
 
+import re
 import resource
 from typing import Any
 
@@ -11,7 +12,17 @@ from transformers import PreTrainedTokenizerFast
 
 from scoring.domain import prompts
 from scoring.domain.backend import ScoringError
-from scoring.domain.prompts import KINDS, PAPER_SENTENCE, PLACEHOLDER, Prompt, PromptError, applied
+from scoring.domain.prompts import (
+    KINDS,
+    MOST_PLACES,
+    PAPER_SENTENCE,
+    PLACEHOLDER,
+    Prompt,
+    PromptError,
+    applied,
+    filled,
+)
+from tests.conftest import ROOT
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "custom"])
@@ -147,3 +158,19 @@ def test_one_is_written_as_the_library_writes_it_after_another_was_stopped(
 def test_what_a_template_refuses_is_raised_here(template: str, error: type[Exception]) -> None:
     with pytest.raises(error):
         applied(tokenizer_with(template), TURNS)
+
+
+def test_a_place_stands_a_few_times_in_instructions_and_is_filled_once() -> None:
+    assert filled("{a} {b} " * MOST_PLACES, a="{b}", b="x") == "{b} x " * MOST_PLACES
+    with pytest.raises(ScoringError, match="contain it 6 times"):
+        filled("{a}" * (MOST_PLACES + 1), a="x")
+
+
+def test_nothing_fills_a_place_in_a_models_instructions_without_this_bound() -> None:
+    """A replacement elsewhere could make megabytes of a form."""
+    found = {
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "scoring").rglob("*.py")
+        if re.search(r"replace\(\s*(f?\"\{|PLACE|FIELD)", path.read_text())
+    }
+    assert found == set()

@@ -76,6 +76,8 @@ LEVEL = {"points": 1, "label": "right", "description": ""}
         changed(good_from="1/0"),
         changed(good_from="1_0/2_0"),
         changed(name=""),
+        changed(name="a\0b"),
+        changed(name="a\udc00"),
     ],
 )
 def test_what_is_no_rubric_is_refused(data: Any) -> None:
