@@ -107,7 +107,8 @@ class _Bounded(SequenceMatcher[str]):
         self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None
     ) -> Match:
         places: dict[str, list[int]] = self.b2j  # type: ignore[attr-defined]
-        self.left -= sum(len(places.get(word, ())) for word in self.a[alo:ahi])
+        words: Sequence[str] = self.a  # type: ignore[attr-defined]
+        self.left -= sum(len(places.get(word, ())) for word in words[alo:ahi])
         if self.left < 0:
             raise _TooLongError
         return super().find_longest_match(alo, ahi, blo, bhi)
@@ -115,7 +116,7 @@ class _Bounded(SequenceMatcher[str]):
 
 def _changes(
     old: Sequence[str], new: Sequence[str], most_steps: int, junk: Any = None
-) -> list[_Opcode]:
+) -> Sequence[_Opcode]:
     """As SequenceMatcher gives them; one replacement of everything where finding what is common would take too long."""
     try:
         return _Bounded(old, new, most_steps, junk).get_opcodes()
