@@ -18,7 +18,7 @@ from lib.formatting import lies
 METHOD = (
     "ci95: 95% interval from standard errors clustered by participants and test cases (for models alone, by test "
     "cases), otherwise from the crossed bootstrap; null if the data are insufficient. naive_ci95 treats trials as "
-    "independent (humans, Wilson), test cases as independent (one model, Wilson), or people and test cases as "
+    "independent (humans, binomial), test cases as independent (one model, binomial), or people and test cases as "
     "fixed and models as a random sample (Student's t)."
 )
 

@@ -25,7 +25,7 @@ BINNED = (
 
 @dataclass(frozen=True)
 class Bin:
-    """Judgements of neighbouring ranks: midpoint in ranks, accuracy with Wilson's interval, the scores at its ends."""
+    """Judgements of neighbouring ranks: midpoint in ranks, accuracy with a binomial interval, the scores at its ends."""
 
     bin: int
     midpoint: float

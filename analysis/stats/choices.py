@@ -199,7 +199,7 @@ def _leaning(found: Share) -> Leaning:
 
 
 def consistency(in_a: npt.ArrayLike, in_b: npt.ArrayLike) -> Proportion:
-    """Share of items on which both orders decide for the same version, with Wilson's interval.
+    """Share of items on which both orders decide for the same version, with a binomial interval.
 
     in_a, in_b: (items,) preference for the original where it is A, and where it is B, of any unit: above 0 for it, 0 none, NaN
     not known. Items without a preference in both orders are left out. Raises NotEnough where none is left.

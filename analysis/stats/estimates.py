@@ -16,6 +16,7 @@ from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Interval
 from analysis.stats.families import LEVEL
 from analysis.stats.score_intervals import with_ties
+from analysis.stats.two_way_clustered import FEW
 from lib.points import RIGHT, TIE, error_of_mean, mean_point
 
 Z95 = 1.959963984540054  # 97.5th percentile of the standard normal distribution
@@ -25,7 +26,8 @@ ANY, SHARES = (-np.inf, np.inf), (0.0, 1.0)  # bounds of intervals
 
 PROPORTION = (
     "Share of correct decisions, in which a tie counts half; standard error: the points' standard deviation (with n) over "
-    "sqrt(n), without ties sqrt(p(1-p)/n). 95% score interval: Wilson's without ties, with ties Tango's for right minus wrong."
+    "sqrt(n), without ties sqrt(p(1-p)/n). 95% score interval: Wilson's without ties, with ties Tango's for right minus wrong. "
+    f"With fewer than {FEW} right or fewer than {FEW} wrong decisions, and no ties, Clopper and Pearson's exact interval."
 )
 MEAN = "Arithmetic mean; standard deviation with n-1; 95% interval from Student's t."
 PAIRED = (
@@ -127,7 +129,7 @@ def proportion(points: npt.ArrayLike) -> Proportion:
     """Share of correct decisions; points (n,) of 1 or True, 0 or False, 0.5 a tie; NaN (not judged) is left out.
 
     p = mean of the points; sem = their standard deviation over sqrt(n), which is 0 where all decisions agree; ci95 is that of
-    `score_interval`, which is never empty. Raises NotEnough when no value is left.
+    `binomial_interval`, with ties of `score_interval`, which are never empty. Raises NotEnough when no value is left.
 
     >>> half = proportion([True, False, True, False])
     >>> half.n, half.n_correct, half.accuracy, half.sem
@@ -153,7 +155,7 @@ def proportion_of_counts(n_correct: int, n: int, n_ties: int = 0) -> Proportion:
         n_ties=counts[2],
         accuracy=mean_point(*counts),
         sem=error_of_mean(*counts),
-        ci95=score_interval(*counts),
+        ci95=score_interval(*counts) if n_ties else _pair(binomial_interval(*counts[:2])),
     )
 
 
@@ -169,8 +171,29 @@ def score_interval(n_correct: int, n: int, n_ties: int = 0) -> Interval:
     """
     if n_ties:
         return with_ties(n_correct, n, n_ties, Z95)
-    low, high = wilson(n_correct, n)
-    return float(low), float(high)
+    return _pair(wilson(n_correct, n))
+
+
+def binomial_interval(n_correct: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Lower and upper ends of 95% intervals of shares of independent decisions, elementwise: counts of any shape, NaN where n is 0.
+
+    Wilson's, which hold the truth in 93 to 98% of samples where 5 and more are right and 5 and more are wrong, but in as few as 86%
+    of those of 15 of which 95% are right. With fewer of either kind, Clopper and Pearson's (1934): the p at which P(X >= k), or P(X <= k), is .025.
+
+    >>> low, high = binomial_interval([0, 9, 10, 20], [10, 10, 10, 40])
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.0, 0.555, 0.692, 0.352], [0.308, 0.997, 1.0, 0.648])
+    """
+    k, n = np.asarray(n_correct, dtype=float), np.asarray(n, dtype=float)
+    usual, few = wilson(k, n), (n > 0) & (np.minimum(k, n - k) < FEW)
+    # Beta distributions with a parameter of 0 are not defined, and the ends are known there
+    low = np.where(k > 0, special.betaincinv(np.maximum(k, 1), n - k + 1, 0.025), 0.0)
+    high = np.where(k < n, special.betaincinv(k + 1, np.maximum(n - k, 1), 0.975), 1.0)
+    return np.where(few, low, usual[0]), np.where(few, high, usual[1])
+
+
+def _pair(ends: tuple[Floats, Floats]) -> Interval:
+    return float(ends[0]), float(ends[1])
 
 
 def wilson(n_correct: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Floats, Floats]:

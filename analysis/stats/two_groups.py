@@ -138,7 +138,7 @@ def paired_groups(
     p = 2 * float(stats.t.sf(abs(value) / se, df)) if se else math.nan
     fewest = min([len(d), *(group.n_people for group in people)])
     usual = TwoWay(value, se, (value - half, value + half), p, fewest)
-    found = of_parts(usual, parts_of_changes(d, over_items))
+    found = of_parts(usual, parts_of_changes(d, over_items, np.arange(len(d))))
     if math.isnan(found.p):
         raise NotEnough("All test cases differ alike.", "Compare more test cases.")
     low, high = found.ci95

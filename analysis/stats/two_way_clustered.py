@@ -25,6 +25,8 @@ from lib.points import RIGHT, TIE, WRONG
 FEWEST_CLUSTERS = 3  # below, no interval: two levels say next to nothing of how others would differ
 ROUNDING = 1e-12  # standard errors of shares and probabilities up to it are 0: their values are the same in each cluster
 FEW = 5  # decisions of the rarer kind, below which a share's standard error says too little
+FEW_CLUSTERS = 10  # test cases that changed, below which a change's error says too little
+MANY_CLUSTERS = 30  # from which it is as sure as all test cases make it
 LEAST_P = 1e-12
 PARTS = (
     f"Where a share of a difference has fewer than {FEW} right or fewer than {FEW} wrong decisions, each limit of the difference is the "
@@ -245,24 +247,55 @@ def of_parts(usual: TwoWay, parts: Sequence[Part]) -> TwoWay:
     return replace(usual, ci95=(low, high), p=p, from_parts=True)
 
 
-def of_changes(values: Floats, mean: Callable[[Floats], TwoWay]) -> TwoWay:
+def of_changes(values: Floats, mean: Callable[[Floats], TwoWay], cluster: Ints) -> TwoWay:
     """The mean of changes (n,) from -1 to 1 of decisions on the same rows; mean: of such rows, with its error.
 
-    >>> same = of_changes(np.zeros(10), over_items)
+    cluster: (n,) whole numbers from 0, the test case (or template) of each row. Changes that lie on fewer than MANY_CLUSTERS of them,
+    by `n_that_differ`, have no more degrees of freedom than so many would.
+
+    >>> same = of_changes(np.zeros(10), over_items, np.arange(10))
     >>> same.estimate, [round(end, 2) for end in same.ci95], same.p
     (0.0, [-0.34, 0.34], 1.0)
     """
-    return of_parts(mean(values), parts_of_changes(values, mean))
+    usual, n = mean(values), n_that_differ(values, cluster)
+    if usual.is_known and FEW_CLUSTERS <= n < min(MANY_CLUSTERS, usual.n_clusters):
+        usual = clustered(usual.estimate, usual.se, int(n))
+    return of_parts(usual, parts_of_changes(values, mean, cluster))
 
 
 def parts_of_changes(
-    values: Floats, mean: Callable[[Floats], TwoWay], weight: float = 1.0
-) -> tuple[Part, Part]:
-    """The share gained and, less it, the share lost. The rarer kind: rows that changed, or that did not all change one way."""
+    values: Floats, mean: Callable[[Floats], TwoWay], cluster: Ints, weight: float = 1.0
+) -> tuple[Part, ...]:
+    """The shares of rows that changed by 1 and by 1/2, either way; of values other than points, the means gained and lost.
+
+    The rarer kind: rows that differ from the usual change. FEW_CLUSTERS test cases that do are as few as FEW rows.
+    """
+    if np.isin(values, (-1.0, -TIE, 0.0, TIE, 1.0)).all():
+        n_rare = float(np.count_nonzero(values != np.median(values)))
+        n_rare = min(n_rare, n_that_differ(values, cluster) * FEW / FEW_CLUSTERS)
+        sizes = (1.0, TIE) if (np.abs(values) == TIE).any() else (1.0,)
+        return tuple(
+            Part(mean((values == by).astype(float)), n_rare, weight * by)
+            for size in sizes
+            for by in (size, -size)
+        )
     gained, lost = mean(values.clip(0)), mean((-values).clip(0))
     changed = len(values) * (gained.estimate + lost.estimate)
     n_rare = min(changed, len(values) * (1 - max(gained.estimate, lost.estimate)))
     return Part(gained, n_rare, weight), Part(lost, n_rare, -weight)
+
+
+def n_that_differ(values: Floats, cluster: Ints) -> float:
+    """On how many clusters the values (n,) differ from their median: Kish's effective number (sum c)^2 / sum c^2.
+
+    c: the sum of a cluster's absolute deviations. 0 where all values are equal.
+
+    >>> n_that_differ(np.array([0.0, 0.0, 1.0, 1.0, 0.0, 0.0]), np.array([0, 0, 1, 2, 3, 3]))
+    2.0
+    """
+    by_cluster = np.bincount(cluster, np.abs(values - np.median(values)))
+    squares = float(by_cluster @ by_cluster)
+    return float(by_cluster.sum()) ** 2 / squares if squares else 0.0
 
 
 def share_interval(

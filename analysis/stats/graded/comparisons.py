@@ -128,12 +128,14 @@ def _pair(
     return Comparison(rate, *names, n, n_clusters, difference, se, ci95, p), by_cluster
 
 
-def _parts(rate: Rate, fates: Sequence[np.ndarray], cluster: Ints, se: float) -> tuple[Part, Part]:
+def _parts(rate: Rate, fates: Sequence[np.ndarray], cluster: Ints, se: float) -> tuple[Part, ...]:
     """Of RQR the shares of questions gained and lost; of SR, whose questions differ, both models' shares."""
     if rate == "rqr":
         more = (fates[0] == GOOD).astype(np.float64) - (fates[1] == GOOD)
         return parts_of_changes(
-            more, lambda rows: ratio(np.bincount(cluster, rows), np.bincount(cluster)).known
+            more,
+            lambda rows: ratio(np.bincount(cluster, rows), np.bincount(cluster)).known,
+            cluster,
         )
     every = np.ones(len(cluster), dtype=bool)
     sums = [_sums(rate, own, cluster, every) for own in fates]

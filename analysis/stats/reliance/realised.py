@@ -76,7 +76,8 @@ def _share(
 
     def beyond(ratio: float) -> bool:
         """Whether the test rejects this ratio."""
-        parts = parts_of_changes(real, error) + parts_of_changes(possible, error, -ratio)
+        parts = parts_of_changes(real, error, trials.item)
+        parts += parts_of_changes(possible, error, trials.item, -ratio)
         low, high = of_parts(error(real - ratio * possible), parts).ci95
         return low > 0 or high < 0
 

@@ -125,7 +125,9 @@ def mean(trials: AdvisedTrials, values: Floats, bounds: Interval | None = None) 
 
 def change(trials: AdvisedTrials, values: Floats) -> Estimate:
     """Mean of changes (n,) of points on the same trials, tested against 0. Raises NotEnough without a trial."""
-    return Estimate.of(of_changes(values, partial(mean_error, trials)), trials, (-1.0, 1.0))
+    return Estimate.of(
+        of_changes(values, partial(mean_error, trials), trials.item), trials, (-1.0, 1.0)
+    )
 
 
 def overconfidence(trials: AdvisedTrials, p: Floats, right: Floats) -> Estimate:
@@ -139,7 +141,7 @@ def overconfidence(trials: AdvisedTrials, p: Floats, right: Floats) -> Estimate:
 def change_of_overconfidence(trials: AdvisedTrials, p: Floats, points: Floats) -> Estimate:
     """Mean change of probabilities (n,) minus that of points (n,), tested against 0."""
     error = partial(mean_error, trials)
-    parts = Part(error(p), math.inf), *parts_of_changes(points, error, -1.0)
+    parts = Part(error(p), math.inf), *parts_of_changes(points, error, trials.item, -1.0)
     return Estimate.of(of_parts(error(p - points), parts), trials, (-2.0, 2.0))
 
 

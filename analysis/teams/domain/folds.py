@@ -268,7 +268,7 @@ def changes_of(more: Floats, draws: Draws) -> TwoWay | None:
     """`two_way_of` the changes (n,) of points on the same rows, which is wide where few rows changed."""
     if two_way_of(more, draws) is None:
         return None
-    return of_changes(more, lambda rows: _mean(rows, draws))
+    return of_changes(more, lambda rows: _mean(rows, draws), draws.item)
 
 
 def two_way_of(more: Floats, draws: Draws) -> TwoWay | None:

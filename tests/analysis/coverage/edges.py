@@ -128,7 +128,7 @@ def team_minus_best(
     tossed = rng.random(len(known.item))
     more = (tossed < gained * often[0]).astype(float) - (tossed > 1 - lost * often[1])
     error: Callable[[np.ndarray], TwoWay] = partial(two_way, known.who, known.item)
-    return of_changes(more, error).ci95
+    return of_changes(more, error, known.item).ci95
 
 
 def accuracy_of_people(
@@ -168,7 +168,7 @@ def team_minus_tying(
     known = judged(size, people, rng)
     more = np.where((rng.random(size[1]) < ties)[known.item], known.right - 0.5, 0.0)
     error: Callable[[np.ndarray], TwoWay] = partial(two_way, known.who, known.item)
-    return of_changes(more, error).ci95
+    return of_changes(more, error, known.item).ci95
 
 
 @dataclass(frozen=True)

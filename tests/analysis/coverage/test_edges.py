@@ -22,15 +22,8 @@ def test_the_table_of_the_documentation_is_the_measured_one() -> None:
 
 
 def test_every_measured_coverage_reaches_the_target() -> None:
-    low = [
-        row for row in measured() if row.holds < TARGET - 0.01
-    ]  # the lowest of 940, each within 0.008
-    # Gains that lie on few test cases, which no interval of as many clusters can know: docs/results.md
-    paired = [row for row in low if row.what == PAIRED]
-    assert all(row.n_items == 20 and row.holds > 0.91 for row in paired)
-    tying = [row for row in low if row.what == "team minus a member with ties"]
-    assert all(row.n_items <= 20 and row.holds > 0.63 for row in tying)
-    assert len(paired) + len(tying) == len(low)
+    # The lowest of 940, each within 0.008
+    assert [row for row in measured() if row.holds < TARGET - 0.008] == []
 
 
 @pytest.mark.parametrize("what", KINDS)
@@ -42,6 +35,12 @@ def test_a_difference_from_people_who_are_nearly_always_right_holds_the_truth(wh
 def test_a_gain_of_few_changes_holds_the_truth() -> None:
     for gained in (0.0, 0.01):
         assert cell(PAIRED, (20, 20), gained, 0.0, N_FEW).holds >= 0.9, gained
+
+
+def test_a_gain_that_lies_on_few_test_cases_holds_the_truth() -> None:
+    """Where the member ties on 90% of 20, and people are always right, 85% of intervals held it that took trials for decisions."""
+    assert cell(PAIRED, (100, 20), 0.05, 0.0, 300).holds >= TARGET - 0.01
+    assert cell("team minus a member with ties", (20, 20), 1.0, 0.9, 300).holds >= TARGET
 
 
 def test_a_model_that_ties_on_nearly_all_test_cases_and_people_differ_by_a_known_interval() -> None:

@@ -1,5 +1,7 @@
 """Two-way clustered errors, against statsmodels."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import statsmodels.api as sm
@@ -86,11 +88,21 @@ def test_an_accuracy_of_mostly_ties_holds_the_truth_as_often_as_one_without(ties
 
 
 def test_changes_are_uncertain_where_none_was_seen_and_where_all_were():
-    for value in (0.0, 1.0, -1.0):
-        found = of_changes(np.full(20, value), over_items)
+    for value in (0.0, 1.0, -1.0, 0.5):
+        found = of_changes(np.full(20, value), over_items, np.arange(20))
         assert found.se == 0
-        assert found.ci95[1] - found.ci95[0] > 0.15
+        assert found.ci95[1] - found.ci95[0] > 0.07
     assert found.p < 0.05
+
+
+def test_changes_on_few_test_cases_are_as_uncertain_as_these_and_not_as_their_trials():
+    """Fifty people on 20 test cases, of which 2 are the ones that change: how many of other 20 would is not known to a point."""
+    who, item = np.repeat(np.arange(50), 20), np.tile(np.arange(20), 50)
+    low, high = of_changes((item < 2).astype(float), partial(two_way, who, item), item).ci95
+    assert low < 0.03 < 0.25 < high
+    scattered = np.random.default_rng(1).permutation((item < 2).astype(float))
+    low, high = of_changes(scattered, partial(two_way, who, item), item).ci95
+    assert 0.07 < low < high < 0.13
 
 
 def test_values_that_are_all_equal_do_not_tell_how_others_vary():

@@ -20,11 +20,11 @@ from analysis.stats.estimates import (
     Mean,
     PairedTest,
     Proportion,
+    binomial_interval,
     mean_of,
     paired_t,
     proportion,
     proportion_of_counts,
-    wilson,
 )
 
 TOP_SHARE = 0.2
@@ -248,7 +248,7 @@ def _base_vs_chat(data: SourceData) -> BaseVsChat:
 
 def _items_table(data: SourceData) -> pd.DataFrame:
     n, share = data.item_counts, data.item_accuracy
-    low, high = wilson(np.nan_to_num(share * n), n)
+    low, high = binomial_interval(np.nan_to_num(share * n), n)
     with np.errstate(invalid="ignore", divide="ignore"):
         sem = np.sqrt(share * (1 - share) / n)
     return pd.DataFrame(

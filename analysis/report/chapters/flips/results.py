@@ -82,7 +82,7 @@ METHOD = (
     "Tokens are compared at the same places of the text; within a changed passage, the first with the first, the "
     "second with the second, and so on. Category: the "
     "sign at the first place where it is not zero, then at the end. Sign flips: changes of sign from place to "
-    "place. Shares have Wilson 95% intervals over test cases."
+    "place. Shares have binomial 95% intervals over test cases."
 )
 METHOD_RATIO = (
     "The log-likelihood ratio is an additional measure: the cumulative negative log-likelihood of the altered "

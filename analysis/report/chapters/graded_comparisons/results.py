@@ -299,7 +299,7 @@ def _threshold(judges: Judges, cluster: Ints, seed: int) -> Threshold | None:
     block = (np.random.default_rng(seed).permutation(n) % min(BLOCKS, n))[cluster]
     (asked,) = choose_threshold(Folds(block, block, None, "blocks of templates"), judges, seed=seed)
     alone = max(judges.model, judges.others[Policy.HUMAN], key=np.mean)
-    gain = of_changes(asked.points - alone, lambda rows: _mean(rows, cluster).known)
+    gain = of_changes(asked.points - alone, lambda rows: _mean(rows, cluster).known, cluster)
     low, high = gain.ci95
     return Threshold(
         **asdict(_asking(judges, asked, cluster)),

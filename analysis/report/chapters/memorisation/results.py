@@ -31,7 +31,7 @@ CUTOFFS_METHOD = (
     "A test case is before a model's cut-off if its article was published on that date or earlier. Articles may "
     "have been online as preprints before their publication. If only the month of a cut-off is known, its last day "
     "is used. Models without a known cut-off are listed without numbers, and test cases without a date are counted "
-    "separately. Shares have Wilson 95% intervals; ratio_median is the median of the original texts' compressed "
+    "separately. Shares have binomial 95% intervals; ratio_median is the median of the original texts' compressed "
     "length over perplexity."
 )
 UNKNOWN = (

@@ -40,7 +40,7 @@ from analysis.report.chapters.models.results import (
     RankAgreement,
 )
 from analysis.stats import NotEnough
-from analysis.stats.estimates import wilson
+from analysis.stats.estimates import binomial_interval
 from lib.formatting import known, number
 
 RHO = "\N{GREEK SMALL LETTER RHO}"
@@ -238,7 +238,7 @@ def _frame(model: ModelIntegration, rows: Rows, chat: Collection[str]) -> pd.Dat
         ),
     ]
     frame = pd.DataFrame(seen, columns=["condition", "accuracy", "n", "seed"])
-    low, high = wilson((frame["accuracy"] * frame["n"]).round(), frame["n"])
+    low, high = binomial_interval((frame["accuracy"] * frame["n"]).round(), frame["n"])
     return frame.assign(
         **model.named,
         row=rows.label[model.name],
