@@ -4,7 +4,8 @@ Each item is a table of 2 x 2: people right and wrong, models right and wrong; F
 of an item are independent of one another. The models are not quite (shared training texts, base and chat partners):
 the test takes them as draws from a population of models, given the item, so against *these* models it is cautious, and
 for language models at large it is too sure, the more so the more partners are among them. Holding the models' share fixed
-instead would make one wrong person impossible (p = 0) wherever all models are right. With few people per item only large
+instead would make one wrong person impossible (p = 0) wherever all models are right. Models that decide alike on all items, such as
+copies, are one model. With few people per item only large
 differences can be found: no finding is no equality.
 """
 
@@ -18,20 +19,24 @@ from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Ints
 from analysis.stats.estimates import score_interval, wilson
 from analysis.stats.families import holm
-from lib.points import TIE
+from lib.points import RIGHT, TIE
 
 CHUNK = 2_000_000  # chances held at once
 METHOD = (
     "For each test case, Fisher's exact test (two-sided) compares people's and models' right and wrong answers, "
     "with Benjamini-Hochberg's false discovery rate and Holm's correction at 0.05. A tie of a model counts half in its share, and is "
-    "neither right nor wrong in the test. Newcombe's hybrid score intervals (method 10) are not corrected."
+    "neither right nor wrong in the test. Models with the same decisions on all test cases count as one. Newcombe's hybrid score intervals (method 10) are not corrected."
 )
 
 
 @dataclass(frozen=True)
 class ItemDifferences:
-    """One entry per tested item, (items,): models' share minus people's, 95% interval, p, BH-adjusted q, Holm-adjusted p."""
+    """One entry per tested item, (items,): models' share minus people's, 95% interval, p, BH-adjusted q, Holm-adjusted p.
 
+    n_models: (items,) how many different models judged it.
+    """
+
+    n_models: Ints
     humans: Floats
     models: Floats
     difference: Floats
@@ -46,44 +51,40 @@ class ItemDifferences:
 def item_differences(
     people_right: npt.ArrayLike,
     people: npt.ArrayLike,
-    models_right: npt.ArrayLike,
     models: npt.ArrayLike,
-    models_tied: npt.ArrayLike = 0,
 ) -> ItemDifferences:
-    """Counts per item, (items,): right answers and answers of people, of models, and ties among the models' answers.
+    """People's right answers and answers, counts (items,); models: (models, items) points, 1/2 a tie, NaN not judged.
 
-    Each answered at least once.
+    Each item answered at least once by both.
 
     Raises NotEnough without items, ValueError where a count is impossible.
 
-    >>> found = item_differences([0, 5], [5, 5], [15, 15], [15, 15])
-    >>> found.difference.tolist(), bool(found.q[0] < 0.001), float(found.q[1])
-    ([1.0, 0.0], True, 1.0)
+    >>> found = item_differences([0, 5], [5, 5], [[1, 1], [1, 0], [0, 1]])
+    >>> found.n_models.tolist(), found.difference.round(3).tolist(), found.p.round(3).tolist()
+    ([3, 3], [0.667, -0.333], [0.107, 0.375])
+    >>> item_differences([0, 5], [5, 5], [[1, 1], [1, 0], [0, 1], [0, 1]]).p.round(3).tolist()
+    [0.107, 0.375]
     """
-    counts = (people_right, people, models_right, models, models_tied)
-    a, n, b, m, t = np.broadcast_arrays(*(np.asarray(x, dtype=np.int64) for x in counts))
+    # NaN equals nothing, so copies with gaps are found by a number instead
+    told_apart = np.unique(np.nan_to_num(np.atleast_2d(models).astype(float), nan=-1.0), axis=0)
+    b, t = (np.count_nonzero(told_apart == kind, axis=0) for kind in (RIGHT, TIE))
+    m = np.count_nonzero(told_apart >= 0, axis=0)
+    a, n = (np.asarray(x, dtype=np.int64) for x in (people_right, people))
     if not len(n):
         raise NotEnough(
             "No test case has both trials of people and scores of models.",
             "Let participants judge test cases that models have scored.",
         )
-    if (
-        (n < 1).any()
-        or (m < 1).any()
-        or (a < 0).any()
-        or (b < 0).any()
-        or (a > n).any()
-        or (t < 0).any()
-        or (b + t > m).any()
-    ):
+    if (n < 1).any() or (m < 1).any() or (a < 0).any() or (a > n).any():
         raise ValueError(
-            "Every item needs answers of both sides, and no more right ones and ties than answers."
+            "Every item needs answers of both sides, and no more right ones than answers."
         )
     p = fisher_p(a, n, b, m - t)
     people_share, share = a / n, (b + TIE * t) / m
     ends = [score_interval(*one) for one in zip(b.tolist(), m.tolist(), t.tolist(), strict=True)]
     low, high = newcombe(share, np.array(ends).T, people_share, np.array(wilson(a, n)))
     return ItemDifferences(
+        n_models=m,
         humans=people_share,
         models=share,
         difference=share - people_share,

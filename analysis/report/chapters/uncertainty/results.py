@@ -31,7 +31,7 @@ from analysis.stats.families import LEVEL
 from analysis.stats.item_differences import item_differences
 from analysis.stats.two_way_clustered import Deviations, TwoWay, over_items
 from lib.formatting import known
-from lib.points import RIGHT, TIE
+from lib.points import TIE
 
 # Of rows: who, display_name, method, row
 COLUMNS = c.data(
@@ -360,22 +360,19 @@ def build_item_differences(data: SourceData) -> Built:
     """The table has all tested items."""
     trials, members = data.need_trials(), data.need_models()
     correct = data.model_correct[members]
-    n, m = data.item_counts, np.isfinite(correct).sum(axis=0)
+    n = data.item_counts
     right = np.bincount(
         trials["item"], weights=trials["is_correct"].astype(float), minlength=data.n_items
     )
-    tested = np.flatnonzero((n > 0) & (m > 0))
-    models_right, models_tied = ((correct == kind).sum(axis=0) for kind in (RIGHT, TIE))
-    found = item_differences(
-        right[tested], n[tested], models_right[tested], m[tested], models_tied[tested]
-    )
+    tested = np.flatnonzero((n > 0) & np.isfinite(correct).any(axis=0))
+    found = item_differences(right[tested], n[tested], correct[:, tested])
     table = pd.DataFrame(
         {
             "item": data.items["key"].to_numpy()[tested],
             "subfield": data.items["subfield"].to_numpy()[tested],
             "n_trials": n[tested].astype(int),
             "humans": found.humans,
-            "n_models": m[tested],
+            "n_models": found.n_models,
             "models_mean": found.models,
             "difference": found.difference,
             "ci_low": found.ci_low,
