@@ -11,12 +11,26 @@ from enum import StrEnum
 from analysis.data.about import Participants, StudyName
 from analysis.stats import MissingResult
 from analysis.stats.arrays import Interval
+from analysis.stats.verdicts import ENOUGH, Verdict
 from analysis.teams.options import TeamOptions
 from lib.points import RIGHT, TIE
 
 # From so many test cases on a team's held-out accuracy is within 10 points of what it is on other test cases in 19 of 20
 # simulated studies: docs/results.md
 FEWEST_ITEMS = 60
+
+
+def verdict_of(
+    difference: float, p: float | None, n_items: int, n_participants: int
+) -> Verdict | None:
+    """Of a difference between teams with its corrected p; None where there are enough rows and yet no p, as near chance.
+
+    n_participants: 0 where rows are items. Too few below FEWEST_ITEMS: a team that is fitted to so few items varies more than its
+    intervals show, which keep the held-out predictions as they are.
+    """
+    n = min(n_items, n_participants) if n_participants else n_items
+    n = n if n_items >= FEWEST_ITEMS else 0
+    return None if p is None and n >= ENOUGH else Verdict.of(difference, p, n)
 
 
 class MemberKind(StrEnum):
@@ -399,8 +413,8 @@ class TeamResult:
 
     n_participants: 0 where rows are items, which n_trials counts then. log_loss_nats: mean of -ln p(original); brier: mean
     of (1 - p(original))^2. Intervals are None where there is one item or one participant. best_member (a name), gain
-    (accuracy of the team - that of the best member), complementarity: None for one member. gain_p_holm: over the teams
-    that were evaluated together. gain_two_way_*: normal-theory, robust to clusters of people and of items.
+    (accuracy of the team - that of the best member), complementarity: None for one member. gain_p_holm: over a family of gain_tests
+    teams, those that were asked for; gain_verdict follows from it. gain_two_way_*: normal-theory, robust to clusters of people and of items.
     """
 
     team: Team
@@ -426,6 +440,8 @@ class TeamResult:
     gain_ci95: Interval | None
     gain_p: float | None
     gain_p_holm: float | None
+    gain_tests: int | None
+    gain_verdict: Verdict | None
     gain_two_way_se: float | None
     gain_two_way_ci95: Interval | None
     selector_accuracy: float
@@ -474,7 +490,7 @@ class Gain:
 class AddingHuman:
     """What the person `added` to `team` changes: accuracy of the larger team less that of this one.
 
-    with_human: the larger team's label. p_holm: over the comparisons of a method.
+    with_human: the larger team's label. p_holm: over the n_tests comparisons of a method, from which the verdict follows.
     """
 
     team: Team
@@ -482,7 +498,11 @@ class AddingHuman:
     added: Member
     method: Method
     gain: Gain
-    p_holm: float | None
+    n_items: int
+    n_participants: int
+    p_holm: float | None = None
+    n_tests: int | None = None
+    verdict: Verdict | None = None
 
     @property
     def larger_team(self) -> Team:

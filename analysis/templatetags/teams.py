@@ -8,7 +8,7 @@ from django.utils.translation import gettext, ngettext
 from analysis.stats.arrays import Interval
 from analysis.teams import names
 from analysis.teams.results import Member, Team, TeamResult
-from lib.formatting import is_known, number, points
+from lib.formatting import NO_BREAK, is_known, number, p_value, points
 
 register = template.Library()
 
@@ -38,6 +38,21 @@ def rows(n: int, result: TeamResult) -> str:
 def row_noun(result: TeamResult) -> str:
     """What a result's rows are: judged trials or, where no one judged, test cases."""
     return gettext("trials") if result.is_judged else gettext("test cases")
+
+
+@register.filter
+def after_holm(p: float | None, n_tests: int | None) -> str:
+    """A corrected p, and over how many tests where there are several; "" where there is none.
+
+    >>> after_holm(0.03, 2).replace(NO_BREAK, " "), after_holm(None, None)
+    ("p = .030 after Holm's correction over 2 comparisons", '')
+    """
+    if p is None:
+        return ""
+    if not n_tests or n_tests == 1:
+        return p_value(p)
+    words = gettext("%(p)s after Holm's correction over %(n)s comparisons")
+    return words % {"p": p_value(p), "n": number(n_tests, 0)}
 
 
 @register.filter

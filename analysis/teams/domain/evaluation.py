@@ -1,6 +1,7 @@
 """How good a team is on held-out trials, how sure that is, whether it beats its best member, and whom it follows."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,11 +11,13 @@ from analysis.stats.arrays import Bools, Floats, Interval, Ints
 from analysis.stats.calibration import bin_columns, equal_width_bins, error_interval
 from analysis.stats.crossed_bootstrap import interval_with, p_with
 from analysis.stats.two_way_clustered import FEWEST_CLUSTERS
+from analysis.stats.verdicts import ENOUGH
 from analysis.teams.domain.chance import learns_noise
 from analysis.teams.domain.combination import LEAST_PROBABILITY, HeldOut
 from analysis.teams.domain.evidence import Evidence, Names
 from analysis.teams.domain.folds import Draws, changes_of, holm, two_way_of
 from analysis.teams.results import (
+    FEWEST_ITEMS,
     Complementarity,
     Method,
     NearChance,
@@ -23,6 +26,7 @@ from analysis.teams.results import (
     SomeRight,
     TeamResult,
     Tried,
+    verdict_of,
 )
 from lib.points import RIGHT, TIE, WRONG
 
@@ -190,7 +194,8 @@ NO_INTERVALS = "No intervals: {why}."
 MULTIPLICITY = (
     "A team is compared with its best member on the same trials. The best member is also chosen on these trials, "
     "so gains tend to be underestimated. The accuracy of the best of many teams is overestimated, because it was "
-    "selected; on other trials it is likely to be lower. p_holm is Holm's correction over {n} teams."
+    "selected; on other trials it is likely to be lower. p_holm is Holm's correction over {n} teams. "
+    f"No verdict is given with fewer than {FEWEST_ITEMS} test cases, or fewer than {ENOUGH} participants."
 )
 CALIBRATION = (
     "Expected calibration error of the probability of the team's choice: |share right - mean probability| in 10 "
@@ -240,8 +245,24 @@ def evaluate_all(
             _with_intervals(_result(*team, its_rows), again[:, k], its_rows, draws)
             for k, (team, its_rows) in enumerate(zip(batch, rows, strict=True))
         ]
-    adjusted = holm([result.gain_p for result in found])
-    return [replace(r, gain_p_holm=p) for r, p in zip(found, adjusted, strict=True)]
+    return corrected_gains(found, [None] * len(found))
+
+
+def corrected_gains(rows: Sequence[TeamResult], families: Sequence[Hashable]) -> list[TeamResult]:
+    """With Holm's correction over all teams of the same family that have a p, and the verdicts; families: one for each row."""
+    adjusted = holm([row.gain_p for row in rows], families)
+    n_tests = Counter(of for row, of in zip(rows, families, strict=True) if row.gain_p is not None)
+    return [
+        row
+        if row.gain is None
+        else replace(
+            row,
+            gain_p_holm=p,
+            gain_tests=None if p is None else n_tests[of],
+            gain_verdict=verdict_of(row.gain, p, row.n_items, row.n_participants),
+        )
+        for row, p, of in zip(rows, adjusted, families, strict=True)
+    ]
 
 
 def resampling_words(draws: Draws) -> str:
@@ -287,6 +308,8 @@ def _result(evidence: Evidence, method: Method, held: HeldOut, rows: Rows) -> Te
         gain_ci95=None,
         gain_p=None,
         gain_p_holm=None,
+        gain_tests=None,
+        gain_verdict=None,
         gain_two_way_se=None,
         gain_two_way_ci95=None,
         selector_accuracy=selector,

@@ -1,5 +1,6 @@
 """Teams tried on held-out trials, one after another, by the ways of combining that users choose."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -30,6 +31,7 @@ from analysis.teams.results import (
     NotPossible,
     Team,
     TeamResult,
+    verdict_of,
 )
 from lib.points import RIGHT, TIE
 
@@ -153,7 +155,8 @@ class Runs:
                 added=team.humans[-1],
                 method=method,
                 gain=gain,
-                p_holm=None,
+                n_items=self.draws.n_items,
+                n_participants=self.draws.n_people,
             )
             for (team, rest, method), gain in zip(pairs, gains, strict=True)
         ]
@@ -170,15 +173,18 @@ class Runs:
 
 
 def corrected_adding(rows: list[AddingHuman]) -> list[AddingHuman]:
-    """With Holm's correction over all rows of the same method that have a p."""
+    """With Holm's correction over all rows of the same method that have a p, and the verdicts."""
     adjusted = holm([row.gain.p for row in rows], [row.method for row in rows])
-    return [replace(row, p_holm=p) for row, p in zip(rows, adjusted, strict=True)]
-
-
-def corrected_gains(rows: list[TeamResult]) -> list[TeamResult]:
-    """With Holm's correction over all teams of the same method that have a p."""
-    adjusted = holm([row.gain_p for row in rows], [row.method for row in rows])
-    return [replace(row, gain_p_holm=p) for row, p in zip(rows, adjusted, strict=True)]
+    n_tests = Counter(row.method for row in rows if row.gain.p is not None)
+    return [
+        replace(
+            row,
+            p_holm=p,
+            n_tests=None if p is None else n_tests[row.method],
+            verdict=verdict_of(row.gain.value, p, row.n_items, row.n_participants),
+        )
+        for row, p in zip(rows, adjusted, strict=True)
+    ]
 
 
 def member_results(

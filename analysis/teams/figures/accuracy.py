@@ -32,6 +32,7 @@ from analysis.charts.style import FULL, HUMANS, INK, MODELS, PALE, ROW
 from analysis.presentation import make_figure, plain
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Interval
+from analysis.stats.verdicts import Verdict
 from analysis.teams.names import METHOD_NAMES, called, method_name
 from analysis.teams.results import Method, TeamingResult, TeamResult, TeamResults
 from lib.formatting import listing, number, percent
@@ -242,9 +243,10 @@ def team_frame(teams: Sequence[TeamResult], intervals: Sequence[Interval | None]
         [
             {"team": r.team.label, "display_name": r.team.display_name, "method": str(r.method)}
             | {name: getattr(r, name) for name in (*columns, *gains)}
+            | {"gain_verdict": r.gain_verdict.value if r.gain_verdict else None}
             for r in teams
         ],
-        columns=["team", "display_name", "method", *columns, *gains],
+        columns=["team", "display_name", "method", *columns, *gains, "gain_verdict"],
     )
     return frame.assign(
         **ends(intervals),
@@ -323,19 +325,18 @@ def _accuracy_chart(frame: pd.DataFrame, rows: TeamRows) -> Drawn:
     return alt.layer(*layers).properties(width=width, height=rows.height)
 
 
-SURE = 0.05
 FEWER = 24  # rows, where panels stand below one another
 ALIKE_ON_PAIRS = (Method.AVERAGE, Method.MAJORITY, Method.MOST_CONFIDENT)
 
 
 def _method_gains(method: Method, teams: Sequence[TeamResult]) -> dict[str, Any]:
-    """A method's teams for the alternative text: how many gain, for how many that is sure, and the most."""
+    """A method's teams for the alternative text: how many gain, for how many that is clear, and the most."""
     above = [r for r in teams if _gain(r) > 0]
     return {
         "method": method,
         "n": len(teams),
         "n_above": len(above),
-        "n_sure": sum(r.gain_p_holm is not None and r.gain_p_holm < SURE for r in above),
+        "n_clear": sum(r.gain_verdict is Verdict.ABOVE for r in above),
         "best": max(teams, key=_gain),
     }
 
@@ -416,11 +417,11 @@ def _gain_chart(
 
 
 def _marks(frame: pd.DataFrame, x: alt.X, rows: TeamRows) -> list[Drawn]:
-    """Filled where the gain is sure after Holm's correction, else hollow."""
+    """Filled where the gain or loss is clear, else hollow."""
     data = chart(frame)
-    sure = frame["gain_p_holm"].astype(float) < SURE
+    clear = frame["gain_verdict"].isin([Verdict.ABOVE.value, Verdict.BELOW.value])
     marks = [intervals(data, rows.y(), strokeWidth=1.2)]
-    for some, fill in ((frame[sure], {"filled": True}), (frame[~sure], {"filled": False, "fill": "white", "strokeWidth": 1.5})):  # fmt: skip
+    for some, fill in ((frame[clear], {"filled": True}), (frame[~clear], {"filled": False, "fill": "white", "strokeWidth": 1.5})):  # fmt: skip
         if len(some):
             marks.append(
                 chart(some).mark_point(size=40, **fill).encode(x=x, y=rows.y(), color=own_colour())

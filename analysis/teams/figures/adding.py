@@ -26,6 +26,7 @@ from analysis.charts.rows import Rows, dots_with_intervals, rows_of
 from analysis.charts.style import FULL, HUMANS, INK, family_colour
 from analysis.presentation import make_figure, plain
 from analysis.stats import NotEnough
+from analysis.stats.verdicts import Verdict
 from analysis.teams.figures.accuracy import ends, main_method, teams_by_method
 from analysis.teams.results import AddingHuman, Member, Method, Sizes, TeamResults
 from lib.formatting import count
@@ -58,8 +59,8 @@ def adding(results: TeamResults, is_simulated: bool) -> Figure:
         "n_models": len(models),
         "lowest": frame["difference"].min(),
         "highest": frame["difference"].max(),
-        "n_above": int((frame["low"] > 0).sum()),
-        "n_below": int((frame["high"] < 0).sum()),
+        "n_above": int((frame["verdict"] == Verdict.ABOVE.value).sum()),
+        "n_below": int((frame["verdict"] == Verdict.BELOW.value).sum()),
     }
     drawn = _adding_chart(frame, labelled, is_simulated)
     return make_figure("teams_adding", drawn, context, plain(frame))
@@ -80,6 +81,7 @@ def _adding_frame(
             **ends([row.gain.ci95 for row in rows]),
             "p": [row.gain.p for row in rows],
             "p_holm": [row.p_holm for row in rows],
+            "verdict": [row.verdict.value if row.verdict else None for row in rows],
             "colour": [family_colour(m.family) for m in models],
         }
     )

@@ -190,7 +190,12 @@ def test_chosen_teams_are_those_of_the_report(made):
     theirs = {row.team.names: row for row in made.teams.logistic}
     assert len(chosen) == 5
     for row in chosen:
-        assert row == replace(theirs[row.team.names], gain_p_holm=row.gain_p_holm)
+        assert row == replace(
+            theirs[row.team.names],
+            gain_p_holm=row.gain_p_holm,
+            gain_tests=row.gain_tests,
+            gain_verdict=row.gain_verdict,
+        )
     # Nobody scored the machine-created test cases
     assert isinstance(made.machine.of(Teams).teaming, MissingResult)
     with pytest.raises(NotEnough, match="No language model has scored"):

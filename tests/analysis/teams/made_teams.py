@@ -11,6 +11,7 @@ import pandas as pd
 from analysis.charts.figure import Figure
 from analysis.data.about import Participants, StudyName
 from analysis.data.dataset import SourceData
+from analysis.stats.verdicts import Verdict
 from analysis.teams.domain.evidence import gather
 from analysis.teams.domain.folds import by_item
 from analysis.teams.domain.sizes import sizes
@@ -94,13 +95,23 @@ def teaming(n_models: int = 3, n_humans: int = 1, *, is_long: bool = False) -> T
 
 def without_intervals(found: TriedTeams) -> TriedTeams:
     """As with one item: nothing can be resampled."""
-    none = dict.fromkeys(("accuracy_ci95", "gain_ci95", "gain_p", "gain_p_holm", "gain_two_way_se", "gain_two_way_ci95", "selector_accuracy_ci95"))  # fmt: skip
+    none = dict.fromkeys(("accuracy_ci95", "gain_ci95", "gain_p", "gain_p_holm", "gain_tests", "gain_two_way_se", "gain_two_way_ci95", "selector_accuracy_ci95"))  # fmt: skip
     bare = dict.fromkeys(("ci95", "p", "two_way_se", "two_way_ci95"))
     return replace(
         found,
-        teams=tuple(replace(r, **none) for r in found.teams),
+        teams=tuple(
+            replace(r, **none, gain_verdict=Verdict.TOO_FEW if len(r.team) > 1 else None)
+            for r in found.teams
+        ),
         adding_human=tuple(
-            replace(row, gain=replace(row.gain, **bare), p_holm=None) for row in found.adding_human
+            replace(
+                row,
+                gain=replace(row.gain, **bare),
+                p_holm=None,
+                n_tests=None,
+                verdict=Verdict.TOO_FEW,
+            )
+            for row in found.adding_human
         ),
         policies=tuple(replace(p, accuracy_ci95=None) for p in found.policies),
         policies_chosen=tuple(

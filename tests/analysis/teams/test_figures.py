@@ -11,6 +11,7 @@ from analysis.charts import save, style
 from analysis.charts.figure import Figure
 from analysis.charts.rows import short
 from analysis.stats import NotEnough
+from analysis.stats.verdicts import Verdict
 from analysis.teams.figures import FIGURES, draw_teams
 from analysis.teams.figures.accuracy import (  # fmt: skip
     BOTH,
@@ -76,11 +77,11 @@ def test_gains_stand_in_a_panel_per_method_and_are_filled_only_where_they_are_su
     assert len(figure.table) == 3 * 11
     found = tried()
 
-    def with_p(p: float) -> str:
-        teams = tuple(replace(r, gain_p_holm=p) for r in found.teams)
-        return svg(draw("teams_gain", replace(found, teams=teams)))
+    def of(verdict: Verdict) -> int:
+        teams = tuple(replace(r, gain_p_holm=0.01, gain_verdict=verdict) for r in found.teams)
+        return svg(draw("teams_gain", replace(found, teams=teams))).count('fill="white"')
 
-    assert with_p(0.4).count('fill="white"') - with_p(0.01).count('fill="white"') == 11
+    assert of(Verdict.TOO_FEW) == of(Verdict.UNCLEAR) == of(Verdict.BELOW) + 11
 
 
 def test_the_parts_of_a_complementarity_bar_add_up_to_all_trials():

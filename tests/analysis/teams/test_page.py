@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from analysis.presentation import Table, render_meaning
+from analysis.stats.verdicts import Verdict
 from analysis.teams.names import equally
 from analysis.teams.page import Answer, sections, text_line
 from analysis.teams.results import (
@@ -15,6 +16,7 @@ from analysis.teams.results import (
     Team,
     TriedTeams,
 )
+from lib.formatting import NO_BREAK, points
 from lib.points import mean_point
 from tests.analysis.teams.made_teams import ADAPTER, of_team, tried, without_intervals
 
@@ -72,15 +74,31 @@ def test_members_that_are_as_good_as_the_best_are_named(
     assert equally(best) in line("gain", own.tried)
 
 
-def test_a_gain_is_said_with_its_interval_and_whether_that_includes_no_difference():
+CONCLUSIONS = {
+    Verdict.ABOVE: ("the team is more accurate", "accuracy rises"),
+    Verdict.BELOW: ("the team is less accurate", "accuracy falls"),
+    Verdict.UNCLEAR: ("they do not differ clearly", "this is no clear change"),
+    Verdict.TOO_FEW: ("too few test cases or participants", "too few test cases or participants"),
+}
+
+
+@pytest.mark.parametrize("verdict", CONCLUSIONS)
+def test_a_gain_is_said_with_its_interval_and_one_conclusion(verdict: Verdict) -> None:
+    """Whatever the uncorrected interval leaves out: it stood beside p > .999 as a finding and its opposite."""
     found = tried(1)
-    pair = answer(found).result
-    known = replace(pair, accuracy=0.85, gain=-0.01, gain_ci95=(-0.05, 0.03), gain_p_holm=0.03)
-    said = line("gain", replace(found, teams=(known,)))
-    assert "−1.0 points [−5.0, +3.0]" in said  # noqa: RUF001
-    assert "includes zero" in said
-    above = replace(known, gain=0.02, gain_ci95=(0.01, 0.03))
-    assert "includes" not in line("gain", replace(found, teams=(above,)))
+    pair, adding = answer(found).result, answer(found).adding
+    for gain, ci95 in ((-0.01, (-0.05, 0.03)), (0.02, (0.01, 0.03))):
+        known = replace(pair, gain=gain, gain_ci95=ci95, gain_p_holm=0.3, gain_tests=11, gain_verdict=verdict)  # fmt: skip
+        change = replace(adding, gain=replace(adding.gain, value=gain, ci95=ci95), p_holm=0.3, n_tests=4, verdict=verdict)  # fmt: skip
+        both = replace(found, teams=(known,), adding_human=(change,))
+        for name, n, place in (("gain", 11, 0), ("adding", 4, 1)):
+            said = line(name, both).replace(NO_BREAK, " ")
+            assert f"{points(gain)} points [{points(ci95[0])}, {points(ci95[1])}]" in said
+            wrong = {words[place] for of, words in CONCLUSIONS.items() if of is not verdict}
+            assert CONCLUSIONS[verdict][place] in said
+            assert not [words for words in wrong if words in said]
+            holm = f"(p = .300 after Holm's correction over {n} comparisons)"
+            assert (holm in said) is (verdict is not Verdict.TOO_FEW)
 
 
 def test_only_a_team_of_members_at_chance_says_so() -> None:

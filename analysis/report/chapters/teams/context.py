@@ -12,6 +12,7 @@ from analysis.codec import need, present
 from analysis.presentation import Table
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.teams.results import Teams
+from analysis.stats.verdicts import Verdict
 from analysis.teams.names import (
     METHOD_NAMES,
     capitalised,
@@ -215,12 +216,16 @@ def _adding(found: TeamingResult, partner: TeamResult | None) -> list[AddingHuma
 
 
 def _over_models(found: TeamingResult) -> dict[str, int] | None:
-    """For how many of n models a person helps, harms, or does neither for certain."""
+    """For how many of n models a person helps, harms, or does neither for certain; None where there are too few rows to say."""
     single = {row.team.label: row for row in _to_models(found) if len(row.team) == 1}
-    sides = [lies(row.gain.ci95) for row in single.values()]
-    if len(sides) < 2 or not all(sides):
+    sides = [row.verdict for row in single.values()]
+    known = Verdict.ABOVE, Verdict.BELOW, Verdict.UNCLEAR
+    n_tests = max((row.n_tests or 0 for row in single.values()), default=0)
+    if len(sides) < 2 or any(side not in known for side in sides):
         return None
-    return {"n": len(sides)} | {f"n_{of}": sides.count(of) for of in ("above", "below", "around")}
+    return {"n": len(sides), "n_tests": n_tests} | {
+        f"n_{of.value}": sides.count(of) for of in known
+    }
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,12 @@ from analysis.data.dataset import SourceData
 from analysis.report.chapter import Built
 from analysis.stats import MissingResult, NotEnough
 from analysis.teams.domain.deferral import policies
-from analysis.teams.domain.evaluation import MULTIPLICITY
+from analysis.teams.domain.evaluation import MULTIPLICITY, corrected_gains
 from analysis.teams.domain.evidence import HUMAN, Evidence, Names, gather
 from analysis.teams.domain.runs import (
     METHODS,
     Runs,
     corrected_adding,
-    corrected_gains,
     method_named,
 )
 from analysis.teams.domain.sizes import sizes
@@ -36,9 +35,8 @@ from analysis.teams.results import (
     TeamResult,
 )
 
-WITH_OTHERS = (
-    " Those of the logistic method include each of the study's other models with one human."
-)
+OF_A_METHOD = "a method's shown"
+WITH_OTHERS = " Each of the study's other models with one human is a family of its own."
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,11 @@ def build_teams(data: SourceData) -> Built:
     _try_all(runs, chosen, data.seed)
     rows = runs.results()
     pairs, adding_pairs = _people_together(data) if n_humans else ([], [])
-    together = corrected_gains([*rows, *pairs])
+    together = [*rows, *pairs]
+    shown = [all(m.is_human or m.name in chosen for m in row.team.members) for row in together]
+    # The teams that the chapter shows are one question; each other model with a human is another
+    families = [(row.method, of) for row, of in zip(together, shown, strict=True)]
+    together = corrected_gains(together, families)
     found = policies(runs, Method.LOGISTIC, of=_deciders(evidence, chosen))
     result = TeamingResult(
         **in_common(gathered, runs, _left_out(data, models)),
@@ -81,7 +83,7 @@ def build_teams(data: SourceData) -> Built:
         policies_method=found.method,
         sizes=try_estimate(sizes, evidence, runs.folds, data.seed),
         adding_human=tuple(corrected_adding([*runs.adding_human(), *adding_pairs])),
-        multiplicity=MULTIPLICITY.format(n="all of a method's") + (WITH_OTHERS if others else ""),
+        multiplicity=MULTIPLICITY.format(n=OF_A_METHOD) + (WITH_OTHERS if others else ""),
     )
     predicted = list(subsets(chosen, len(chosen)))
     named = tables(runs, data.items, together, found, predicted=predicted, prefix="team_")

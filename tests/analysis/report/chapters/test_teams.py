@@ -9,6 +9,7 @@ from analysis.presentation import Table, render_meaning
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.teams.results import Teams
 from analysis.report.contents import chapter_named
+from analysis.stats.verdicts import Verdict
 from analysis.teams.results import TeamingResult
 from tests.analysis.teams.made_teams import ADAPTER, teaming
 
@@ -62,3 +63,19 @@ def test_asking_lowers_accuracy_only_where_its_interval_says_so(
     rows = tuple(replace(r, accuracy=0.1, gain_ci95=gain_ci95) for r in found.policies_chosen)
     _, text = page(replace(found, policies_chosen=rows))
     assert ("asking lowers the accuracy here" in text) == is_said
+
+
+def test_how_many_models_a_human_helps_goes_by_the_corrected_tests() -> None:
+    found = teaming()
+    models = [row for row in found.adding_human if len(row.team) == 1 and not row.team.humans]
+    for verdict, words in (
+        (Verdict.ABOVE, "gain accuracy"),
+        (Verdict.BELOW, "lose accuracy"),
+        (Verdict.UNCLEAR, "makes no clear change"),
+        (Verdict.TOO_FEW, "whether it changes"),
+    ):
+        rows = tuple(replace(r, verdict=verdict, n_tests=7, p_holm=0.5) for r in found.adding_human)
+        _, text = page(replace(found, adding_human=rows))
+        assert words in text
+        counted = "over 7 comparisons" in text and f"{len(models)} models" in text
+        assert counted is (verdict is not Verdict.TOO_FEW)

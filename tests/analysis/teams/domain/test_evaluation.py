@@ -1,6 +1,7 @@
 """Teams are scored, resampled and set against their best member; whom they follow where members disagree."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,14 +14,21 @@ from analysis.stats import NotEnough
 from analysis.stats.calibration import bin_columns, calibration_error, error_interval
 from analysis.stats.crossed_bootstrap import two_sided_p
 from analysis.stats.two_way_clustered import two_way
+from analysis.stats.verdicts import Verdict
 from analysis.teams.domain import evaluation
 from analysis.teams.domain import folds as folds_module
-from analysis.teams.domain.evaluation import complementarity, evaluate, evaluate_all
+from analysis.teams.domain.evaluation import (
+    complementarity,
+    corrected_gains,
+    evaluate,
+    evaluate_all,
+)
 from analysis.teams.domain.folds import Draws, difference
-from analysis.teams.results import Method
+from analysis.teams.results import FEWEST_ITEMS, Method
 from tests.analysis.teams.domain.simulated import held_out_of, make_evidence, saying
 
 SMALL = make_evidence(n_items=12, per_item=4, n_participants=9, models=(0.9, 0.5), seed=3)
+MIDDLE = make_evidence(n_items=40, per_item=4, n_participants=9, models=(0.9, 0.5), seed=3)
 
 
 def held_of(evidence, seed=1):
@@ -89,11 +97,11 @@ def test_scores_are_those_of_scikit_learn_and_of_the_calibration_of_the_report()
 
 def test_intervals_are_percentiles_resampled_by_hand_brought_to_the_two_way_error_and_shares_score_intervals():
     """Each number computed anew on rows repeated as often as they were drawn."""
-    held = held_of(SMALL)
-    draws = Draws.of(SMALL, resamples=400, seed=5)
-    result = evaluate(SMALL, held, Method.MAJORITY, draws)
-    weights = draws.means(np.eye(len(SMALL)))
-    best = SMALL.points[:, [m == result.best_member for m in SMALL.names]][:, 0]
+    held = held_of(MIDDLE)
+    draws = Draws.of(MIDDLE, resamples=400, seed=5)
+    result = evaluate(MIDDLE, held, Method.MAJORITY, draws)
+    weights = draws.means(np.eye(len(MIDDLE)))
+    best = MIDDLE.points[:, [m == result.best_member for m in MIDDLE.names]][:, 0]
     stated = np.maximum(held.p_original, 1 - held.p_original)
     place = np.minimum(np.floor((stated - 0.5) * 20), 9)
     rows = {
@@ -101,24 +109,24 @@ def test_intervals_are_percentiles_resampled_by_hand_brought_to_the_two_way_erro
         "brier": (1 - held.p_original) ** 2,
         "gain": held.points - best,
     }
-    who, t = SMALL.participant[:, 0], stats.t.ppf(0.975, 8) / stats.norm.ppf(0.975)
+    who, t = MIDDLE.participant[:, 0], stats.t.ppf(0.975, 8) / stats.norm.ppf(0.975)
     for name, values in rows.items():
         again = np.array([np.average(values, weights=w) for w in weights])
-        error = two_way(who, SMALL.item, values)
+        error = two_way(who, MIDDLE.item, values)
         scaled = error.estimate + (again - error.estimate) * t * error.se / again.std(ddof=1)
         expected = np.quantile(scaled, [0.025, 0.975])
         assert getattr(result, f"{name}_ci95") == pytest.approx(expected, rel=1e-9), name
     assert result.gain_p == two_sided_p(scaled.round(12))
     for name, values in (
         ("accuracy", held.points),
-        ("selector_accuracy", SMALL.points.max(axis=1)),
+        ("selector_accuracy", MIDDLE.points.max(axis=1)),
     ):
         found = getattr(result, f"{name}_ci95")
-        assert found == pytest.approx(two_way(who, SMALL.item, values).share_ci95, rel=1e-9)
+        assert found == pytest.approx(two_way(who, MIDDLE.item, values).share_ci95, rel=1e-9)
         assert 0 <= found[0] < values.mean() <= found[1] <= 1
     off = bin_columns(place.astype(int), held.points - stated, 10)
     assert result.calibration_error_ci95 == error_interval(
-        off, [SMALL.item, who], np.random.default_rng(5), result.calibration_error
+        off, [MIDDLE.item, who], np.random.default_rng(5), result.calibration_error
     )
 
 
@@ -132,7 +140,8 @@ def test_teams_evaluated_together_have_the_numbers_they_have_alone_and_p_after_h
     assert evaluate_all(SMALL, asked, draws) == together
     for (team, method, held), result in zip(asked, together, strict=True):
         alone = to_json(evaluate(SMALL.of(team), held, method, draws))
-        assert alone | {"gain_p_holm": None} == to_json(result) | {"gain_p_holm": None}
+        of_family = {"gain_p_holm": None, "gain_tests": None}
+        assert alone | of_family == to_json(result) | of_family
     right = [asked[-1][2].points, SMALL.points[:, names.index(together[-1].best_member)]]
     known = difference(*right, draws)
     for name in ("ci95", "p", "two_way_se", "two_way_ci95"):
@@ -214,3 +223,20 @@ def test_a_team_that_votes_follows_the_majority_always_and_its_opposite_never():
 def test_one_member_cannot_disagree():
     with pytest.raises(NotEnough, match="at least two"):
         complementarity(("a",), np.ones((3, 1), bool), np.ones(3, bool))
+
+
+def test_verdicts_follow_the_correction_within_a_family() -> None:
+    """29 other models' teams, which nobody asked about, do not take away what the asked ones show."""
+    row = evaluate(SMALL, held_of(SMALL), Method.LOGISTIC, Draws.of(SMALL, resamples=10))
+    asked = [
+        replace(row, gain=0.04, gain_p=p, n_items=200, n_participants=100) for p in (0.01, 0.6)
+    ]
+    others = [replace(asked[0], gain=-0.02, gain_p=0.5)] * 29
+    found = corrected_gains([*asked, *others], [True, True, *[False] * 29])
+    assert [(r.gain_p_holm, r.gain_tests, r.gain_verdict) for r in found[:3]] == [
+        (0.02, 2, Verdict.ABOVE),
+        (0.6, 2, Verdict.UNCLEAR),
+        (1.0, 29, Verdict.UNCLEAR),
+    ]
+    few = corrected_gains([replace(asked[0], n_items=FEWEST_ITEMS - 1)], [None])
+    assert few[0].gain_verdict is Verdict.TOO_FEW

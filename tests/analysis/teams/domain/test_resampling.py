@@ -8,13 +8,13 @@ from scipy import stats
 from analysis.teams.domain.folds import Draws, difference, two_way_of
 from tests.analysis.teams.domain.simulated import make_evidence
 
-SIZES = {"n_items": 25, "per_item": 12, "n_participants": 40, "models": (0.9, 0.5)}
+SIZES = {"n_items": 60, "per_item": 12, "n_participants": 40, "models": (0.9, 0.5)}
 
 
 def answers(evidence, seed=1):
     """Of two teams, which differ more on some items, and of some people, than on others."""
     rng = np.random.default_rng(seed)
-    of_items, of_people = rng.normal(0, 1, 25)[evidence.item], rng.normal(0, 1, 40)
+    of_items, of_people = rng.normal(0, 1, SIZES["n_items"])[evidence.item], rng.normal(0, 1, 40)
     ease = of_items + of_people[evidence.participant[:, 0]]
     return [rng.normal(0, 1, len(evidence)) < level * ease for level in (1.0, -0.5)]
 
