@@ -10,6 +10,8 @@ from experiment.domain.assignment import SIDES, Side, participant_rng
 
 # Strata whose trials may be advised: never an attention check, nor a question
 ADVISED_STRATA = ("human", "machine")
+# Of an arm that has both, the trials with each procedure and without one; files name them so too, and so in one language
+CONDITIONS = {"none": "without advice", "after": "advice after an answer", "before": "advice first"}
 Certainty = Literal["unsure", "fairly_sure", "sure", "very_sure"]
 # Words for a probability from 0.5 to 1, each up to (and without) this one
 WORDS: tuple[tuple[float, Certainty], ...] = (

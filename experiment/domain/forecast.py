@@ -3,11 +3,9 @@
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import ROUND_UP, Decimal
 from typing import Any, Literal, Self
-
-from experiment.domain.arm_power import ArmContrast
 
 # Nineteen of twenty forecasts hold, where events come as they came
 Z = statistics.NormalDist().inv_cdf(0.975)
@@ -73,12 +71,30 @@ PayPer = Literal["participant", "hour"]
 
 
 @dataclass(frozen=True, slots=True)
+class ArmContrast:
+    """What the report's test of a condition against the reference will find, on the test cases of one source.
+
+    n_clusters: the smallest number of people or test cases. difference: of the shares of right answers that are expected of
+    simulated participants. detectable: the difference that is found with a chance of 80%; power: the chance to find `difference`;
+    each for people and test cases that vary little and much (arm_power), None where there are too few of them for a verdict.
+    """
+
+    source: str
+    first: str
+    second: str
+    n_clusters: int
+    difference: float
+    detectable: tuple[float, float] | None
+    power: tuple[float, float] | None
+
+
+@dataclass(frozen=True, slots=True)
 class Simulated:
     """What the simulated participants did.
 
     `minutes` are the quartiles of finishers, from consent to the end; `excluded` how many finishers each reason left out;
-    `exposures` the valid judgments of each test case, by stratum; `trials` the rows of the sample export; `contrasts` the
-    differences between arms; `lacks_advice`: an arm has advice, and on some test cases none was frozen to be seen.
+    `exposures` the valid judgments of each test case, by stratum; `trials` the rows of the sample export; `arms` what the
+    study can find between its arms; `lacks_advice`: an arm has advice, and on some test cases none was frozen to be seen.
     """
 
     started: int
@@ -88,15 +104,17 @@ class Simulated:
     excluded: Mapping[str, int]
     exposures: Mapping[str, Sequence[int]]
     trials: int
-    contrasts: tuple[ArmContrast, ...] = ()
+    arms: tuple[ArmContrast, ...] = ()
     lacks_advice: bool = False
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> Self:
         """From what `asdict` made of it, by way of JSON."""
         low, median, high = stored["minutes"]
-        contrasts = tuple(ArmContrast(**one) for one in stored.get("contrasts", ()))
-        return cls(**{**stored, "minutes": (low, median, high), "contrasts": contrasts})
+        arms = tuple(ArmContrast(**one) for one in stored.get("arms", ()))
+        # Older dry runs stored other numbers about arms, which are not shown any more
+        known = {f.name: stored[f.name] for f in fields(cls) if f.name in stored}
+        return cls(**{**known, "minutes": (low, median, high), "arms": arms})
 
     @property
     def never_shown(self) -> dict[str, int]:

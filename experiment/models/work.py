@@ -9,7 +9,6 @@ from django.db import models
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from experiment.domain.arm_power import ArmContrast
 from experiment.domain.forecast import Pay, Recruiting, Simulated, recruiting
 from experiment.domain.release import Form
 from experiment.domain.release import parse as parse_form
@@ -245,12 +244,6 @@ class DryRun(Job):
     def recruiting(self) -> Recruiting | None:
         pay = Pay(self.pay, "hour" if self.pay_per == "hour" else "participant", self.fee_percent)
         return recruiting(self.found, self.target, self.per_day, pay) if self.found else None
-
-    @property
-    def contrasts(self) -> list[tuple[ArmContrast, float, float]]:
-        """Differences between arms, each with its power and the detectable difference, for the target."""
-        found = self.found.contrasts if self.found else ()
-        return [(one, one.power(self.target), one.detectable(self.target)) for one in found]
 
     @property
     def path(self) -> str:

@@ -3,26 +3,29 @@
 import statistics
 import tempfile
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
 from django.core.files import File
 from django.utils import timezone
 
-from experiment.domain.advice import ADVISED_STRATA
-from experiment.domain.arm_power import ArmContrast, contrasts
-from experiment.domain.forecast import Simulated
+from experiment.domain.advice import ADVISED_STRATA, CONDITIONS
+from experiment.domain.arm_power import Condition, contrasts
+from experiment.domain.assignment import Stratum
+from experiment.domain.forecast import ArmContrast, Simulated
 from experiment.domain.simulation import Arrival
 from experiment.domain.trial_query import TrialQuery
-from experiment.models import DryRun, Participant, Study
+from experiment.models import Advice, Arm, DryRun, Item, Participant
+from experiment.models.arms import trial_counts
 from experiment.services.advisers import is_advised, items_without_advice
-from experiment.services.counts import STRATA, item_exposures, judgments_of
+from experiment.services.counts import STRATA, item_exposures
 from experiment.services.export.files import export_trials
 from experiment.services.work import remove_simulated, sample_storage
 from experiment.simulation.run import Plan, ServiceDriver, count_flow, count_steps, simulate
 from lib.jobs.leases import Lease, run_job
 
 SIMULATED = Participant.Kind.SIMULATED
-# Of a test trial that is right without advice; of what a dry run forecasts, power for a difference between arms depends on it
+# Of a test trial that is right without advice; of what a dry run forecasts, only what differs between arms depends on it
 ACCURACY = 0.63
 ARRIVALS: dict[str, Arrival] = {
     "trickle": "trickle",
@@ -45,7 +48,7 @@ def _work(job: DryRun, lease: Lease) -> None:
         lease.check()
         lease.write(done=done)
     n_trials = _keep_sample(job)
-    lease.write(result=asdict(_found(study, n_trials)))
+    lease.write(result=asdict(_found(job, n_trials)))
 
 
 def _plan(job: DryRun) -> Plan:
@@ -63,7 +66,8 @@ def _keep_sample(job: DryRun) -> int:
     return export.rows
 
 
-def _found(study: Study, n_trials: int) -> Simulated:
+def _found(job: DryRun, n_trials: int) -> Simulated:
+    study = job.study
     flow = count_flow(study)
     finishers = Participant.objects.of(study, SIMULATED).finished()
     times = finishers.values_list("consented_at", "finished_at", "excluded_by")
@@ -82,24 +86,61 @@ def _found(study: Study, n_trials: int) -> Simulated:
         excluded=dict(Counter(reason for *_, reasons in times for reason in reasons.split())),
         exposures={stratum: exposures[stratum] for stratum in STRATA if stratum in exposures},
         trials=n_trials,
-        contrasts=_contrasts(study),
+        arms=tuple(_arms(job)),
         lacks_advice=is_advised(study) and items_without_advice(study).exists(),
     )
 
 
-def _contrasts(study: Study) -> tuple[ArmContrast, ...]:
-    """Each arm against the first one without advice, or the first."""
-    arms = list(study.arms.order_by("number"))
-    if len(arms) < 2:
-        return ()
-    reference = next((arm for arm in arms if not arm.is_advised), arms[0])
-    judged = judgments_of(study, SIMULATED).filter(
-        trial__stratum__in=ADVISED_STRATA,
-        trial__participant__in=Participant.objects.of(study, SIMULATED).valid(),
-        excluded_by="",
-    )
-    found = judged.order_by().values_list(
-        "trial__participant__arm__name", "trial__participant", "trial__item", "correct"
-    )
-    rows = ((arm, person, item, bool(is_right)) for arm, person, item, is_right in found)
-    return contrasts(rows, [arm.name for arm in arms], reference.name)
+def _arms(job: DryRun) -> Iterator[ArmContrast]:
+    """What the report will find between arms, source by source; nothing where no arm has advice, as it compares no others."""
+    study = job.study
+    if not is_advised(study):
+        return
+    items = study.drawable_items.filter(kind=Item.Kind.TEST).order_by()
+    known = list(items.values_list("pk", "source", "subfield"))
+    frozen = Advice.objects.filter(adviser__study=study, adviser__frozen_at__isnull=False)
+    says = dict(frozen.order_by().values_list("item", "picks_original"))
+    for source in ADVISED_STRATA:
+        own = {pk: subfield for pk, of, subfield in known if of == source}
+        right = [says[pk] for pk in own if pk in says]
+        conditions = list(_conditions(job, source, own))
+        if right and len(conditions) > 1:
+            yield from contrasts(source, conditions, ACCURACY, statistics.fmean(right))
+
+
+def _conditions(job: DryRun, source: Stratum, items: Mapping[int, str]) -> list[Condition]:
+    """As the report forms them, its reference first. items: key -> subfield."""
+    arms = list(job.study.arms.order_by("number"))
+    of_share = job.target / sum(arm.share for arm in arms)
+    found: list[tuple[tuple[bool, bool], Condition]] = []
+    for arm in arms:
+        counts = trial_counts(job.study, arm)
+        n_tests = sum(counts[one] for one in ADVISED_STRATA)
+        given = frozenset(
+            pk for pk, sub in items.items() if not arm.subfields or sub in arm.subfields
+        )
+        if not counts[source] or not given:
+            continue
+        advised = _share_advised(arm, n_tests)
+        parts = [(Arm.Advice.NONE.value, 1 - advised), (arm.advice, advised)]
+        for procedure, share in parts:
+            if not share:
+                continue
+            condition = Condition(
+                name=arm.name if share == 1 else f"{arm.name}, {CONDITIONS[procedure]}",
+                arm=arm.name,
+                n_people=round(arm.share * of_share),
+                trials_each=share * min(counts[source], len(given)),
+                items=given,
+                follows=job.follow_percent / 100 if procedure != Arm.Advice.NONE else 0.0,
+            )
+            found.append(((procedure != Arm.Advice.NONE, arm.is_advised), condition))
+    # Python keeps the order of those that are alike
+    return [one for _, one in sorted(found, key=lambda each: each[0])]
+
+
+def _share_advised(arm: Arm, n_tests: int) -> float:
+    """Of the trials of test cases of a participant in this arm."""
+    if not arm.is_advised:
+        return 0.0
+    return 1.0 if arm.advised_items is None else min(1.0, arm.advised_items / n_tests)

@@ -60,6 +60,7 @@ from analysis.teams.domain.advised import ADVISER, evidence_of
 from analysis.teams.domain.evidence import HUMAN
 from analysis.teams.domain.runs import Runs, method_named
 from analysis.teams.results import Method
+from experiment.domain import advice
 from lib import formatting as f
 
 NOBODY = (
@@ -245,13 +246,9 @@ def conditions_of(data: SourceData) -> dict[str, Bools]:
     found = {}
     for _number, place, arm in kinds:
         procedure = PROCEDURES[place]
-        name = arm if arms.count(arm) == 1 else f"{arm}, {PROCEDURE_WORDS[procedure]}"
+        name = arm if arms.count(arm) == 1 else f"{arm}, {advice.CONDITIONS[procedure]}"
         found[name] = ((table["arm"] == arm) & (table["procedure"] == procedure)).to_numpy()
     return found
-
-
-# Within names of conditions, which files have too, and so in one language
-PROCEDURE_WORDS = {NONE: "without advice", AFTER: "advice after an answer", BEFORE: "advice first"}
 
 
 # --- Accuracy before and after advice, and between arms.
