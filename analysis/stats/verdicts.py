@@ -1,4 +1,4 @@
-"""What may be concluded from a test: for slopes over trials, arms with advice and what moved people."""
+"""What may be concluded from a test, or from an interval that stands for one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from enum import Enum
 
+from analysis.stats.arrays import Interval
 from analysis.stats.families import LEVEL, Family
 
 ENOUGH = 8  # participants and test cases, below which the level of a test is not known
@@ -34,6 +35,22 @@ class Verdict(Enum):
         if p >= LEVEL:
             return cls.UNCLEAR
         return cls.ABOVE if estimate > 0 else cls.BELOW
+
+    @classmethod
+    def of_interval(
+        cls, ci95: Interval | None, reference: float = 0.0, n_clusters: float = math.inf
+    ) -> Verdict:
+        """On which side of the reference the interval lies; n_clusters as in `of`.
+
+        >>> Verdict.of_interval((0.6, 0.9), 0.5).name, Verdict.of_interval((0.5, 0.9), 0.5).name
+        ('ABOVE', 'UNCLEAR')
+        """
+        if n_clusters < ENOUGH or ci95 is None:
+            return cls.TOO_FEW
+        low, high = ci95
+        if low > reference:
+            return cls.ABOVE
+        return cls.BELOW if high < reference else cls.UNCLEAR
 
 
 def clear_of(tests: Family, verdicts: Iterable[Verdict]) -> Family:

@@ -286,3 +286,37 @@ def _deviation_interval(
         low = profile_limit(likelihood, optimum, index, -se) if statistic > Z95**2 else 0.0
         return low, profile_limit(likelihood, optimum, index, se)
     return (sd * math.exp(-Z95 * se / sd), sd * math.exp(Z95 * se / sd)) if sd else None
+
+
+def share_of_first(first: Deviation, second: Deviation) -> tuple[float | None, Interval | None]:
+    """a^2 / (a^2 + b^2) of two standard deviations with its 95% interval: above 1/2, the first varies more.
+
+    That of the ratio r = a / b is r^2 / (1 + r^2). Interval of the ratio from the two (l, u), taken as uncorrelated (MOVER: Donner and
+    Zou 2012, Stat. Methods Med. Res. 21): r with a - r b = -+ sqrt((a - l_a)^2 + r^2 (u_b - b)^2), and the other end likewise. None
+    where both are 0, or an interval is not known.
+
+    >>> one, two = (Deviation(sd, ci95, 0.0, 1.0) for sd, ci95 in ((0.72, (0.45, 0.96)), (0.0, (0.0, 0.4))))
+    >>> share, (low, high) = share_of_first(one, two)
+    >>> share, round(low, 2), high
+    (1.0, 0.74, 1.0)
+    """
+    a, b = first.estimate, second.estimate
+    if not a and not b:
+        return None, None
+    share = a * a / (a * a + b * b)
+    if first.ci95 is None or second.ci95 is None:
+        return share, None
+    low = _lower_share(first, second)
+    return share, (low, 1 - _lower_share(second, first))
+
+
+def _lower_share(first: Deviation, second: Deviation) -> float:
+    """Lower end of `share_of_first`. The ratio's is the smaller root of r^2 u (2 b - u) - 2 r a b + l (2 a - l) = 0."""
+    assert first.ci95
+    assert second.ci95
+    a, b, low, high = first.estimate, second.estimate, first.ci95[0], second.ci95[1]
+    square, product, rest = high * (2 * b - high), a * b, low * (2 * a - low)
+    root = math.sqrt(max(0.0, product * product - square * rest))
+    # rest / (product + root) is (product - root) / square, which is 0 / 0 where the square is 0
+    ratio = rest / (product + root) if product + root else 0.0
+    return ratio * ratio / (1 + ratio * ratio)

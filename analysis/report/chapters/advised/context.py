@@ -167,10 +167,16 @@ def _moved(model: Moderators | None) -> Iterator[tuple[str, float, str]]:
 
 
 def _of_teams(own: RealAndComputed) -> dict[str, Any]:
-    best = max(own.deciders, key=lambda one: one.accuracy.value)
+    best = next(one for one in own.deciders if one.best_minus is None)
+    verdicts = {one.verdict for one in own.deciders if one is not best}
+    near = [one for one in own.deciders if one.verdict is Verdict.UNCLEAR]
     return {
         "best": best,
         "best_name": WITHIN_SENTENCES[best.code],
+        "is_few": Verdict.TOO_FEW in verdicts,
+        "near": f.listing(
+            [f"{WITHIN_SENTENCES[one.code]} ({f.percent(one.accuracy.value)})" for one in near]
+        ),
         "realised": [
             (
                 WITHIN_SENTENCES[one.method.value],
@@ -233,6 +239,7 @@ def _methods(
             found += [part.method for _one, part in _those_with(reliance.conditions, name)]
     for _caption, model in _models(accuracy, reliance):
         found += [model.rule, model.method]
+    found += [teams.method] if teams else []
     for team in teams.teams if teams else ():
         found += [team.realised.method, team.rule]
     return list(dict.fromkeys(found))

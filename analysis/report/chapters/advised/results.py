@@ -5,6 +5,7 @@ Long: three results of one chapter, and then the columns of their tables, which 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from itertools import combinations, permutations
 
 import numpy as np
 import pandas as pd
@@ -75,6 +76,10 @@ PROCEDURE_NAMES = {
 SHARES_OF_ARMS = (
     "Shares of trials with a score interval, differences with Student's t; errors clustered by participants and test cases. The "
     "difference between two arms is paired by the test cases that both judged. p_holm is Holm's correction over all arms."
+)
+DECIDERS_COMPARED = (
+    "The most accurate decisions are compared with the others on the same trials, with errors clustered by participants and test cases. p_holm "
+    "is Holm's correction over all pairs of deciders, because the most accurate one was chosen by the same data."
 )
 # Who decides, on the same trials
 FIRST, FINAL = "first", "final"
@@ -181,11 +186,22 @@ class Reliance:
 
 @dataclass(frozen=True)
 class Decider:
-    """code: a key of DECIDERS. versus_final: accuracy of people after advice minus its own, None of these themselves."""
+    """code: a key of DECIDERS. versus_final: accuracy of people after advice minus its own, None of these themselves.
+
+    best_minus: accuracy of the most accurate decider minus its own, with p_holm, None of this one itself.
+    """
 
     code: str
     accuracy: Estimate
     versus_final: Estimate | None
+    best_minus: Estimate | None
+    p_holm: float | None
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Whether it is separated from the most accurate one: ABOVE 0, the difference is clear."""
+        found = self.best_minus
+        return found and Verdict.of(found.value, self.p_holm, found.n_clusters or 0)
 
 
 @dataclass(frozen=True)
@@ -207,6 +223,7 @@ class RealAndComputed:
     deciders: tuple[Decider, ...]
     teams: tuple[ComputedTeam, ...]
     not_possible: tuple[str, ...]
+    method: str = DECIDERS_COMPARED
 
 
 @dataclass(frozen=True)
@@ -387,15 +404,30 @@ def _computed(data: SourceData, trials: AdvisedTrials) -> RealAndComputed:
         n_trials=len(own),
         n_participants=len(np.unique(own.participant)),
         n_items=len(np.unique(own.item)),
-        deciders=tuple(_decider(code, own, values) for code, values in right.items()),
+        deciders=tuple(deciders_of(own, right)),
         teams=tuple(teams),
         not_possible=tuple(f"{one.method}: {one.reason}" for one in runs.not_possible),
     )
 
 
-def _decider(code: str, own: AdvisedTrials, right: Floats) -> Decider:
-    versus = None if code == FINAL else change(own, own.right_after - right)
-    return Decider(code, share(own, right), versus)
+def deciders_of(own: AdvisedTrials, right: dict[str, Floats]) -> Iterator[Decider]:
+    """right: code -> (trials,) points."""
+    pairs = {
+        (one, other): change(own, right[one] - right[other])
+        for one, other in permutations(right, 2)
+    }
+    tests = [pair for pair in combinations(right, 2) if pairs[pair].p is not None]
+    adjusted = families.holm(np.array([pairs[pair].p for pair in tests], dtype=float))
+    p_holm = dict(zip(map(frozenset, tests), adjusted.tolist(), strict=True))
+    best = max(right, key=lambda code: float(right[code].mean()))
+    for code, values in right.items():
+        yield Decider(
+            code,
+            share(own, values),
+            pairs.get((FINAL, code)),
+            pairs.get((best, code)),
+            p_holm.get(frozenset((best, code))),
+        )
 
 
 # --- The tables of the page and of the files.
@@ -474,6 +506,9 @@ DECISIONS = (
     ),
     c.points_ci(_("95% CI"), "versus_final.ci95", "final_minus_low final_minus_high"),
     c.p_value("p", "versus_final.p", "p"),
+    c.points(_("Most accurate decider minus this one, points"), "best_minus.value", "best_minus"),
+    c.points_ci(_("95% CI"), "best_minus.ci95", "best_minus_low best_minus_high"),
+    c.p_value(_("p (Holm)"), "p_holm", "best_minus_p_holm"),
 )
 REALISED = (
     c.text(_("Computed team"), lambda row: DECIDERS[row.method.value]),

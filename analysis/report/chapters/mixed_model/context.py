@@ -32,7 +32,7 @@ def mixed_model_page(source: SourceResults, about: About) -> Page:
         (_("SD of test cases, log-odds"), own.sd_items, own.sd_items_ci95),
     )
     tables = c.page_table(_("Mixed-effects logistic model"), columns, rows)
-    return Page(context, tables, [own.method])
+    return Page(context, tables, [own.method, own.items_share.method])
 
 
 # --- What the chapter on power shows.

@@ -18,6 +18,7 @@ from analysis.stats.mixed_model.model import (
     MixedModel,
     Without,
     fit,
+    share_of_first,
 )
 from analysis.stats.power import (
     METHOD,
@@ -30,11 +31,16 @@ from analysis.stats.power import (
     floor_width,
     target,
 )
+from analysis.stats.verdicts import Verdict
 
 COLUMNS = ("parameter", "estimate", "se", "ci_low", "ci_high")
 LRT = (
     "Likelihood ratio test against a standard deviation of 0: twice the log-likelihood ratio, with p half the tail "
     "of chi-square with 1 degree of freedom."
+)
+SHARE = (
+    "Variance of test cases over the sum of both variances. 95% interval from those of the two standard deviations, taken as "
+    "uncorrelated (MOVER; Donner and Zou 2012). One varies more than the other if it excludes 1/2."
 )
 CONFIDENCE = (
     "The same model with confidence as covariate, standardised over trials (mean 0, SD 1 with n-1): log-odds per "
@@ -56,6 +62,16 @@ class RatioTests:
     participants: RatioTest
     items: RatioTest
     method: str = LRT
+
+
+@dataclass(frozen=True)
+class ItemShare:
+    """The test cases' part of the variances of test cases and participants together, in log-odds; both vary alike at 1/2."""
+
+    value: float | None
+    ci95: Interval | None
+    verdict: Verdict
+    method: str = SHARE
 
 
 @dataclass(frozen=True)
@@ -93,6 +109,7 @@ class RandomEffects:
     sd_participants_ci95: Interval | None
     sd_items: float
     sd_items_ci95: Interval | None
+    items_share: ItemShare
     log_likelihood: float
     converged: bool
     integral: Integral
@@ -135,6 +152,7 @@ def build_mixed_model(data: SourceData) -> Built:
         sd_participants_ci95=model.participants.ci95,
         sd_items=model.items.estimate,
         sd_items_ci95=model.items.ci95,
+        items_share=_items_share(model),
         log_likelihood=model.log_likelihood,
         converged=model.converged,
         integral=model.integral,
@@ -143,6 +161,13 @@ def build_mixed_model(data: SourceData) -> Built:
         method=model.method,
     )
     return Built(Mixed(found), {"mixed_model": _table(found)})
+
+
+def _items_share(model: MixedModel) -> ItemShare:
+    """Without a verdict where the fit did not converge."""
+    value, ci95 = share_of_first(model.items, model.participants)
+    n_clusters = min(model.n_participants, model.n_items) if model.converged else 0
+    return ItemShare(value, ci95, Verdict.of_interval(ci95, 0.5, n_clusters))
 
 
 def _ratio(deviation: Deviation) -> RatioTest:
@@ -189,6 +214,7 @@ def _table(found: RandomEffects) -> pd.DataFrame:
         ("intercept", found.intercept, found.intercept_se, *found.intercept_ci95),
         ("sd_participants", found.sd_participants, None, *(found.sd_participants_ci95 or unknown)),
         ("sd_items", found.sd_items, None, *(found.sd_items_ci95 or unknown)),
+        ("items_share", found.items_share.value, None, *(found.items_share.ci95 or unknown)),
         ("accuracy_typical", found.accuracy_typical, None, *typical),
         ("accuracy_marginal", found.accuracy_marginal, None, *marginal),
     ]

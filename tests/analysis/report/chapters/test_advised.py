@@ -17,9 +17,12 @@ from analysis.report.chapters.advised.results import (
     Advised,
     RealAndComputed,
     Reliance,
+    deciders_of,
+    trials_of,
 )
 from analysis.report.contents import chapter_named
 from analysis.stats.reliance.trials import AFTER, BEFORE, NONE
+from analysis.stats.verdicts import Verdict
 from tests.analysis.advised_made import ALONE, BESIDE, FIRST, with_advice
 from tests.analysis.report.chapters.chapter_results import (
     built_of,
@@ -169,3 +172,60 @@ def test_long_names_of_arms_stay_within_the_page(data, name):
     figure = figure_of(ADVISED, built_of(replace(data, advised=table), ADVISED), name)
     drawn = ElementTree.fromstring(save.svg(save.specification(figure)))
     assert float(drawn.get("viewBox").split()[2]) <= style.FULL
+
+
+def test_the_most_accurate_decider_is_compared_with_all_others_as_one_family(built):
+    deciders = parts(built)[2].deciders
+    (best,) = (one for one in deciders if one.best_minus is None)
+    assert best.accuracy.value == max(one.accuracy.value for one in deciders)
+    for one in deciders:
+        if one is not best:
+            assert one.best_minus.value == pytest.approx(best.accuracy.value - one.accuracy.value)
+            assert one.best_minus.p <= one.p_holm <= 1
+    # Over all ten pairs, not over the four with the most accurate
+    least = min((one for one in deciders if one is not best), key=lambda one: one.best_minus.p)
+    assert least.p_holm > 4 * least.best_minus.p or least.p_holm == 1
+
+
+def deciders_said(data: SourceData) -> str:
+    words = page_of(ADVISED, results_of(data, ADVISED))[1]
+    (sentence,) = (s for s in words.split(". ") if "On the same" in s)
+    return sentence
+
+
+def test_decisions_that_others_equal_are_not_said_to_be_the_most_accurate(data):
+    table = data.advised.copy()
+    # People end where they began, but for one trial
+    final = table["right_before"].copy()
+    (changed,) = table.index[table["right_before"] == 0][:1]
+    final[changed] = 1.0
+    table["right_after"] = final.where(final.notna(), table["right_after"])
+    # The adviser guesses
+    table["advice_right"] = table["item"] % 2.0
+    found = replace(data, advised=table)
+    said = deciders_said(found)
+    assert "the most accurate decisions were those of" not in said
+    assert "which is not clearly different from that of" in said
+    for name in ("people before advice", "people after advice"):
+        assert name in said
+
+
+def test_decisions_that_all_others_miss_are_said_to_be_the_most_accurate():
+    data = with_advice(n_people=120, has_beside=False)
+    table = data.advised.copy()
+    table["right_after"] = table["right_after"].where(table["right_before"].isna(), 1.0)
+    found = replace(data, advised=table)
+    said = deciders_said(found)
+    assert "the most accurate decisions were those of people after advice: 100.0%" in said
+
+
+def test_among_deciders_who_guess_hardly_ever_one_is_the_most_accurate(data):
+    rng = np.random.default_rng(4)
+    own = trials_of(data)
+    own = own.of(own.has_both)
+    n_clear = 0
+    for _ in range(200):
+        right = {code: (rng.random(len(own)) < 0.6).astype(float) for code in DECIDERS}
+        verdicts = [one.verdict for one in deciders_of(own, right) if one.best_minus]
+        n_clear += all(one is Verdict.ABOVE for one in verdicts)
+    assert n_clear <= 10

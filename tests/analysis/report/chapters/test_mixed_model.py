@@ -13,6 +13,8 @@ from analysis.report.chapters.mixed_model.results import (
 from analysis.report.chapters.uncertainty.results import Crossed
 from analysis.report.contents import chapter_named
 from analysis.stats.families import LEVEL
+from analysis.stats.verdicts import Verdict
+from tests.analysis.made import make_data
 from tests.analysis.report.chapters.chapter_results import page_of, results_of
 
 CROSSED = chapter_named("crossed")
@@ -37,9 +39,32 @@ def test_the_published_trials_vary_between_items_and_hardly_between_people(publi
     assert found.sd_items == pytest.approx(0.722, abs=0.001)
     assert found.lrt.participants.without.sd_other == pytest.approx(0.719, abs=0.0005)
     assert found.sd_items_ci95[0] > 0.3
+    share = found.items_share
+    assert share.value == pytest.approx(0.722**2 / (0.722**2 + 0.162**2), abs=0.005)
+    assert 0.5 < share.ci95[0] < share.value < share.ci95[1] == 1
+    assert share.verdict is Verdict.ABOVE
     slope = found.confidence.slope
     assert 0 < slope.ci95[0] < slope.estimate < slope.ci95[1]
     assert found.lrt.items.p < 0.001
+
+
+@pytest.mark.parametrize(
+    ("study", "verdict", "said"),
+    [
+        # The estimates alone say that test cases vary more in the first
+        ({"sd_participants": 0.6, "sd_items": 0.7, "seed": 1}, Verdict.UNCLEAR, "not clearly different"),
+        ({"sd_participants": 0.1, "sd_items": 1.5, "seed": 1}, Verdict.ABOVE, "Test cases vary more than participants"),
+        ({"sd_participants": 1.8, "sd_items": 0.1, "seed": 1}, Verdict.BELOW, "Test cases vary less than participants"),
+        ({"n_items": 7, "trials_each": 7, "sd_items": 2.0, "seed": 1}, Verdict.TOO_FEW, "too few of them to say which vary more"),
+    ],
+)  # fmt: skip
+def test_what_varies_more_is_said_by_an_interval(study, verdict, said):
+    data = make_data(**{"n_participants": 40, "n_items": 30, "trials_each": 10} | study)
+    results = results_of(data, MIXED_MODEL)
+    found = results.of(Mixed).mixed_model
+    assert found.sd_items != found.sd_participants
+    assert found.items_share.verdict is verdict
+    assert said in page_of(MIXED_MODEL, results)[1]
 
 
 # --- The chapter on power: how many participants for an interval of a wanted width.
