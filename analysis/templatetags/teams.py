@@ -8,7 +8,7 @@ from django.utils.translation import gettext, ngettext
 from analysis.stats.arrays import Interval
 from analysis.teams import names
 from analysis.teams.results import Member, Team, TeamResult
-from lib.formatting import NO_BREAK, is_known, number, p_value, points
+from lib.formatting import is_known, number, p_value, points
 
 register = template.Library()
 

@@ -148,7 +148,8 @@ def teams_page(source: SourceResults, about: About) -> Page:
     context = {
         "found": found,
         "is_simulated": about.is_simulated,
-        "n_members": sum(m.accuracy is not None for m in found.members),
+        "n_members": len(found.members),
+        "left_out": listing([the_member(m.member) for m in found.members if m.accuracy is None]),
         "panel": found.panel,
         "panel_names": listing([the_member(members[name]) for name in found.panel]),
         "panel_rule": inserted(found.panel_rule),
