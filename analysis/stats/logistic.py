@@ -1,6 +1,6 @@
 """Logistic regression of correctness on one score, by maximum likelihood without penalty, and its held-out predictions."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +9,7 @@ from scipy import special
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Bools, Floats, Interval, Ints
 from analysis.stats.calibration import scored
+from analysis.stats.cr2 import Fitted
 from analysis.stats.estimates import Z95
 from analysis.stats.newton import NotConverged, minimise
 
@@ -64,28 +65,29 @@ def logistic(score: npt.ArrayLike, is_correct: npt.ArrayLike) -> Logistic:
 
 @dataclass(frozen=True)
 class SlopeFit:
-    """Of `fit_slope`: log-odds; influence: (n,) what each judgement adds to the slope's error, to first order.
+    """Of `fit_slope`: log-odds, with standard errors of independent judgements."""
 
-    design (n, 2) is in coordinates in which the information, the sum of weight x x', is the unit matrix, and contrast (2,)
-    the slope in them, so influence = residual (design contrast); weight, residual: (n,).
-    """
-
-    intercept: float
     intercept_se: float
-    slope: float
     slope_se: float
-    influence: Floats
-    design: Floats
-    contrast: Floats
-    weight: Floats
-    residual: Floats
+    fitted: Fitted
+
+    @property
+    def intercept(self) -> float:
+        return float(self.fitted.coefficients[0])
+
+    @property
+    def slope(self) -> float:
+        return float(self.fitted.coefficients[1])
+
+    @property
+    def influence(self) -> Floats:
+        """(n,) what each judgement adds to the slope's error, to first order."""
+        return self.fitted.influence[:, 1]
 
 
 def fit_slope(values: Floats, right: Floats) -> SlopeFit:
     """The fit of `logistic` to values (n,) and right (n,) of 0 and 1, all known.
 
-    With the information matrix I and x_t = (1, value), influence_t is the slope's row of I^-1 x_t (right_t - fitted_t): the
-    influences add up to 0, and the squares of their sums over clusters to the slope's variance (the sandwich).
     Raises NotEnough as `logistic` does.
     """
     _need_overlap(values, right)
@@ -95,23 +97,12 @@ def fit_slope(values: Floats, right: Floats) -> SlopeFit:
     design = np.column_stack([np.ones_like(x), x])
     fitted = special.expit(design @ beta)
     weight = fitted * (1 - fitted)
-    covariance = np.linalg.inv(design.T * weight @ design)
     back = np.array([[1, -centre / scale], [0, 1 / scale]])
-    intercept, slope = (back @ beta).tolist()
-    intercept_se, slope_se = np.sqrt(np.diag(back @ covariance @ back.T)).tolist()
-    root = np.linalg.cholesky(covariance)
-    design, contrast, residual = design @ root, root[1] / scale, right - fitted
-    return SlopeFit(
-        intercept=intercept,
-        intercept_se=intercept_se,
-        slope=slope,
-        slope_se=slope_se,
-        influence=residual * (design @ contrast),
-        design=design,
-        contrast=contrast,
-        weight=weight,
-        residual=residual,
-    )
+    covariance = back @ np.linalg.inv(design.T * weight @ design) @ back.T
+    scaled = Fitted.of(design, beta, weight, right - fitted)
+    own = replace(scaled, coefficients=back @ beta, contrasts=back @ scaled.contrasts)
+    intercept_se, slope_se = np.sqrt(np.diag(covariance)).tolist()
+    return SlopeFit(intercept_se, slope_se, own)
 
 
 def held_out_probability(

@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Interval, Ints
+from analysis.stats.cr2 import Fitted, slopes
 from analysis.stats.graded.ratios import FEWEST_CLUSTERS
+from analysis.stats.verdicts import Verdict
 
 CLUSTERS = (
-    "Standard error robust to clusters (CR1); two-sided p and 95% interval from Student's t, with clusters minus "
-    "one degrees of freedom."
+    "Standard error robust to clusters and corrected for their leverage (CR2); two-sided p and 95% interval from Student's t "
+    "with Satterthwaite's degrees of freedom, which are few where few templates determine the estimate."
 )
 BY_LENGTH = (
     "Least squares of the judge's minus people's points on the answer's log2 length, with a separate level for "
@@ -32,11 +33,16 @@ class Bias:
 
     estimate: float
     se: float
+    df: float
     ci95: Interval
     p: float
     n: int
     n_clusters: int
     method: str
+
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict.of(self.estimate, self.p, self.n_clusters)
 
 
 def bias_by_length(
@@ -105,7 +111,7 @@ def _dummies(names: npt.NDArray[Any]) -> Floats:
 
 
 def _last_coefficient(y: Floats, design: Floats, clusters: Ints, method: str) -> Bias:
-    """Least squares of y (n,) on the design (n, k), with the covariance CR1 of Liang and Zeger (1986) over clusters (n,)."""
+    """Least squares of y (n,) on the design (n, k), with errors of `cr2.slopes` over clusters (n,)."""
     place = np.unique(clusters, return_inverse=True)[1]
     (n, k), n_clusters = design.shape, int(place.max()) + 1
     if n_clusters < FEWEST_CLUSTERS or n <= k:
@@ -118,13 +124,7 @@ def _last_coefficient(y: Floats, design: Floats, clusters: Ints, method: str) ->
             "Judges and people differ by the same number of points on every answer, which does not tell how they differ on others.",
             "Let people grade more answers.",
         )
-    bread = np.linalg.inv(design.T @ design)
-    coefficients = bread @ (design.T @ y)
-    scores = design * (y - design @ coefficients)[:, None]
-    sums = np.column_stack([np.bincount(place, column) for column in scores.T])
-    scale = n_clusters / (n_clusters - 1) * (n - 1) / (n - k)
-    variance = float((bread @ (sums.T @ sums) @ bread)[-1, -1]) * scale
-    estimate, se, df = float(coefficients[-1]), float(np.sqrt(variance)), n_clusters - 1
-    half = float(special.stdtrit(df, 0.975)) * se
-    p = float(2 * special.stdtr(df, -abs(estimate) / se)) if se > 0 else np.nan
-    return Bias(estimate, se, (estimate - half, estimate + half), p, n, n_clusters, method)
+    coefficients = np.linalg.solve(design.T @ design, design.T @ y)
+    fit = Fitted.of(design, coefficients, np.ones(n), y - design @ coefficients)
+    found = slopes(fit, (place,))[-1]
+    return Bias(found.estimate, found.se, found.df, found.ci95, found.p, n, n_clusters, method)

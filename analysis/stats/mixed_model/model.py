@@ -30,6 +30,7 @@ from analysis.stats.mixed_model.optimum import (
     profile_limit,
 )
 from analysis.stats.mixed_model.quadrature import QuadratureLikelihood, TooFewNodes
+from analysis.stats.trial_model import separating
 
 # Trials. Quadrature takes 5 to 15 times as long as Laplace, half a minute at this many
 MOST_FOR_QUADRATURE = 20_000
@@ -140,7 +141,8 @@ def fit(
     for which those of a model without covariates will do. profiles: intervals of the standard deviations by profile
     likelihood, up to 50,000 trials, else Wald. most_for_quadrature: trials. Standard errors come from the curvature of the log-likelihood at
     its optimum, with the standard deviations among its parameters (those at 0 left out).
-    Raises NotEnough without both outcomes, two participants and two items, and some of each that come twice.
+    Raises NotEnough without both outcomes, two participants and two items, and some of each that come twice, and where the outcome
+    follows from a covariate without exception.
 
     >>> fit([1, 0] * 8, [0, 0, 1, 1] * 4, [0, 1, 1, 0] * 4).coefficients[0].estimate.__round__(6)
     0.0
@@ -151,6 +153,11 @@ def fit(
     _check(y, len(people), len(things))
     columns = [np.ones(len(y))] + ([] if covariates is None else [np.asarray(covariates, float).T])
     x = np.vstack(columns).T
+    if x.shape[1] > 1 and separating(x, y.astype(float)).any():
+        raise NotEnough(
+            "The outcome follows from a covariate without exception (complete separation), so that no estimate is finite.",
+            "Collect more judgments.",
+        )
     start = np.r_[special.logit(y.mean()), np.zeros(x.shape[1] - 1), 0.5, 0.5]
     profiles = profiles and len(y) <= MOST_FOR_PROFILES and sds is None
     integral = Integral.QUADRATURE if len(y) <= most_for_quadrature else Integral.LAPLACE

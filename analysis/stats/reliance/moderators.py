@@ -1,4 +1,4 @@
-"""What moves accuracy and switching: logistic mixed models with participants and test cases as random effects."""
+"""What moves accuracy and switching: logistic models of trials whose errors are clustered by participants and test cases."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,9 +7,10 @@ import numpy as np
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats
+from analysis.stats.cr2 import Slope
 from analysis.stats.families import holm
-from analysis.stats.mixed_model.model import Coefficient, MixedModel, fit
 from analysis.stats.reliance.trials import NO_TRIALS, AdvisedTrials
+from analysis.stats.trial_model import METHOD, TrialEffect, trial_model
 from analysis.stats.verdicts import Verdict
 
 ACCURACY = (
@@ -40,39 +41,39 @@ INTERCEPT = "intercept"
 FEWEST = (
     10  # trials per coefficient, below which maximum likelihood is too far from large-sample theory
 )
-# Trials up to which the likelihood is integrated by quadrature; Laplace's approximation, as in lme4, takes a quarter of the time,
-# and coefficients of 6,000 trials agree within a tenth of their errors
-MOST_FOR_QUADRATURE = 1_000
 
 
 @dataclass(frozen=True)
 class Effect:
-    """A fixed effect in log-odds. holm_p, verdict: as one of the family of the model's effects; the intercept is none of them."""
+    """An effect in log-odds. holm_p, verdict: as one of the family of the model's effects; the intercept is none of them.
+
+    separates: the outcome follows from the effect without exception. `estimate` is then penalised, as are the model's others, and
+    slope, holm_p are None.
+    """
 
     name: str
-    coefficient: Coefficient
+    estimate: float
+    separates: bool
+    slope: Slope | None
     holm_p: float | None
     verdict: Verdict
 
 
 @dataclass(frozen=True)
 class Moderators:
-    """Standard deviations of random intercepts in log-odds; left_out: effects that did not vary."""
+    """left_out: effects that did not vary."""
 
     n_trials: int
     n_participants: int
     n_items: int
     effects: tuple[Effect, ...]
     left_out: tuple[str, ...]
-    sd_participants: float
-    sd_items: float
-    converged: bool
     rule: str
-    method: str
+    method: str = METHOD
 
-    def effect(self, name: str) -> Coefficient | None:
+    def effect(self, name: str) -> Effect | None:
         """None where it was left out."""
-        return next((one.coefficient for one in self.effects if one.name == name), None)
+        return next((one for one in self.effects if one.name == name), None)
 
 
 def accuracy_model(trials: AdvisedTrials, group: Sequence[str], reference: str) -> Moderators:
@@ -150,14 +151,16 @@ def _standardised(x: Floats) -> Floats:
     return (x - x.mean()) / sd if sd > 0 else np.zeros(len(x))
 
 
-def _effects(model: MixedModel, names: Sequence[str]) -> Iterator[Effect]:
-    """Without a verdict where the fit did not converge."""
-    intercept, *others = model.coefficients
-    yield Effect(INTERCEPT, intercept, None, Verdict.UNCLEAR)
-    n_clusters = min(model.n_participants, model.n_items) if model.converged else 0
-    corrected = holm(np.array([one.p for one in others]))
-    for name, one, p in zip(names, others, corrected.tolist(), strict=True):
-        yield Effect(name, one, p, Verdict.of(one.estimate, p, n_clusters))
+def _effects(found: Sequence[TrialEffect], n_clusters: int) -> Iterator[Effect]:
+    """n_clusters: the smaller number of participants and test cases."""
+    intercept, *others = found
+    yield Effect(INTERCEPT, intercept.estimate, False, intercept.slope, None, Verdict.UNCLEAR)
+    known = [one.slope.p for one in others if one.slope]
+    corrected = iter(holm(np.array(known)).tolist() if known else [])
+    for one in others:
+        p = next(corrected) if one.slope else None
+        verdict = Verdict.of(one.estimate, p, n_clusters)
+        yield Effect(one.name, one.estimate, one.separates, one.slope, p, verdict)
 
 
 def _fitted(
@@ -173,24 +176,13 @@ def _fitted(
             f"A model with {len(used)} effects needs at least {FEWEST * (1 + len(used))} such trials; there are {len(trials)}.",
             "Let more participants finish the study.",
         )
-    design = np.column_stack(list(used.values())) if used else None
-    model: MixedModel = fit(
-        outcome,
-        trials.participant,
-        trials.item,
-        design,
-        profiles=False,
-        most_for_quadrature=MOST_FOR_QUADRATURE,
-    )
+    found = trial_model(used, outcome, trials.participant, trials.item)
+    n_people, n_items = (len(np.unique(of)) for of in (trials.participant, trials.item))
     return Moderators(
-        n_trials=model.n_trials,
-        n_participants=model.n_participants,
-        n_items=model.n_items,
-        effects=tuple(_effects(model, list(used))),
+        n_trials=len(trials),
+        n_participants=n_people,
+        n_items=n_items,
+        effects=tuple(_effects(found, min(n_people, n_items))),
         left_out=tuple(name for name in dict.fromkeys((*columns, *wanted)) if name not in used),
-        sd_participants=model.participants.estimate,
-        sd_items=model.items.estimate,
-        converged=model.converged,
         rule=rule,
-        method=model.method,
     )

@@ -7,6 +7,7 @@ from scipy import integrate, optimize, stats
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
+from analysis.stats import NotEnough
 from analysis.stats.mixed_model.laplace import LaplaceLikelihood
 from analysis.stats.mixed_model.model import fit, marginal_accuracy
 from analysis.stats.mixed_model.one_factor import OneFactor
@@ -179,3 +180,13 @@ def test_averaging_over_people_and_items_is_the_integral():
         lambda z: expit(0.7 + 1.3 * z) * stats.norm.pdf(z), -9, 9, epsabs=1e-12
     )
     assert marginal_accuracy(0.7, 1.3) == pytest.approx(expected[0], rel=1e-9)
+
+
+def test_a_covariate_from_which_the_outcome_follows_has_no_finite_effect():
+    data = make_data(seed=3, n_participants=30, n_items=20).trials
+    right = data["is_correct"].to_numpy()
+    sure = np.where(right, 1.0, -1.0) * np.random.default_rng(1).uniform(0.1, 1, len(right))
+    with pytest.raises(NotEnough, match="complete separation"):
+        fit(right, data["participant"], data["item"], sure)
+    sure[0] *= -1
+    assert fit(right, data["participant"], data["item"], sure).coefficients[1].se < 10

@@ -96,7 +96,11 @@ def advised_page(source: SourceResults, about: About) -> Page:
             _("Computed gain that is realised"), REALISED, teams.teams, "advised_realised"
         )
     models = _models(accuracy, reliance)
-    context["is_approximate"] = not all(model.converged for _caption, model in models)
+    context["separated"] = [
+        (caption, [_effect_name(one) for one in model.effects if one.separates])
+        for caption, model in models
+        if any(one.separates for one in model.effects)
+    ]
     for caption, model in models:
         tables += _effects(caption, model)
     return Page(context, tables, _methods(accuracy, reliance, teams))
@@ -163,7 +167,7 @@ def _moved(model: Moderators | None) -> Iterator[tuple[str, float, str]]:
     """Name of an effect on switching that is clear of 0 in its family, its size in log-odds, and the side of 0."""
     for one in model.effects if model else ():
         if one.verdict in (Verdict.ABOVE, Verdict.BELOW):
-            yield one.name, one.coefficient.estimate, one.verdict.value
+            yield one.name, one.estimate, one.verdict.value
 
 
 def _of_teams(own: RealAndComputed) -> dict[str, Any]:
@@ -205,14 +209,19 @@ def _models(
 
 def _effects(caption: str, model: Moderators) -> list[Table]:
     columns = (
-        c.text(_("Effect"), lambda one: _effect_name(one)),
-        c.number(_("Log-odds"), "coefficient.estimate"),
-        c.ci(_("95% CI"), "coefficient.ci95"),
-        c.p_value("p", "coefficient.p"),
+        c.text(_("Effect"), _marked),
+        c.number(_("Log-odds"), "estimate"),
+        c.ci(_("95% CI"), "slope.ci95"),
+        c.p_value("p", "slope.p"),
         c.p_value(_("p after Holm"), "holm_p"),
     )
     n = f.count(model.n_trials, "trial")
     return c.page_table(f"{caption} ({n})", columns, model.effects, "advised_effects")
+
+
+def _marked(one: Effect) -> str:
+    name = _effect_name(one)
+    return _("%(effect)s (complete separation)") % {"effect": name} if one.separates else name
 
 
 def _effect_name(one: Effect) -> str:

@@ -524,12 +524,14 @@ REALISED = (
 EFFECTS = c.data(
     "model=0",
     "effect=1.name",
-    "estimate=1.coefficient.estimate",
-    "se=1.coefficient.se",
-    "ci=1.coefficient.ci95",
-    "p=1.coefficient.p",
+    "estimate=1.estimate",
+    "se=1.slope.se",
+    "df=1.slope.df",
+    "ci=1.slope.ci95",
+    "p=1.slope.p",
     "holm_p=1.holm_p",
     "verdict=1.verdict",
+    "separates=1.separates",
 )
 
 

@@ -152,6 +152,25 @@ def test_the_page_says_what_was_found(data, built):
     assert page.methods
 
 
+def test_advice_that_is_always_followed_where_right_has_no_finite_effect():
+    """The model of switching is penalised, says so by name, and concludes nothing."""
+    data = with_advice(n_people=120, has_beside=False)
+    table = data.advised.copy()
+    follows = (table["procedure"] == AFTER) & (table["advice_right"] == 1)
+    table.loc[follows, "right_after"] = 1.0
+    changed = replace(data, advised=table)
+    built = built_of(changed, ADVISED)
+    rows = built.tables["advised_effects"]
+    rows = rows[rows["model"] == "switching"].set_index("effect")
+    assert rows.loc["advice_right", "separates"]
+    assert not rows.loc["expertise", "separates"]
+    assert rows[["ci_low", "ci_high", "p", "holm_p"]].isna().all(axis=None)
+    assert (rows["estimate"].abs() < 15).all()
+    _page, words = page_of(ADVISED, results_of(changed, ADVISED))
+    assert "follows without exception from Right advice, against wrong" in words
+    assert "People switched" not in words
+
+
 @pytest.mark.parametrize("name", ADVISED.figures)
 def test_each_figure_draws_its_numbers(built, name):
     figure = figure_of(ADVISED, built, name)
