@@ -1,10 +1,10 @@
 """What tells two texts apart: as markup, and word by word as a person reads an edit. Pure."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import Match, SequenceMatcher
-from typing import Any, Literal
+from typing import Literal
 
 from experiment.domain.looks import looks
 from experiment.domain.markup import Alternation, MarkupError, Plain, Segment, parse, render
@@ -15,8 +15,8 @@ _TOKENS = re.compile(r"\s*(?:\w+(?:['\u2019-]\w+)*|[^\w\s])|\s+\Z")
 _MARKED_WORDS = re.compile(r"\s*(?:[\w\u0300-\u036f]+|[^\w\s])|\s+\Z")
 _Opcode = tuple[str, int, int, int, int]
 _Piece = tuple[list[str], list[str]]
-# Pairs of equal words that a comparison may look at, less than 100 ms: of few different words there are as many as the cube of a text's length
-MOST_STEPS = 400_000
+# Words, and pairs of equal ones, that a comparison may look at, less than 100 ms: of few different words there are as many as the cube of a text's length
+MOST_STEPS = 150_000
 
 
 def markup_between(original: str, altered: str) -> str | None:
@@ -97,29 +97,27 @@ class _TooLongError(Exception):
 
 
 class _Bounded(SequenceMatcher[str]):
-    """Raises _TooLongError before it looks at more pairs of equal words than `most`."""
+    """Raises _TooLongError before it looks at more words and pairs of equal ones than `most`."""
 
-    def __init__(self, old: Sequence[str], new: Sequence[str], most: int, junk: Any = None) -> None:
+    def __init__(self, old: Sequence[str], new: Sequence[str], most: int) -> None:
         self.left = most
-        super().__init__(junk, old, new, autojunk=False)
+        super().__init__(None, old, new, autojunk=False)
 
     def find_longest_match(
         self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None
     ) -> Match:
         places: dict[str, list[int]] = self.b2j  # type: ignore[attr-defined]
-        words: Sequence[str] = self.a  # type: ignore[attr-defined]
-        self.left -= sum(len(places.get(word, ())) for word in words[alo:ahi])
+        words: Sequence[str] = self.a[alo:ahi]  # type: ignore[attr-defined]
+        self.left -= len(words) + sum(len(places.get(word, ())) for word in words)
         if self.left < 0:
             raise _TooLongError
         return super().find_longest_match(alo, ahi, blo, bhi)
 
 
-def _changes(
-    old: Sequence[str], new: Sequence[str], most_steps: int, junk: Any = None
-) -> Sequence[_Opcode]:
+def _changes(old: Sequence[str], new: Sequence[str], most_steps: int) -> Sequence[_Opcode]:
     """As SequenceMatcher gives them; one replacement of everything where finding what is common would take too long."""
     try:
-        return _Bounded(old, new, most_steps, junk).get_opcodes()
+        return _Bounded(old, new, most_steps).get_opcodes()
     except _TooLongError:
         return [("replace", 0, len(old), 0, len(new))]
 
@@ -138,7 +136,7 @@ def _opcodes(original: list[str], altered: list[str], most_steps: int) -> list[_
     return [*ends[0], *middle, *ends[1]]
 
 
-def _n_common(one: list[str], other: list[str]) -> int:
+def _n_common(one: Sequence[str], other: Sequence[str]) -> int:
     """How many words they begin with alike."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
@@ -162,6 +160,7 @@ def _joined(segments: list[Segment]) -> list[Segment]:
 
 
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
+_SPACED = re.compile(r"\s*(?:\w+|[^\w\s])|\s+\Z")
 # Of what stayed the same, so much is shown beside each change: about 12 words, with the spaces between them
 CONTEXT = 24
 
@@ -180,25 +179,37 @@ def word_diff(before: str, after: str) -> tuple[Piece, ...]:
     >>> [(p.kind, p.text) for p in word_diff("Rats slept more.", "Rats ran more.")]
     [('same', 'Rats '), ('removed', 'slept'), ('added', 'ran'), ('same', ' more.')]
     """
-    old, new = _WORDS.findall(before), _WORDS.findall(after)
-    head = _n_common(old, new)
-    tail = _n_common(old[head:][::-1], new[head:][::-1])
-    ends = len(old) - tail, len(new) - tail
-    found = [Piece("same", "".join(old[:head]))]
-    found += _middle(old[head : ends[0]], new[head : ends[1]])
-    found.append(Piece("same", "".join(old[ends[0] :])))
-    shown = _shortened([piece for piece in found if piece.text])
+    shown = _shortened(_merged(_differences(before, after)))
     return tuple(piece for piece in shown if piece.text or piece.kind == "gap")
 
 
-def _middle(old: Sequence[str], new: Sequence[str]) -> Iterator[Piece]:
-    # Spaces are alike everywhere: they match beside words that do
-    for tag, i, j, k, m in _changes(old, new, MOST_STEPS, str.isspace):
+def _differences(before: str, after: str) -> Iterator[Piece]:
+    """White space goes with the word behind it, but where words change it stays."""
+    old, new = _SPACED.findall(before), _SPACED.findall(after)
+    for tag, i, j, k, m in _opcodes(old, new, MOST_STEPS):
+        one, other = "".join(old[i:j]), "".join(new[k:m])
         if tag == "equal":
-            yield Piece("same", "".join(old[i:j]))
-        else:
-            yield Piece("removed", "".join(old[i:j]))
-            yield Piece("added", "".join(new[k:m]))
+            yield Piece("same", one)
+            continue
+        space = one[: _n_common(one[: _indent(one)], other[: _indent(other)])]
+        yield Piece("same", space)
+        yield Piece("removed", one.removeprefix(space))
+        yield Piece("added", other.removeprefix(space))
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+def _merged(pieces: Iterable[Piece]) -> list[Piece]:
+    """Without empty ones; stretches that stayed the same and meet are one."""
+    merged: list[Piece] = []
+    for piece in pieces:
+        if merged and merged[-1].kind == piece.kind == "same":
+            merged[-1] = Piece("same", merged[-1].text + piece.text)
+        elif piece.text:
+            merged.append(piece)
+    return merged
 
 
 def _shortened(pieces: Sequence[Piece]) -> Iterator[Piece]:

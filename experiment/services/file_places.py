@@ -123,6 +123,9 @@ class Place:
         found: datetime | None = self._time(datetime.fromisoformat, needed)
         if found is not None and found.tzinfo is None:
             self.refuse(needed)
+        elif found is not None and not 2000 <= found.year < 2100:  # as forms take it
+            self.refuse(_("Give a year from 2000 to 2099."))
+            return None
         return found
 
     def _time(self, read: Any, needed: str) -> Any:

@@ -131,10 +131,16 @@ def start(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
         user = user_of(request)
         for said in changed_of_pasted(form.cleaned_data["pasted"]):
             messages.info(request, said)
-        run = drafting_runs.draft_run(
-            research_field, form.abstracts, form.asked, instructions=told, repairs=repairs, by=user
-        )
-        return redirect(drafting_runs.start(run, form.abstracts, user))
+        with refused(form, ScoringError):
+            run = drafting_runs.draft_run(
+                research_field,
+                form.abstracts,
+                form.asked,
+                instructions=told,
+                repairs=repairs,
+                by=user,
+            )
+            return redirect(drafting_runs.start(run, form.abstracts, user))
     return _page(request, research_field, form=form)
 
 

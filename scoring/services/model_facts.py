@@ -22,7 +22,7 @@ from scoring.models.answers import Kind
 
 
 def seen_by(models: QuerySet[LanguageModel], user: User) -> QuerySet[LanguageModel]:
-    """These models but those that only other labs know: published ones, those of trainings, which all labs share, and what ran for the person's studies."""
+    """These models but those that only other labs know: the demo's, those of trainings, which all labs share, and what ran for the person's studies."""
     studies = studies_with(user, Right.SEE_DATA)
     runs: tuple[QuerySet[Any], ...] = (
         ScoringRun.objects.seen_in(studies),
@@ -32,7 +32,7 @@ def seen_by(models: QuerySet[LanguageModel], user: User) -> QuerySet[LanguageMod
     )
     ran = [Exists(rows.filter(language_model=OuterRef("pk"))) for rows in runs]
     is_base = Exists(Training.objects.filter(base=OuterRef("pk")))
-    is_known = Q(name__in=MODELS) | Q(is_demo=True) | Q(is_base)
+    is_known = Q(is_demo=True) | Q(is_base)
     return models.filter(Q(is_known, *map(Q, ran), _connector=Q.OR))
 
 

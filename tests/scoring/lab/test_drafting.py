@@ -109,6 +109,7 @@ class TestARun:
             ({"pasted": ""}, "Paste abstracts, or choose a file."),
             ({"pasted": "It [[rose, fell]]."}, "Abstract 1: the abstract contains [["),
             ({"generator": "hf", "model": "../secret", "base_url": ""}, "neither a folder"),
+            ({"instructions": "{abstract} " * 6}, "up to 5 times"),
             ({"model_args": "<script>alert(1)</script>"}, "&lt;script&gt;"),
         ],
     )

@@ -249,6 +249,9 @@ def test_a_text_of_few_words_that_takes_long_to_compare_is_shown_as_replaced() -
         f"{start} " + f"{pair} " * 170 + "end." for start, pair in (("x", "a b"), ("y", "b a a b"))
     )
     assert [p.kind for p in word_diff(before, after)] == ["removed", "added", "same"]
+    pairs = [f"w{n}" for n in range(620)]
+    before, after = (sign.join([*pairs, ""]) for sign in ("!" * 28, "?" * 28))
+    assert [p.kind for p in word_diff(f"x{before}x", f"y{after}y")] == ["removed", "added"]
     words = " ".join(f"w{n % 97}" for n in range(400))
     kinds = [p.kind for p in word_diff(f"Old {words} was.", f"New {words} is.")]
     assert kinds == ["removed", "added", "same", "gap", "same", "removed", "added", "same"]
