@@ -3,7 +3,7 @@
 A decision has two sides, so that an answer which is not the advised one is the other one.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -11,24 +11,29 @@ from scipy import stats
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Bools, Floats, Interval
+from analysis.stats.cr2 import Fitted, slopes
 from analysis.stats.reliance.trials import AdvisedTrials, Estimate, mean, share
-from analysis.stats.two_way_clustered import clustered, of_errors
+from analysis.stats.two_way_clustered import FEW, clustered, of_errors
+from analysis.stats.verdicts import Verdict
 
 SHARES = (
     "Shares of trials; standard errors clustered by participants and test cases, score interval (Wilson's, with Student's t) "
     "for the number of independent trials that would give the same standard error."
 )
 WEIGHT = (
-    "(final - first) / (advice - first) of confidence in points, signed by the side it is about (Harvey and Fischer 1997). The "
-    "adviser's probability p is put on the scale of the ratings as 100 (2 p - 1), on which 0 is a guess. Trials whose advice is less than {near:g} points from the first answer have no weight; "
-    "weights are limited to 0 to 1, and averaged over trials. The slope is that of final - first on advice - first over all "
-    "trials, without a limit. Intervals clustered by participants and test cases."
+    "The slope of final confidence on advice at equal first answers: least squares of the final on the first confidence and the advice, each in points, signed "
+    "by the side it is about. The adviser's probability p is put on the scale of the ratings as 100 (2 p - 1), on which 0 is a guess. It is 0 where advice does "
+    "nothing, also where people become surer or less sure on a second look. Errors clustered by participants and test cases, "
+    "corrected for leverage (CR2), with Student's t and Satterthwaite's degrees of freedom; no interval where fewer than {few} trials changed in confidence. The limited mean "
+    "describes, without a test, since it is above 0 where advice does nothing: (final - first) / (advice - first) (Harvey and Fischer 1997), limited to 0 to 1, over "
+    "trials whose advice is at least {near:g} points from the first answer."
 )
 DETECTION = (
     "d' = z(hits) - z(false alarms), c = -(z(hits) + z(false alarms)) / 2 (Stanislaw and Todorov 1999). A hit is to follow right "
     "advice, a false alarm to follow wrong advice; 1/2 is added to their numbers and 1 to those of trials (log-linear "
     "correction). Over the trials of all participants; intervals by the delta method, clustered by participants and test cases."
 )
+SAME = 1e-9  # a standard error, below which everybody moved alike
 NEAR = 5.0  # points of 200, within which first answer and advice are the same
 
 
@@ -125,23 +130,29 @@ def flow(trials: AdvisedTrials) -> tuple[FlowCell, ...]:
 
 @dataclass(frozen=True)
 class WeightOfAdvice:
-    """weight: mean over `weight.n` trials; n_near had no weight, n_limited were beyond 0 or 1. slope: over all trials."""
+    """slope: over all trials, n_changed of which changed in confidence. limited: mean over `limited.n` trials, without an interval; n_near had none, n_limited were beyond 0 or 1."""
 
-    weight: Estimate
     slope: Estimate
+    limited: Estimate
+    n_changed: int
     n_near: int
     n_limited: int
-    method: str = WEIGHT.format(near=NEAR)
+    method: str = WEIGHT.format(near=NEAR, few=FEW)
+
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict.of(self.slope.value, self.slope.p, self.slope.n_clusters or 0)
 
 
 def weight_of_advice(trials: AdvisedTrials) -> WeightOfAdvice:
-    """How far confidence moves from the first answer towards the advice: 0 not at all, 1 all the way.
+    """By how much of a difference in advice final confidence differs after equal first answers: 0 not at all, 1 wholly.
 
-    w = (final - first) / (advice - first), each confidence in points with the sign of its side, the adviser's 100 (2 p - 1): Harvey and Fischer 1997 (Organ.
-    Behav. Hum. Decis. Process. 70); Bonaccio and Dalal 2006 (same journal, 101). Undefined where advice = first: within NEAR
-    points. Limited to [0, 1], as by Logg, Minson and Moore 2019 (same journal, 151), since near the advice a point of noise is
-    a large weight. slope = sum (final - first)(advice - first) / sum (advice - first)^2, whose errors are (advice - first) x residual / sum.
-    Raises NotEnough where no trial has both confidences and an adviser's that was shown.
+    final = a + b first + w advice, each confidence in points with the sign of its side, the adviser's 100 (2 p - 1); w by least squares, with the
+    errors of `cr2.slopes`. Where final - first does not depend on advice, w is 0, whatever b is; the slope on advice - first is not unless b = 1.
+    The limited mean is that of (final - first) / (advice - first) (Harvey and Fischer 1997, Organ.
+    Behav. Hum. Decis. Process. 70; Bonaccio and Dalal 2006, same journal, 101), undefined within NEAR points, limited to [0, 1] as by Logg, Minson and Moore 2019
+    (same journal, 151), since near the advice a point of noise is a large weight.
+    Raises NotEnough where no trial has both confidences and an adviser's that was shown, and where all advice is alike after equal first answers.
     """
     first, final, advice = (
         (2 * right - 1) * confidence
@@ -162,16 +173,32 @@ def weight_of_advice(trials: AdvisedTrials) -> WeightOfAdvice:
         )
     weights = moved[far] / distance[far]
     limited = weights.clip(0, 1)
-    own, x = trials.of(known), distance[known]
-    square = float(x @ x)
-    slope = float(moved[known] @ x) / square
-    errors = x * (moved[known] - slope * x) / square
+    n_changed = int((moved[known] != 0).sum())
     return WeightOfAdvice(
-        weight=mean(trials.of(far), limited, (0.0, 1.0)),
-        slope=Estimate.of(of_errors(slope, errors, own.participant, own.item), own),
+        slope=_slope(trials.of(known), first[known], advice[known], final[known], n_changed),
+        limited=replace(mean(trials.of(far), limited), ci95=None, p=None),
+        n_changed=n_changed,
         n_near=int(known.sum() - far.sum()),
         n_limited=int((weights != limited).sum()),
     )
+
+
+def _slope(
+    own: AdvisedTrials, first: Floats, advice: Floats, final: Floats, n_changed: int
+) -> Estimate:
+    columns = np.column_stack([np.ones(len(final)), first, advice])
+    if len(final) <= 3 or np.linalg.matrix_rank(columns) < 3:
+        raise NotEnough(
+            "After equal first answers all advice was alike, which does not tell what it does.",
+            "Advice of both kinds, or of several confidences, is needed.",
+        )
+    beta = np.linalg.lstsq(columns, final, rcond=None)[0]
+    fit = Fitted.of(columns, beta, np.ones(len(final)), final - columns @ beta)
+    groups = tuple(np.unique(one, return_inverse=True)[1] for one in (own.participant, own.item))
+    found = slopes(fit, groups)[2]
+    usual = Estimate.of(clustered(found.estimate, found.se, min(g.max() + 1 for g in groups)), own)
+    is_known = usual.ci95 is not None and n_changed >= FEW and found.se > SAME
+    return replace(usual, ci95=found.ci95 if is_known else None, p=found.p if is_known else None)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Bools, Floats, Interval, Ints
 from analysis.stats.two_way_clustered import (
+    FEW,
     Part,
     TwoWay,
     of_changes,
@@ -119,8 +120,13 @@ def share(trials: AdvisedTrials, values: Floats) -> Estimate:
 
 
 def mean(trials: AdvisedTrials, values: Floats, bounds: Interval | None = None) -> Estimate:
-    """Mean of values (n,) of any sign, tested against 0. Raises NotEnough without a trial."""
-    return Estimate.of(mean_error(trials, values), trials, bounds)
+    """Mean of values (n,) of any sign, tested against 0. Raises NotEnough without a trial.
+
+    Without an interval where fewer than FEW values differ from all others, which do not tell how others vary.
+    """
+    found = Estimate.of(mean_error(trials, values), trials, bounds)
+    most = np.unique(values, return_counts=True)[1].max()
+    return replace(found, ci95=None, p=None) if len(values) - most < FEW else found
 
 
 def change(trials: AdvisedTrials, values: Floats) -> Estimate:

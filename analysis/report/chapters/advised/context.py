@@ -149,10 +149,14 @@ def _of_reliance(own: Reliance) -> dict[str, Any]:
         "detected": _those_with(advised, "detection"),
         "weighed": _those_with(advised, "weight"),
         "calibrated": [
-            (one, found, f.lies(found.change_overconfidence.ci95)) for one, found in calibrated
+            (one, found, _side(found.change_overconfidence)) for one, found in calibrated
         ],
         "moved": list(_moved(present(own.switching))),
     }
+
+
+def _side(change: Estimate) -> str:
+    return Verdict.of(change.value, change.p, change.n_clusters or 0).value
 
 
 def _those_with(

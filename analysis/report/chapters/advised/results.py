@@ -100,14 +100,14 @@ MEASURES = {
     "rsr": _("Relative self-reliance (RSR)"),
     "overreliance": _("Overreliance"),
     "underreliance": _("Underreliance"),
-    "weight": _("Weight of advice on confidence"),
-    "slope": _("Slope of confidence on advice"),
+    "slope": _("Weight of advice on confidence"),
+    "limited": _("Weight of advice, limited to 0 to 1 (above 0 also if advice does nothing)"),
     "d_prime": _("Sensitivity, d'"),
     "criterion": _("Criterion, c"),
     "d_prime_differ": _("Sensitivity where answers differ, d'"),
     "criterion_differ": _("Criterion where answers differ, c"),
 }
-NO_SHARES = ("weight", "slope", "d_prime", "criterion", "d_prime_differ", "criterion_differ")
+NO_SHARES = ("slope", "limited", "d_prime", "criterion", "d_prime_differ", "criterion_differ")
 
 
 @dataclass(frozen=True)
@@ -564,9 +564,9 @@ def measures_of(own: Reliance) -> Iterator[tuple[str, Measure]]:
 
 
 def _measure(own: ConditionReliance, code: str) -> Measure | None:
-    if code in ("weight", "slope"):
+    if code in ("slope", "limited"):
         weight = present(own.weight)
-        part = weight and (weight.weight if code == "weight" else weight.slope)
+        part: Estimate | None = weight and getattr(weight, code)
         return Measure(code, part.n, part.value, part.ci95) if part else None
     if code in NO_SHARES:
         of_differ = code.endswith("differ")

@@ -144,12 +144,33 @@ def test_the_page_says_what_was_found(data, built):
         "corrected",
         "shown to participants as “a language model”",
         "In all other chapters",
+        "after equal first answers, final confidence differed by",
+        "what a second look does without advice",
+        "After advice minus before it, the change was",
     ):
         assert part in words, part
+    for part in ("advice changed", "Advice added", "confidence moved"):
+        assert part not in words, part
     captions = [table.caption for table in page.tables]
     assert len(captions) == len(set(captions))
     assert {table.csv for table in page.tables} <= set(built.tables)
     assert page.methods
+
+
+def test_where_nobody_revises_nothing_is_known_to_be_nothing(data):
+    table = data.advised.copy()
+    after = table["procedure"] == AFTER
+    table.loc[after, "right_after"] = table.loc[after, "right_before"]
+    table.loc[after, "confidence_after"] = table.loc[after, "confidence_before"]
+    changed = replace(data, advised=table)
+    accuracy, reliance, _teams = parts(built_of(changed, ADVISED))
+    change, own = accuracy.conditions[1].change, reliance.conditions[1]
+    assert change.value == 0
+    assert change.ci95[0] < -0.02 < 0.02 < change.ci95[1]
+    assert (own.weight.slope.value, own.weight.slope.ci95) == (pytest.approx(0, abs=1e-9), None)
+    assert own.calibration.change_brier.ci95 is None
+    _page, words = page_of(ADVISED, results_of(changed, ADVISED))
+    assert "changes of confidence to say whether advice had any weight" in words
 
 
 def test_advice_that_is_always_followed_where_right_has_no_finite_effect():

@@ -71,10 +71,7 @@ def _calibration(planted: Planted) -> Found:
 
 def weights_in(seed: int) -> Found:
     own = measures.weight_of_advice(draw_weights(seed))
-    return {
-        "weight": (own.weight.value, own.weight.ci95),
-        "slope": (own.slope.value, own.slope.ci95),
-    }
+    return {"weight": (own.slope.value, own.slope.ci95)}
 
 
 def covered(
@@ -104,4 +101,4 @@ def of_studies(
 
 
 def of_weights(seeds: Iterable[int]) -> dict[str, tuple[float, float, int]]:
-    return covered(seeds, weights_in, {"weight": WEIGHT, "slope": WEIGHT})
+    return covered(seeds, weights_in, {"weight": WEIGHT})

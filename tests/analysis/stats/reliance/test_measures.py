@@ -22,6 +22,7 @@ from analysis.stats.reliance.trials import (
     mean,
     share,
 )
+from analysis.stats.verdicts import Verdict
 from tests.analysis.stats.reliance.planted import draw
 
 NAN = math.nan
@@ -131,66 +132,148 @@ def test_people_who_always_follow_have_no_sensitivity_and_an_interval():
     assert own.d_prime_ci95[0] < 0 < own.d_prime_ci95[1]
 
 
+def weighed(final_of, n_people=30, n_items=20, each=10, seed=1):
+    """Weight of advice in trials whose final confidence is final_of(first, advice, rng), all signed by side."""
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(n_people), each)
+    item = np.concatenate([rng.permutation(n_items)[:each] for _ in range(n_people)])
+    right, n = (rng.random(len(who)) < 0.65).astype(float), len(who)
+    advice_right = (np.arange(n_items) < 0.75 * n_items).astype(float)[item]
+    p = rng.uniform(0.55, 0.95, n_items)[item]
+    first = (2 * right - 1) * rng.integers(5, 80, n)
+    final = final_of(first, (2 * advice_right - 1) * 100 * (2 * p - 1), rng)
+    trials = trials_of(
+        right,
+        advice_right,
+        (final > 0).astype(float),
+        participant=who,
+        item=item,
+        p_shown=p,
+        confidence_before=np.abs(first),
+        confidence_after=np.abs(final),
+    )
+    return measures.weight_of_advice(trials)
+
+
 def test_the_weight_of_advice_is_nothing_for_the_stubborn_and_all_for_who_copies():
-    right = np.ones(12)
-    first, p = np.linspace(10, 60, 12), np.full(12, 0.9)
     for share_moved in (0.0, 0.5, 1.0):
-        final = first + share_moved * (80 - first)
-        own = measures.weight_of_advice(
+        own = weighed(lambda first, advice, rng, w=share_moved: first + w * (advice - first))
+        assert own.slope.value == pytest.approx(share_moved)
+        assert own.limited.value == pytest.approx(share_moved)
+        # Everybody moves alike, which does not tell how others would
+        assert own.slope.ci95 is None
+        assert own.verdict is Verdict.TOO_FEW
+
+
+def test_few_changes_of_confidence_are_too_few_to_say_what_advice_does():
+    def revised(n):
+        def final(first, advice, rng):
+            return first + np.where(np.arange(len(first)) < n, 20.0, 0.0) * np.sign(advice - first)
+
+        return weighed(final)
+
+    assert (revised(4).n_changed, revised(4).slope.ci95) == (4, None)
+    assert revised(4).verdict is Verdict.TOO_FEW
+    assert revised(60).verdict is Verdict.ABOVE
+
+
+@pytest.mark.parametrize("surer", [0.0, 0.2])
+@pytest.mark.parametrize("weight", [0.0, 0.3])
+def test_useless_advice_has_no_weight_and_other_advice_its_own_also_if_people_get_surer(
+    weight, surer
+):
+    """The limited mean is .13 without any weight; a slope on advice minus first answer is .08 too low where people get surer."""
+
+    def final(first, advice, rng):
+        moved = weight * (advice - first) + surer * first + rng.normal(0, 10, len(first))
+        return np.clip(first + moved, -100, 100)
+
+    found = [weighed(final, seed=seed) for seed in range(60)]
+    slopes = np.array([one.slope.value for one in found])
+    holds = [one.slope.ci95[0] <= weight <= one.slope.ci95[1] for one in found]
+    assert abs(slopes.mean() - weight) < 0.01
+    assert np.mean(holds) >= 0.87
+    if not weight:
+        assert all(one.limited.value > 0.05 and one.limited.ci95 is None for one in found)
+        assert np.mean([one.verdict is Verdict.UNCLEAR for one in found]) >= 0.87
+
+
+def test_advice_that_is_all_alike_has_no_weight_to_tell():
+    with pytest.raises(NotEnough, match="alike"):
+        measures.weight_of_advice(
             trials_of(
-                right, right, right, p_shown=p, confidence_before=first, confidence_after=final
+                np.ones(12),
+                np.ones(12),
+                np.ones(12),
+                p_shown=np.full(12, 0.9),
+                confidence_before=np.linspace(10, 60, 12),
+                confidence_after=np.linspace(20, 65, 12),
             )
         )
-        assert own.weight.value == pytest.approx(share_moved)
-        assert own.slope.value == pytest.approx(share_moved)
+
+
+def test_means_of_values_that_are_nearly_all_equal_have_no_interval(counted):
+    n = 120
+    trials = trials_of(np.zeros(n), np.ones(n), np.ones(n))
+    trials = replace(trials, participant=np.arange(n) // 6, item=np.arange(n) % 24)
+    for n_other in (0, 4):
+        found = mean(trials, np.where(np.arange(n) < n_other, 0.5, 0.0))
+        assert (found.ci95, found.p) == (None, None)
+    assert mean(trials, np.where(np.arange(n) < 5, 0.5, 0.0)).ci95
+    sure = np.full(n, 60.0)
+    both = before_and_after(
+        replace(trials, right_after=np.zeros(n), confidence_before=sure, confidence_after=sure)
+    )
+    assert (both.change_brier.value, both.change_brier.ci95) == (0, None)
+    assert both.change_overconfidence.ci95[1] > 0.05
 
 
 def test_a_change_of_side_moves_confidence_through_zero():
     own = measures.weight_of_advice(
         trials_of(
-            [0] * 3,
-            [1] * 3,
-            [1] * 3,
-            p_shown=np.full(3, 0.9),
-            confidence_before=np.full(3, 40.0),
-            confidence_after=np.full(3, 20.0),
+            [0, 0, 0, 1],
+            [1, 1, 0, 0],
+            [1, 1, 0, 1],
+            p_shown=np.full(4, 0.9),
+            confidence_before=np.full(4, 40.0),
+            confidence_after=np.array([20.0, 20.0, 60.0, 40.0]),
         )
     )
-    assert own.weight.value == pytest.approx((20 + 40) / (80 + 40))
+    assert own.limited.value == pytest.approx(np.mean([60 / 120, 60 / 120, 20 / 40, 0]))
 
 
 def test_advice_that_is_a_guess_is_one_on_the_scale_of_ratings():
     own = measures.weight_of_advice(
         trials_of(
-            [1, 1, 1],
-            [0, 1, 1],
-            [1, 1, 1],
-            p_shown=np.array([0.5, 0.5, 0.9]),
-            confidence_before=np.array([40.0, 40.0, 80.0]),
-            confidence_after=np.array([1.0, 20.0, 80.0]),
+            [1, 1, 1, 0],
+            [0, 1, 1, 1],
+            [1, 1, 1, 0],
+            p_shown=np.array([0.5, 0.5, 0.9, 0.5]),
+            confidence_before=np.array([40.0, 40.0, 80.0, 3.0]),
+            confidence_after=np.array([1.0, 20.0, 80.0, 3.0]),
         )
     )
     # All the way to a guess but one point, and half of it; 90% is a rating of 80
-    assert (own.weight.n, own.n_near) == (2, 1)
-    assert own.weight.value == pytest.approx((39 / 40 + 20 / 40) / 2)
+    assert (own.limited.n, own.n_near) == (2, 2)
+    assert own.limited.value == pytest.approx((39 / 40 + 20 / 40) / 2)
 
 
 def test_near_the_advice_there_is_no_weight_and_beyond_it_weights_are_limited():
-    right = np.ones(4)
+    right = np.ones(5)
     own = measures.weight_of_advice(
         trials_of(
             right,
+            [1, 1, 1, 1, 0],
             right,
-            right,
-            p_shown=np.full(4, 0.9),
-            confidence_before=np.array([78.0, 40.0, 40.0, 40.0]),
-            confidence_after=np.array([50.0, 100.0, 30.0, 60.0]),
+            p_shown=np.full(5, 0.9),
+            confidence_before=np.array([78.0, 40.0, 40.0, 40.0, 40.0]),
+            confidence_after=np.array([50.0, 100.0, 30.0, 60.0, 40.0]),
         )
     )
-    assert (own.n_near, own.n_limited, own.weight.n) == (1, 2, 3)
-    assert own.weight.value == pytest.approx((1 + 0 + 0.5) / 3)
-    # Of all four: moved by -28, 60, -10 and 20 points at distances of 2 and 40
-    assert own.slope.value == pytest.approx((-28 * 2 + 70 * 40) / (2**2 + 3 * 40**2))
+    assert (own.n_near, own.n_limited, own.limited.n) == (1, 2, 4)
+    assert own.limited.value == pytest.approx((1 + 0 + 0.5 + 0) / 4)
+    # Of equal first answers of 40, a mean of 63.3 after advice of 80, and of 40 after advice of -80
+    assert own.slope.value == pytest.approx((190 / 3 - 40) / 160)
 
 
 def test_the_share_that_is_realised_is_a_ratio_of_gains_with_fiellers_interval():
