@@ -13,14 +13,16 @@ from experiment.services.counts import people_of
 
 COLUMNS = ["participant", "item", "arm", "arm_number", "procedure", "right_before", "right_after", "advice_right", "p_advice", "p_shown", "p_known", "confidence_before", "confidence_after", "rt_before_ms", "rt_ms", "expertise", "position", "original_side"]  # fmt: skip
 
+REASONS = ["reasons", "person_reasons"]
+
 
 def read_advised(study: Study, kind: str, trials: pd.DataFrame) -> pd.DataFrame:
-    """COLUMNS of those of `trials` (as people.TRIAL_COLUMNS, primary keys) whose participant is in an arm, in their order.
+    """COLUMNS and REASONS of those of `trials` (as people.read_judged, primary keys) whose participant is in an arm, in their order.
 
     Empty in a study whose arms have no advice.
     """
     if not has_advice(study):
-        return pd.DataFrame(columns=COLUMNS)
+        return pd.DataFrame(columns=COLUMNS + REASONS)
     given = _given(study, kind)
     table = trials.rename(columns={"trial_position": "position"}).merge(
         _arms(study, kind), on="participant"
@@ -40,7 +42,7 @@ def read_advised(study: Study, kind: str, trials: pd.DataFrame) -> pd.DataFrame:
         p_shown=p if as_number else np.nan,
         p_known=p if as_number else p.map(middle, na_action="ignore"),
         position=table["position"].astype(float),
-    )[COLUMNS]
+    )[COLUMNS + REASONS]
 
 
 def _arms(study: Study, kind: str) -> pd.DataFrame:

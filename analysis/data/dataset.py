@@ -72,6 +72,24 @@ class Exclusion:
 
 
 @dataclass(frozen=True)
+class ArmCounts:
+    """Of those assigned to an arm, which happens at consent: how far they came, as in FlowCounts.
+
+    under_way: neither finished nor known to have left; answered: with a judged test case.
+    """
+
+    arm: str
+    consented: int
+    started: int
+    under_way: int
+    finished: int
+    withdrawn: int
+    answered: int
+    excluded: tuple[Exclusion, ...]
+    analysed: int
+
+
+@dataclass(frozen=True)
 class FlowCounts:
     """Over the whole study; None where it is not known. Whoever has several reasons is counted under the first.
 
@@ -91,6 +109,7 @@ class FlowCounts:
     trials_excluded: tuple[Exclusion, ...]
     trials_analysed: int
     is_after_publication: bool = False
+    arms: tuple[ArmCounts, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -159,6 +178,8 @@ class SourceData:
     advised: in a study with arms that have advice, one row per analysed trial of who is in an arm: the columns of
         analysis.stats.reliance.trials.AdvisedTrials, arm_number and original_side. `trials` then hold people's own answers
         alone: the first answer of a trial with advice, and no trial with advice from the start. adviser_name: as participants see it.
+    judged, assigned: as `trials` and `advised`, but of everybody's trials, with the codes that leave them out: `reasons` of a trial and
+        `person_reasons` of its participant ("" none); judged has no other columns than participant, item and is_correct.
     corpora: model, corpus, prompt, in_training (known, likely, unknown, absent), is_anchor (bool), row, ppl, zlib_bytes
         (float).
     flow, taking_part: participants of the whole study, by step, and who they are; the same for both sources.
@@ -176,6 +197,8 @@ class SourceData:
     corpora: pd.DataFrame
     choices: pd.DataFrame = field(default_factory=pd.DataFrame)
     advised: pd.DataFrame = field(default_factory=pd.DataFrame)
+    judged: pd.DataFrame = field(default_factory=pd.DataFrame)
+    assigned: pd.DataFrame = field(default_factory=pd.DataFrame)
     adviser_name: str = ""
     # Career levels in the order of the questionnaire
     position_order: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """Participants and their trials."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -11,10 +11,10 @@ import pandas as pd
 from django.db.models import Count, Exists, Max, Min, OuterRef, Q
 from django.utils import timezone
 
-from analysis.data.dataset import Exclusion, FlowCounts, TakingPart
+from analysis.data.dataset import ArmCounts, Exclusion, FlowCounts, TakingPart
 from analysis.data.items import read_columns
 from experiment.domain.assignment import QUESTION
-from experiment.domain.exclusion import PARTICIPANT_REASONS, TRIAL_REASONS
+from experiment.domain.exclusion import NOT_FINISHED, PARTICIPANT_REASONS, TRIAL_REASONS
 from experiment.imports.read.trials import TRIALS_PER_PERSON
 from experiment.imports.store.trials import EXTERNAL_SOURCE
 from experiment.models import Item, Judgment, Participant, Study, Trial
@@ -89,8 +89,8 @@ def _stated(code: object) -> str:
 def read_judged(study: Study, kind: str, decided: Verdicts | None = None) -> pd.DataFrame:
     """All judged test trials in the order in which they were stored, read once; participant and item are primary keys.
 
-    Beside SourceData's columns `reasons`, the codes that exclude a trial (categories, "" none), and is_of_valid: its
-    participant finished and is not excluded. People who are joined from elsewhere come with all their trials: those on items
+    Beside SourceData's columns `reasons`, the codes that exclude a trial, and `person_reasons`, those that exclude its participant, of whom
+    did not finish NOT_FINISHED's (categories, "" none). People who are joined from elsewhere come with all their trials: those on items
     that the study does not show go when these are numbered. `decided`: what is left out, where that is not as stored.
     """
     table = read_columns(
@@ -115,26 +115,37 @@ def read_judged(study: Study, kind: str, decided: Verdicts | None = None) -> pd.
     table = table.sort_values("pk", ignore_index=True)
     pks = table.pop("pk")
     if decided is None:
-        valid = list(people_of(study, kind).valid().order_by().values_list("pk", flat=True))
+        finished = people_of(study, kind).finished().order_by()
+        excluded = dict(finished.values_list("pk", "excluded_by"))
     else:
-        valid = list(decided.valid_participants)
+        excluded = {pk: marks.excluded_by for pk, marks in decided.participants.items()}
         # Nothing is decided about people who did not finish
         said = {pk: marks.excluded_by for pk, marks in decided.judgments.items()}
         table["reasons"] = pks.map(said).fillna("")
     table["reasons"] = table["reasons"].astype("category")
-    table["is_of_valid"] = np.isin(table["participant"].to_numpy(), valid)
+    of_person = table["participant"].map(excluded).fillna(NOT_FINISHED.code)
+    table["person_reasons"] = of_person.astype("category")
     table["slider_moved"] = table.pop("confidence_moved") | table.pop("expertise_moved")
     return table
 
 
 def analysed_of(judged: pd.DataFrame) -> pd.DataFrame:
     """Those of `read_judged` that are in the analysis."""
-    return judged[judged["is_of_valid"] & (judged["reasons"] == "")].reset_index(drop=True)
+    kept = (judged["person_reasons"] == "") & (judged["reasons"] == "")
+    return judged[kept].reset_index(drop=True)
 
 
 Kind, Stage = Participant.Kind, Participant.Stage
 LABELS = {reason.code: reason.label for reason in (*PARTICIPANT_REASONS, *TRIAL_REASONS)}
 ORDER = list(LABELS)
+STEPS = {
+    "consented": Count("pk"),
+    "started": Count("pk", filter=Q(started_at__isnull=False)),
+    "finished": Count("pk", filter=Q(stage=Stage.FINISHED) | Q(finished_at__isnull=False)),
+    "withdrawn": Count("pk", filter=Q(stage=Stage.WITHDRAWN)),
+}
+UNDER_WAY = Count("pk", filter=Participant.UNDER_WAY)
+NUMBERS = (*STEPS, "under_way")  # of an arm
 OF_OTHERS = "of people who did not finish or were excluded"
 NOT_SHOWN = "on test cases that this study does not show"
 
@@ -147,18 +158,13 @@ def read_flow(
     everywhere: as people.read_judged has them. `decided`: who is left out, where that is not as stored.
     """
     people = people_of(study, kind)
-    counts = people.aggregate(
-        consented=Count("pk"),
-        started=Count("pk", filter=Q(started_at__isnull=False)),
-        finished=Count("pk", filter=Q(stage=Stage.FINISHED) | Q(finished_at__isnull=False)),
-        withdrawn=Count("pk", filter=Q(stage=Stage.WITHDRAWN)),
-    )
+    counts = people.aggregate(**STEPS)
     judged = everywhere
     if is_joined(study, kind):  # who takes part here has judged nothing else
         judged = everywhere[
             everywhere["item"].isin(Item.objects.shown_by([study]).values_list("pk", flat=True))
         ]
-    of_valid = judged[judged["is_of_valid"]]
+    of_valid = judged[judged["person_reasons"] == ""]
     analysed = analysed_of(judged)
     n_others = len(judged) - len(of_valid)
     found = FlowCounts(
@@ -173,10 +179,50 @@ def read_flow(
             *_tally(of_valid["reasons"].value_counts().items()),
         ),
         trials_analysed=len(analysed),
+        arms=tuple(_arms(study, people, judged, analysed, decided)),
     )
     if kind != Kind.IMPORTED or decided is not None:
         return found
     return _published(people, found, n_elsewhere=len(everywhere) - len(judged))
+
+
+def _arms(
+    study: Study,
+    people: ParticipantQuerySet,
+    judged: pd.DataFrame,
+    analysed: pd.DataFrame,
+    decided: Verdicts | None,
+) -> Iterator[ArmCounts]:
+    """Everybody who was assigned, arm by arm; nothing in a study without arms."""
+    arms = dict(study.arms.order_by("number").values_list("pk", "name"))
+    if not arms:
+        return
+    rows = people.exclude(arm=None).order_by()
+    grouped = rows.values("arm").annotate(**STEPS, under_way=UNDER_WAY)
+    came = {
+        arm: dict(zip(NUMBERS, counts, strict=True))
+        for arm, *counts in grouped.values_list("arm", *NUMBERS)
+    }
+    columns = {"pk": ("pk", np.int64), "arm": ("arm", np.int64), "stage": ("stage", object)}
+    known = read_columns(rows, {**columns, "excluded": ("excluded_by", object)}).set_index("pk")
+    known["excluded"] = known["excluded"].where(known["stage"] == Stage.FINISHED, "")
+    if decided is not None:
+        marks = {pk: marks.excluded_by for pk, marks in decided.participants.items()}
+        known["excluded"] = known.index.map(marks).fillna("")
+    answered, counted = (
+        known["arm"].reindex(table["participant"].unique()).value_counts()
+        for table in (judged, analysed)
+    )
+    nobody = dict.fromkeys(NUMBERS, 0)
+    for pk, name in arms.items():
+        own = known.loc[known["arm"] == pk, "excluded"]
+        yield ArmCounts(
+            arm=name,
+            **came.get(pk, nobody),
+            answered=int(answered.get(pk, 0)),
+            excluded=tuple(_tally(own.value_counts().items())),
+            analysed=int(counted.get(pk, 0)),
+        )
 
 
 def _left_out(people: ParticipantQuerySet, decided: Verdicts | None) -> Sequence[Exclusion]:

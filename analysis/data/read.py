@@ -48,10 +48,8 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
         counted = people.read_flow(study, kind, judged, decided)
         answered = graded.read(study, kind, options, decided)
         analysed = people.analysed_of(judged)
-        trials = (analysed if options.trials == "analysed" else judged)[people.TRIAL_COLUMNS]
-        with_advice = advised.read_advised(study, kind, trials)
-        trials = advised.own_answers(trials, with_advice)
-        del judged
+        assigned = advised.read_advised(study, kind, judged)
+        judged = advised.own_answers(judged, assigned)
         here = analysed[analysed["item"].isin(items["pk"])]  # joined people judged others too
         took_part = people.read_taking_part(study, kind, persons, here)
     known = set(items["subfield"])
@@ -62,9 +60,9 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
     if options.subfields:
         items = items[items["subfield"].isin(options.subfields)]
     numbers = {pk: n for n, pk in enumerate(persons["pk"])}
-    trials, with_advice = (
+    judged, assigned = (
         table.assign(participant=renumber(table["participant"], numbers))
-        for table in (trials, with_advice)
+        for table in (judged, assigned)
     )
     shared: dict[str, Any] = {
         "participants": persons.drop(columns="pk"),
@@ -81,13 +79,13 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
         "seed": options.seed,
         "resamples": options.resamples,
         "study_slug": study.slug,
-        "adviser_name": advised.adviser_name(study) if len(with_advice) else "",
+        "adviser_name": advised.adviser_name(study) if len(assigned) else "",
     }
     return {
         source: SourceData(
             **shared,
             graded=answered if source == OF_STUDY else None,
-            **_of_source(source, items, trials, with_advice, scored),
+            **_of_source(source, items, judged, assigned, scored, options),
         )
         for source in (OF_STUDY, *sources)
     }
@@ -106,23 +104,31 @@ def _decided(study: Study, kind: str, rules: int | None) -> Verdicts | None:
 def _of_source(
     source: str,
     items: pd.DataFrame,
-    trials: pd.DataFrame,
-    with_advice: pd.DataFrame,
+    judged: pd.DataFrame,
+    assigned: pd.DataFrame,
     scored: machines.Scored,
+    options: ReportOptions,
 ) -> dict[str, Any]:
     """What SourceData holds of one source alone."""
     scores = machines.by_condition(scored.scores, source)
     own = items[items["source"] == source].reset_index(drop=True)
     numbers = {pk: n for n, pk in enumerate(own["pk"])}
     found = {condition: _about(table, numbers) for condition, table in scores.items()}
+    judged, assigned = _about(judged, numbers), _about(assigned, numbers)
+
+    def chosen(table: pd.DataFrame) -> pd.DataFrame:
+        return people.analysed_of(table) if options.trials == "analysed" else table
+
     full = found["full"]
     runs = {int(m): int(r) for m, r in zip(full["model"], full["run"], strict=True)}
     return {
         **found,
         "source": source,
         "items": own[["key", "subfield", "published", "is_damaged"]],
-        "trials": _about(trials, numbers),
-        "advised": _about(with_advice, numbers),
+        "trials": chosen(judged)[people.TRIAL_COLUMNS],
+        "advised": chosen(assigned)[advised.COLUMNS],
+        "judged": judged[["participant", "item", "is_correct", *advised.REASONS]],
+        "assigned": assigned,
         "choices": _about(scored.choices, numbers).drop(columns=["of_source", "run"]),
         "read_tokens": partial(tokens.read, runs, dict(own["pk"])),
     }

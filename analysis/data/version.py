@@ -145,8 +145,8 @@ def data_version(study: Study) -> str:
         sorted(study.study_items.values_list("item", flat=True)),
         _graded(study, shown.filter(kind=Item.Kind.QUESTION)),
     ]
-    if has_advice(study):
-        state.append(_advice(study))
+    if arms := list(study.arms.order_by("number").values_list("number", "name", "advice")):
+        state.append([arms, _advisers(study)])
     return hashlib.sha256(json.dumps(state, default=str).encode()).hexdigest()[:16]
 
 
@@ -154,13 +154,10 @@ def _members(study: Study) -> QuerySet[ModelSetMember]:
     return ModelSetMember.objects.filter(model_set__study=study)
 
 
-def _advice(study: Study) -> list[Any]:
-    """The arms, and the adviser, whose version names its frozen advice."""
+def _advisers(study: Study) -> list[Any]:
+    """The version of an adviser names its frozen advice."""
     advisers = Adviser.objects.filter(study=study)
-    return [
-        list(study.arms.order_by("number").values_list("number", "name", "advice")),
-        list(advisers.values_list("shown_name", "shows", "version")),
-    ]
+    return list(advisers.values_list("shown_name", "shows", "version"))
 
 
 def _graded(study: Study, questions: QuerySet[Item]) -> list[Any]:

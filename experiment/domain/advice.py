@@ -6,10 +6,10 @@ from itertools import pairwise
 from random import Random
 from typing import Literal
 
-from experiment.domain.assignment import SIDES, Side, participant_rng
+from experiment.domain.assignment import SIDES, Side, Stratum, participant_rng
 
 # Strata whose trials may be advised: never an attention check, nor a question
-ADVISED_STRATA = ("human", "machine")
+ADVISED_STRATA: tuple[Stratum, ...] = ("human", "machine")
 # Of an arm that has both, the trials with each procedure and without one; files name them so too, and so in one language
 CONDITIONS = {"none": "without advice", "after": "advice after an answer", "before": "advice first"}
 Certainty = Literal["unsure", "fairly_sure", "sure", "very_sure"]

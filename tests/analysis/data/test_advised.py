@@ -126,7 +126,8 @@ def test_a_study_whose_arms_have_no_advice_is_read_as_one_without_arms(study):
     make_participant(study)
     version, trials = data_version(study), read(study).trials
     arms = make_arms(study)
-    assert data_version(study) == version
+    # The flow of participants names them
+    assert data_version(study) != version
     make_participant(study, arm=arms[0])
     found = read(study)
     assert found.advised.empty

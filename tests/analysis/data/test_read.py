@@ -9,7 +9,7 @@ from experiment.services.recounting import recount
 from experiment.services.withdrawal import withdraw
 from scoring.models import ItemScore, LanguageModel, ModelSet, ModelSetMember, ScoringRun
 from tests.analysis.data.scored import read, score
-from tests.factories import NOW, answers_open, make_item, make_participant
+from tests.factories import NOW, answers_open, make_arms, make_item, make_participant
 
 pytestmark = pytest.mark.django_db
 
@@ -133,6 +133,21 @@ def test_damaged_texts_are_as_published_or_repaired(study):
     assert as_published.items["is_damaged"].sum() == repaired.items["is_damaged"].sum() == 1
     assert len(as_published.trials) == 6
     assert len(repaired.trials) == 5
+
+
+def test_the_flow_of_each_arm_counts_all_who_were_assigned(study):
+    first, second = make_arms(study, {"name": "alone"}, {"name": "other"})
+    make_participant(study, arm=first)
+    make_participant(study, arm=first, judged=2)
+    make_participant(study, arm=second, judged=0)
+    make_participant(study, arm=second, excluded_by="missed_catch")
+    alone, other = read(study).flow.arms
+    assert alone.arm == "alone"
+    assert (alone.consented, alone.finished, alone.answered, alone.analysed) == (2, 1, 2, 1)
+    assert alone.excluded == ()
+    assert (other.consented, other.finished, other.answered, other.analysed) == (2, 1, 1, 0)
+    assert [(one.reason, one.n) for one in other.excluded] == [("missed_catch", 1)]
+    assert alone.under_way == other.under_way == 1
 
 
 def test_the_flow_counts_everybody_once(study):

@@ -1,6 +1,6 @@
 """What the chapter on decisions with advice shows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -8,9 +8,11 @@ from django.utils.translation import gettext_lazy
 
 from analysis import columns as c
 from analysis.codec import present
+from analysis.data.exclusions import ASSIGNED
 from analysis.presentation import Table
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.advised.results import (
+    ANALYSES,
     CALIBRATIONS,
     COMPARISONS,
     CONDITIONS,
@@ -21,9 +23,12 @@ from analysis.report.chapters.advised.results import (
     RELIANCE,
     AccuracyWithAdvice,
     Advised,
+    Analysis,
     ConditionReliance,
+    Contrast,
     RealAndComputed,
     Reliance,
+    analyses_of,
     calibrations_of,
     measures_of,
 )
@@ -76,6 +81,12 @@ def advised_page(source: SourceResults, about: About) -> Page:
         tables += c.page_table(
             _("Arms compared"), COMPARISONS, accuracy.comparisons, "advised_arms"
         )
+        tables += c.page_table(
+            _("Arms compared in other analyses"),
+            ANALYSES,
+            list(analyses_of(accuracy)),
+            "advised_analyses",
+        )
     if reliance:
         context |= _of_reliance(reliance)
         tables += c.page_table(
@@ -122,6 +133,10 @@ def _of_accuracy(own: AccuracyWithAdvice) -> dict[str, Any]:
     by_name = {one.name: one for one in own.conditions}
     changes = [(one, change) for one in own.conditions if (change := present(one.change))]
     several = len(own.comparisons) > 1
+
+    def brackets_of(one: Contrast) -> str:
+        return brackets(one.accuracy, one.p_holm if several else None)
+
     return {
         "compared": [
             (
@@ -129,15 +144,36 @@ def _of_accuracy(own: AccuracyWithAdvice) -> dict[str, Any]:
                 by_name[one.name],
                 by_name[one.reference],
                 one.verdict.value,
-                brackets(one.accuracy, one.p_holm if several else None),
+                brackets_of(one),
             )
             for one in own.comparisons
         ],
         "changes": [
             (one, present(one.before), change, brackets(change)) for one, change in changes
         ],
+        "assigned": list(_assigned(own, brackets_of)),
+        "turned": list(_turned(own)),
         "times": [(one, time) for one in own.comparisons if (time := present(one.time))],
     }
+
+
+def _assigned(
+    own: AccuracyWithAdvice, brackets_of: Callable[[Contrast], str]
+) -> Iterator[tuple[Analysis, Contrast, str, str]]:
+    """Intention to treat: the analysis, a comparison, its brackets, and its verdict, "same" where that is the one of the analysed."""
+    verdicts = {one.name: one.verdict for one in own.comparisons}
+    for analysis, one in analyses_of(own):
+        if analysis.code == ASSIGNED:
+            is_same = one.verdict is verdicts.get(one.name)
+            yield analysis, one, brackets_of(one), "same" if is_same else one.verdict.value
+
+
+def _turned(own: AccuracyWithAdvice) -> Iterator[tuple[str, str]]:
+    """Arms with another verdict if a rule, or all, exclude nobody: their name and what is done."""
+    verdicts = {one.name: one.verdict for one in own.comparisons}
+    for analysis, one in analyses_of(own):
+        if analysis.code != ASSIGNED and one.verdict is not verdicts.get(one.name):
+            yield one.name, analysis.what
 
 
 def _of_reliance(own: Reliance) -> dict[str, Any]:

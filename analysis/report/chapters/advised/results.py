@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from analysis import columns as c
 from analysis.codec import MissingResult, present, try_estimate
 from analysis.data.dataset import SourceData
+from analysis.data.exclusions import undone
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough, families
 from analysis.stats.arrays import Bools, Floats, Interval
@@ -127,14 +128,13 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Final answers of a condition against those of the reference: difference of accuracies, ratio of times."""
+class Contrast:
+    """Final answers of a condition against those of the reference: difference of accuracies."""
 
     name: str
     reference: str
     accuracy: Estimate
     p_holm: float | None
-    time: TimeRatio | MissingResult
 
     @property
     def verdict(self) -> Verdict:
@@ -142,13 +142,35 @@ class Comparison:
 
 
 @dataclass(frozen=True)
+class Comparison(Contrast):
+    """And the ratio of times."""
+
+    time: TimeRatio | MissingResult
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """The comparisons of arms among other trials than the analysed ones; code and what: as analysis.data.exclusions.Undone.
+
+    ASSIGNED is intention to treat: everybody who was assigned, by what they answered.
+    """
+
+    code: str
+    what: str
+    n_participants: int
+    n_trials: int
+    comparisons: tuple[Contrast, ...]
+
+
+@dataclass(frozen=True)
 class AccuracyWithAdvice:
-    """adviser: share of right advice, of the test cases that have any and were judged."""
+    """adviser: share of right advice, of the test cases that have any and were judged. other_analyses: none where nothing is left out."""
 
     adviser_name: str
     adviser: Proportion
     conditions: tuple[Condition, ...]
     comparisons: tuple[Comparison, ...]
+    other_analyses: tuple[Analysis, ...]
     model: Moderators | MissingResult
     confidence_model: Moderators | MissingResult
     method: str = SHARES_OF_ARMS
@@ -201,7 +223,7 @@ class Decider:
     def verdict(self) -> Verdict | None:
         """Whether it is separated from the most accurate one: ABOVE 0, the difference is clear."""
         found = self.best_minus
-        return found and Verdict.of(found.value, self.p_holm, found.n_clusters or 0)
+        return Verdict.of(found.value, self.p_holm, found.n_clusters or 0) if found else None
 
 
 @dataclass(frozen=True)
@@ -235,10 +257,10 @@ class Advised:
 
 def build_advised(data: SourceData) -> Built:
     """Raises NotEnough where no trial has advice."""
-    trials = trials_of(data)
+    trials = trials_of(data.advised)
     if not trials.is_advised.any():
         raise NotEnough(*NOBODY)
-    groups = conditions_of(data)
+    groups = conditions_of(data.advised)
     found = Advised(
         try_estimate(_accuracy, data, trials, groups),
         try_estimate(_reliance, data, trials, groups),
@@ -247,16 +269,16 @@ def build_advised(data: SourceData) -> Built:
     return Built(found, _tables(found))
 
 
-def trials_of(data: SourceData) -> AdvisedTrials:
+def trials_of(table: pd.DataFrame) -> AdvisedTrials:
+    """table: `advised` or `assigned` of SourceData."""
     names = [field.name for field in fields(AdvisedTrials)]
-    if data.advised.empty:
+    if table.empty:
         raise NotEnough(*NOBODY)
-    return AdvisedTrials(**{name: data.advised[name].to_numpy() for name in names})
+    return AdvisedTrials(**{name: table[name].to_numpy() for name in names})
 
 
-def conditions_of(data: SourceData) -> dict[str, Bools]:
+def conditions_of(table: pd.DataFrame) -> dict[str, Bools]:
     """Name of a condition -> its trials (n,): arms in their order, one with and without advice as two."""
-    table = data.advised
     order = table["procedure"].map({name: n for n, name in enumerate(PROCEDURES)})
     kinds = sorted({*zip(table["arm_number"], order, table["arm"], strict=True)})
     arms = [arm for *_, arm in kinds]
@@ -284,7 +306,8 @@ def _accuracy(
         adviser_name=data.adviser_name,
         adviser=proportion(_by_item(trials)),
         conditions=conditions,
-        comparisons=_comparisons(trials, groups, reference.name, [one.name for one in others]),
+        comparisons=tuple(_comparisons(trials, groups, reference.name, [o.name for o in others])),
+        other_analyses=tuple(_other_analyses(data.assigned, reference.name)),
         model=try_estimate(accuracy_model, trials, names.tolist(), reference.name),
         confidence_model=try_estimate(confident_model, trials),
     )
@@ -322,26 +345,43 @@ def _condition(name: str, own: AdvisedTrials) -> Condition:
 
 def _comparisons(
     trials: AdvisedTrials, groups: dict[str, Bools], reference: str, others: Sequence[str]
-) -> tuple[Comparison, ...]:
+) -> Iterator[Comparison]:
+    for one in _contrasts(trials, groups, reference, others):
+        pair = groups[reference] | groups[one.name]
+        own, second = trials.of(pair), groups[one.name][pair]
+        time = try_estimate(time_ratio, own, own.rt_ms, second)
+        yield Comparison(one.name, one.reference, one.accuracy, one.p_holm, time)
+
+
+def _contrasts(
+    trials: AdvisedTrials, groups: dict[str, Bools], reference: str, others: Sequence[str]
+) -> Iterator[Contrast]:
+    """Each of the others, as one family."""
     found = []
     for name in others:
         pair = groups[reference] | groups[name]
-        own, second = trials.of(pair), groups[name][pair]
-        accuracy = difference(own, own.right_after, second)
-        time = try_estimate(time_ratio, own, own.rt_ms, second)
-        found.append(Comparison(name, reference, accuracy, None, time))
-    known = [one.accuracy.p for one in found if one.accuracy.p is not None]
+        own = trials.of(pair)
+        found.append(difference(own, own.right_after, groups[name][pair]))
+    known = [one.p for one in found if one.p is not None]
     adjusted = iter(families.holm(np.array(known)).tolist() if known else [])
-    return tuple(
-        Comparison(
-            one.name,
-            one.reference,
-            one.accuracy,
-            None if one.accuracy.p is None else next(adjusted),
-            one.time,
-        )
-        for one in found
-    )
+    for name, one in zip(others, found, strict=True):
+        yield Contrast(name, reference, one, None if one.p is None else next(adjusted))
+
+
+def _other_analyses(assigned: pd.DataFrame, reference: str) -> Iterator[Analysis]:
+    """Without those in which nobody is in the reference, or in another condition."""
+    for other in undone(assigned):
+        table = assigned[other.kept]
+        trials, groups = trials_of(table), conditions_of(table)
+        others = [name for name in groups if name != reference]
+        if reference in groups and others:
+            yield Analysis(
+                code=other.code,
+                what=other.what,
+                n_participants=len(np.unique(trials.participant)),
+                n_trials=len(trials),
+                comparisons=tuple(_contrasts(trials, groups, reference, others)),
+            )
 
 
 # --- Reliance by condition.
@@ -457,6 +497,20 @@ COMPARISONS = (
     c.p_value(_("p (Holm)"), "p_holm", "p_holm"),
     c.number(_("Ratio of times"), "time.ratio", "time_ratio"),
     c.ci(_("95% CI"), "time.ci95", "time_ratio_low time_ratio_high"),
+)
+# Of rows: Analysis, Contrast
+ANALYSES = (
+    *c.data("analysis=0.code"),
+    c.text(_("Analysis"), "0.what", "what"),
+    c.text(_("Arm"), "1.name", "condition"),
+    c.text(_("Against"), "1.reference", "reference"),
+    c.count(_("People"), "0.n_participants", "n_participants"),
+    c.count(_("Trials"), "0.n_trials", "n_trials"),
+    c.points(_("Difference, points"), "1.accuracy.value", "difference"),
+    c.points_ci(_("95% CI"), "1.accuracy.ci95", "difference_low difference_high"),
+    c.p_value("p", "1.accuracy.p", "p"),
+    c.p_value(_("p (Holm)"), "1.p_holm", "p_holm"),
+    *c.data("verdict=1.verdict"),
 )
 # Of rows: condition, Measure
 RELIANCE = (
@@ -581,6 +635,12 @@ def _measure(own: ConditionReliance, code: str) -> Measure | None:
     return Measure(code, value.n, value.value, value.ci95) if value else None
 
 
+def analyses_of(own: AccuracyWithAdvice) -> Iterator[tuple[Analysis, Contrast]]:
+    for analysis in own.other_analyses:
+        for one in analysis.comparisons:
+            yield analysis, one
+
+
 def calibrations_of(own: Reliance) -> Iterator[tuple[str, str, Rated]]:
     for one in own.conditions:
         if found := present(one.calibration):
@@ -612,6 +672,7 @@ def _tables(found: Advised) -> dict[str, pd.DataFrame]:
     return {
         "advised": c.tidy(CONDITIONS, accuracy.conditions if accuracy else ()),
         "advised_arms": c.tidy(COMPARISONS, accuracy.comparisons if accuracy else ()),
+        "advised_analyses": c.tidy(ANALYSES, analyses_of(accuracy) if accuracy else ()),
         "advised_reliance": c.tidy(RELIANCE, measures_of(reliance) if reliance else ()),
         "advised_flow": c.tidy(FLOW, cells),
         "advised_calibration": c.tidy(CALIBRATIONS, calibrations_of(reliance) if reliance else ()),

@@ -2,16 +2,20 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from django.utils.translation import gettext as _
 from django_countries import countries
 
 from analysis import columns as c
 from analysis.codec import MissingResult, need, present
+from analysis.presentation import Table
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.participants.results import (
+    LOSSES,
     STEPS,
     Answers,
+    ArmFlow,
     Code,
     Flow,
     ItemExposures,
@@ -20,6 +24,7 @@ from analysis.report.chapters.participants.results import (
     People,
     ReactionTimes,
 )
+from analysis.stats.verdicts import Verdict
 from experiment.models import Channel, Participant
 from experiment.participant.forms import GENDERS
 from lib import formatting as f
@@ -182,7 +187,33 @@ def flow_page(source: SourceResults, about: About) -> Page:
             _("Trials that are not analysed"), reasons, own.trials.excluded, "flow_trials"
         ),
     ]
-    return Page(context, tables, [own.method])
+    if own.arms:
+        context |= _of_arms(own)
+        tables += _arm_tables(own)
+    return Page(context, tables, [own.method, *([own.losses_method] if own.losses else [])])
+
+
+def _of_arms(own: ParticipantFlow) -> dict[str, object]:
+    clear = [one for one in own.losses if one.verdict in (Verdict.ABOVE, Verdict.BELOW)]
+    return {
+        "lost": [(one, one.verdict.value, one.stage) for one in clear],
+        "smallest_p": min((one.p_holm for one in own.losses), default=None),
+    }
+
+
+def _arm_tables(own: ParticipantFlow) -> list[Table]:
+    """Steps as rows, arms as columns."""
+    steps = {(step.code, step.reason): step for arm in own.arms for step in arm.steps}
+    order = list(Code)
+    rows = sorted(steps.values(), key=lambda step: order.index(step.code))
+    columns = (
+        c.text(_("Step"), lambda row: row.label),
+        *(c.count(arm.arm, partial(ArmFlow.n_of, arm)) for arm in own.arms),
+    )
+    return [
+        *c.page_table(_("Participants by arm"), columns, rows, "flow_arms"),
+        *c.page_table(_("Losses by arm"), LOSSES, own.losses, "flow_losses"),
+    ]
 
 
 # --- What the chapter on exposures shows.

@@ -4,7 +4,7 @@ Long: four chapters of one theme, one after the other.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from datetime import date
 from enum import Enum
 
@@ -14,10 +14,11 @@ from django.utils.translation import gettext_lazy as _
 
 from analysis import columns as c
 from analysis.codec import MissingResult, try_estimate
-from analysis.data.dataset import Exclusion, Floats, FlowCounts, SourceData, TakingPart
+from analysis.data.dataset import ArmCounts, Exclusion, Floats, FlowCounts, SourceData, TakingPart
 from analysis.report.chapter import Built
-from analysis.stats import NotEnough
+from analysis.stats import NotEnough, attrition
 from analysis.stats.arrays import Interval
+from analysis.stats.attrition import Loss
 from analysis.stats.distributions import Exposures, Spread, exposures, spread_of
 
 # What fewer people answered is not reported by itself: it could tell who they are
@@ -223,6 +224,26 @@ STEPS = (
     c.text(_("Step"), "label", "label"),
     c.count(_("People"), "n", "n"),
 )
+ARM_STEPS = (
+    *c.data("arm=0", "code=1.code", "reason=1.reason"),
+    *c.data("label=1.label", "n=1.n"),
+)
+# Stages at which participants are lost: what readers call them
+LEFT, NOT_ANALYSED = "left", "not_analysed"
+LOST_AT = {LEFT: _("did not finish"), NOT_ANALYSED: _("finished, but not analysed")}
+LOSSES = (
+    c.text(_("Arm"), "arm", "arm"),
+    c.text(_("Lost"), lambda row: LOST_AT[row.stage]),
+    *c.data("stage"),
+    c.count(_("People"), "n", "n"),
+    c.count(_("of whom lost"), "lost", "lost"),
+    c.percent(_("Share"), "share", "share"),
+    c.percent(_("Share in other arms"), "share_others", "share_others"),
+    *c.data("n_others", "lost_others"),
+    c.p_value("p", "p", "p"),
+    c.p_value(_("p (Holm)"), "p_holm", "p_holm"),
+    *c.data("verdict"),
+)
 FLOW_METHOD = (
     "Counts of people over the whole study, with human- and machine-created test cases. Participants with several reasons "
     "for exclusion are counted under the first, so that the numbers add up. Analysed: finished, not excluded, and "
@@ -235,13 +256,18 @@ AFTER_PUBLICATION = (
 
 
 class Code(Enum):
-    """What a step counts. WITHOUT_TRIALS: finished and not excluded, but without a single analysed trial."""
+    """What a step counts. WITHOUT_TRIALS: finished and not excluded, but without a single analysed trial.
+
+    UNDER_WAY and ANSWERED (at least one test case judged) are counted by arm alone.
+    """
 
     RECRUITED = "recruited"
     CONSENTED = "consented"
     STARTED = "started"
     FINISHED = "finished"
     WITHDRAWN = "withdrawn"
+    UNDER_WAY = "under_way"
+    ANSWERED = "answered"
     EXCLUDED = "excluded"
     WITHOUT_TRIALS = "without_trials"
     ANALYSED = "analysed"
@@ -274,14 +300,33 @@ class TrialFlow:
 
 
 @dataclass(frozen=True)
+class ArmFlow:
+    arm: str
+    steps: tuple[Step, ...]
+
+    def n_of(self, step: Step) -> int:
+        """People of this arm at a step of another one."""
+        same = ((own.code, own.reason, own.n) for own in self.steps)
+        return next(
+            (n for code, reason, n in same if (code, reason) == (step.code, step.reason)), 0
+        )
+
+
+@dataclass(frozen=True)
 class ParticipantFlow:
-    """`kind` of participants; `note`: what has to be said beside the counts."""
+    """`kind` of participants; `note`: what has to be said beside the counts.
+
+    arms: of a study that has any; losses: whether these lose different shares of their participants, at the stages of LOST_AT.
+    """
 
     kind: str
     steps: tuple[Step, ...]
     n_excluded: int
     trials: TrialFlow
+    arms: tuple[ArmFlow, ...]
+    losses: tuple[Loss, ...]
     note: str
+    losses_method: str = attrition.METHOD
     method: str = FLOW_METHOD
 
 
@@ -302,10 +347,36 @@ def build_flow(data: SourceData) -> Built:
         steps=steps,
         n_excluded=sum(exclusion.n for exclusion in counts.excluded),
         trials=trials,
+        arms=tuple(ArmFlow(one.arm, tuple(_arm_steps(counts, one))) for one in counts.arms),
+        losses=_losses(counts),
         note=AFTER_PUBLICATION if counts.is_after_publication else "",
     )
     tables = {"flow_steps": c.tidy(STEPS, steps), "flow_trials": c.tidy(STEPS, trials.steps)}
+    if flow.arms:
+        rows = [(one.arm, step) for one in flow.arms for step in one.steps]
+        tables |= {"flow_arms": c.tidy(ARM_STEPS, rows), "flow_losses": c.tidy(LOSSES, flow.losses)}
     return Built(Flow(flow), tables)
+
+
+def _arm_steps(counts: FlowCounts, arm: ArmCounts) -> Iterator[Step]:
+    """As those of the study, and how many are still taking part, and answered anything."""
+    known = {f.name: getattr(arm, f.name) for f in fields(ArmCounts)}
+    under_way, answered, _arm = (known.pop(name) for name in ("under_way", "answered", "arm"))
+    for step in _steps(replace(counts, recruited=None, is_after_publication=False, **known)):
+        if step.code is Code.FINISHED:
+            yield Step(Code.UNDER_WAY, "", "Still taking part", under_way)
+            yield Step(Code.ANSWERED, "", "Judged at least one test case", answered)
+        yield step
+
+
+def _losses(counts: FlowCounts) -> tuple[Loss, ...]:
+    """Whoever is still taking part has not left, and counts at neither stage."""
+    settled = [(one.consented - one.under_way, one.finished) for one in counts.arms]
+    stages = {LEFT: [(n, n - stayed) for n, stayed in settled]}
+    if counts.analysed:  # nobody is where no test case was judged
+        finished = [(one.finished, one.finished - one.analysed) for one in counts.arms]
+        stages[NOT_ANALYSED] = finished
+    return attrition.losses([one.arm for one in counts.arms], stages)
 
 
 def _steps(counts: FlowCounts) -> Iterator[Step]:

@@ -14,6 +14,7 @@ import pandas as pd
 from analysis import columns as c
 from analysis.codec import MissingResult
 from analysis.data.dataset import NO_TRIALS, Bools, Floats, ModelName, SourceData
+from analysis.data.exclusions import undone
 from analysis.report.chapter import Built
 from analysis.report.chapters.accuracy.results import participant_accuracy
 from analysis.stats import NotEnough
@@ -476,8 +477,17 @@ def build_sensitivity(data: SourceData) -> Built:
                _units(participant_accuracy(trials), len(trials)), None, n),
     ]
     # fmt: on
+    choices += _without_rules(data)
     first, *others = choices
     return Built(Sensitivity((first, *(_compared(choice, first) for choice in others))))
+
+
+def _without_rules(data: SourceData) -> Iterator[Choice]:
+    """People's accuracy with exclusions undone; the models' has none."""
+    for other in undone(data.judged):
+        right = data.judged["is_correct"].to_numpy(dtype=bool)[other.kept]
+        name = f"undone: {other.code}"
+        yield Choice(name, other.what, _trials(right), None, data.n_items)
 
 
 def _trials(right: Bools) -> OverTrials | None:

@@ -4,6 +4,7 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from analysis.charts import save, style
@@ -261,7 +262,7 @@ def test_decisions_that_all_others_miss_are_said_to_be_the_most_accurate():
 
 def test_among_deciders_who_guess_hardly_ever_one_is_the_most_accurate(data):
     rng = np.random.default_rng(4)
-    own = trials_of(data)
+    own = trials_of(data.advised)
     own = own.of(own.has_both)
     n_clear = 0
     for _ in range(200):
@@ -269,3 +270,51 @@ def test_among_deciders_who_guess_hardly_ever_one_is_the_most_accurate(data):
         verdicts = [one.verdict for one in deciders_of(own, right) if one.best_minus]
         n_clear += all(one is Verdict.ABOVE for one in verdicts)
     assert n_clear <= 10
+
+
+def with_assigned(data: SourceData, *, wrong: bool) -> SourceData:
+    """Each person of the arms with advice came with three others, who were excluded; they are all wrong, or as that person."""
+    own = data.advised.assign(reasons="", person_reasons="")
+    others = own[own["arm"] != ALONE]
+    left_out = [
+        others.assign(
+            participant=others["participant"] + 1000 * n,
+            person_reasons="missed_catch",
+            right_after=0.0 if wrong else others["right_after"],
+        )
+        for n in (1, 2, 3)
+    ]
+    return replace(data, assigned=pd.concat([own, *left_out], ignore_index=True))
+
+
+def test_arms_are_also_compared_by_intention_to_treat_and_without_each_rule(data):
+    found = with_assigned(data, wrong=True)
+    accuracy = parts(built_of(found, ADVISED))[0]
+    assert [one.code for one in accuracy.other_analyses] == [
+        "assigned",
+        "no_rules",
+        "missed_catch",
+    ]
+    means = found.assigned.groupby("arm")["right_after"].mean()
+    assigned = accuracy.other_analyses[0]
+    assert assigned.n_participants == found.assigned["participant"].nunique()
+    for one in assigned.comparisons:
+        assert one.reference == ALONE
+        assert one.accuracy.value == pytest.approx(means[one.name] - means[ALONE])
+        assert one.p_holm >= one.accuracy.p
+        assert one.verdict is Verdict.BELOW
+    page, words = page_of(ADVISED, results_of(found, ADVISED))
+    assert "By intention to treat, with all answers of" in words
+    assert f"“{FIRST}” and “{ALONE}” differ" in words
+    assert f"The conclusion on “{FIRST}” changes in this analysis: Nothing is excluded as" in words
+    assert "Arms compared in other analyses" in [table.caption for table in page.tables]
+
+
+def test_intention_to_treat_that_changes_nothing_is_said_so(data):
+    words = page_of(ADVISED, results_of(with_assigned(data, wrong=False), ADVISED))[1]
+    assert "gives the same conclusion" in words
+
+
+def test_without_exclusions_arms_have_no_other_analyses(data, built):
+    assert parts(built)[0].other_analyses == ()
+    assert "ntention to treat" not in page_of(ADVISED, results_of(data, ADVISED))[1]

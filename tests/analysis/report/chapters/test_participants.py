@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.codec import MissingResult
-from analysis.data.dataset import Exclusion, FlowCounts, SourceData, TakingPart
+from analysis.data.dataset import ArmCounts, Exclusion, FlowCounts, SourceData, TakingPart
 from analysis.report.chapter import SourceResults
 from analysis.report.chapters.participants.results import (
     SMALL,
@@ -203,6 +203,53 @@ def test_steps_lead_from_the_visitors_to_the_analysed(small):
     tables = build_flow(replace(small, flow=COUNTS)).tables
     assert tables["flow_steps"].shape == (9, 4)
     assert tables["flow_trials"]["n"].tolist() == [200, 20, 180]
+
+
+def armed(lost: int) -> FlowCounts:
+    """Two arms of 60; in the second, `lost` more leave. One of the first is still taking part."""
+    none = ArmCounts(
+        "alone", 60, 59, 1, 50, 0, 55, (Exclusion("missed_catch", "missed a catch trial", 4),), 46
+    )
+    second = replace(none, arm="advised", under_way=0, finished=50 - lost, analysed=45 - lost, excluded=(Exclusion("missed_catch", "missed a catch trial", 5),))  # fmt: skip
+    return replace(COUNTS, consented=120, started=118, finished=100 - lost, arms=(none, second))
+
+
+def test_each_arm_has_its_own_flow_from_consent_to_the_analysis(small):
+    source = flow_source_of(small, armed(lost=20))
+    flow = source.of(Flow).flow
+    alone, _advised = flow.arms
+    assert [(s.code, s.n) for s in alone.steps] == [
+        (Code.CONSENTED, 60),
+        (Code.STARTED, 59),
+        (Code.UNDER_WAY, 1),
+        (Code.ANSWERED, 55),
+        (Code.FINISHED, 50),
+        (Code.EXCLUDED, 4),
+        (Code.ANALYSED, 46),
+    ]
+    assert [(one.stage, one.arm, one.n, one.lost) for one in flow.losses] == [
+        ("left", "advised", 60, 30),
+        ("not_analysed", "advised", 30, 5),
+    ]
+    # Who is still taking part has not left
+    assert (flow.losses[0].n_others, flow.losses[0].lost_others) == (59, 9)
+    page, words = page_of(FLOW, source)
+    assert "In the arm “advised”, more participants left before finishing" in words
+    assert "50.0% against 15.3%" in words
+    (table,) = (t for t in page.tables if t.caption == "Participants by arm")
+    assert [column.label for column in table.columns] == ["Step", "alone", "advised"]
+    assert ("Analysed", "46", "25") in table.rows
+
+
+def test_arms_that_lose_about_as_many_are_said_not_to_differ_clearly(small):
+    words = page_of(FLOW, flow_source_of(small, armed(lost=2)))[1]
+    assert "Arms do not clearly differ in the share of participants" in words
+
+
+def test_a_study_without_arms_has_no_flow_by_arm(small):
+    source = flow_source_of(small, COUNTS)
+    assert source.of(Flow).flow.arms == ()
+    assert "arm" not in page_of(FLOW, source)[1]
 
 
 def test_an_import_with_gaps_counts_those_left_out_before_it(small):

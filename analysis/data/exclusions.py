@@ -1,0 +1,68 @@
+"""Who would be in the analysis if a rule did not exclude anybody. Pure pandas."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.dataset import Bools
+from experiment.domain.exclusion import (
+    NOT_FINISHED,
+    PARTICIPANT_REASONS,
+    TRIAL_REASONS,
+    WITHDRAWN,
+    Reason,
+)
+
+ASSIGNED, NO_RULES = "assigned", "no_rules"
+RULES = {
+    reason.code: reason
+    for reason in (*PARTICIPANT_REASONS, *TRIAL_REASONS)
+    if reason is not WITHDRAWN
+}
+
+
+@dataclass(frozen=True)
+class Undone:
+    """code: ASSIGNED, everybody who answered; NO_RULES, of those who finished all; else that of the only reason that is undone."""
+
+    code: str
+    what: str
+    kept: Bools
+
+
+def undone(judged: pd.DataFrame) -> Iterator[Undone]:
+    """judged: with the columns `reasons` and `person_reasons` of SourceData. Nothing where nothing is left out.
+
+    A reason is undone alone: what has another one stays out.
+    """
+    if judged.empty:
+        return
+    codes = _codes(judged["reasons"]), _codes(judged["person_reasons"])
+    known = {code for column in codes for own in column for code in own}
+    if not known:
+        return
+    everybody = np.ones(len(judged), dtype=bool)
+    yield Undone(
+        ASSIGNED, "All answers, also of those who did not finish or were excluded.", everybody
+    )
+    rules = [reason for code, reason in RULES.items() if code in known]
+    if any(reason is not NOT_FINISHED for reason in rules):
+        finished = np.array([NOT_FINISHED.code not in own for own in codes[1]])
+        yield Undone(NO_RULES, "All answers of those who finished; no rule excludes any.", finished)
+    for reason in rules:
+        only = {reason.code}
+        kept = [not (trial | person) - only for trial, person in zip(*codes, strict=True)]
+        yield Undone(reason.code, _what(reason), np.array(kept))
+
+
+def _codes(column: pd.Series) -> list[frozenset[str]]:
+    each = {value: frozenset(str(value).split()) for value in column.unique()}
+    return [each[value] for value in column]
+
+
+def _what(reason: Reason) -> str:
+    if reason is NOT_FINISHED:
+        return "Those who did not finish are included."
+    return f"Nothing is excluded as “{reason.label}”."
