@@ -80,6 +80,22 @@ def proxies_alone_connect(**_: Any) -> list[CheckMessage]:
 
 
 @register(Tags.security, deploy=True)
+def broker_has_a_password(**_: Any) -> list[CheckMessage]:
+    """Redis lets everybody in who can connect: with one message, a neighbour ends each worker that reads it."""
+    broker = urlsplit(settings.CELERY_BROKER_URL)
+    is_open = broker.scheme in ("redis", "amqp") and not broker.password
+    is_here = (broker.hostname or "").startswith(("127.", "::1", "localhost"))
+    if settings.JOB_EXECUTOR != "celery" or not (is_open and is_here):
+        return []
+    hint = (
+        "Give Redis a password (requirepass) and name it: CELERY_BROKER_URL=redis://:PASSWORD@127.0.0.1:6379/0. Or use a "
+        "socket that only the site can open: redis+socket://PATH. Ignore this if nothing else runs on this machine."
+    )
+    text = "Every user and program of this machine can read and write the broker's messages, and so stop background jobs."
+    return [CheckWarning(text, hint=hint, id="experiment.W008")]
+
+
+@register(Tags.security, deploy=True)
 def files_are_private(**_: Any) -> list[CheckMessage]:
     """The site closes what is its own (config/files.py, lib/private.py); what it cannot close is named."""
     inside = settings.VAR_DIR

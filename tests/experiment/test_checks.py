@@ -4,6 +4,7 @@ import pytest
 
 from experiment.checks import (
     base_url_is_served,
+    broker_has_a_password,
     codes_open,
     files_are_private,
     https_is_consistent,
@@ -65,6 +66,23 @@ def test_a_port_by_which_neighbours_of_the_proxy_reach_the_site_is_named(
     assert [warning.id for warning in proxies_alone_connect()] == found
     settings.HTTPS = False
     assert proxies_alone_connect() == []
+
+
+@pytest.mark.parametrize(
+    ("executor", "broker", "found"),
+    [
+        ("celery", "redis://127.0.0.1:6379/0", ["experiment.W008"]),
+        ("celery", "redis://localhost", ["experiment.W008"]),
+        ("celery", "redis://:secret@127.0.0.1:6379/0", []),
+        ("celery", "redis+socket:///run/redis.sock", []),
+        ("celery", "redis://redis:6379/0", []),
+        ("celery", "filesystem://", []),
+        ("inline", "redis://127.0.0.1:6379/0", []),
+    ],
+)
+def test_a_broker_that_neighbours_can_write_to_is_named(settings, executor, broker, found):
+    settings.JOB_EXECUTOR, settings.CELERY_BROKER_URL = executor, broker
+    assert [warning.id for warning in broker_has_a_password()] == found
 
 
 def test_files_that_other_users_of_the_machine_can_reach_are_named(settings, tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ from experiment.domain.item_checks.findings import Facts
 from experiment.domain.markup_between import word_diff
 from experiment.models import Item
 from experiment.services.curation import remarks, reviews, writing
-from experiment.services.curation.remarks import history
+from experiment.services.curation.remarks import history, others_near
 from tests.experiment.services.curation.test_lifecycle import TEXT, Kitchen
 from tests.factories import FILLER, make_item, make_research_field, make_user
 
@@ -255,3 +255,27 @@ def test_a_text_of_few_words_that_takes_long_to_compare_is_shown_as_replaced() -
     words = " ".join(f"w{n % 97}" for n in range(400))
     kinds = [p.kind for p in word_diff(f"Old {words} was.", f"New {words} is.")]
     assert kinds == ["removed", "added", "same", "gap", "same", "removed", "added", "same"]
+
+
+def test_of_many_near_texts_the_nearest_in_length_and_the_same_doi_are_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each takes as long as it is, and anybody can import many."""
+    text = " ".join(f"word{n}" for n in range(60))
+    for key, more, doi in (
+        ("far", 40, ""),
+        ("near", 1, ""),
+        ("nearer", 0, ""),
+        ("same", 50, "10.1/x"),
+    ):
+        words = " ".join(["more"] * more)
+        make_item(key, markup=f"{text} {words} [[a, b]].", field="cooking", doi=doi)
+    facts = Facts("cooking", "own", doi="10.1/X")
+    assert [other.key for other in others_near(f"{text} a.", facts)] == [
+        "same",
+        "nearer",
+        "near",
+        "far",
+    ]
+    monkeypatch.setattr("experiment.services.curation.remarks.MOST_COMPARED", 1_300)
+    assert [other.key for other in others_near(f"{text} a.", facts)] == ["same", "nearer"]
