@@ -14,7 +14,7 @@ from analysis.report.chapters.models.results import Agreement, Integration, Rank
 
 def agreement_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(Agreement).agreement)
-    counted = [(model, known.n) for model in own.models_human if (known := model.known)]
+    counted = [known.n for model in own.models_human if (known := model.known)]
     people = present(own.noise_ceiling)
     reliability = people.halves.spearman_brown if people else math.nan
     context = {
@@ -22,8 +22,8 @@ def agreement_page(source: SourceResults, about: About) -> Page:
         "among": present(own.model_model),
         "people": people if math.isfinite(reliability) else None,
         "is_reliable": reliability > 0,
-        "is_of_all": all(n == own.n_items for _, n in counted),
-        "n_asked": sum(model.method == CHOICE for model, _ in counted),
+        "is_of_all": all(n == own.n_items for n in counted),
+        "n_asked": sum(model.method == CHOICE for model in own.models_human),
     }
     methods = [own.method, *([people.halves.method] if people else [])]
     return Page(context, _table(own), methods)
