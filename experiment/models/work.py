@@ -31,7 +31,7 @@ class TrialExport(Job):
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="exports")
     query = models.TextField(help_text="As TrialQuery.encode writes it.")
-    format = models.CharField(max_length=40, help_text="As Form.encode writes it.")
+    format = models.CharField(max_length=80, help_text="As Form.encode writes it.")
     key = models.CharField(max_length=64)
     state = models.CharField(max_length=64, blank=True)
     rows = models.PositiveIntegerField(default=0)

@@ -1,11 +1,20 @@
-"""Nobody stands alone in a released file."""
+"""Nobody stands alone in a released file, and each form of a file can be asked for."""
 
 from collections import Counter
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiment.domain.release import QUASI_IDENTIFIERS, SUPPRESSED, Answers, release
+from experiment.domain.release import (
+    FORMATS,
+    IN_TABLES,
+    QUASI_IDENTIFIERS,
+    SUPPRESSED,
+    Answers,
+    Form,
+    release,
+)
+from experiment.models import TrialExport
 
 NOTHING = (SUPPRESSED,) * len(QUASI_IDENTIFIERS)
 ANSWERS = st.tuples(
@@ -52,3 +61,11 @@ def test_what_tells_most_goes_first() -> None:
     people = {str(n): (c, "12", "faculty", "34", "female") for n, c in enumerate("ABCDEF")}
     released = release(people, 5)
     assert set(released.answers.values()) == {(SUPPRESSED, "10-19", "faculty", "25-34", "female")}
+
+
+def test_every_form_of_an_export_can_be_stored() -> None:
+    longest = max(
+        len(Form(name, bom=True, zip=True, k=1_000_000, words=True).encode())
+        for name in (*FORMATS, *IN_TABLES)
+    )
+    assert longest <= TrialExport._meta.get_field("format").max_length
