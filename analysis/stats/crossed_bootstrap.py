@@ -28,7 +28,8 @@ METHOD = (
     "{seed}), which counts the noise of single trials three times. Before percentiles are taken, deviations are therefore scaled "
     "to the two-way error, multiplied by the ratio of the quantiles of Student's t and the normal distribution. The two-way variance is that "
     "between participants plus that between test cases minus that of trials (for models, whose answers are fixed, "
-    "only between test cases), with Student's t for the smaller number of clusters minus one. Shares have Wilson's "
+    "only between test cases), with Student's t for the smaller number of clusters minus one. The models' mean is that of each model's "
+    "accuracy on the test cases that it decided, and so is its error. Shares have Wilson's "
     "score interval for the number of independent decisions that would give the same standard error. At least 3 "
     "participants and test cases are needed."
 )

@@ -1,10 +1,11 @@
-"""The score interval of an accuracy whose decisions may be ties, here and nowhere else."""
+"""Score intervals of an accuracy whose decisions may be ties, or clustered, here and nowhere else."""
 
 import math
 
-from scipy import optimize
+from scipy import optimize, special
 
 from analysis.stats.arrays import Interval
+from lib.points import TIE
 
 
 def with_ties(right: float, n: float, ties: float, z: float) -> Interval:
@@ -38,3 +39,32 @@ def with_ties(right: float, n: float, ties: float, z: float) -> Interval:
         return float(optimize.brentq(excess, middle, bound)) if excess(middle) < 0 else middle
 
     return (1 + end(-1.0)) / 2, (1 + end(1.0)) / 2
+
+
+def share_interval(
+    share: float,
+    se: float,
+    n_clusters: int,
+    alpha: float = 0.05,
+    *,
+    ties: float = 0.0,
+) -> Interval:
+    """95% interval (or 1 - alpha) of a share within [0, 1] from its standard error and the smaller number of clusters.
+
+    Wilson's score interval of n = share (1 - share) / se^2 decisions, those that would be as sure if they were independent,
+    with Student's t of n_clusters - 1 degrees of freedom (Korn and Graubard 1998; Franco et al. 2019, J. Surv. Stat.
+    Methodol. 7). With t for its quantile: (share + t^2/2n -+ t sqrt(share (1 - share) / n + t^2/4n^2)) / (1 + t^2/n).
+    Where nothing varies (se = 0) n is the number of clusters. ties: the share of decisions that are, whose variance
+    is (share (1 - share) - ties / 4) / n; the interval is then Tango's of so many.
+
+    >>> [round(end, 3) for end in share_interval(0.5, 0.05, 10_000)]  # Wilson's of 50 of 100
+    [0.404, 0.596]
+    """
+    of_one = max(0.0, share * (1 - share) - TIE**2 * ties)
+    n = of_one / se**2 if se > 0 else float(n_clusters)
+    t = float(special.stdtrit(n_clusters - 1, 1 - alpha / 2))
+    if ties:
+        return with_ties(n * max(0.0, share - TIE * ties), n, n * ties, t)
+    middle, scale = share + t * t / (2 * n), 1 + t * t / n
+    half = t * math.sqrt(max(0.0, share * (1 - share)) / n + t * t / (4 * n * n))
+    return max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale)

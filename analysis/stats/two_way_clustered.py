@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy import optimize, special
 
 from analysis.stats.arrays import Floats, Interval, Ints
-from analysis.stats.score_intervals import with_ties
+from analysis.stats.score_intervals import share_interval
 from lib.points import RIGHT, TIE, WRONG
 
 FEWEST_CLUSTERS = 3  # below, no interval: two levels say next to nothing of how others would differ
@@ -54,7 +54,10 @@ class TwoWay:
     @property
     def share_ci95(self) -> Interval:
         """Of an estimate that is a share: within [0, 1]."""
-        return share_interval(self.estimate, self.se, self.n_clusters, ties=self.ties)
+        low, high = share_interval(self.estimate, self.se, self.n_clusters, ties=self.ties)
+        if self.from_parts:
+            low, high = max(0.0, min(low, self.ci95[0])), min(1.0, max(high, self.ci95[1]))
+        return low, high
 
     @property
     def is_known(self) -> bool:
@@ -62,21 +65,21 @@ class TwoWay:
 
 
 def two_way(
-    participant: Ints, item: Ints, is_correct: npt.ArrayLike, by_item: Floats | None = None
+    participant: Ints, item: Ints, is_correct: npt.ArrayLike, models: Floats | None = None
 ) -> TwoWay:
-    """Accuracy over trials, or `by_item`'s mean minus it, with a variance that is robust to both clusterings.
+    """Accuracy over trials, or the models' mean (`over_items`) minus it, with a variance that is robust to both clusterings.
 
     With e_t = (y_t - accuracy) / n and V(g) = G / (G - 1) sum_g (sum of e within g)^2 over the G levels of g:
     variance = V(trial) + max(0, V(participant) - V(trial)) + max(0, V(item) - V(trial)).
-    by_item: (items,) the models' share on each item, NaN not scored. An item's deviation is then its (share - mean) / items
-    minus its e's, and the difference keeps the pairing of humans and models on the same items.
+    For the difference, an item's deviation is the models' minus the sum of its e, which keeps the pairing of humans and models
+    on the same items.
     Three participants and three items at least, else NaN.
 
     >>> two_way(np.array([0, 1, 2, 3]), np.array([0, 1, 2, 3]), [1, 0, 1, 0]).se.__round__(6)
     0.288675
     """
     known = Deviations.of(participant, item, is_correct)
-    return known.accuracy_error() if by_item is None else known.difference_error(by_item)
+    return known.accuracy_error() if models is None else known.difference_error(models)
 
 
 @dataclass(frozen=True)
@@ -116,23 +119,19 @@ class Deviations:
         found = self._with(self.accuracy, self.by_item[self.n_by_item > 0])
         return replace(found, ties=self.ties)
 
-    def difference_error(self, by_item: Floats) -> TwoWay:
-        """Of by_item's mean (items,) minus the accuracy."""
-        known, more = np.isfinite(by_item), len(by_item) - len(self.by_item)
-        mean = float(np.nanmean(by_item))
-        share = np.where(known, by_item - mean, 0.0) / known.sum()
-        used = known | (np.pad(self.n_by_item, (0, more)) > 0)
-        together = (share - np.pad(self.by_item, (0, more)))[used]
-        models, n_known = over_items(by_item), int(known.sum())
-        decided = n_known * (1 - models.ties)
-        usual = self._with(mean - self.accuracy, together, int(known.sum()))
-        return of_parts(
-            usual,
-            (
-                Part(models, min(rarer(mean, n_known), decided)),
-                Part(self.accuracy_error(), rarer(self.accuracy, int(self.n_by_item.sum())), -1.0),
-            ),
+    def difference_error(self, models: Floats) -> TwoWay:
+        """Of the models' mean (`over_items`) minus the accuracy."""
+        rows = np.atleast_2d(models)
+        mean, parts, more = (
+            over_items(rows),
+            parts_of_models(rows),
+            rows.shape[1] - len(self.by_item),
         )
+        used = np.isfinite(rows).any(axis=0) | (np.pad(self.n_by_item, (0, more)) > 0)
+        together = (_item_deviations(rows) - np.pad(self.by_item, (0, more)))[used]
+        usual = self._with(mean.estimate - self.accuracy, together, mean.n_clusters)
+        n_rare = rarer(self.accuracy, int(self.n_by_item.sum()))
+        return of_parts(usual, (*parts, Part(self.accuracy_error(), n_rare, -1.0)))
 
     def _with(self, estimate: float, items: Floats, n_others: int | None = None) -> TwoWay:
         """n_others: items of the models."""
@@ -298,48 +297,62 @@ def n_that_differ(values: Floats, cluster: Ints) -> float:
     return float(by_cluster.sum()) ** 2 / squares if squares else 0.0
 
 
-def share_interval(
-    share: float,
-    se: float,
-    n_clusters: int,
-    alpha: float = 0.05,
-    *,
-    ties: float = 0.0,
-) -> Interval:
-    """95% interval (or 1 - alpha) of a share within [0, 1] from its standard error and the smaller number of clusters.
+def over_items(models: Floats) -> TwoWay:
+    """Mean over models of each one's accuracy on the items it decided: models (items,) or (models, items), NaN not decided.
 
-    Wilson's score interval of n = share (1 - share) / se^2 decisions, those that would be as sure if they were independent,
-    with Student's t of n_clusters - 1 degrees of freedom (Korn and Graubard 1998; Franco et al. 2019, J. Surv. Stat.
-    Methodol. 7). With t for its quantile: (share + t^2/2n -+ t sqrt(share (1 - share) / n + t^2/4n^2)) / (1 + t^2/n).
-    Where nothing varies (se = 0) n is the number of clusters. ties: the share of decisions that are, whose variance
-    is (share (1 - share) - ties / 4) / n; the interval is then Tango's of so many.
-
-    >>> [round(end, 3) for end in share_interval(0.5, 0.05, 10_000)]  # Wilson's of 50 of 100
-    [0.404, 0.596]
-    """
-    of_one = max(0.0, share * (1 - share) - TIE**2 * ties)
-    n = of_one / se**2 if se > 0 else float(n_clusters)
-    t = float(special.stdtrit(n_clusters - 1, 1 - alpha / 2))
-    if ties:
-        return with_ties(n * max(0.0, share - TIE * ties), n, n * ties, t)
-    middle, scale = share + t * t / (2 * n), 1 + t * t / n
-    half = t * math.sqrt(max(0.0, share * (1 - share)) / n + t * t / (4 * n * n))
-    return max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale)
-
-
-def over_items(by_item: Floats) -> TwoWay:
-    """The mean of by_item (items,), NaN not scored, of models: only items vary, se = sd (ddof=1) / sqrt(items).
-
-    NaN below three items.
+    Only items vary: se^2 = n / (n - 1) sum d_i^2, d_i = mean over models of (x_mi - accuracy_m) / n_m, over the n items that any
+    decided. For models of the same items that is sd (ddof=1) / sqrt(n) of the items' means. Otherwise n_clusters is Kish's effective
+    number 1 / sum w_i^2, w_i = mean over models of 1 / n_m, and the mean is never surer than its `parts_of_models`. NaN where a
+    model decided fewer than three items.
 
     >>> over_items(np.array([0.0, 1.0, 1.0, 0.0, np.nan])).se.__round__(4)
     0.2887
+    >>> found = over_items(np.array([[0.0, 1.0, 0.0, 1.0], [1.0, 1.0, 1.0, np.nan]]))
+    >>> found.estimate, found.n_clusters, [round(end, 2) for end in found.share_ci95]
+    (0.75, 4, [0.27, 1.0])
     """
-    known = by_item[np.isfinite(by_item)]
-    if len(known) < FEWEST_CLUSTERS:
-        return clustered(float(known.mean()) if len(known) else math.nan, math.nan, len(known))
-    se = math.sqrt(_variance((known - known.mean()) / len(known)))
-    return replace(clustered(float(known.mean()), se, len(known)), ties=share_of_ties(known))
+    rows = np.atleast_2d(models)
+    parts = parts_of_models(rows)
+    if len(parts) == 1:
+        return parts[0].known
+    mean = sum(part.weight * part.known.estimate for part in parts)
+    decided = np.isfinite(rows)
+    n = int(decided.sum(axis=1).min())
+    if n >= FEWEST_CLUSTERS:
+        n = round(
+            1 / float(((decided / decided.sum(axis=1, keepdims=True)).mean(axis=0) ** 2).sum())
+        )
+    se = math.sqrt(_variance(_item_deviations(rows)[decided.any(axis=0)]))
+    return of_parts(clustered(mean, se, n), parts)
+
+
+def parts_of_models(models: Floats) -> tuple[Part, ...]:
+    """The mean of models (models, items), as in `over_items`, as the sum of those of models that decided the same items."""
+    patterns, which = np.unique(np.isfinite(models), axis=0, return_inverse=True)
+    found = []
+    for k, decided in enumerate(patterns):
+        alike = models[which.ravel() == k]
+        mean, n = _mean_of_items(alike[:, decided].mean(axis=0)), int(decided.sum())
+        n_rare = min(rarer(mean.estimate, n), n * (1 - mean.ties))
+        found.append(Part(mean, n_rare, len(alike) / len(models)))
+    return tuple(found)
+
+
+def _mean_of_items(values: Floats) -> TwoWay:
+    n = len(values)
+    if n < FEWEST_CLUSTERS:
+        return clustered(float(values.mean()) if n else math.nan, math.nan, n)
+    se = math.sqrt(_variance((values - values.mean()) / n))
+    return replace(clustered(float(values.mean()), se, n), ties=share_of_ties(values))
+
+
+def _item_deviations(models: Floats) -> Floats:
+    """(items,) mean over models of (x_mi - accuracy_m) / n_m, 0 where not decided."""
+    decided = np.isfinite(models)
+    n = np.maximum(decided.sum(axis=1, keepdims=True), 1)
+    means = np.where(decided, models, 0.0).sum(axis=1, keepdims=True) / n
+    deviations: Floats = (np.where(decided, models - means, 0.0) / n).mean(axis=0)
+    return deviations
 
 
 def share_of_ties(values: Floats) -> float:

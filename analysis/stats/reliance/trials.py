@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Bools, Floats, Interval, Ints
+from analysis.stats.score_intervals import share_interval
 from analysis.stats.two_way_clustered import (
     FEW,
     Part,
@@ -18,7 +19,6 @@ from analysis.stats.two_way_clustered import (
     of_parts,
     parts_of_changes,
     rarer,
-    share_interval,
 )
 
 # No advice; the own answer first, then advice and a final answer; advice beside the abstracts

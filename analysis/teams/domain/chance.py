@@ -17,7 +17,7 @@ from scipy import special
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Bools, Floats, Interval, Ints
 from analysis.stats.distributions import percentile_interval
-from analysis.stats.two_way_clustered import share_interval
+from analysis.stats.score_intervals import share_interval
 from analysis.teams.domain.combination import (
     PENALTY,
     AsPublished,

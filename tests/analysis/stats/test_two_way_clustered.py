@@ -87,6 +87,54 @@ def test_an_accuracy_of_mostly_ties_holds_the_truth_as_often_as_one_without(ties
     assert np.mean((ends[:, 0] <= truth) & (truth <= ends[:, 1])) >= 0.93
 
 
+def some_models(n_items: int = 60, each: tuple[int, ...] = (60, 45, 30)) -> np.ndarray:
+    rng = np.random.default_rng(3)
+    x = (rng.random((len(each), n_items)) < np.clip(rng.normal(0.6, 0.2, n_items), 0, 1)) * 1.0
+    for row, n in zip(x, each, strict=True):
+        row[rng.permutation(n_items)[n:]] = np.nan
+    return x
+
+
+def test_the_error_of_a_mean_of_models_is_of_that_mean_where_they_decided_other_items():
+    """By infinitesimal jackknife: an item with a little more weight moves the mean of the accuracies by its deviation."""
+    x = some_models()
+    found, n = over_items(x), x.shape[1]
+
+    def mean(weights):
+        decided = np.isfinite(x)
+        return (np.nansum(x * weights, axis=1) / (decided * weights).sum(axis=1)).mean()
+
+    step = 1e-6
+    moved = [(mean(1 + step * np.eye(n)[i]) - mean(np.ones(n))) / step for i in range(n)]
+    assert found.estimate == pytest.approx(mean(np.ones(n)))
+    assert found.se == pytest.approx(np.sqrt(n / (n - 1) * np.square(moved).sum()), rel=1e-4)
+    assert not found.from_parts
+    who, item, right = crossed(np.tile([1, 0.5, 0.75], 20))
+    gap = two_way(who, item, right, x)
+    assert gap.estimate == pytest.approx(found.estimate - right.mean())
+    assert sum(gap.ci95) / 2 == pytest.approx(gap.estimate)
+
+
+def test_models_of_the_same_items_are_as_one_that_has_their_share():
+    x = some_models(each=(60, 60, 60))
+    x[:, :7] = np.nan
+    alike = over_items(x.mean(axis=0))
+    assert over_items(x).se == pytest.approx(alike.se, rel=1e-12)
+    assert over_items(x).share_ci95 == pytest.approx(alike.share_ci95, rel=1e-9)
+
+
+def test_a_mean_is_no_surer_than_models_that_decided_few_items_let_it_be():
+    x = np.full((4, 40), np.nan)
+    x[0], x[1:, 1:7] = np.tile([0.0, 1.0], 20), 1.0
+    found = over_items(x)
+    low, high = found.share_ci95
+    assert low < 0.875 - 0.75 * (1 - over_items(x[1]).share_ci95[0])
+    assert 0.875 < high <= 1
+    x[3, 3:] = np.nan  # two items say nothing of how others would differ
+    assert not over_items(x).is_known
+    assert not two_way(*crossed(np.tile([1, 0.5], 20)), x).is_known
+
+
 def test_changes_are_uncertain_where_none_was_seen_and_where_all_were():
     for value in (0.0, 1.0, -1.0, 0.5):
         found = of_changes(np.full(20, value), over_items, np.arange(20))

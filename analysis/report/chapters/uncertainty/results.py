@@ -194,7 +194,7 @@ def build_crossed(data: SourceData) -> Built:
         humans=humans,
         models=_crossed_models(data, members, correct, drawn, humans, deviations),
         models_mean=mean,
-        difference=_difference(mean, humans, drawn, deviations.difference_error(_share(correct)))
+        difference=_difference(mean, humans, drawn, deviations.difference_error(correct))
         if mean and humans and deviations
         else None,
         components=_components(drawn, deviations, right) if deviations else None,
@@ -257,17 +257,11 @@ def _crossed_models(
     return tuple(rows)
 
 
-def _share(correct: Floats) -> Floats:
-    """(items,) share of the models that are right; NaN where none was scored."""
-    n = np.isfinite(correct).sum(axis=0)
-    return np.where(n > 0, np.nansum(correct, axis=0) / np.maximum(n, 1), np.nan)
-
-
 def _mean(correct: Floats, drawn: Resampled) -> CrossedModels:
     return CrossedModels(
         n=len(correct),
         mean=float(np.nanmean(correct, axis=1).mean()),
-        errors=_share_errors(drawn.models.mean(axis=1), over_items(_share(correct))),
+        errors=_share_errors(drawn.models.mean(axis=1), over_items(correct)),
     )
 
 

@@ -84,6 +84,23 @@ def test_people_who_are_always_right_leave_no_difference_surer_than_people_are()
             assert high - value >= 1 - low - 1e-12
 
 
+def test_each_number_on_the_models_mean_is_of_one_mean_where_models_miss_test_cases():
+    """Model 0 decided all test cases, the others six of them, all of these rightly."""
+    data = make_data(seed=8, resamples=500)
+    full = data.full[(data.full["model"] == 0) | data.full["item"].isin(range(6))]
+    points = full["points"].where(full["model"] == 0, 1.0)
+    found = crossed(replace(data, full=full.assign(points=points)))
+    accuracy = np.mean([m.accuracy for m in found.models])
+    for one, value in ((found.models_mean, accuracy), (found.difference, None)):
+        assert one.mean == pytest.approx(
+            accuracy - found.humans.accuracy if value is None else value
+        )
+        for low, high in (one.errors.ci95, one.errors.two_way_ci95):
+            assert low < one.mean < high
+            assert high - low > 0.2
+    assert (found.difference.two_way_p < 0.05) == (found.difference.errors.two_way_ci95[0] > 0)
+
+
 def test_duplicating_all_models_leaves_the_difference_as_it_is(data, source):
     twice = replace(
         data,

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.stats.two_way_clustered import share_interval, two_way
+from analysis.stats.score_intervals import share_interval
+from analysis.stats.two_way_clustered import two_way
 from analysis.teams.domain import chance
 from analysis.teams.domain.chance import SymmetricHalves, learns_noise, near_chance
 from analysis.teams.domain.combination import AsPublished
