@@ -146,10 +146,8 @@ def _bootstrap(one: Floats, two: Floats, rng: np.random.Generator) -> Interval |
         x, y = (scipy.stats.rankdata(half[split, items], axis=1) for half in (one, two))
         total += _row_correlations(x, y)
     means = total[~np.isnan(total)] / SPLITS_PER_RESAMPLE
-    if not len(means):
-        return None
-    low, high = percentile_interval(means)
-    return spearman_brown(low), spearman_brown(high)
+    ends = percentile_interval(means) if len(means) else None
+    return ends and (spearman_brown(ends[0]), spearman_brown(ends[1]))
 
 
 def _row_correlations(x: Floats, y: Floats) -> Floats:

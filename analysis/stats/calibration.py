@@ -9,9 +9,9 @@ import scipy
 from scipy import special
 
 from analysis.stats import NotEnough
-from analysis.stats.arrays import Floats, Interval, Ints
+from analysis.stats.arrays import ROUNDING, Floats, Interval, Ints, with_width
 from analysis.stats.estimates import Z95, proportion_of_counts
-from analysis.stats.two_way_clustered import FEWEST_CLUSTERS, ROUNDING, covariance
+from analysis.stats.two_way_clustered import FEWEST_CLUSTERS, covariance
 
 BIN_RULE = (
     "Judgments are ranked from 0 to n-1 by confidence, equal ones in stored order, and divided into half-open bins "
@@ -131,7 +131,7 @@ def line(x: npt.ArrayLike, y: npt.ArrayLike) -> Line:
         p=float(fit.pvalue),
         slope_se=float(fit.stderr),
         intercept_se=float(fit.intercept_stderr),
-        slope_ci95=(float(fit.slope - half), float(fit.slope + half)),
+        slope_ci95=with_width(fit.slope - half, fit.slope + half),
     )
 
 

@@ -29,7 +29,6 @@ from analysis.stats.estimates import (
     spearman,
 )
 from analysis.stats.two_way_clustered import (
-    ROUNDING,
     Part,
     TwoWay,
     clustered,
@@ -253,9 +252,9 @@ def stated(
         mean_confidence=float(c.mean()),
         accuracy=float(right.mean()),
         brier=brier.estimate,
-        brier_ci95=_within(brier, 0.0, 1.0),
+        brier_ci95=brier.within(0.0, 1.0),
         overconfidence=over.estimate,
-        overconfidence_ci95=_within(over, -1.0, 1.0),
+        overconfidence_ci95=over.within(-1.0, 1.0),
         error=calibration_error(
             c, right, items, units="test cases", low=0.5, n_bins=N_BINS, seed=seed
         ),
@@ -356,16 +355,8 @@ def _clustered(estimate: float, errors: Floats, items: npt.NDArray[np.generic]) 
     group = np.unique(items, return_inverse=True)[1].ravel()
     n_items = int(group.max()) + 1
     se = math.sqrt(float(covariance(errors[:, None], [group])[0, 0])) if n_items > 1 else math.nan
-    se = 0.0 if se <= ROUNDING else se
     return clustered(estimate, se, n_items)
 
 
 def _share(found: TwoWay, n: int) -> Share:
     return Share(n, found.n_clusters, found.estimate, found.share_ci95 if found.is_known else None)
-
-
-def _within(found: TwoWay, low: float, high: float) -> Interval | None:
-    if not found.is_known or (found.se == 0 and not found.from_parts):
-        # Nothing varies, which says nothing of other items
-        return None
-    return max(low, found.ci95[0]), min(high, found.ci95[1])

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse, special
 
-from analysis.stats.arrays import Bools, Floats, Interval, Ints
+from analysis.stats.arrays import Bools, Floats, Interval, Ints, without_rounding
 from analysis.stats.distributions import percentile_interval
 from analysis.stats.estimates import Z95
 from analysis.stats.two_way_clustered import TwoWay
@@ -130,7 +130,7 @@ def times_drawn(rng: np.random.Generator, size: int, n: int) -> Floats:
 
 @dataclass(frozen=True)
 class Spread:
-    """Standard error (ddof=1) and 95% percentile interval over the resamples that are defined; None below two."""
+    """Standard error (ddof=1) and 95% percentile interval over the resamples that are defined; None below two, or where all are equal."""
 
     se: float | None
     ci95: Interval | None
@@ -145,7 +145,7 @@ def spread(values: Floats) -> Spread:
     values = values[np.isfinite(values)]
     if len(values) < 2:
         return Spread(None, None)
-    return Spread(float(values.std(ddof=1)), percentile_interval(values))
+    return Spread(without_rounding(float(values.std(ddof=1))) or None, percentile_interval(values))
 
 
 def with_error(values: Floats, known: TwoWay, bounds: Interval = (-1.0, 1.0)) -> Floats:
@@ -164,11 +164,13 @@ def with_error(values: Floats, known: TwoWay, bounds: Interval = (-1.0, 1.0)) ->
 
 def interval_with(values: Floats, known: TwoWay, bounds: Interval = (-1.0, 1.0)) -> Interval | None:
     """95% interval of `with_error`, and at least that of the known parts where resamples say too little (`of_parts`)."""
-    found = spread(with_error(values, known, bounds)).ci95
-    if found is None or not known.from_parts:
+    resampled = with_error(values, known, bounds)
+    found = spread(resampled).ci95
+    if not known.from_parts or not np.isfinite(resampled).any():
         return found
     low, high = known.ci95
-    return max(bounds[0], min(low, found[0])), min(bounds[1], max(high, found[1]))
+    ends = found or known.ci95
+    return max(bounds[0], min(low, ends[0])), min(bounds[1], max(high, ends[1]))
 
 
 def p_with(values: Floats, known: TwoWay) -> float | None:
@@ -231,9 +233,9 @@ def mean_correlations(
     without sorting it. The mean of correlations z_i . z_j of standardised ranks is (|sum z|^2 - n) / (n (n - 1)).
     resamples: None for 200 to 1,000, fewer the more judges and items there are.
 
-    >>> found = mean_correlations([[1, 2, 3, 4], [2, 4, 6, 8]], [4, 3, 2, 1], resamples=50)
-    >>> [round(end, 9) for end in found.among], [round(end, 9) for end in found.with_other]
-    ([1.0, 1.0], [-1.0, -1.0])
+    >>> found = mean_correlations([[1, 2, 3, 4], [2, 4, 6, 8]], [4, 2, 3, 1], resamples=50)
+    >>> found.among, [round(end, 3) for end in found.with_other]  # the same in every resample
+    (None, [-1.0, 0.767])
     """
     values, last = np.asarray(judges, dtype=np.float64), np.asarray(other, dtype=np.float64)
     drawn = ~np.isnan(values).all(axis=0)

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import scipy
 
 from analysis.stats import NotEnough
-from analysis.stats.arrays import Floats, Interval
+from analysis.stats.arrays import Floats, Interval, with_width
 
 SPREAD = (
     "Quartiles by linear interpolation; SD with n-1; 95% interval of the median from order statistics (exact, "
@@ -47,14 +47,13 @@ def spread_of(values: npt.ArrayLike) -> Spread:
     return Spread(len(ordered), mean, sd, low, q1, median, q3, high, median_interval(ordered))
 
 
-def percentile_interval(values: Floats) -> Interval:
-    """The 2.5th and 97.5th percentiles of resampled values (n,), linear between ranks: the percentile interval.
+def percentile_interval(values: Floats) -> Interval | None:
+    """The 2.5th and 97.5th percentiles of resampled values (n,), linear between ranks: the percentile interval; see `with_width`.
 
     >>> percentile_interval(np.arange(0.0, 1001.0))
     (25.0, 975.0)
     """
-    low, high = np.quantile(values, [0.025, 0.975])
-    return float(low), float(high)
+    return with_width(*np.quantile(values, [0.025, 0.975]))
 
 
 def median_interval(values: npt.ArrayLike) -> Interval | None:

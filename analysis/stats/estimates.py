@@ -13,7 +13,7 @@ import scipy
 from scipy import special, stats
 
 from analysis.stats import NotEnough
-from analysis.stats.arrays import Floats, Interval
+from analysis.stats.arrays import Floats, Interval, with_width
 from analysis.stats.families import LEVEL
 from analysis.stats.score_intervals import with_ties
 from analysis.stats.two_way_clustered import FEW
@@ -234,10 +234,10 @@ def mean_of(values: npt.ArrayLike, bounds: Interval = ANY) -> Mean:
         return Mean(1, mean, None, None, None)
     sd = float(known.std(ddof=1))
     sem = sd / float(np.sqrt(n))
-    if n < FEWEST or not _sd(known):
+    if n < FEWEST:
         return Mean(n, mean, sd, sem, None)
     low, high = _t_interval(mean, sem, n - 1)
-    return Mean(n, mean, sd, sem, (max(low, bounds[0]), min(high, bounds[1])))
+    return Mean(n, mean, sd, sem, with_width(max(low, bounds[0]), min(high, bounds[1])))
 
 
 def paired_t(x: npt.ArrayLike, y: npt.ArrayLike) -> PairedTest:
@@ -344,7 +344,7 @@ def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> Correlation:
         return Correlation(n, rho, float(found.pvalue), None)
     half = Z95 * np.sqrt((1 + rho**2 / 2) / (n - 3))
     low, high = np.tanh(np.arctanh(rho) + np.array([-half, half]))
-    return Correlation(n, rho, float(found.pvalue), (float(low), float(high)))
+    return Correlation(n, rho, float(found.pvalue), with_width(low, high))
 
 
 def _known(values: npt.ArrayLike) -> Floats:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.stats import NotEnough
-from analysis.stats.arrays import Bools, Floats, Interval, Ints
+from analysis.stats.arrays import Bools, Floats, Interval, Ints, with_width
 from analysis.stats.estimates import Z95
 
 FEWEST_PEOPLE = 100
@@ -227,11 +227,11 @@ ITEM_REST = (
 
 @dataclass(frozen=True)
 class ItemRest:
-    """Of `item_rest`: r from -1 to 1 over n people."""
+    """Of `item_rest`: r from -1 to 1 over n people; ci95 None at -1 and 1, where it has no width."""
 
     n: int
     r: float
-    ci95: Interval
+    ci95: Interval | None
     method: str = ITEM_REST
 
 
@@ -272,11 +272,10 @@ def item_rest(
     return ItemRest(len(y), r, _fisher(r, len(y)))
 
 
-def _fisher(r: float, n: int) -> Interval:
-    if abs(r) >= 1 - 1e-12:
-        return (r, r)
-    half = Z95 / np.sqrt(n - 3)
-    return float(np.tanh(np.arctanh(r) - half)), float(np.tanh(np.arctanh(r) + half))
+def _fisher(r: float, n: int) -> Interval | None:
+    with np.errstate(divide="ignore"):
+        z, half = np.arctanh(np.clip(r, -1, 1)), Z95 / np.sqrt(n - 3)
+    return with_width(np.tanh(z - half), np.tanh(z + half))
 
 
 def rank_differences(people: npt.ArrayLike, models: npt.ArrayLike) -> Floats:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from analysis.stats import NotEnough
-from analysis.stats.arrays import Interval
+from analysis.stats.arrays import Interval, without_rounding
 from analysis.stats.two_way_clustered import (
     FEWEST_CLUSTERS,
     PARTS,
@@ -68,7 +68,7 @@ def two_samples(first: Sample, second: Sample) -> TwoSamples | None:
     variances = [s.se**2 for s in both]
     parts = [v**2 / (s.n_clusters - 1) for v, s in zip(variances, both, strict=True)]
     fewest = min(s.n_clusters for s in both)
-    se = math.sqrt(sum(variances))
+    se = without_rounding(math.sqrt(sum(variances)))
     df = sum(variances) ** 2 / sum(parts) if se else fewest - 1.0
     difference = second.value - first.value
     half = float(stats.t.ppf(0.975, df)) * se
@@ -132,7 +132,8 @@ def paired_groups(
         for group in people
         if group.between > 0
     )
-    df, se = (variance**2 / spent if spent else len(d) - 1.0), math.sqrt(variance)
+    se = without_rounding(math.sqrt(variance))
+    df = variance**2 / spent if se else len(d) - 1.0
     half = float(stats.t.ppf(0.975, df)) * se
     value = alone.estimate
     p = 2 * float(stats.t.sf(abs(value) / se, df)) if se else math.nan

@@ -18,12 +18,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special
 
-from analysis.stats.arrays import Floats, Interval, Ints
+from analysis.stats.arrays import Floats, Interval, Ints, with_width, without_rounding
 from analysis.stats.score_intervals import share_interval
 from lib.points import RIGHT, TIE, WRONG
 
 FEWEST_CLUSTERS = 3  # below, no interval: two levels say next to nothing of how others would differ
-ROUNDING = 1e-12  # standard errors of shares and probabilities up to it are 0: their values are the same in each cluster
 FEW = 5  # decisions of the rarer kind, below which a share's standard error says too little
 FEW_CLUSTERS = 10  # test cases that changed, below which a change's error says too little
 MANY_CLUSTERS = 30  # from which it is as sure as all test cases make it
@@ -58,6 +57,10 @@ class TwoWay:
         if self.from_parts:
             low, high = max(0.0, min(low, self.ci95[0])), min(1.0, max(high, self.ci95[1]))
         return low, high
+
+    def within(self, low: float = -math.inf, high: float = math.inf) -> Interval | None:
+        """The interval, within bounds; None where it is not known, or where nothing varies and there are no parts."""
+        return with_width(max(low, self.ci95[0]), min(high, self.ci95[1]))
 
     @property
     def is_known(self) -> bool:
@@ -149,6 +152,7 @@ def clustered(estimate: float, se: float, n_clusters: int) -> TwoWay:
     """
     if n_clusters < FEWEST_CLUSTERS or not math.isfinite(se):
         return TwoWay(estimate, math.nan, (math.nan, math.nan), math.nan, n_clusters)
+    se = without_rounding(se)
     half = float(special.stdtrit(n_clusters - 1, 0.975)) * se
     p = float(2 * special.stdtr(n_clusters - 1, -abs(estimate) / se)) if se > 0 else math.nan
     return TwoWay(estimate, se, (estimate - half, estimate + half), p, n_clusters)
@@ -368,13 +372,18 @@ def share_of_ties(values: Floats) -> float:
 def covariance(errors: Floats, clusterings: list[Ints]) -> Floats:
     """(k, k) covariance of sums of errors (n, k) over trials, robust to one or two clusterings (n,) of the trials.
 
-    V(first), or V(first) + V(second) - V(trial), as the variance of `two_way` for k sums at once; eigenvalues below 0,
-    which the difference may have in sparse data, are set to 0 (Cameron, Gelbach and Miller 2011).
+    V(first), or V(trial) + (V(first) - V(trial))+ + (V(second) - V(trial))+, as the variance of `two_way` for k sums at once;
+    ()+ sets eigenvalues below 0 to 0 (Cameron, Gelbach and Miller 2011), so that nothing is surer than independent trials.
     """
-    found = sum(_square(_summed(errors, group)) for group in clusterings)
-    if len(clusterings) > 1:
-        found = found - _square(errors)
-    values, vectors = np.linalg.eigh(np.asarray(found))
+    found = [_square(_summed(errors, group)) for group in clusterings]
+    if len(found) == 1:
+        return found[0]
+    at_random = _square(errors)
+    return at_random + sum(_positive(one - at_random) for one in found)
+
+
+def _positive(matrix: Floats) -> Floats:
+    values, vectors = np.linalg.eigh(matrix)
     positive: Floats = (vectors * np.maximum(values, 0)) @ vectors.T
     return positive
 

@@ -312,6 +312,7 @@ def _together(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
         c.percent(_("Share"), "share"),
         c.count(_("Team right"), "n_team_right"),
         c.percent(_("Share of these"), "share_team_right"),
+        c.count(_("Team tied"), "n_team_ties"),
     )
     tables = c.page_table(_("Member that the team follows"), columns, found.patterns)
     tables = _as(OpenTable, tables) if len(team) <= MOST_FOLLOWED else tables

@@ -328,8 +328,8 @@ class Tried:
 
     @property
     def share_team_right(self) -> float | None:
-        """A tie counts half."""
-        return self.team_points / self.n if self.n else None
+        """Without ties."""
+        return self.n_team_right / self.n if self.n else None
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from django.utils.translation import gettext, ngettext
 
 from analysis.stats.arrays import Interval
 from analysis.teams import names
-from analysis.teams.results import Member, Team, TeamResult
-from lib.formatting import is_known, number, p_value, points
+from analysis.teams.results import Member, Team, TeamResult, Tried
+from lib.formatting import is_known, number, p_value, percent, points
 
 register = template.Library()
 
@@ -53,6 +53,16 @@ def after_holm(p: float | None, n_tests: int | None) -> str:
         return p_value(p)
     words = gettext("%(p)s after Holm's correction over %(n)s comparisons")
     return words % {"p": p_value(p), "n": number(n_tests, 0)}
+
+
+@register.filter
+def times_right(tried: Tried) -> str:
+    """On how many of some rows the team was right: `{{ part|times_right }}`, 2 of 3 (67%) and tied on 1."""
+    n, right, ties = (number(n, 0) for n in (tried.n, tried.n_team_right, tried.n_team_ties))
+    parts = {"n": n, "right": right, "share": percent(tried.share_team_right, 0), "ties": ties}
+    if tried.n_team_ties:
+        return gettext("%(right)s of %(n)s (%(share)s) and tied on %(ties)s") % parts
+    return gettext("%(right)s of %(n)s (%(share)s)") % parts
 
 
 @register.filter

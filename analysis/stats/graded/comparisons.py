@@ -115,15 +115,13 @@ def _pair(
             found = of_parts(
                 usual, _parts(rate, [known[name][both] for name in names], cluster[both], se)
             )
-            low, high = found.ci95
-            ci95, p = (max(-1.0, low), min(1.0, high)), found.p
+            ci95, p = found.within(-1.0, 1.0), found.p
         else:
             se, by_cluster = 0.0, np.zeros_like(by_cluster)
-            ci95 = _newcombe(
-                *zip((first, second), (bottom.sum() for _, bottom in sums), strict=True)
-            )
             n_both = int(((sums[0][1] > 0) & (sums[1][1] > 0)).sum())
             p = min(1.0, 2.0 * 0.5**n_both)
+        sizes = (bottom.sum() for _, bottom in sums)
+        ci95 = ci95 or _newcombe(*zip((first, second), sizes, strict=True))
     n = int(both.sum())
     return Comparison(rate, *names, n, n_clusters, difference, se, ci95, p), by_cluster
 

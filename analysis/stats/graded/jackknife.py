@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
-from analysis.stats.arrays import Bools, Interval, Ints
+from analysis.stats.arrays import Bools, Interval, Ints, with_width
 from analysis.stats.graded.ratios import FEWEST_CLUSTERS, degrees_of_freedom, effective_number
 
 MOST_GROUPS = 100
@@ -39,8 +39,8 @@ def correlation_interval(
     """95% interval of a statistic from -1 to 1, of rows in groups (n,); `without` gives it of the rows that are kept.
 
     se^2 = (G - 1) / G sum of (value without g - their mean)^2; tanh(atanh(value) -+ t se / (1 - value^2)), t of Student's with
-    the effective number of groups less one. None below three groups, and where the value is -1, 1 or not defined, with a
-    group or without one.
+    the effective number of groups less one. None below three groups, where the value is -1, 1 or not defined, with a
+    group or without one, and where it is the same without each.
     """
     n_groups = int(groups.max()) + 1 if len(groups) else 0
     if n_groups < FEWEST_CLUSTERS or not abs(value) < 1:
@@ -52,4 +52,4 @@ def correlation_interval(
     df = degrees_of_freedom(effective_number(np.bincount(groups)))
     half = float(special.stdtrit(df, 0.975)) * se / (1 - value**2)
     middle = math.atanh(value)
-    return math.tanh(middle - half), math.tanh(middle + half)
+    return with_width(math.tanh(middle - half), math.tanh(middle + half))

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.stats import NotEnough
-from analysis.stats.arrays import Floats, Interval, Ints
+from analysis.stats.arrays import Floats, Interval, Ints, with_width
 from analysis.stats.cr2 import Fitted, slopes
 from analysis.stats.graded.ratios import FEWEST_CLUSTERS
 from analysis.stats.verdicts import Verdict
@@ -29,12 +29,12 @@ OWN_FAMILY = (
 
 @dataclass(frozen=True)
 class Bias:
-    """estimate: in points of the rubric; n: grades."""
+    """estimate: in points of the rubric; n: grades. ci95 None, and p NaN, where length or family tells every difference exactly."""
 
     estimate: float
     se: float
     df: float
-    ci95: Interval
+    ci95: Interval | None
     p: float
     n: int
     n_clusters: int
@@ -127,4 +127,5 @@ def _last_coefficient(y: Floats, design: Floats, clusters: Ints, method: str) ->
     coefficients = np.linalg.solve(design.T @ design, design.T @ y)
     fit = Fitted.of(design, coefficients, np.ones(n), y - design @ coefficients)
     found = slopes(fit, (place,))[-1]
-    return Bias(found.estimate, found.se, found.df, found.ci95, found.p, n, n_clusters, method)
+    ci95 = with_width(*found.ci95)
+    return Bias(found.estimate, found.se, found.df, ci95, found.p, n, n_clusters, method)

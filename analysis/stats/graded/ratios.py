@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from analysis.stats.arrays import Floats, Interval, Ints
+from analysis.stats.arrays import Floats, Interval, Ints, without_rounding
 from analysis.stats.estimates import Z95, wilson
 from analysis.stats.two_way_clustered import TwoWay
 
@@ -38,7 +38,8 @@ class Ratio:
     def se(self) -> float:
         """NaN below `FEWEST_CLUSTERS`."""
         known = self.n_clusters >= FEWEST_CLUSTERS
-        return math.sqrt(float(self.deviations @ self.deviations)) if known else math.nan
+        se = math.sqrt(float(self.deviations @ self.deviations)) if known else math.nan
+        return without_rounding(se)
 
     @property
     def df(self) -> float:

@@ -105,9 +105,8 @@ class Estimate:
     @classmethod
     def of(cls, found: TwoWay, trials: AdvisedTrials, bounds: Interval | None = None) -> "Estimate":
         """Of a difference or mean, with p; its interval within `bounds`."""
-        low, high = bounds or (-np.inf, np.inf)
-        ends = (max(low, found.ci95[0]), min(high, found.ci95[1])) if found.is_known else None
-        p = found.p if np.isfinite(found.p) else None
+        ends = found.within(*bounds or (-math.inf, math.inf))
+        p = found.p if math.isfinite(found.p) else None
         return cls(*_sizes(trials), found.estimate, ends, p, found.n_clusters)
 
 

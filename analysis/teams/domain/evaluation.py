@@ -355,7 +355,7 @@ def _with_intervals(result: TeamResult, again: Floats, rows: Rows, draws: Draws)
         gain_ci95=interval_with(again[:, 4], gain),
         gain_p=p_with(again[:, 4], gain),
         gain_two_way_se=gain.se,
-        gain_two_way_ci95=(max(-1.0, gain.ci95[0]), min(1.0, gain.ci95[1])),
+        gain_two_way_ci95=gain.within(-1.0, 1.0),
     )
 
 

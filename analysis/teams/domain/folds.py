@@ -260,7 +260,7 @@ def _gain(more: Floats, again: Floats, draws: Draws) -> Gain:
         p=p_with(again, clustered),
         n=len(more),
         two_way_se=clustered.se,
-        two_way_ci95=clustered.ci95,
+        two_way_ci95=clustered.within(),
     )
 
 

@@ -17,6 +17,7 @@ from analysis.presentation import Table
 from analysis.report.chapter import Chapter, Part, SourceResults
 from analysis.report.contents import CHAPTERS, chapter_named
 from lib.formatting import DASH
+from lib.points import points
 from tests.analysis.advised_made import with_advice
 from tests.analysis.asked_made import answers_of, with_asked
 from tests.analysis.graded_made import make_graded
@@ -40,6 +41,28 @@ def tied(data: SourceData) -> SourceData:
     return replace(data, full=data.full.assign(**none, ppl_altered=data.full["ppl_original"]))
 
 
+def scored(data: SourceData, margins: Callable[[Any, Any], Any]) -> SourceData:
+    """margins: of models and test cases, in nats."""
+    own = margins(data.full["model"], data.full["item"])
+    full = data.full.assign(
+        margin_nats=own,
+        ppl_original=8.0,
+        ppl_altered=8 * np.exp(own),
+        points=points(np.asarray(own, dtype=float)),
+        is_near_tie=False,
+    )
+    return replace(data, full=full)
+
+
+def opposed() -> SourceData:
+    """Without people: one model is right everywhere, the other, less sure, on every second test case, so that their team ties."""
+    data = scored(
+        make_data(n_items=6, n_models=2),
+        lambda model, item: np.where(model == 0, 0.4, np.where(item % 2, 0.2, -0.2)),
+    )
+    return replace(data, trials=data.trials.iloc[:0])
+
+
 def asked() -> SourceData:
     data = make_data(n_models=2, n_items=24)
     margins = np.random.default_rng(2).normal(0.8, 1, 24)
@@ -59,6 +82,7 @@ STUDIES: dict[str, Callable[[], SourceData]] = {
         lambda data: replace(data, trials=data.trials.assign(rt_ms=6_000.0))
     )(make_data(n_participants=8, n_items=12)),
     "no people": lambda: (lambda data: replace(data, trials=data.trials.iloc[:0]))(make_data()),
+    "opposed models, no people": opposed,
     "no models": lambda: (lambda data: replace(data, full=data.full.iloc[:0]))(make_data()),
     "three arms": lambda: with_advice(),
     "two arms": lambda: with_advice(has_beside=False, n_people=12, n_items=12, each=4),

@@ -8,7 +8,14 @@ import statsmodels.api as sm
 
 from analysis.stats.estimates import mean_of, paired_t
 from analysis.stats.two_groups import PeopleError, paired_groups
-from analysis.stats.two_way_clustered import Deviations, of_changes, over_items, two_way
+from analysis.stats.two_way_clustered import (
+    Deviations,
+    clustered,
+    covariance,
+    of_changes,
+    over_items,
+    two_way,
+)
 from tests.analysis.made import arrays, make_data
 
 
@@ -159,3 +166,21 @@ def test_values_that_are_all_equal_do_not_tell_how_others_vary():
     people = [PeopleError(10, 0.0, 0.0)] * 2
     low, high = paired_groups(np.ones(10), np.ones(10), people).ci95
     assert low < -0.1 < 0.1 < high
+
+
+@pytest.mark.parametrize("n", [6, 9])
+def test_no_sum_is_surer_than_independent_trials_would_make_it(n):
+    """Each person and each item has the same share right, so that neither seems to vary."""
+    person, item = (axis.ravel() for axis in np.indices((n, n)))
+    right = ((person + item) % 3 != 0).astype(float)
+    errors = ((right - right.mean()) / len(right))[:, None]
+    found = covariance(errors, [person, item])[0, 0]
+    assert found == pytest.approx(two_way(person, item, right).se ** 2, rel=1e-9)
+    assert found == pytest.approx(right.var(ddof=1) / len(right), rel=1e-9)
+
+
+def test_a_standard_error_of_rounding_is_none():
+    """Halves in each of 5 clusters, as sums leave them."""
+    found = clustered(0.5, 1e-17, 5)
+    assert (found.se, found.within(0.0, 1.0)) == (0.0, None)
+    assert found.share_ci95[1] - found.share_ci95[0] > 0.6

@@ -43,10 +43,10 @@ class Aim:
     """A wanted width in percentage points, and what it takes, to two digits; None where out of reach."""
 
     points: float
-    n_participants: float | None
-    n_participants_low: float | None
-    n_participants_high: float | None
-    n_items_needed: float | None
+    n_participants: int | None
+    n_participants_low: int | None
+    n_participants_high: int | None
+    n_items_needed: int | None
     is_out_of_reach: bool
 
     @classmethod
@@ -94,7 +94,7 @@ def _targets(aims: list[Aim], has_ends: bool) -> list[Table]:
     )
 
 
-def _participants(n: float | None) -> str:
+def _participants(n: int | None) -> str:
     return _("out of reach") if n is None else f.number(n, 0)
 
 

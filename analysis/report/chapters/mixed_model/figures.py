@@ -125,7 +125,7 @@ def _within_reach(target: Target, own: PowerAnalysis) -> str:
     if n is None and items is None:
         return _("out of reach")
     if n is None:
-        text = ngettext("needs %(n)s test case", "needs %(n)s test cases", int(items or 0))
+        text = ngettext("needs %(n)s test case", "needs %(n)s test cases", items or 0)
         return text % {"n": number(items, 0)}
     if own.is_near_floor(target.width):
         return _("hardly within reach")

@@ -273,13 +273,16 @@ class Power:
     power: PowerAnalysis | MissingResult
 
 
-def two_digits(n: float | None) -> float | None:
-    """More digits of a number of participants the fitted parameters do not support.
+def two_digits(n: int | None) -> int | None:
+    """A number needed, rounded up so that it is enough; more digits the fitted parameters do not support.
 
     >>> two_digits(13887), two_digits(271), two_digits(66)
-    (14000.0, 270.0, 66.0)
+    (14000, 280, 66)
     """
-    return None if n is None else float(f"{n:.2g}")
+    if n is None:
+        return None
+    unit: int = 10 ** max(0, len(str(n)) - 2)
+    return -(-n // unit) * unit
 
 
 def build_power(data: SourceData) -> Built:

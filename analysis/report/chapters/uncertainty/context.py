@@ -80,6 +80,7 @@ def sensitivity_page(source: SourceResults, about: About) -> Page:
         c.count(_("Test cases"), "n_items"),
         c.percent(_("Humans"), "humans.accuracy"),
         c.points(_("Change"), "difference_humans"),
+        c.count(_("Models"), "models_mean.n"),
         c.percent(_("Models, mean"), "models_mean.mean"),
         c.points(_("Change"), "difference_models"),
     )

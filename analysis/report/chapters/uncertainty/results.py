@@ -30,7 +30,7 @@ from analysis.stats.crossed_bootstrap import (
 from analysis.stats.estimates import SHARES, Mean, Proportion, mean_of, proportion
 from analysis.stats.families import LEVEL
 from analysis.stats.item_differences import item_differences
-from analysis.stats.two_way_clustered import Deviations, TwoWay, over_items
+from analysis.stats.two_way_clustered import FEWEST_CLUSTERS, Deviations, TwoWay, over_items
 from lib.formatting import known
 from lib.points import TIE
 
@@ -113,7 +113,9 @@ class Difference:
 
 @dataclass(frozen=True)
 class Components:
-    """Standard errors of the humans' accuracy by what is drawn anew. binomial_se: nothing but single answers.
+    """Standard errors of the humans' accuracy by what is drawn anew, None of fewer than three, or that do not differ.
+
+    binomial_se: nothing but single answers.
 
     between_participants_se, trials_se: of the two-way error, what participants add to it beyond single trials, and what these add.
     """
@@ -216,9 +218,8 @@ def _gap_errors(resampled: Floats, two_way: TwoWay | None) -> Errors:
     """Of a difference of accuracies."""
     if two_way is None or not two_way.is_known:
         return NO_ERRORS
-    low, high = two_way.ci95
     ci95 = interval_with(resampled, two_way)
-    return Errors(two_way.se, ci95, two_way.se, (max(-1.0, low), min(1.0, high)))
+    return Errors(two_way.se, ci95, two_way.se, two_way.within(-1.0, 1.0))
 
 
 def _humans(data: SourceData, drawn: Resampled, both: TwoWay) -> CrossedHumans:
@@ -266,13 +267,16 @@ def _mean(correct: Floats, drawn: Resampled) -> CrossedModels:
 
 
 def _components(drawn: Resampled, deviations: Deviations, right: Floats) -> Components:
-    p = right.mean()
+    p, both = right.mean(), deviations.accuracy_error()
+    people, items = (
+        n >= FEWEST_CLUSTERS for n in (deviations.n_people, np.count_nonzero(deviations.n_by_item))
+    )
     return Components(
-        participants_only_se=spread(drawn.people_only).se,
-        items_only_se=spread(drawn.items_only).se,
-        crossed_se=spread(drawn.humans).se,
-        two_way_se=known(deviations.accuracy_error().se),
-        between_participants_se=known(deviations.between_people**0.5),
+        participants_only_se=spread(drawn.people_only).se if people else None,
+        items_only_se=spread(drawn.items_only).se if items else None,
+        crossed_se=spread(drawn.humans).se if both.is_known else None,
+        two_way_se=known(both.se),
+        between_participants_se=deviations.between_people**0.5 if people else None,
         trials_se=known(deviations.at_random**0.5),
         binomial_se=float(np.sqrt(p * (1 - p) / len(right))),
     )
@@ -430,7 +434,7 @@ class OverUnits:
 class Choice:
     """The headline under one choice of the analysis; None where the choice does not touch it, or has no data for it.
 
-    The differences are to the first row, in shares.
+    The differences are to the first row, in shares, of the same models: those that any test case is left to.
     """
 
     name: str
@@ -453,18 +457,19 @@ def build_sensitivity(data: SourceData) -> Built:
     trials, whole = data.trials, ~data.items["is_damaged"].to_numpy(dtype=bool)
     correct = data.model_correct[data.set_models]
     near = _near_ties(data)
+    far, halved = (np.where(near, other, correct) for other in (np.nan, TIE))
     n, n_whole = data.n_items, int(whole.sum())
     moved = trials["slider_moved"].to_numpy(dtype=bool)
     right = trials["is_correct"].to_numpy(dtype=bool)
-    undamaged = right[whole[trials["item"].to_numpy()]]
+    undamaged, of_whole = right[whole[trials["item"].to_numpy()]], correct[:, whole]
     # fmt: off
     choices = [
         Choice("as analysed", "All trials and every test case that a model judged. A tie counts half.", _trials(right), _sensitivity_models(correct), n),
         Choice("without damaged items", "Test cases with a damaged published text are left out, for people and models.",
-               _trials(undamaged), _sensitivity_models(correct[:, whole]), n_whole),
+               _trials(undamaged), _sensitivity_models(of_whole), n_whole, difference_models=_change(of_whole, correct)),
         Choice("without near-ties", "A model's test cases whose two perplexities differ by less than 0.001 nat are left out for that model.",
-               None, _sensitivity_models(np.where(near, np.nan, correct)), n),
-        Choice("near-ties half right", "The same test cases count as half right, like a random guess.", None, _sensitivity_models(np.where(near, TIE, correct)), n),
+               None, _sensitivity_models(far), n, difference_models=_change(far, correct)),
+        Choice("near-ties half right", "The same test cases count as half right, like a random guess.", None, _sensitivity_models(halved), n, difference_models=_change(halved, correct)),
         Choice("untouched sliders left out", "Trials in which neither slider was moved are left out.", _trials(right[moved]), None, n),
         Choice("mean over items", "Every test case has equal weight, regardless of its number of judgments.", _units(data.item_accuracy, len(trials)), None, n),
         Choice("mean over participants", "Every participant has equal weight, regardless of the number of trials.",
@@ -499,6 +504,13 @@ def _sensitivity_models(correct: Floats) -> Mean | None:
     return mean_of(np.nanmean(left, axis=1), SHARES) if len(left) else None
 
 
+def _change(correct: Floats, before: Floats) -> float | None:
+    """Of the mean over the models that any item is left to, from what it is of the same models before."""
+    left = ~np.isnan(correct).all(axis=1)
+    changes = np.nanmean(correct[left], axis=1) - np.nanmean(before[left], axis=1)
+    return float(changes.mean()) if left.any() else None
+
+
 def _near_ties(data: SourceData) -> Bools:
     near = np.zeros((len(data.models), data.n_items), dtype=bool)
     near[data.full["model"], data.full["item"]] = data.full["is_near_tie"]
@@ -507,13 +519,6 @@ def _near_ties(data: SourceData) -> Bools:
 
 
 def _compared(choice: Choice, first: Choice) -> Choice:
-    humans, models = choice.humans, choice.models_mean
-    return replace(
-        choice,
-        difference_humans=humans.accuracy - first.humans.accuracy
-        if humans and first.humans
-        else None,
-        difference_models=models.mean - first.models_mean.mean
-        if models and first.models_mean
-        else None,
-    )
+    if not (choice.humans and first.humans):
+        return choice
+    return replace(choice, difference_humans=choice.humans.accuracy - first.humans.accuracy)

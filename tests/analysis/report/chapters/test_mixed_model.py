@@ -9,6 +9,7 @@ from analysis.report.chapter import SourceResults
 from analysis.report.chapters.mixed_model.results import (
     Mixed,
     Power,
+    two_digits,
 )
 from analysis.report.chapters.uncertainty.results import Crossed
 from analysis.report.contents import chapter_named
@@ -96,3 +97,11 @@ def test_what_the_test_rejects_is_not_called_consistent(small, statistic, p):
     )
     words = page_of(MIXED_MODEL, SourceResults("human", {Mixed: Mixed(shown)}))[1]
     assert ("consistent with no variation" in words) == (p >= LEVEL)
+
+
+def test_a_number_needed_is_rounded_to_one_that_is_enough(published):
+    found = results_of(published, POWER)
+    for target in found.of(Power).power.targets:
+        for n in (target.n_participants, target.n_items_needed):
+            assert n is None or n <= two_digits(n) < 1.1 * n
+    assert two_digits(114) == 120

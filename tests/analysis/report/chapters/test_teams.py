@@ -10,8 +10,8 @@ from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.teams.results import Teams
 from analysis.report.contents import chapter_named
 from analysis.stats.verdicts import Verdict
-from analysis.teams.results import TeamingResult
-from tests.analysis.teams.made_teams import ADAPTER, teaming
+from analysis.teams.results import Method, TeamingResult
+from tests.analysis.teams.made_teams import ADAPTER, teaming, tried
 
 CHAPTER = chapter_named("teams")
 
@@ -79,3 +79,14 @@ def test_how_many_models_a_human_helps_goes_by_the_corrected_tests() -> None:
         assert words in text
         counted = "over 7 comparisons" in text and f"{len(models)} models" in text
         assert counted is (verdict is not Verdict.TOO_FEW)
+
+
+@pytest.mark.parametrize("n_people", [1, 2])
+def test_a_correlation_that_cannot_be_negative_proves_no_shared_errors(n_people: int) -> None:
+    fits = tried(1, 2, Method.BAYESIAN).teams
+    own = tuple(r for r in fits if len(r.team) == 2 and r.n_humans == n_people)
+    _, text = page(replace(teaming(), bayesian=own))
+    assert "evidence on a test case correlates" in text
+    assert ("above 0 whatever the data" in text) == (n_people == 2)
+    said = ("their errors were independent", "right where the other is", "may be independent")
+    assert any(one in text for one in said) == (n_people == 1)

@@ -101,6 +101,20 @@ def test_each_number_on_the_models_mean_is_of_one_mean_where_models_miss_test_ca
     assert (found.difference.two_way_p < 0.05) == (found.difference.errors.two_way_ci95[0] > 0)
 
 
+@pytest.mark.parametrize(("n_participants", "n_items"), [(1, 12), (2, 12), (12, 1), (12, 2)])
+def test_fewer_than_three_do_not_tell_how_others_would_vary(n_participants, n_items):
+    data = make_data(n_participants=n_participants, n_items=n_items, n_models=1, resamples=50)
+    found = results_of(data, CROSSED)
+    parts = found.of(Crossed).crossed.components
+    known = [
+        se is not None
+        for se in (parts.participants_only_se, parts.between_participants_se, parts.items_only_se)
+    ]
+    assert known == [n_participants > 2, n_participants > 2, n_items > 2]
+    assert parts.crossed_se is None
+    assert "Resampling only" not in page_of(CROSSED, found)[1]
+
+
 def test_duplicating_all_models_leaves_the_difference_as_it_is(data, source):
     twice = replace(
         data,
@@ -175,3 +189,19 @@ def test_rows_differ_from_the_headline_by_what_they_say(published):
     assert rows["near-ties half right"].models_mean.mean == pytest.approx(half.mean())
     far = in_set[~in_set["is_near_tie"]].groupby("model")["points"].mean()
     assert rows["without near-ties"].models_mean.mean == pytest.approx(far.mean())
+
+
+def test_a_change_of_models_is_of_the_same_models():
+    """One model has near-ties alone, so that without them it has no test case left."""
+    data = make_data(n_models=3, n_items=20)
+    first = data.full["model"] == 0
+    data = replace(data, full=data.full.assign(is_near_tie=first | (data.full["item"] < 5)))
+    source = results_of(data, SENSITIVITY)
+    rows = {choice.name: choice for choice in source.of(Sensitivity).sensitivity}
+    rest = data.full[(data.full["model"] == 1)].set_index("item")["points"]
+    without = rows["without near-ties"]
+    assert without.models_mean.n == 1
+    assert without.difference_models == pytest.approx(rest[5:].mean() - rest.mean(), abs=1e-12)
+    table = page_of(SENSITIVITY, source)[0].tables[0]
+    at = [str(column.label) for column in table.columns].index("Models")
+    assert [row[at] for row in table.rows][:3] == ["2", "2", "1"]
