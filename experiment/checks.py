@@ -64,7 +64,7 @@ def proxies_are_said(**_: Any) -> list[CheckMessage]:
 
 @register(Tags.security, deploy=True)
 def proxies_alone_connect(**_: Any) -> list[CheckMessage]:
-    """Who can connect to a port of this machine is not told apart from the proxy there, and says who the client is."""
+    """Users who can connect to a port of this machine are not told apart from the proxy there, and say who the client is."""
     is_port = settings.LISTENS_AT.startswith(("127.", "[::1]", "localhost"))
     if not (settings.HTTPS and settings.REST_FRAMEWORK["NUM_PROXIES"] and is_port):
         return []
@@ -81,15 +81,19 @@ def proxies_alone_connect(**_: Any) -> list[CheckMessage]:
 
 @register(Tags.security, deploy=True)
 def broker_has_a_password(**_: Any) -> list[CheckMessage]:
-    """Redis lets everybody in who can connect: with one message, a neighbour ends each worker that reads it."""
+    """Redis without a password lets in everybody who can connect: with one message, a neighbour ends each worker that reads it."""
     broker = urlsplit(settings.CELERY_BROKER_URL)
-    is_open = broker.scheme in ("redis", "amqp") and not broker.password
-    is_here = (broker.hostname or "").startswith(("127.", "::1", "localhost"))
+    is_guest = (broker.username, broker.password) == ("guest", "guest")
+    is_open = broker.scheme in ("redis", "rediss", "amqp", "amqps") and (
+        not broker.password or is_guest
+    )
+    host = broker.hostname or "localhost"
+    is_here = host in ("localhost", "::1") or host.startswith("127.")
     if settings.JOB_EXECUTOR != "celery" or not (is_open and is_here):
         return []
     hint = (
-        "Give Redis a password (requirepass) and name it: CELERY_BROKER_URL=redis://:PASSWORD@127.0.0.1:6379/0. Or use a "
-        "socket that only the site can open: redis+socket://PATH. Ignore this if nothing else runs on this machine."
+        "Give the broker a password and name it, for Redis (requirepass) as CELERY_BROKER_URL=redis://:PASSWORD@127.0.0.1:6379/0. "
+        "Or use a socket that only the site can open: redis+socket://PATH. Ignore this if nothing else runs on this machine."
     )
     text = "Every user and program of this machine can read and write the broker's messages, and so stop background jobs."
     return [CheckWarning(text, hint=hint, id="experiment.W008")]

@@ -123,7 +123,7 @@ def _changes(old: Sequence[str], new: Sequence[str], most_steps: int) -> Sequenc
 
 
 def _opcodes(original: list[str], altered: list[str], most_steps: int) -> list[_Opcode]:
-    """What both begin and end with is found first."""
+    """The beginning and the end that both have are found first."""
     n, m = len(original), len(altered)
     head = _n_common(original, altered)
     tail = _n_common(original[head:][::-1], altered[head:][::-1])
@@ -173,20 +173,20 @@ class Piece:
     text: str = ""
 
 
-def word_diff(before: str, after: str) -> tuple[Piece, ...]:
-    """The pieces of both texts in reading order.
+def word_diff(before: str, after: str, most_steps: int = MOST_STEPS) -> tuple[Piece, ...]:
+    """The pieces of both texts in reading order; after so many steps, all that differs is one replacement.
 
     >>> [(p.kind, p.text) for p in word_diff("Rats slept more.", "Rats ran more.")]
     [('same', 'Rats '), ('removed', 'slept'), ('added', 'ran'), ('same', ' more.')]
     """
-    shown = _shortened(_merged(_differences(before, after)))
+    shown = _shortened(_merged(_differences(before, after, most_steps)))
     return tuple(piece for piece in shown if piece.text or piece.kind == "gap")
 
 
-def _differences(before: str, after: str) -> Iterator[Piece]:
+def _differences(before: str, after: str, most_steps: int) -> Iterator[Piece]:
     """White space goes with the word behind it, but where words change it stays."""
     old, new = _SPACED.findall(before), _SPACED.findall(after)
-    for tag, i, j, k, m in _opcodes(old, new, MOST_STEPS):
+    for tag, i, j, k, m in _opcodes(old, new, most_steps):
         one, other = "".join(old[i:j]), "".join(new[k:m])
         if tag == "equal":
             yield Piece("same", one)

@@ -44,7 +44,7 @@ PARTICIPANT_COOKIE = "bb-participant-"
 # After the participant's name in a cookie: they showed their code; all that they showed is a recruitment site's link
 OWN, BY_LINK = "!", "~"
 MASKED = "····-····-····"
-MAX_SENT = 4000  # characters of all that a browser sends
+MAX_SENT = 4000  # characters of the cookies of visits and participants
 SIMULATED_PARAMETER = "simulated"
 SIMULATED_SALT = "simulated-participant"
 
@@ -196,14 +196,16 @@ def _forget_oldest(request: HttpRequest, response: HttpResponse, study: Study) -
     Visits to other studies go first, then participants, who can go on with their own codes; of each, what browsers send first,
     which is the oldest (RFC 6265, 5.4).
     """
-    sent = request.COOKIES
+    own = f"{settings.COOKIE_PREFIX}bb-"  # another host's may be as long as it likes
+    sent = {name: value for name, value in request.COOKIES.items() if name.startswith(own)}
     length = sum(len(name) + len(value) + len("=; ") for name, value in sent.items())
     for kind in ("entry", "participant"):
         for name, value in sent.items():
             if length <= MAX_SENT:
                 return
-            of_kind = name.startswith(f"{settings.COOKIE_PREFIX}bb-{kind}-")
-            if of_kind and name != settings.COOKIE_PREFIX + _name(kind, study):
+            if name.startswith(f"{own}{kind}-") and name != settings.COOKIE_PREFIX + _name(
+                kind, study
+            ):
                 response.delete_cookie(name, path=_path(study))
                 length -= len(name) + len(value) + len("=; ")
 

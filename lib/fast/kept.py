@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Mapping
 from django.utils.html import conditional_escape
 
 MOST_KEPT = 512
-# Whoever writes a study's texts does not know it
+# Authors of a study's texts do not know it
 _SECRET = secrets.token_hex(8)
 MARK = f"\ue000{_SECRET}{{}}\ue001"
 MARKED = re.compile(f"\ue000{_SECRET}([^\ue000\ue001]*)\ue001")

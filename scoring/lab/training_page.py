@@ -107,7 +107,7 @@ def lines_of(corpus: Corpus) -> list[dict[str, Any]]:
 
 
 def as_read_by(user: User, lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What was left out; of a document that gives away a test case which is not for this user, the reason alone."""
+    """The documents that were left out; of one that gives away a test case which is not for this user, the reason alone."""
     seen = _seen({line["of"] for line in lines if _is_test_case(line)}, user)
     rows = [
         line

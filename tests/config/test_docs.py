@@ -21,7 +21,7 @@ PAGES = [
     for file in TRACKED
     if file.endswith(".md") and not file.startswith("templates/") and file != "CHANGELOG.md"
 ]
-PROVED = re.compile(r"`tests/[\w/]+\.py(?:::\w+)?`")
+PROVED = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
 ROW = re.compile(r"^\| (?:V\d+|\d+\.\d+\.\d+)[^|]*\|[^|]+\|(.*)\|$", re.MULTILINE)
 WORD = re.compile(r"`[^`\n]+`")
 FILE = re.compile(r"(?<![\w./*{>])(?:\.\./)?((?![\w/]*[A-Z]{2})\w[\w/-]*\.(?:py|html|js|toml))\b")
@@ -40,19 +40,24 @@ def text_of(file: str) -> str:
 def test_each_row_of_security_names_a_test() -> None:
     rows = ROW.findall(text_of("docs/security.md"))
     assert len(rows) > 30
-    assert all(PROVED.fullmatch(row.strip()) for row in rows)
+    named = [PROVED.fullmatch(row.strip()) for row in rows]
+    assert all(named)
+    pairs = [(found[1], found[2]) for found in named if found]
+    assert [(file, test) for file, test in pairs if test and test not in functions_of(file)] == []
+
+
+@cache
+def functions_of(file: str) -> frozenset[str]:
+    """The names of all functions and classes of a file."""
+    nodes = ast.walk(ast.parse(text_of(file)))
+    return frozenset(n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef))
 
 
 @cache
 def known_tests() -> frozenset[str]:
-    """Of tests/: the names of all functions and classes."""
-    trees = (
-        ast.parse(text_of(file))
-        for file in TRACKED
-        if file.startswith("tests/") and file.endswith(".py")
-    )
-    nodes = (node for tree in trees for node in ast.walk(tree))
-    return frozenset(n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef))
+    """Those of all files of tests/."""
+    files = [f for f in TRACKED if f.startswith("tests/") and f.endswith(".py")]
+    return frozenset().union(*map(functions_of, files))
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -73,6 +73,11 @@ def test_a_port_by_which_neighbours_of_the_proxy_reach_the_site_is_named(
     [
         ("celery", "redis://127.0.0.1:6379/0", ["experiment.W008"]),
         ("celery", "redis://localhost", ["experiment.W008"]),
+        ("celery", "redis:///0", ["experiment.W008"]),
+        ("celery", "rediss://127.0.0.1", ["experiment.W008"]),
+        ("celery", "amqp://guest:guest@localhost//", ["experiment.W008"]),
+        ("celery", "amqp://site:secret@localhost//", []),
+        ("celery", "redis://localhost.example.org", []),
         ("celery", "redis://:secret@127.0.0.1:6379/0", []),
         ("celery", "redis+socket:///run/redis.sock", []),
         ("celery", "redis://redis:6379/0", []),

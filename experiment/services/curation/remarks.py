@@ -1,10 +1,9 @@
 """What is said of a version: by checks and in answer to them, by people in threads, and by its history."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import reduce
-from itertools import accumulate
 from operator import or_
 from typing import Any
 
@@ -20,11 +19,12 @@ from experiment.domain.item_checks.findings import Facts, Finding, Level, Other
 from experiment.domain.item_checks.form import probes
 from experiment.domain.item_checks.text import check_text
 from experiment.domain.markup import MarkupError, Plain, parse
-from experiment.domain.markup_between import Piece, word_diff
+from experiment.domain.markup_between import MOST_STEPS, Piece, word_diff
 from experiment.models import Comment, Explanation, Item, ItemChange
 
 MOST_OTHERS = 50
-MOST_COMPARED = 200_000  # characters: a quarter of a second
+MOST_COMPARED = 50_000  # characters: some 60 ms, and 200 test cases may be checked together
+MOST_STEPS_OF_A_PAGE = 20 * MOST_STEPS
 
 
 def others_near(original: str, facts: Facts) -> list[Other]:
@@ -51,8 +51,14 @@ def others_near(original: str, facts: Facts) -> list[Other]:
         found = found.order_by("off", "key", "version")
     values = found.values_list("key", "source", "doi", "original")[:MOST_OTHERS]
     others = [Other(*row) for row in values]
-    lengths = accumulate(len(other.original) for other in others)
-    return [other for other, total in zip(others, lengths, strict=True) if total <= MOST_COMPARED]
+    return [*_fitting(others, MOST_COMPARED)]
+
+
+def _fitting(others: Iterable[Other], left: int) -> Iterator[Other]:
+    for other in others:
+        if len(other.original) <= left:
+            left -= len(other.original)
+            yield other
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,13 +267,17 @@ class Entry:
 
 
 def history(item: Item, *, without_verdicts: bool = False) -> list[Entry]:
-    """All changes; those that tell a verdict may be left out, for who has none given yet."""
+    """All changes; those that tell a verdict may be left out, for a reader who has given none yet.
+
+    The texts of many changes are compared in fewer steps each: all of them are on one page.
+    """
     rows = item.changes.select_related("by")
     shown = [row for row in rows if not (without_verdicts and row.action == Action.VERDICT)]
-    return [_entry(row) for row in reversed(shown)]
+    most_steps = min(MOST_STEPS, MOST_STEPS_OF_A_PAGE // max(1, len(shown)))
+    return [_entry(row, most_steps) for row in reversed(shown)]
 
 
-def _entry(row: ItemChange) -> Entry:
+def _entry(row: ItemChange, most_steps: int) -> Entry:
     before, after = dict(row.before), dict(row.after)
     texts = before.pop("markup", ""), after.pop("markup", "")
     from_version = after.pop("from_version", None)
@@ -279,7 +289,7 @@ def _entry(row: ItemChange) -> Entry:
         action=row.action,
         label=str(row.get_action_display()),
         reason=row.reason,
-        pieces=word_diff(*texts) if changed else (),
+        pieces=word_diff(*texts, most_steps) if changed else (),
         values=[
             {"name": _name(n), "before": _said(n, before), "after": _said(n, after)} for n in names
         ],

@@ -235,7 +235,7 @@ def _number(row: Mapping[str, Any], name: str) -> float:
 
 
 # Nothing that a few characters make a number of millions of digits
-_SHARE = re.compile(r"\d{0,6}\.\d{1,12}|\d{1,6}(?: ?/ ?\d{1,6})?")
+_SHARE = re.compile(r"\d{0,6}\.\d{1,20}|\d{1,6}(?: ?/ ?\d{1,6})?")
 
 
 def _share(value: Any) -> float:

@@ -45,12 +45,13 @@ def told(name: str, own: str = "", field: str = "") -> str:
             f"There is no prompt “{name}” for models that choose. Choose from {known}, or give your own file."
         )
     text = own.strip() if name == CUSTOM else words(PROMPTS[name])
-    if text.count(VERSIONS) != 1:
+    told = filled(text, field=field or ANY_FIELD)
+    if (n := told.count(VERSIONS)) != 1:  # a field may have this name, too
         raise ScoringError(
-            f"A prompt must contain {VERSIONS} once, but this one contains it {text.count(VERSIONS)} times.",
+            f"A prompt must contain {VERSIONS} once, but this one contains it {n} times.",
             option="--prompt_file",
         )
-    return filled(text, field=field or ANY_FIELD)
+    return told
 
 
 def request(instructions: str, form: str, layout: str, abstract: Abstract, side: str) -> str:

@@ -182,8 +182,8 @@ def _check_name(training: Training) -> None:
     if AT in training.name:
         raise TrainingError(f"“{AT}” is for the models of a training's steps. Choose another name.")
     own = Q(name=training.name) | Q(name__startswith=f"{training.name}{AT}")
-    if taken := LanguageModel.objects.filter(own).first():
-        raise TrainingError(f"A model “{taken.name}” already exists. Choose another name.")
+    if LanguageModel.objects.filter(own).exists():
+        raise TrainingError(f"A model “{training.name}” already exists. Choose another name.")
     if not slugify(training.name):
         raise TrainingError(
             f"“{training.name}” does not contain a letter for the name of a folder."

@@ -3,6 +3,7 @@
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from experiment.models import Participant, RecruitmentRecord, Study
 from experiment.services.study_language import version_of
@@ -102,4 +103,5 @@ def test_a_bad_link_has_no_page_of_others_rendered_anew(study: Study) -> None:
     Client().get(f"{study.get_absolute_url()}?STUDY_ID=x")
     Client().get(f"{study.get_absolute_url()}?channel=pro&PROLIFIC_PID={{{{PID}}}}")
     assert n_told(study) + study.unfilled_links > 0
+    study.turned_away_at = timezone.now()
     assert version_of(study) == before

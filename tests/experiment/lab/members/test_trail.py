@@ -66,7 +66,7 @@ def test_of_a_study_its_own_events_are_checked_and_no_other_labs_are_read(
         read: list[str] = []
         chained = AuditEvent.chained
         patched.setattr(AuditEvent, "chained", lambda e: read.append(e.study) or chained(e))
-        assert "No event shown here was changed" in ruth.get(page).text
+        assert "No event of this study was changed" in ruth.get(page).text
     assert set(read) == {"memory"}
     drop_triggers("default")
     event = AuditEvent.objects.filter(study="memory").order_by("-pk")[0]

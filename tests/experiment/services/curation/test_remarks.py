@@ -260,13 +260,13 @@ def test_a_text_of_few_words_that_takes_long_to_compare_is_shown_as_replaced() -
 def test_of_many_near_texts_the_nearest_in_length_and_the_same_doi_are_compared(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each takes as long as it is, and anybody can import many."""
+    """To compare a text takes as long as it is, and anybody can import many."""
     text = " ".join(f"word{n}" for n in range(60))
     for key, more, doi in (
         ("far", 40, ""),
         ("near", 1, ""),
         ("nearer", 0, ""),
-        ("same", 50, "10.1/x"),
+        ("same", 150, "10.1/x"),
     ):
         words = " ".join(["more"] * more)
         make_item(key, markup=f"{text} {words} [[a, b]].", field="cooking", doi=doi)
@@ -277,5 +277,8 @@ def test_of_many_near_texts_the_nearest_in_length_and_the_same_doi_are_compared(
         "near",
         "far",
     ]
-    monkeypatch.setattr("experiment.services.curation.remarks.MOST_COMPARED", 1_300)
-    assert [other.key for other in others_near(f"{text} a.", facts)] == ["same", "nearer"]
+    monkeypatch.setattr("experiment.services.curation.remarks.MOST_OTHERS", 3)
+    assert [other.key for other in others_near(f"{text} a.", facts)] == ["same", "nearer", "near"]
+    monkeypatch.setattr("experiment.services.curation.remarks.MOST_COMPARED", 900)
+    near = [other.key for other in others_near(f"{text} a.", facts)]
+    assert near == ["nearer", "near"], "one that is too long hides no shorter one"

@@ -27,7 +27,7 @@ def test_a_rubric_is_the_same_after_a_way_through_json() -> None:
 
 
 def test_two_thirds_of_the_points_are_good_however_the_share_is_written() -> None:
-    for share in (2 / 3, "2/3", " 2 / 3 ", "0.6666666666", ".6666666666", 0.6666666666):
+    for share in (2 / 3, "2/3", " 2 / 3 ", "0.6666666666", ".6666666666666666", 0.6666666666):
         assert Rubric.from_json(changed(good_from=share)).fate(2) is Fate.GOOD
     assert BIOSCORE.fate(1.999) is Fate.BAD
 
