@@ -162,6 +162,7 @@ class Penalties:
 class LogisticAbout(About):
     """Means over the folds of each feature's weight, and the penalties that were chosen within them.
 
+    n_folds in each of n_partitions random divisions of the test cases; accuracy_by_partition: the lowest and the highest by one of them.
     left_out: names of models that favour one side by the same amount everywhere.
     """
 
@@ -169,6 +170,8 @@ class LogisticAbout(About):
     weights: tuple[float, ...]
     penalties: Penalties
     n_folds: int
+    n_partitions: int
+    accuracy_by_partition: Interval
     left_out: tuple[str, ...] = ()
 
 

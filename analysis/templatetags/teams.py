@@ -44,6 +44,7 @@ def row_noun(result: TeamResult) -> str:
 def after_holm(p: float | None, n_tests: int | None) -> str:
     """A corrected p, and over how many tests where there are several; "" where there is none.
 
+    >>> from lib.formatting import NO_BREAK
     >>> after_holm(0.03, 2).replace(NO_BREAK, " "), after_holm(None, None)
     ("p = .030 after Holm's correction over 2 comparisons", '')
     """

@@ -107,6 +107,7 @@ def test_penalties_are_chosen_within_training_and_predictions_are_those_of_plain
 ):
     monkeypatch.setattr(logistic, "PERSON_PENALTIES", (30.0, 1.0))
     monkeypatch.setattr(logistic, "WEIGHT_PENALTIES", (10.0, 0.1))
+    monkeypatch.setattr(logistic, "n_partitions", lambda _, **__: 1)
     evidence = make_evidence(n_items=15, per_item=2, n_participants=5, models=(0.9, 0.5), seed=4)
     evidence = evidence.of(members)
     folds = in_blocks(evidence, 2)
