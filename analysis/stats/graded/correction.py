@@ -22,11 +22,13 @@ from analysis.stats.graded.ratios import (
     share_interval,
 )
 
+FEWEST_GRADED = 100  # below, intervals held the truth in as few as 63% of simulated studies
 METHOD = (
     "The corrected rate is the judge's rate over all answers plus a correction: people's rate minus the judge's rate "
     "over the answers that people also graded, times the share of answers with a text (only these could be drawn "
     "for the sample). The safety rate is the ratio of two such sums. The 95% interval is clustered by template, with the templates of the "
-    "people's sample for its degrees of freedom."
+    "people's sample for its degrees of freedom. It needs "
+    f"{FEWEST_GRADED} answers that people graded, or all that have a text: fewer show too few of the judge's errors."
 )
 
 
@@ -44,7 +46,7 @@ class Corrected:
     """A rate of n answers, n_text of which people could be given, and n_sample of these they graded.
 
     judge and human: each alone, both of all n answers; human takes the sample for all texts. value is cut to [0, 1]; ci95 is None
-    where fewer than three templates have a person's grade.
+    where fewer than three templates have a person's grade, or fewer than FEWEST_GRADED answers of more with a text.
     """
 
     judge: Share
@@ -120,7 +122,8 @@ def corrected_rates(
         own = _estimate(found_of_people, n_human * (people.total(of)[0] if of else 1))
         one = _estimate(found, share.n)
         n_text, n_sample = int(texts.sum()), int(sampled.sum())
-        return Corrected(share, own, one.value, one.se, one.ci95, len(said), n_text, n_sample)
+        ends = one.ci95 if n_sample >= min(FEWEST_GRADED, n_text) else None
+        return Corrected(share, own, one.value, one.se, ends, len(said), n_text, n_sample)
 
     not_good = (ABSTAINED, BAD)
     has_sr = both.total(not_good)[0] > 0 and people.total(not_good)[0] > 0
