@@ -37,7 +37,7 @@ def test_a_judge_by_another_rubric_than_peoples_stands_beside_nobody(small: Sour
 @pytest.fixture(scope="module")
 def data(small: SourceData) -> SourceData:
     """Four of ten answers have no text; a tenth of the sample is contested."""
-    graded = make_graded(n_questions=200, n_templates=20)
+    graded = make_graded(n_questions=400, n_templates=20, human_share=0.6)
     rng = np.random.default_rng(7)
     without = rng.random(len(graded.answers)) < 0.4
     answers = graded.answers.assign(
@@ -56,6 +56,6 @@ def test_people_and_judge_are_of_all_answers_those_without_a_text_too(data: Sour
     assert len(own.models) == 7
     for model in own.models:
         rqr = model.found.rqr
-        assert (rqr.n, rqr.n_text < 140) == (200, True)
+        assert (rqr.n, rqr.n_text < 280) == (400, True)
         assert rqr.human.value == pytest.approx(rqr.value, abs=0.15)
         assert rqr.ci95[0] <= rqr.value <= rqr.ci95[1] < 0.75  # four of ten cannot be good
