@@ -124,7 +124,7 @@ def _last_coefficient(y: Floats, design: Floats, clusters: Ints, method: str) ->
             "Judges and people differ by the same number of points on every answer, which does not tell how they differ on others.",
             "Let people grade more answers.",
         )
-    coefficients = np.linalg.solve(design.T @ design, design.T @ y)
+    coefficients = np.linalg.solve(design.T @ design, design.T @ y).astype(np.float64)
     fit = Fitted.of(design, coefficients, np.ones(n), y - design @ coefficients)
     found = slopes(fit, (place,))[-1]
     ci95 = with_width(*found.ci95)

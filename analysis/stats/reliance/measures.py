@@ -192,7 +192,7 @@ def _slope(
             "After equal first answers all advice was alike, which does not tell what it does.",
             "Advice of both kinds, or of several confidences, is needed.",
         )
-    beta = np.linalg.lstsq(columns, final, rcond=None)[0]
+    beta: Floats = np.linalg.lstsq(columns, final, rcond=None)[0].astype(float)
     fit = Fitted.of(columns, beta, np.ones(len(final)), final - columns @ beta)
     groups = tuple(np.unique(one, return_inverse=True)[1] for one in (own.participant, own.item))
     found = slopes(fit, groups)[2]

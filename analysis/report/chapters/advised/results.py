@@ -620,7 +620,7 @@ def measures_of(own: Reliance) -> Iterator[tuple[str, Measure]]:
 def _measure(own: ConditionReliance, code: str) -> Measure | None:
     if code in ("slope", "limited"):
         weight = present(own.weight)
-        part: Estimate | None = weight and getattr(weight, code)
+        part: Estimate | None = getattr(weight, code) if weight else None
         return Measure(code, part.n, part.value, part.ci95) if part else None
     if code in NO_SHARES:
         of_differ = code.endswith("differ")
