@@ -25,8 +25,6 @@ POINTS = {
     # Order statistics, which hold the quantile of any distribution, also of one that repeats a value
     r"reaction_times\.\S*ci95",
     r"expertise\.(distributions\[\]\.ratings\.p80_|p80_by_subfield\[\]\.)ci95",
-    # Open: mixed models of data that one effect explains
-    r"advised_accuracy\.(confidence_)?model\.effects\[\]\.coefficient\.ci95",
 }
 
 
