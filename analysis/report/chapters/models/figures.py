@@ -40,7 +40,6 @@ from analysis.report.chapters.models.results import (
     RankAgreement,
 )
 from analysis.stats import NotEnough
-from analysis.stats.estimates import binomial_interval
 from lib.formatting import known, number
 
 RHO = "\N{GREEK SMALL LETTER RHO}"
@@ -230,22 +229,17 @@ def integration(source: SourceResults, tables: Tables) -> Figure:
 
 def _frame(model: ModelIntegration, rows: Rows, chat: Collection[str]) -> pd.DataFrame:
     seen = [
-        {"condition": WHOLE, "accuracy": model.full, "n": model.n_items},
-        {"condition": SENTENCES, "accuracy": model.isolated_pooled, "n": model.n_sentences},
-        *(
-            {"condition": FOREIGN, "accuracy": s.accuracy, "n": s.n, "seed": s.seed}
-            for s in model.swapped
-        ),
+        (WHOLE, model.full, model.n_items, None, model.full_ci95),
+        (SENTENCES, model.isolated_pooled, model.n_sentences, None, model.isolated_ci95),
+        *((FOREIGN, s.accuracy, s.n, s.seed, s.ci95) for s in model.swapped),
     ]
-    frame = pd.DataFrame(seen, columns=["condition", "accuracy", "n", "seed"])
-    low, high = binomial_interval((frame["accuracy"] * frame["n"]).round(), frame["n"])
-    return frame.assign(
+    rows_seen = [(*row, *(ci95 or (np.nan, np.nan))) for *row, ci95 in seen]
+    columns = ["condition", "accuracy", "n", "seed", "low", "high"]
+    return pd.DataFrame(rows_seen, columns=columns).assign(
         **model.named,
         row=rows.label[model.name],
         colour=family_colour(model.family),
         is_chat=model.name in chat,
-        low=low,
-        high=high,
     )
 
 

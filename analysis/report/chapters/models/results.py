@@ -8,6 +8,7 @@ import pandas as pd
 
 from analysis.codec import MissingResult, present, try_estimate
 from analysis.data.dataset import MODEL_NAME, Floats, ModelName, SourceData
+from analysis.data.filters import CHOICE
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
 from analysis.stats.agreement import (
@@ -27,6 +28,7 @@ from analysis.stats.estimates import (
     defined,
     mean_of,
     paired_t,
+    proportion,
     proportion_of_counts,
     spearman,
 )
@@ -171,11 +173,16 @@ class SwappedAccuracy:
 
 @dataclass(frozen=True)
 class ModelIntegration(ModelName):
-    """Accuracies under each condition, NaN where not scored; isolated_item: averaged within each abstract first."""
+    """Accuracies under each condition, NaN where not scored; isolated_item: averaged within each abstract first.
+
+    full_ci95, isolated_ci95: score intervals of full and isolated_pooled, sentences taken as independent; None where not scored.
+    """
 
     full: float
+    full_ci95: Interval | None
     n_items: int
     isolated_pooled: float
+    isolated_ci95: Interval | None
     isolated_item: float
     n_sentences: int
     n_items_isolated: int
@@ -243,7 +250,7 @@ def build_integration(data: SourceData) -> Built:
         n_items=int(table["n_items_isolated"].max()),
         pooled=_isolated_mean(table["full"], table["isolated_pooled"], people),
         by_item=_isolated_mean(table["full"], table["isolated_item"], people),
-        models=_models(data, table, foreign),
+        models=_models(data, table, isolated, foreign),
         swapped=tuple(
             _seed(table, seed, foreign[foreign["seed"] == seed])
             for seed in sorted(set(foreign["seed"].tolist()))
@@ -261,9 +268,10 @@ def build_integration(data: SourceData) -> Built:
 def _models_table(
     data: SourceData, members: npt.NDArray[np.int64], isolated: pd.DataFrame
 ) -> pd.DataFrame:
-    """One row per model that was scored under any condition, indexed by its number."""
+    """One row per model that was scored under any condition, and was not asked, indexed by its number."""
     scored = pd.unique(pd.concat([data.full, data.isolated, data.swapped])["model"])
     members = members[np.isin(members, np.asarray(scored))]
+    members = members[(data.models["method"].iloc[members] != CHOICE).to_numpy()]
     table = data.models.iloc[members][[*MODEL_NAME, "family"]].copy()
     full = data.full.groupby("model")["points"]
     found = isolated_accuracies(isolated)
@@ -290,8 +298,12 @@ def _isolated_mean(full: pd.Series, isolated: pd.Series, people: float) -> Isola
 
 
 def _models(
-    data: SourceData, table: pd.DataFrame, foreign: pd.DataFrame
+    data: SourceData, table: pd.DataFrame, isolated: pd.DataFrame, foreign: pd.DataFrame
 ) -> tuple[ModelIntegration, ...]:
+    whole, sentences = (
+        {model: proportion(points).ci95 for model, points in rows.groupby("model")["points"]}
+        for rows in (data.full, isolated)
+    )
     swapped: dict[int, list[SwappedAccuracy]] = {model: [] for model in table.index}
     for row in foreign.to_dict("records"):
         share = proportion_of_counts(int(row["n_correct"]), int(row["n"]), int(row["n_ties"]))
@@ -301,8 +313,10 @@ def _models(
         ModelIntegration(
             **data.model_name(model),
             full=row["full"],
+            full_ci95=whole.get(model),
             n_items=row["n_items"],
             isolated_pooled=row["isolated_pooled"],
+            isolated_ci95=sentences.get(model),
             isolated_item=row["isolated_item"],
             n_sentences=row["n_sentences"],
             n_items_isolated=row["n_items_isolated"],

@@ -8,6 +8,7 @@ import pytest
 from analysis.codec import MissingResult, need
 from analysis.data.dataset import SourceData
 from analysis.report.chapter import SourceResults
+from analysis.report.chapters.models.figures import integration as integration_figure
 from analysis.report.chapters.models.results import (
     Agreement,
     ContextAccuracy,
@@ -15,11 +16,13 @@ from analysis.report.chapters.models.results import (
     RankAgreement,
 )
 from analysis.report.contents import chapter_named
+from analysis.stats.estimates import proportion
 from lib.formatting import coefficient, coefficient_interval
 from tests.analysis.report.chapters.chapter_results import page_of, results_of
 
 AGREEMENT = chapter_named("agreement")
 INTEGRATION = chapter_named("integration")
+ACCURACY = chapter_named("accuracy")
 
 
 def agreement(data: SourceData) -> RankAgreement:
@@ -73,6 +76,32 @@ def test_models_without_one_of_the_conditions_do_not_hide_the_others(small: Sour
     assert found.n_models == 2
     # A test takes three pairs
     assert isinstance(found.swapped[0].full_vs_swapped, MissingResult)
+
+
+def test_the_figures_intervals_are_those_of_the_results_with_ties(small: SourceData) -> None:
+    """A third of whole abstracts and a fourth of sentences tie; a model that was asked has no row."""
+    asked = small.models["method"].mask(small.models.index == 2, "choice")
+    isolated, swapped = (rows[rows["model"] < 2] for rows in (small.isolated, small.swapped))
+    some = replace(
+        small,
+        models=small.models.assign(method=asked),
+        full=small.full.assign(points=small.full["points"].mask(small.full["item"] % 3 == 0, 0.5)),
+        isolated=isolated.assign(points=isolated["points"].mask(isolated["item"] % 4 == 0, 0.5)),
+        swapped=swapped,
+    )
+    source = results_of(some, INTEGRATION, ACCURACY)
+    found = need(source.of(Integration).integration)
+    assert len(found.models) == 2
+    drawn = integration_figure(source, {}).table
+    ends = list(drawn[["ci_low", "ci_high"]].itertuples(index=False, name=None))
+    assert ends == [
+        ci95
+        for m in found.models
+        for ci95 in (m.full_ci95, m.isolated_ci95, *(s.ci95 for s in m.swapped))
+    ]
+    for number, model in enumerate(found.models):
+        points = some.full.loc[some.full["model"] == number, "points"]
+        assert model.full_ci95 == proportion(points).ci95
 
 
 def test_the_sentence_counts_the_models_whose_correlation_is_known(small: SourceData) -> None:
