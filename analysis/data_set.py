@@ -22,7 +22,7 @@ from experiment.models import Participant, Study, Trial
 from experiment.services.counts import is_joined
 from experiment.services.export.data_set import Held, MoreTables, Table
 from experiment.services.export.trials import completed, trials
-from experiment.services.export.values import HEADER
+from experiment.services.export.values import HEADER, columns_of
 from lib.formulas import unguarded
 from lib.table_files import Block, in_blocks
 from scoring.services.data_set import ITEM, MODEL
@@ -69,19 +69,20 @@ PREDICTIONS = (
 )
 
 NUMBERS = ("ppl_original", "ppl_altered", "difficulty", "margin_nats", "model_p_original", "model_stated")  # fmt: skip
-TRIAL = tuple(
-    OF_TRIALS[name]
-    for name in [
-        "participant",
-        "position",
-        "item_key",
-        "item_version",
-        "item_source",
-        "included",
-        "correct",
-        "confidence",
-        "expertise",
-    ]
+# Of trials, beside models; without advice, whose final answers are not people's own, only the others are there
+TRIAL = (
+    "participant",
+    "position",
+    "item_key",
+    "item_version",
+    "item_source",
+    "included",
+    "advice_procedure",
+    "first_correct",
+    "first_confidence",
+    "correct",
+    "confidence",
+    "expertise",
 )
 
 
@@ -111,7 +112,7 @@ def _tables(
 ) -> list[Table]:
     scores, pairs = _scores(study, query, held)
     joined = (
-        *TRIAL,
+        *(column for _place, column in _of_trials(study)),
         *(column for name, method in pairs.models for column in _beside(name, method)),
     )
     tables = [
@@ -125,6 +126,12 @@ def _tables(
         about = gettext("held-out predictions of teams of people and models")
         tables.append(Table("teampredictions", about, PREDICTIONS, in_blocks(rows)))
     return tables
+
+
+def _of_trials(study: Study) -> list[tuple[int, Column]]:
+    """Of TRIAL, the study's columns with their places among those of its trials."""
+    known = {column.name: (place, column) for place, column in enumerate(columns_of(study))}
+    return [known[name] for name in TRIAL if name in known]
 
 
 def _beside(name: str, method: str) -> tuple[Column, Column]:
@@ -170,7 +177,7 @@ def _scores(study: Study, query: TrialQuery, held: Held) -> tuple[list[Sequence[
 
 
 def _joined(study: Study, query: TrialQuery, form: Form, pairs: Pairs) -> Iterator[Block]:
-    places = [HEADER.index(column.name) for column in TRIAL]
+    places = [place for place, _column in _of_trials(study)]
     key, version = (HEADER.index(column.name) for column in ITEM)
     nothing = (None, None)
     for block in trials(study, query, is_release=bool(form.k)):

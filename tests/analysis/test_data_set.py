@@ -34,11 +34,19 @@ from experiment.services.export.release import export_identities
 from lib.formulas import unguarded
 from scoring.models import ItemScore
 from scoring.services.execute import execute
+from tests.analysis.data.advising import advise
 from tests.analysis.data.choosing import always_a, choose
 from tests.analysis.data.graded_rows import make_questions, write
 from tests.experiment.services.export.test_psych_ds import problems
 from tests.exported import read_csv
-from tests.factories import make_participant, make_study, make_survey, make_user
+from tests.factories import (
+    make_adviser,
+    make_arms,
+    make_participant,
+    make_study,
+    make_survey,
+    make_user,
+)
 from tests.scoring.lab.rows import ask
 from tests.scoring.ngram_backend import NgramBackend
 from tests.spreadsheet import MARKS, formulas
@@ -94,6 +102,19 @@ def test_a_model_that_was_asked_has_rows_beside_those_of_its_scores(study: Study
     joined = table(study, TrialQuery(), "trialsmodels")
     assert set(joined["margin_nats__lab/one"].dropna()) == {0}
     assert set(joined["choice_correct__lab/one"].dropna()) == {0.5}
+
+
+def test_trials_beside_models_tell_own_answers_from_those_after_advice() -> None:
+    study = make_study()
+    (arm,) = make_arms(study, {"name": "after", "advice": "after"})
+    make_adviser(study)
+    advise(make_participant(study, arm=arm), "after")
+    joined = table(study, TrialQuery(), "trialsmodels")
+    after = joined[joined["advice_procedure"] == "after"]
+    assert len(after)
+    assert (after["correct"] == 1).all()
+    assert (after["first_correct"] == 0).all()
+    assert (after["first_confidence"] == 30).all()
 
 
 def test_the_data_set_of_questions_alone_has_no_tables_of_pairs(tmp_path: Path) -> None:
