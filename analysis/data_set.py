@@ -35,7 +35,7 @@ SCORES = (
     Column("model_method", "How the model took the test: by its perplexities, or by choosing.", levels=METHODS),
     Column("run", "The run of scores or choices on this site.", "integer"),
     Column("condition", "The model's input: full texts, isolated sentences, or abstracts with swapped results.", levels=machines.CONDITIONS),
-    Column("seed", "Random seed: that of the assignment or, in the table of item scores, that of the swapped results.", "integer"),
+    Column("seed", "Random seed of the swapped results.", "integer"),
     Column("unit", "Number of the sentence in condition isolated, otherwise 0.", "integer"),
     Column("ppl_original", "Perplexity of the original.", "number", null=_ASKED),
     Column("ppl_altered", "Perplexity of the altered version.", "number", null=_ASKED),

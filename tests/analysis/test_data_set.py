@@ -75,6 +75,10 @@ def test_models_and_trials_join(study: Study, tmp_path: Path) -> None:
     trials, _, items, scores, joined = (read_csv(archive.open(files[n])) for n in names)
     key = ["item_key", "item_version"]
     assert len(joined) == len(trials) == 22
+    described = json.loads(archive.read("dataset_description.json"))["variableMeasured"]
+    said = {one["name"]: one["description"] for one in described}
+    assert "participant's random draws" in said["seed"]
+    assert "In itemscores: Random seed of the swapped results." in said["seed"]
     assert set(scores["model"]) == {"lab/one"}
     assert ((scores["ppl_altered"] - scores["ppl_original"]) == scores["difficulty"]).all()
     beside = joined.merge(scores, on=key, how="left")

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from operator import itemgetter
 from typing import Any, BinaryIO, cast
 
@@ -193,10 +192,15 @@ def describe(
 ) -> None:
     """What the data are: for programs, for people, and as of when."""
     columns: dict[str, Column] = {}
-    for column in chain.from_iterable(one.table.columns for one in written):
+    for table, column in ((one.table, column) for one in written for column in one.table.columns):
         known = columns.setdefault(column.name, column)
         nulls = dict.fromkeys(null for null in (known.null, column.null) if null)
-        columns[column.name] = replace(known, null="; ".join(nulls))
+        meaning = known.meaning
+        if meaning in column.meaning:
+            meaning = column.meaning
+        elif column.meaning not in meaning:
+            meaning += f" In {table.name}: {column.meaning}"
+        columns[column.name] = replace(known, meaning=meaning, null="; ".join(nulls))
     context: dict[str, Any] = {
         "study": study,
         "manifest": manifest,
