@@ -102,8 +102,8 @@ def _estimate(found: Estimate | None, unit: str, sign: str = "") -> str:
     if found is None:
         return ""
     noun = unit[:-1] if found.n == 1 else unit
-    crossed = _interval(found.ci95, sign) or "not known"
-    line = f"{'' if sign else 'accuracy '}{found.value:{sign}.4f}  95% crossed {crossed}"
+    clustered = _interval(found.ci95, sign) or "not known"
+    line = f"{'' if sign else 'accuracy '}{found.value:{sign}.4f}  95% clustered {clustered}"
     return f"{line}  ({found.n:,} {noun})"
 
 

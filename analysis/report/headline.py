@@ -1,6 +1,6 @@
 """The answer in three numbers: people, models, and how they differ. The page, the terminal and report.json lead with them.
 
-Each interval takes neither the participants nor the test cases as given (crossed); beside it stands the naive one, which
+Each interval takes neither the participants nor the test cases as given (clustered by both); beside it stands the naive one, which
 does, under that name.
 """
 
@@ -34,7 +34,7 @@ class Estimate:
 
     @property
     def side(self) -> str:
-        """Of 0 on which the crossed interval lies, "" where there is none."""
+        """Of 0 on which the clustered interval lies, "" where there is none."""
         return lies(self.ci95)
 
 

@@ -117,7 +117,7 @@ def test_it_writes_numbers_tables_figures_and_a_page(written):
     assert str(folder) in said
 
 
-def test_terminal_page_and_file_lead_with_the_crossed_interval(written):
+def test_terminal_page_and_file_lead_with_the_clustered_interval(written):
     human = written.values["sources"]["human"]
     assert next(iter(human)) == "headline"
     answer, crossed = human["headline"], human["crossed"]
@@ -131,7 +131,7 @@ def test_terminal_page_and_file_lead_with_the_crossed_interval(written):
         low, high = answer[name]["ci95"]
         assert [low, high] == part["errors"]["two_way_ci95"]
         sign = "+" if name == "difference" else ""
-        assert f"{low:{sign}.4f} to {high:{sign}.4f}" in written.printed
+        assert f"95% clustered {low:{sign}.4f} to {high:{sign}.4f}" in written.printed
         assert form((low, high)) in panel
         assert form(answer[name]["naive_ci95"]) not in panel
 
