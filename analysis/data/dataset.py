@@ -25,6 +25,10 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 NO_TRIALS = ("The analysis does not contain any trials yet.", "Let participants finish the study.")
+ALL_ADVISED = (
+    "All analysed trials had advice before any answer, so that they do not show what people answer by themselves.",
+    "Let participants finish an arm without advice, or with advice after a first answer.",
+)
 NONE_OF_THE_SET = (
     "No model of the study's set has scored these test cases.",
     "Score a model of the set, or choose other models.",
@@ -254,15 +258,21 @@ class SourceData:
             raise NotEnough(*NO_QUESTIONS)
         return self.graded
 
+    @property
+    def no_trials(self) -> tuple[str, str]:
+        """Why `trials` is empty, and what is needed."""
+        return ALL_ADVISED if len(self.advised) else NO_TRIALS
+
     def need_trials(self) -> pd.DataFrame:
         if self.trials.empty:
-            raise NotEnough(*NO_TRIALS)
+            raise NotEnough(*self.no_trials)
         return self.trials
 
     def need_trials_or_models(self) -> None:
         """Raises NotEnough with neither trials nor scores of the set."""
         if self.trials.empty and not len(self.set_models):
-            raise NotEnough(f"{NO_TRIALS[0]} {self.no_scores[0]}", NO_TRIALS[1])
+            reason, needed = self.no_trials
+            raise NotEnough(f"{reason} {self.no_scores[0]}", needed)
 
     def need_models(self) -> npt.NDArray[np.int64]:
         """Numbers of the models of the set that scored full texts."""

@@ -10,6 +10,7 @@ from analysis.data.filters import ReportOptions
 from analysis.data.version import data_version
 from analysis.report.contents import chapter_named
 from analysis.report.services.make import make_report
+from analysis.stats import NotEnough
 from analysis.stats.reliance.trials import AdvisedTrials
 from analysis.teams.domain.advised import evidence_of
 from experiment.domain.simulation import FOLLOWS
@@ -120,6 +121,17 @@ def test_other_chapters_see_first_answers_and_no_advice_from_the_start(arms):
     assert (first["side"] != first["original_side"]).all()
     assert (first["confidence"] == 30).all()
     assert (first["rt_ms"] == 40_000).all()
+
+
+def test_a_study_of_advice_from_the_start_is_not_told_to_wait_for_participants(study):
+    (arm,) = make_arms(study, {"name": "before", "advice": "before"})
+    make_adviser(study)
+    advise(make_participant(study, arm=arm), "before")
+    found = read(study)
+    assert found.trials.empty
+    with pytest.raises(NotEnough, match="had advice before any answer") as error:
+        found.need_trials()
+    assert "without advice" in error.value.needed
 
 
 def test_a_study_whose_arms_have_no_advice_is_read_as_one_without_arms(study):

@@ -13,7 +13,7 @@ import pandas as pd
 
 from analysis import columns as c
 from analysis.codec import MissingResult
-from analysis.data.dataset import NO_TRIALS, Bools, Floats, ModelName, SourceData
+from analysis.data.dataset import Bools, Floats, ModelName, SourceData
 from analysis.data.exclusions import undone
 from analysis.report.chapter import Built
 from analysis.report.chapters.accuracy.results import participant_accuracy
@@ -178,7 +178,7 @@ def build_crossed(data: SourceData) -> Built:
     """Humans, the models of the set, their mean, and models minus humans."""
     members = data.set_models
     if data.trials.empty and not len(members):
-        raise NotEnough(*NO_TRIALS)
+        raise NotEnough(*data.no_trials)
     correct = data.model_correct[members]
     used = np.flatnonzero((data.item_counts > 0) | np.isfinite(correct).any(axis=0))
     correct = correct[:, used]
