@@ -217,6 +217,7 @@ class SourceData:
     # Whether the study has a set of models, even where a filter leaves none of it; None: as `models` says
     has_set: bool | None = None
     is_filtered: bool = False  # models or subfields were chosen
+    has_all_trials: bool = False  # also those that are not analysed
     seed: int = 42
     resamples: int = 10_000
     # (model) -> the tokens of its full run; None: none

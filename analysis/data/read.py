@@ -73,6 +73,7 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
         "taking_part": took_part,
         "has_set": scored.has_set,
         "is_filtered": bool(options.models or options.subfields),
+        "has_all_trials": options.trials == "all",
         "run_prompts": scored.prompts,
         "trainings": scored.trainings,
         "is_brainbench": machines.is_brainbench(items),

@@ -3,6 +3,8 @@
 import pytest
 from django.utils import timezone
 
+from analysis.codec import need
+from analysis.report.chapters.participants.results import build_flow
 from analysis.report.services.make import data_version
 from experiment.models import Item, Judgment, Participant, Study, StudyItem
 from experiment.services.recounting import recount
@@ -31,6 +33,9 @@ def test_excluded_and_unfinished_people_are_only_among_all_trials(study):
     make_participant(study, judged=2)
     assert len(read(study).trials) == 6
     assert len(read(study, trials="all").trials) == 6 + 6 + 2
+    for trials, n in (("analysed", 0), ("all", 1)):
+        flow = need(build_flow(read(study, trials=trials)).results.flow)
+        assert flow.note.count("have all judged trials") == n
     Judgment.objects.filter(trial__stratum="human").update(excluded_by="too_fast")
     assert read(study).trials.empty
     assert len(read(study, trials="all").trials) == 14

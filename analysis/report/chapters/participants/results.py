@@ -50,6 +50,11 @@ PARTICIPANTS_METHOD = (
     "interpolation, SD with n-1."
 )
 
+OF_ANALYSED = (
+    "The other chapters of this report have all judged trials, also those of excluded or unfinished participants, because it was asked for with "
+    "--trials all. This chapter is about the trials that are analysed without this option."
+)
+
 
 @dataclass(frozen=True)
 class Group:
@@ -142,7 +147,8 @@ def build_participants(data: SourceData) -> Built:
         minutes=try_estimate(_spread, table["minutes"], NOT_RECORDED),
         trial_s=try_estimate(_trial_seconds, own),
         n_small=SMALL,
-        method=PARTICIPANTS_METHOD.format(small=SMALL),
+        method=PARTICIPANTS_METHOD.format(small=SMALL)
+        + (f" {OF_ANALYSED}" if data.has_all_trials else ""),
     )
     return Built(Participants(found), {"participants": c.tidy(ANSWERS, _lines(found))})
 
@@ -342,6 +348,10 @@ def build_flow(data: SourceData) -> Built:
         raise NotEnough(*FLOW_NOBODY)
     steps = tuple(_steps(counts))
     trials = TrialFlow(counts.trials_judged, counts.trials_excluded, counts.trials_analysed)
+    notes = (
+        AFTER_PUBLICATION if counts.is_after_publication else "",
+        OF_ANALYSED if data.has_all_trials else "",
+    )
     flow = ParticipantFlow(
         kind=counts.kind,
         steps=steps,
@@ -349,7 +359,7 @@ def build_flow(data: SourceData) -> Built:
         trials=trials,
         arms=tuple(ArmFlow(one.arm, tuple(_arm_steps(counts, one))) for one in counts.arms),
         losses=_losses(counts),
-        note=AFTER_PUBLICATION if counts.is_after_publication else "",
+        note=" ".join(note for note in notes if note),
     )
     tables = {"flow_steps": c.tidy(STEPS, steps), "flow_trials": c.tidy(STEPS, trials.steps)}
     if flow.arms:
