@@ -76,7 +76,8 @@ PROCEDURE_NAMES = {
 }
 SHARES_OF_ARMS = (
     "Shares of trials with a score interval, differences with Student's t; errors clustered by participants and test cases. The "
-    "difference between two arms is that of their means over all of their trials; its error takes together what a test case adds to both. p_holm is Holm's correction over all arms."
+    "difference between two arms is that of their means over all of their trials; its error takes together what a test case adds to both. p_holm is Holm's correction over all arms. "
+    "Where the adviser tied, its side was tossed; in accuracies elsewhere a tie counts half."
 )
 DECIDERS_COMPARED = (
     "The most accurate decisions are compared with the others on the same trials, with errors clustered by participants and test cases. p_holm "
