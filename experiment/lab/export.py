@@ -78,6 +78,11 @@ class One(forms.ChoiceField):
         """As above."""
 
 
+def tick(label: Any) -> forms.BooleanField:
+    """Sent as addresses and commands have it; browsers send “on” otherwise."""
+    return forms.BooleanField(label=label, widget=forms.CheckboxInput(attrs={"value": "true"}))
+
+
 class ExportForm(forms.Form):
     set = One(
         label=_("Trials"),
@@ -107,17 +112,15 @@ class ExportForm(forms.Form):
         label=_("Participants, one pseudonym a line"), widget=forms.Textarea(attrs={"rows": 3})
     )
     format = One(label=_("Format"), choices=FORMATS)
-    bom = forms.BooleanField(label=_("CSV for Excel (with a byte order mark)"))
-    zip = forms.BooleanField(label=_("Zip with manifest and codebook"))
-    release = forms.BooleanField(
-        label=_("For the public: group what participants said about themselves")
-    )
+    bom = tick(_("CSV for Excel (with a byte order mark)"))
+    zip = tick(_("Zip with manifest and codebook"))
+    release = tick(_("For the public: group what participants said about themselves"))
     k = forms.CharField(
         label=_("Smallest group of participants with the same answers about themselves"),
         widget=forms.NumberInput(attrs={"min": 2, "max": 9999}),
     )
-    words = forms.BooleanField(
-        label=_(
+    words = tick(
+        _(
             "Include participants' written answers in the public file. I have read them, and they identify nobody."
         )
     )

@@ -5,6 +5,7 @@ import io
 import shlex
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.core.management import call_command
@@ -13,6 +14,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
+from lxml import html
 
 from experiment.domain.export_columns import IDENTITY_COLUMNS
 from experiment.models import AuditEvent, Participant, Study, TrialExport
@@ -93,6 +95,19 @@ def test_what_cannot_be_asked_is_said_at_its_field_and_nothing_is_exported(
     response = ruth.get(f"{FILE}?{query}", follow=True)
     assert (response.status_code, response["Content-Type"]) == (400, "text/html; charset=utf-8")
     assert not AuditEvent.objects.filter(action="exported").exists()
+
+
+def test_what_is_ticked_is_sent_as_the_address_has_it(ruth: Client, study: Study) -> None:
+    forms = html.document_fromstring(ruth.get(PAGE).text).forms
+    form = next(one for one in forms if "release" in one.fields)
+    ticked = {"bom", "zip", "release"}
+    for name in ticked:
+        form.inputs[name].checked = True
+    sent = [(name, value) for name, value in form.form_values() if name in ticked]
+    shown = ruth.get(f"{PAGE}?{urlencode(sent)}&k=5")
+    assert shown.status_code == 200
+    assert (shown.context["form"].form.bom, shown.context["form"].form.k) == (True, 5)
+    assert shown.text.count("checked") >= 3
 
 
 def test_a_release_from_page_and_command_leaves_out_who_somebody_is(
