@@ -98,7 +98,8 @@ class FlowCounts:
     """Over the whole study; None where it is not known. Whoever has several reasons is counted under the first.
 
     kind: of the participants. is_after_publication: people and trials were left out before the data were published;
-    `recruited` and the exclusions are read from the gaps in their numbering.
+    `recruited` and the exclusions are read from the gaps in their numbering. withdrawn_since: of those withdrawn, they who
+    had finished.
     """
 
     kind: str
@@ -114,6 +115,7 @@ class FlowCounts:
     trials_analysed: int
     is_after_publication: bool = False
     arms: tuple[ArmCounts, ...] = ()
+    withdrawn_since: int = 0
 
 
 @dataclass(frozen=True)

@@ -140,10 +140,12 @@ LABELS = {reason.code: reason.label for reason in (*PARTICIPANT_REASONS, *TRIAL_
 ORDER = list(LABELS)
 STEPS = {
     "consented": Count("pk"),
-    "started": Count("pk", filter=Q(started_at__isnull=False)),
+    # Of somebody who finished and withdrew since, the start is erased
+    "started": Count("pk", filter=Q(started_at__isnull=False) | Q(finished_at__isnull=False)),
     "finished": Count("pk", filter=Q(stage=Stage.FINISHED) | Q(finished_at__isnull=False)),
     "withdrawn": Count("pk", filter=Q(stage=Stage.WITHDRAWN)),
 }
+WITHDRAWN_SINCE = Count("pk", filter=Q(stage=Stage.WITHDRAWN, finished_at__isnull=False))
 UNDER_WAY = Count("pk", filter=Participant.UNDER_WAY)
 NUMBERS = (*STEPS, "under_way")  # of an arm
 OF_OTHERS = "of people who did not finish or were excluded"
@@ -158,7 +160,7 @@ def read_flow(
     everywhere: as people.read_judged has them. `decided`: who is left out, where that is not as stored.
     """
     people = people_of(study, kind)
-    counts = people.aggregate(**STEPS)
+    counts = people.aggregate(**STEPS, withdrawn_since=WITHDRAWN_SINCE)
     judged = everywhere
     if is_joined(study, kind):  # who takes part here has judged nothing else
         judged = everywhere[

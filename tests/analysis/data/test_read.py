@@ -214,3 +214,18 @@ def test_who_took_part_are_those_with_an_analysed_trial_of_this_kind(study):
         assert found.other_kinds == {"pilot": 1}
         assert found.routes == {"": 3}
         assert found.first_day == found.last_day == timezone.localdate(NOW)
+
+
+def test_a_finisher_who_withdrew_is_counted_as_withdrawn_alone(study):
+    leaving = make_participant(study, started_at=NOW)
+    make_participant(study, started_at=NOW, excluded_by="missed_catch")
+    make_participant(study, started_at=NOW)
+    assert withdraw(study, leaving.withdrawal_code, timezone.now()) is not None
+    data = read(study)
+    assert (data.flow.started, data.flow.finished, data.flow.withdrawn) == (3, 3, 1)
+    steps = need(build_flow(data).results.flow).steps
+    assert (
+        sum(step.n for step in steps if step.code.value in ("withdrawn", "excluded", "analysed"))
+        == 3
+    )
+    assert "without_trials" not in {step.code.value for step in steps}

@@ -394,7 +394,8 @@ def _steps(counts: FlowCounts) -> Iterator[Step]:
     for exclusion in counts.excluded:
         yield Step(Code.EXCLUDED, exclusion.reason, exclusion.label, exclusion.n)
     n_excluded = sum(exclusion.n for exclusion in counts.excluded)
-    left = (counts.finished or 0) - n_excluded - counts.analysed
+    stayed = (counts.finished or 0) - counts.withdrawn_since
+    left = stayed - n_excluded - counts.analysed
     if left > 0:
         yield Step(Code.WITHOUT_TRIALS, "", "Finished, but without a trial in the analysis", left)
     yield Step(Code.ANALYSED, "", "Analysed", counts.analysed)
