@@ -59,6 +59,7 @@ from analysis.stats.reliance.trials import (
 )
 from analysis.stats.verdicts import Verdict
 from analysis.teams.domain.advised import ADVISER, evidence_of
+from analysis.teams.domain.chance import near_chance
 from analysis.teams.domain.evidence import HUMAN
 from analysis.teams.domain.runs import Runs, method_named
 from analysis.teams.results import Method
@@ -82,6 +83,10 @@ SHARES_OF_ARMS = (
 DECIDERS_COMPARED = (
     "The most accurate decisions are compared with the others on the same trials, with errors clustered by participants and test cases. p_holm "
     "is Holm's correction over all pairs of deciders, because the most accurate one was chosen by the same data."
+)
+LEARNS_NOISE = (
+    "Neither people nor the adviser can be told from chance on these trials. A team that is fitted to them would learn noise, which "
+    "is negatively correlated with the test case that is held out; no computed team is shown."
 )
 # Who decides, on the same trials
 FIRST, FINAL = "first", "final"
@@ -425,8 +430,10 @@ def _computed(data: SourceData, trials: AdvisedTrials) -> RealAndComputed:
             "Choose advice after the first answer in an arm.",
         )
     truth = np.where(data.advised["original_side"].to_numpy()[chosen] == "B", 1.0, -1.0)
-    runs = Runs.of(evidence_of(own, truth, data.adviser_name), data)
-    for method in COMPUTED:
+    evidence = evidence_of(own, truth, data.adviser_name)
+    runs = Runs.of(evidence, data)
+    is_noise = near_chance(evidence)
+    for method in () if is_noise else COMPUTED:
         runs.add([(HUMAN, ADVISER)], method_named(method, data.seed))
     right: dict[str, Floats] = {
         FIRST: own.right_before,
@@ -447,7 +454,9 @@ def _computed(data: SourceData, trials: AdvisedTrials) -> RealAndComputed:
         n_items=len(np.unique(own.item)),
         deciders=tuple(deciders_of(own, right)),
         teams=tuple(teams),
-        not_possible=tuple(f"{one.method}: {one.reason}" for one in runs.not_possible),
+        not_possible=(LEARNS_NOISE,)
+        if is_noise
+        else tuple(f"{one.method}: {one.reason}" for one in runs.not_possible),
     )
 
 
