@@ -95,7 +95,7 @@ def report(capsys, *arguments: object) -> str:
 
 def test_it_writes_numbers_tables_figures_and_a_page(written):
     folder, said, values, crowd = written.folder, written.printed, written.values, written.crowd
-    assert (values["schema"], values["schema_version"]) == ("brainbench-live/report", 6)
+    assert (values["schema"], values["schema_version"]) == ("brainbench-live/report", 7)
     assert values["sources"].keys() == {"human"}
     assert values["sources"]["human"].keys() == {"headline", *keys_about(Part.PAIRS)}
     assert values["of_study"].keys() == keys_about(Part.PEOPLE)
@@ -237,7 +237,13 @@ def test_each_estimate_of_a_crowd_says_how_many_it_is_from_and_has_an_interval(w
         at for at, part in seen if not any(name == "n" or name.startswith("n_") for name in part)
     }
     # These hold others, which have their own n
-    assert without_n <= {".crossed", ".memorisation", ".mixed_model.lrt", ".teaming.adding_human[]"}
+    assert without_n <= {
+        ".crossed",
+        ".memorisation",
+        ".mixed_model.items_share",
+        ".mixed_model.lrt",
+        ".teaming.adding_human[]",
+    }
     shares = [(at, part) for at, part in seen if part.keys() & {"accuracy", "sem", "rho", "t"}]
     assert {at for at, part in shares if not any("ci95" in name for name in part)} == set()
 
