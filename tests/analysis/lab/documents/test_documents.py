@@ -39,6 +39,7 @@ def test_the_preregistration_says_what_is_set_up(ruth: Client, study: Study) -> 
         assert fact in text
     assert items_hash(study) in text
     assert "slider" in text.split("## Exclusion")[1].split("##")[0]
+    assert "more than half of the answers" in text.split("## Exclusion")[1].split("##")[0]
     Study.objects.update(exclude_untouched="off")
     text = fetch(ruth, "preregistration", "md").decode()
     assert "slider" not in text.split("## Exclusion")[1].split("##")[0]
