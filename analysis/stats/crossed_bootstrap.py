@@ -27,7 +27,7 @@ METHOD = (
     "Participants and test cases are resampled together (pigeonhole bootstrap, {resamples} resamples, seed "
     "{seed}), which counts the noise of single trials three times. Before percentiles are taken, deviations are therefore scaled "
     "to the two-way error, multiplied by the ratio of the quantiles of Student's t and the normal distribution. The two-way variance is that "
-    "between participants plus that between test cases minus that of trials (for models, whose answers are fixed, "
+    "of trials, plus what participants and test cases each have beyond it, at least 0 (for models, whose answers are fixed, "
     "only between test cases), with Student's t for the smaller number of clusters minus one. The models' mean is that of each model's "
     "accuracy on the test cases that it decided, and so is its error. Shares have Wilson's "
     "score interval for the number of independent decisions that would give the same standard error. At least 3 "

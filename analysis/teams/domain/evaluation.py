@@ -180,7 +180,7 @@ def _patterns(names: Names, is_right: Bools, team: Floats) -> tuple[Pattern, ...
 BATCH = 10_000_000  # resampled numbers held at once
 
 RESAMPLED = (
-    "The two-way variance is that between participants plus that between test cases minus that of trials, with "
+    "The two-way variance is that of trials, plus what participants and test cases each have beyond it, at least 0, with "
     "fixed held-out predictions and Student's t for the smaller number of clusters minus one. A trial with two people "
     "belongs to the first of them. "
     "Shares have Wilson's score interval for the number of independent decisions that would give the same standard "
