@@ -229,7 +229,7 @@ def test_the_same_training_asked_for_again_is_the_one_that_waits_or_goes_on(corp
         ({"name": DEMO_NAME}, "is the name of a published model"),
         ({"name": "lab/own", "base": "lab/own"}, "A model “lab/own” already exists"),
         ({"name": "lab/onion-lm @ step 1"}, "“ @ ” is for"),
-        ({"name": "lab/kept"}, "“lab/kept @ step 2” already exists"),
+        ({"name": "lab/kept"}, "“lab/kept” already exists"),
         ({"base": ""}, "Name the model that the training starts from."),
         ({"settings": small("scratch")}, "does not have a base model"),
         ({"settings": small("scratch"), "base": ""}, "needs a tokenizer"),
