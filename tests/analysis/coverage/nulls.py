@@ -1,0 +1,166 @@
+"""How often a report concludes what is not so: studies in which nothing is true, and every verdict of their chapters.
+
+People and models guess, though people and test cases differ; confidence, expertise and dates go with nothing; advice is right as often as a
+coin, and people change as many answers towards it as away from it. `python -m tests.analysis.coverage.nulls` measures anew (minutes),
+keeps the figures and writes the table of docs/results.md.
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import fields, is_dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.dataset import SourceData
+from analysis.report.chapter import Chapter
+from analysis.report.contents import CHAPTERS
+from analysis.stats import NotEnough
+from analysis.stats.publication_date import DateDirection
+from analysis.stats.reliance.trials import AFTER, NONE
+from analysis.stats.verdicts import Verdict
+from lib.points import points
+from tests.analysis import made
+
+HERE = Path(__file__).parent
+MEASURED = HERE / "nulls.json"
+DOCS = HERE.parents[2] / "docs" / "results.md"
+BEGIN, END = "<!-- nulls: measured, not written by hand -->\n", "<!-- nulls end -->"
+SD_PEOPLE, SD_ITEMS = 0.4, 0.8  # logits
+SIZES = ((20, 12), (60, 10), (60, 30), (171, 200))  # people, test cases
+EACH, N_MODELS = 9, 4
+CHANGED = 0.1  # of first answers, whatever is advised
+N_STUDIES = {(171, 200): 40}
+USUAL = 150
+CONCLUDING = ("calibration", "expertise", "publication_date", "advised")
+
+
+def null_study(seed: int, n_people: int, n_items: int) -> SourceData:
+    data = made.make_data(
+        n_participants=n_people, n_items=n_items, n_models=N_MODELS, trials_each=EACH,
+        intercept=0.0, sd_participants=SD_PEOPLE, sd_items=SD_ITEMS, seed=seed,
+    )  # fmt: skip
+    rng = np.random.default_rng(seed)
+    ratio = rng.normal(0, 0.06, len(data.full))
+    guessed = data.full.assign(
+        ppl_altered=data.full["ppl_original"] * np.exp(ratio),
+        margin_nats=ratio,
+        points=points(ratio),
+        is_near_tie=np.abs(ratio) < 0.001,
+    )
+    items = data.items.assign(published=rng.permutation(data.items["published"]))
+    cutoffs = data.models.assign(cutoff=np.datetime64("2023-01-10", "D"))
+    data = replace(data, full=guessed, items=items, models=cutoffs, resamples=200)
+    return replace(data, advised=_advised(data, rng), adviser_name="a coin")
+
+
+def _advised(data: SourceData, rng: np.random.Generator) -> pd.DataFrame:
+    """Every other person sees advice after a first answer."""
+    trials = data.trials
+    n, has_advice = len(trials), (trials["participant"] % 2 == 1).to_numpy()
+    first = trials["is_correct"].to_numpy(float)
+    final = np.where(has_advice & (rng.random(n) < CHANGED), 1 - first, first)
+    advice = (rng.random(data.n_items) < 0.5).astype(float)[trials["item"]]
+    p = rng.uniform(0.55, 0.95, data.n_items)[trials["item"]]
+    of_advised = np.where(has_advice, 1.0, np.nan)
+    ms = trials["rt_ms"].to_numpy(float)
+    return pd.DataFrame(
+        {
+            "participant": trials["participant"],
+            "item": trials["item"],
+            "arm": np.where(has_advice, "Advised", "Alone"),
+            "arm_number": np.where(has_advice, 2, 1),
+            "procedure": np.where(has_advice, AFTER, NONE),
+            "right_before": first * of_advised,
+            "right_after": final,
+            "advice_right": advice,
+            "p_advice": p,
+            "p_shown": p * of_advised,
+            "p_known": p * of_advised,
+            "confidence_before": trials["confidence"] * of_advised,
+            "confidence_after": rng.integers(1, 101, n).astype(float),
+            "rt_before_ms": 0.7 * ms * of_advised,
+            "rt_ms": ms,
+            "expertise": trials["expertise"],
+            "position": trials["trial_position"].astype(float),
+            "original_side": trials["original_side"],
+        }
+    )
+
+
+def conclusions(found: Any, path: str = "") -> Iterator[str]:
+    """Where results conclude something: each attribute that is a verdict other than “unclear” and “too few to say”."""
+    if isinstance(found, Verdict | DateDirection):
+        if found.name not in ("UNCLEAR", "TOO_FEW"):
+            yield path
+    elif is_dataclass(found) and not isinstance(found, type):
+        derived = [
+            n for n, v in vars(type(found)).items() if isinstance(v, property) and "verdict" in n
+        ]
+        for name in (*(field.name for field in fields(found)), *derived):
+            yield from conclusions(getattr(found, name), f"{path}.{name}".lstrip("."))
+    elif isinstance(found, Mapping):
+        for name, value in found.items():
+            yield from conclusions(value, f"{path}.{name}")
+    elif isinstance(found, Sequence) and not isinstance(found, str):
+        for value in found:
+            yield from conclusions(value, path)
+
+
+def concluded(data: SourceData, chapters: Sequence[Chapter]) -> dict[str, list[str]]:
+    """Chapter -> its conclusions; without those that give a reason why they have no results."""
+    found = {}
+    for chapter in chapters:
+        try:
+            found[chapter.name] = [*conclusions(chapter.build(data).results)]
+        except NotEnough:
+            continue
+    return found
+
+
+def one(seed: int, size: tuple[int, int], chapters: Sequence[str]) -> dict[str, list[str]]:
+    return concluded(null_study(seed, *size), [c for c in CHAPTERS if c.name in chapters])
+
+
+def measure(size: tuple[int, int], n_studies: int, n_processes: int) -> dict[str, float]:
+    """Chapter -> the share of studies in which it concludes something."""
+    with ProcessPoolExecutor(n_processes) as pool:
+        every = [*pool.map(partial(one, size=size, chapters=CONCLUDING), range(n_studies))]
+    known = {name: [bool(found[name]) for found in every if name in found] for name in CONCLUDING}
+    return {name: float(np.mean(wrong)) for name, wrong in known.items() if wrong}
+
+
+def measured() -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads(MEASURED.read_text(encoding="utf-8"))
+    return rows
+
+
+def lines(rows: Sequence[Mapping[str, Any]]) -> str:
+    heads = [f"{p} people, {n} items" for p, n in SIZES]
+    found = [f"| chapter | {' | '.join(heads)} |", "|---|" + "---|" * len(SIZES)]
+    by = {(*row["size"],): row["false"] for row in rows}
+    for name in CONCLUDING:
+        shares = [by.get(size, {}).get(name) for size in SIZES]
+        cells = ["-" if share is None else f"{100 * share:.1f}" for share in shares]
+        found.append(f"| `{name}` | {' | '.join(cells)} |")
+    return "\n".join(found) + "\n"
+
+
+def main(n_processes: int = 2) -> None:
+    rows = []
+    for size in SIZES:
+        n = N_STUDIES.get(size, USUAL)
+        rows.append({"size": size, "n_studies": n, "false": measure(size, n, n_processes)})
+        print(json.dumps(rows[-1]), file=sys.stderr)
+    MEASURED.write_text(json.dumps(rows, indent=1) + "\n")
+    before, rest = DOCS.read_text().split(BEGIN)
+    DOCS.write_text(before + BEGIN + lines(rows) + END + rest.split(END)[1])
+
+
+if __name__ == "__main__":
+    main()
