@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-NAMES = ("analysis", "export", "families", "growth", "scoring", "teams", "web")
+NAMES = ("analysis", "export", "families", "growth", "inference", "scoring", "teams", "web")
 
 
 class Command(BaseCommand):

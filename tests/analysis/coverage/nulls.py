@@ -1,7 +1,7 @@
 """How often a report concludes what is not so: studies in which nothing is true, and every verdict of their chapters.
 
 People and models guess, though people and test cases differ; confidence, expertise and dates go with nothing; advice is right as often as a
-coin, and people change as many answers towards it as away from it. `python -m tests.analysis.coverage.nulls` measures anew (minutes),
+coin, and people change as many answers towards it as away from it. `python -m benchmarks bench inference` measures anew (minutes),
 keeps the figures and writes the table of docs/results.md.
 """
 
@@ -128,11 +128,17 @@ def one(seed: int, size: tuple[int, int], chapters: Sequence[str]) -> dict[str, 
 
 
 def measure(size: tuple[int, int], n_studies: int, n_processes: int) -> dict[str, float]:
-    """Chapter -> the share of studies in which it concludes something."""
+    """Chapter, and each of its verdicts -> the share of studies in which it concludes something."""
     with ProcessPoolExecutor(n_processes) as pool:
         every = [*pool.map(partial(one, size=size, chapters=CONCLUDING), range(n_studies))]
-    known = {name: [bool(found[name]) for found in every if name in found] for name in CONCLUDING}
-    return {name: float(np.mean(wrong)) for name, wrong in known.items() if wrong}
+    shares = {}
+    for name in CONCLUDING:
+        known = [found[name] for found in every if name in found]
+        for path in ("", *sorted({path for wrong in known for path in wrong})):
+            shares[f"{name} {path}".strip()] = float(
+                np.mean([path in wrong if path else bool(wrong) for wrong in known])
+            )
+    return shares
 
 
 def measured() -> list[dict[str, Any]]:
@@ -142,12 +148,13 @@ def measured() -> list[dict[str, Any]]:
 
 def lines(rows: Sequence[Mapping[str, Any]]) -> str:
     heads = [f"{p} people, {n} items" for p, n in SIZES]
-    found = [f"| chapter | {' | '.join(heads)} |", "|---|" + "---|" * len(SIZES)]
+    found = [f"| chapter, and its verdicts | {' | '.join(heads)} |", "|---|" + "---|" * len(SIZES)]
     by = {(*row["size"],): row["false"] for row in rows}
-    for name in CONCLUDING:
-        shares = [by.get(size, {}).get(name) for size in SIZES]
-        cells = ["-" if share is None else f"{100 * share:.1f}" for share in shares]
-        found.append(f"| `{name}` | {' | '.join(cells)} |")
+    names = sorted({name for shares in by.values() for name in shares})
+    for name in names:
+        chapter, _, path = name.partition(" ")
+        cells = [f"{100 * by[size].get(name, 0.0):.1f}" for size in SIZES]
+        found.append(f"| {f'… `{path}`' if path else f'`{chapter}`'} | {' | '.join(cells)} |")
     return "\n".join(found) + "\n"
 
 
@@ -160,7 +167,3 @@ def main(n_processes: int = 2) -> None:
     MEASURED.write_text(json.dumps(rows, indent=1) + "\n")
     before, rest = DOCS.read_text().split(BEGIN)
     DOCS.write_text(before + BEGIN + lines(rows) + END + rest.split(END)[1])
-
-
-if __name__ == "__main__":
-    main()
