@@ -98,8 +98,8 @@ class FlowCounts:
     """Over the whole study; None where it is not known. Whoever has several reasons is counted under the first.
 
     kind: of the participants. is_after_publication: people and trials were left out before the data were published;
-    `recruited` and the exclusions are read from the gaps in their numbering. withdrawn_since: of those withdrawn, they who
-    had finished.
+    `recruited` and the exclusions are read from the gaps in their numbering. withdrawn_since: those of the
+    withdrawn who had finished.
     """
 
     kind: str

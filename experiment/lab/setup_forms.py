@@ -14,6 +14,7 @@ from experiment.domain.exclusion import Rules
 from experiment.models import Study
 from experiment.models.studies import DEMOGRAPHIC_FIELDS, RULE_COLUMNS
 from experiment.services import audit
+from experiment.services.file_places import YEARS
 from experiment.services.readiness import works_by_stratum
 from experiment.services.survey import survey_questions
 from lib.opened import Edit, OpenedForm
@@ -396,7 +397,7 @@ class TargetForm(SettingsForm):
                 "cell_field", _("Participants are not asked this. Add the question under “Texts”.")
             )
         for name in ("opens_at", "closes_at"):
-            if (day := given.get(name)) is not None and not 2000 <= day.year < 2100:
+            if (day := given.get(name)) is not None and day.year not in YEARS:
                 self.add_error(name, _("Give a year from 2000 to 2099."))
         return given
 

@@ -13,6 +13,7 @@ from lib import strict_json
 from lib.confined import ConfinedError, confined
 from lib.json_bounds import check_json
 
+YEARS = range(2000, 2100)  # of a study's times, in forms too
 MOST_SHOWN = 50
 MOST_KEPT = 1_000
 LONGEST_NAME = 80  # of an entry that there is not
@@ -123,7 +124,7 @@ class Place:
         found: datetime | None = self._time(datetime.fromisoformat, needed)
         if found is not None and found.tzinfo is None:
             self.refuse(needed)
-        elif found is not None and not 2000 <= found.year < 2100:  # as forms take it
+        elif found is not None and found.year not in YEARS:
             self.refuse(_("Give a year from 2000 to 2099."))
             return None
         return found
