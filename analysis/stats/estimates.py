@@ -14,9 +14,9 @@ from scipy import special, stats
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Interval, with_width
-from analysis.stats.families import LEVEL
 from analysis.stats.score_intervals import with_ties
 from analysis.stats.two_way_clustered import FEW
+from lib.levels import LEVEL
 from lib.points import RIGHT, TIE, error_of_mean, mean_point
 
 Z95 = 1.959963984540054  # 97.5th percentile of the standard normal distribution

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.stats.arrays import Floats
+from lib.levels import LEVEL
 
-LEVEL = 0.05
 METHOD = (
     "p values after Holm's correction over one family, valid under any dependence of the tests. The effective "
     "number of tests after Li and Ji (2005, Heredity 95), from the eigenvalues of the correlation matrix of the "

@@ -8,9 +8,8 @@ from dataclasses import replace
 from enum import Enum
 
 from analysis.stats.arrays import Interval
-from analysis.stats.families import LEVEL, Family
-
-ENOUGH = 8  # participants and test cases, below which the level of a test is not known
+from analysis.stats.families import Family
+from lib.levels import ENOUGH, LEVEL
 
 
 class Verdict(Enum):

@@ -11,8 +11,9 @@ from enum import StrEnum
 from analysis.data.about import Participants, StudyName
 from analysis.stats import MissingResult
 from analysis.stats.arrays import Interval
-from analysis.stats.verdicts import ENOUGH, Verdict
+from analysis.stats.verdicts import Verdict
 from analysis.teams.options import TeamOptions
+from lib.levels import ENOUGH
 from lib.points import RIGHT, TIE
 
 # From so many test cases on a team's held-out accuracy is within 10 points of what it is on other test cases in 19 of 20

@@ -15,13 +15,11 @@ import numpy.typing as npt
 from scipy import optimize, special
 
 from experiment.domain.forecast import ArmContrast
+from lib.levels import ENOUGH, LEVEL
 
 Floats = npt.NDArray[np.float64]
 
-LEVEL = 0.05
 POWER = 0.8  # with which a difference is called detectable
-# People and test cases, below which the report gives no verdict: analysis.stats.verdicts.ENOUGH
-FEWEST = 8
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 WEIGHTS /= WEIGHTS.sum()
 
@@ -80,7 +78,7 @@ def _contrast(
 ) -> ArmContrast:
     fewest = min(first.n_people, second.n_people, len(first.items), len(second.items))
     difference = (second.follows - first.follows) * (advice_right - accuracy)
-    if fewest < FEWEST or not first.trials_each or not second.trials_each:
+    if fewest < ENOUGH or not first.trials_each or not second.trials_each:
         return ArmContrast(
             source, first.name, second.name, fewest, difference, detectable=None, power=None
         )

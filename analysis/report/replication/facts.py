@@ -16,9 +16,9 @@ from analysis.report.chapters.participants.results import ItemExposures
 from analysis.report.replication.values import TUNED, at
 from analysis.stats.distributions import Exposures
 from analysis.stats.estimates import McNemar
-from analysis.stats.families import LEVEL
 from experiment.imports.read.trials import TRIALS_PER_PERSON
 from experiment.models import Judgment, Participant, Study
+from lib.levels import LEVEL
 
 MIN_RT_MS = 5_000
 BALANCED = 2  # difference of exposures

@@ -11,7 +11,6 @@ from analysis.stats.arrays import Bools, Floats, Interval, Ints
 from analysis.stats.calibration import bin_columns, equal_width_bins, error_interval
 from analysis.stats.crossed_bootstrap import interval_with, p_with
 from analysis.stats.two_way_clustered import FEWEST_CLUSTERS
-from analysis.stats.verdicts import ENOUGH
 from analysis.teams.domain.chance import learns_noise
 from analysis.teams.domain.combination import LEAST_PROBABILITY, HeldOut
 from analysis.teams.domain.evidence import Evidence, Names
@@ -28,6 +27,7 @@ from analysis.teams.results import (
     Tried,
     verdict_of,
 )
+from lib.levels import ENOUGH
 from lib.points import RIGHT, TIE, WRONG
 
 N_BINS = 10

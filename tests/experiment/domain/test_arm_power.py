@@ -10,7 +10,7 @@ from analysis.stats import verdicts
 from analysis.stats.reliance.trials import AdvisedTrials, difference
 from experiment.domain.arm_power import (
     ALIKE,
-    FEWEST,
+    ENOUGH,
     VARIED,
     Condition,
     Spread,
@@ -119,7 +119,7 @@ def test_more_people_lower_the_detectable_difference_to_what_test_cases_leave() 
 
 
 def test_as_few_people_as_the_report_says_nothing_of_have_no_power() -> None:
-    assert FEWEST == verdicts.ENOUGH
+    assert ENOUGH == verdicts.ENOUGH
     assert forecast(7, 50, 9, 60).detectable is None
     assert forecast(50, 50, 9, 7).power is None
     assert forecast(8, 50, 9, 60).detectable

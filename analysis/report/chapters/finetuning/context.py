@@ -18,8 +18,8 @@ from analysis.report.chapters.finetuning.results import (
     TunedModel,
 )
 from analysis.report.chapters.memorisation.context import IN_TRAINING
-from analysis.stats.families import LEVEL
 from lib import formatting as f
+from lib.levels import LEVEL
 
 Compared = Sequence[tuple[TunedModel, Comparison]]
 

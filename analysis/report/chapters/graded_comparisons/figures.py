@@ -45,8 +45,8 @@ from analysis.report.chapters.graded_rates.drawing import (
     who,
 )
 from analysis.report.chapters.graded_rates.results import box
-from analysis.stats.families import LEVEL
 from analysis.stats.graded.text_metrics import COLUMNS
+from lib.levels import LEVEL
 
 PANELS = {"rqr": "Response quality", "sr": "Safety"}
 SIDE, HEIGHT = 400, 300  # px

@@ -15,7 +15,7 @@ from analysis.report.chapter import Built
 from analysis.report.chapters.graded_rates.results import clusters_of, codes, question_clusters
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Bools, Floats, Interval, Ints
-from analysis.stats.families import LEVEL, Family
+from analysis.stats.families import Family
 from analysis.stats.graded import ABSTAINED, BAD, FATES, GOOD
 from analysis.stats.graded.bert_score import NAME as BERT_NAME
 from analysis.stats.graded.bert_score import Vectors
@@ -32,6 +32,7 @@ from analysis.stats.two_way_clustered import of_changes
 from analysis.teams.domain.deferral import Asked, Judges, choose_threshold, deferring, who_decides
 from analysis.teams.domain.folds import Folds
 from analysis.teams.results import Policy
+from lib.levels import LEVEL
 
 RATES = ("rqr", "sr")
 PAIRS = (

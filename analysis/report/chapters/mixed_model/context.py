@@ -9,9 +9,9 @@ from analysis.codec import need
 from analysis.presentation import Table
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.mixed_model.results import Mixed, Power, PowerAnalysis, two_digits
-from analysis.stats.families import LEVEL
 from analysis.stats.power import Target
 from lib import formatting as f
+from lib.levels import LEVEL
 
 NONE_FOUND = 0.005  # a standard deviation below it is shown as 0
 

@@ -36,7 +36,7 @@ from analysis.report.chapters.uncertainty.results import (
     Differences,
     Row,
 )
-from analysis.stats.families import LEVEL
+from lib.levels import LEVEL
 
 NUMBERS = (
     "accuracy", "difference", "low", "high", "difference_low", "difference_high",

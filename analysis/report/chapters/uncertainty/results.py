@@ -28,10 +28,10 @@ from analysis.stats.crossed_bootstrap import (
     spread,
 )
 from analysis.stats.estimates import SHARES, Mean, Proportion, mean_of, proportion
-from analysis.stats.families import LEVEL
 from analysis.stats.item_differences import item_differences
 from analysis.stats.two_way_clustered import FEWEST_CLUSTERS, Deviations, TwoWay, over_items
 from lib.formatting import known
+from lib.levels import LEVEL
 from lib.points import TIE
 
 # Of rows: who, display_name, method, row

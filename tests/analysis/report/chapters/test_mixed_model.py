@@ -13,8 +13,8 @@ from analysis.report.chapters.mixed_model.results import (
 )
 from analysis.report.chapters.uncertainty.results import Crossed
 from analysis.report.contents import chapter_named
-from analysis.stats.families import LEVEL
 from analysis.stats.verdicts import Verdict
+from lib.levels import LEVEL
 from tests.analysis.made import make_data
 from tests.analysis.report.chapters.chapter_results import page_of, results_of
 
