@@ -254,6 +254,8 @@ def main() -> None:
         is_much = True
     with answer:
         answer.write(b"memory\n" if is_much else said)
+    # Threads that a library leaves behind may abort an interpreter that ends in order, after all was said
+    os._exit(0)
 
 
 def _bound(limits: Limits) -> None:

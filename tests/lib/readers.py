@@ -1,5 +1,6 @@
 """Readers that misbehave, for test_confined.py: they run in the other process."""
 
+import atexit
 import os
 import signal
 import sys
@@ -59,6 +60,12 @@ def compute_without_end(_: bytes) -> None:
 
 def sleep_without_end(_: bytes) -> None:
     time.sleep(600)
+
+
+def leave_a_library_that_aborts(data: bytes) -> str:
+    """Once the interpreter ends."""
+    atexit.register(os.abort)
+    return data.decode()
 
 
 def die(_: bytes) -> None:

@@ -28,6 +28,10 @@ def test_half_a_character_comes_back_as_it_was() -> None:
     assert confined(readers.half, b"").text == "\ud800"
 
 
+def test_a_library_that_fails_once_all_is_said_changes_nothing() -> None:
+    assert confined(readers.leave_a_library_that_aborts, b"read") == "read"
+
+
 def test_an_error_that_is_expected_is_raised_here_and_another_tells_nothing_of_the_file() -> None:
     with pytest.raises(readers.OddError) as refused:
         confined(readers.refuse, b"", refusals=[ValueError, readers.OddError])
