@@ -61,6 +61,33 @@ class Table:
         return [list(zip(row, self.columns, strict=True)) for row in self.rows]
 
 
+def sentences(*parts: str) -> str:
+    """One text of these sentences; an empty one says nothing.
+
+    >>> sentences("The analysis includes 3 trials.", "", "None is excluded.")
+    'The analysis includes 3 trials. None is excluded.'
+    """
+    return " ".join(part for part in parts if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Sentences of a chapter, and a list below them where there is one.
+
+    is_quiet: set smaller, beside what matters. copied_as: the id of a paragraph that readers copy into an article.
+    """
+
+    text: str
+    items: Sequence[str] = ()
+    is_quiet: bool = False
+    copied_as: str = ""
+
+
+def paragraphs(*texts: str) -> list[Paragraph]:
+    """A paragraph of each text that says something."""
+    return [Paragraph(text) for text in texts if text]
+
+
 @dataclass(frozen=True, slots=True)
 class FigureView:
     """A figure as a page shows it: where its picture is, its texts, and its files."""
@@ -99,10 +126,11 @@ class Block:
     figures: Sequence[FigureView] = ()
     missing: Sequence[MissingResult] = ()
     finding: str = ""
+    text: Sequence[Paragraph] = ()
 
     @property
     def is_empty(self) -> bool:
-        return not (self.meaning or self.tables or self.figures)
+        return not (self.meaning or self.text or self.tables or self.figures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +182,7 @@ def figure_text(name: str, context: Mapping[str, Any]) -> FigureText:
 def make_figure(
     name: str,
     drawn: "ChartType",
-    context: Mapping[str, Any],
+    context: Mapping[str, Any] | FigureText,
     table: "pd.DataFrame",
     texts: str = "",
 ) -> "Figure":
@@ -162,7 +190,7 @@ def make_figure(
     from analysis.charts.figure import Figure  # altair, which pages do without
     from analysis.charts.marks import finish
 
-    text = figure_text(texts or name, context)
+    text = context if isinstance(context, FigureText) else figure_text(texts or name, context)
     return Figure(name, text.title, text.caption, text.alt, table, finish(drawn, text.alt))
 
 

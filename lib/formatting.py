@@ -143,15 +143,22 @@ def coefficient(value: float | None) -> str:
     return number(value, 3).replace("0.", ".", 1) if is_known(value) else DASH
 
 
-def count(n: float | None, noun: str) -> str:
-    """A number with its noun.
+def count(n: float | None, noun: str, plural: str = "") -> str:
+    """A number with its noun; `plural` where this is not the noun with an s.
 
-    >>> count(1, "trial"), count(1011, "trial"), count(0, "language model")
-    ('1 trial', '1,011 trials', '0 language models')
+    >>> count(1, "trial"), count(1011, "trial"), count(0, "person", "people")
+    ('1 trial', '1,011 trials', '0 people')
     """
-    if not is_known(n):
-        return f"{DASH} {noun}s"
-    return f"{n:,.0f} {noun}{'' if n == 1 else 's'}"
+    return f"{number(n, 0)} {noun if n == 1 else plural or f'{noun}s'}"
+
+
+def verb(n: float, singular: str, plural: str) -> str:
+    """The form that follows a number.
+
+    >>> verb(1, "was", "were"), verb(2, "was", "were")
+    ('was', 'were')
+    """
+    return singular if n == 1 else plural
 
 
 def listing(names: Sequence[str]) -> str:

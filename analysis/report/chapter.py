@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -13,7 +14,7 @@ from analysis.charts.figure import Figure
 from analysis.codec import MissingResult, from_json, to_json
 from analysis.data.dataset import SourceData
 from analysis.data.filters import OF_STUDY
-from analysis.presentation import Table
+from analysis.presentation import Paragraph, Table
 from analysis.stats import NotEnough
 
 R = TypeVar("R")
@@ -80,11 +81,17 @@ class About:
 
 @dataclass(frozen=True)
 class Page:
-    """What a chapter shows: the context of its template, its tables, and how it was computed."""
+    """What a chapter shows: its text, its tables, and how it was computed.
 
-    context: Mapping[str, Any]
+    finding: the chapter in a line, where it is folded; it stands in the text too.
+    context: of its template, where the chapter has one instead of a text.
+    """
+
+    context: Mapping[str, Any] = field(default_factory=dict)
     tables: Sequence[Table] = ()
     methods: Sequence[str] = ()
+    text: Sequence[Paragraph] = ()
+    finding: str = ""
 
 
 FigureBuilder = Callable[[SourceResults, Tables], Figure]
@@ -94,7 +101,8 @@ FigureBuilder = Callable[[SourceResults, Tables], Figure]
 class Chapter:
     """One topic of the report; what it is made of stands in the folder of its results.
 
-    name: of its functions `build_<name>` in results.py and `<name>_page` in context.py, and of the template of its sentences.
+    name: of its functions `build_<name>` in results.py and `<name>_page` in words.py (or in context.py, and then of the template of its
+        sentences).
     results: a dataclass whose fields are the keys of report.json that the chapter fills; each can be a MissingResult.
     title, question: what readers see in the contents and under the heading.
     figures: names of its figures, in their order: functions in figures.py, which is imported when something is drawn;
@@ -127,7 +135,7 @@ class Chapter:
 
     def page(self, source: SourceResults, about: About) -> Page:
         """From the results to what the template and the tables show."""
-        page: Page = self._named("context", f"{self.name}_page")(source, about)
+        page: Page = self._named(self._words, f"{self.name}_page")(source, about)
         return page
 
     def figure_builders(self) -> dict[str, FigureBuilder]:
@@ -135,12 +143,20 @@ class Chapter:
         return {name: self._named("figures", name) for name in names}
 
     def _named(self, module: str, name: str) -> Any:
-        folder = self.results.__module__.rpartition(".")[0]
-        return getattr(import_module(f"{folder}.{module}"), name)
+        return getattr(import_module(f"{self._folder}.{module}"), name)
+
+    @property
+    def _folder(self) -> str:
+        return self.results.__module__.rpartition(".")[0]
+
+    @property
+    def _words(self) -> str:
+        return "words" if find_spec(f"{self._folder}.words") else "context"
 
     @property
     def template(self) -> str:
-        return f"analysis/chapters/{self.name}.html"
+        """Of its sentences; "" where Python says them."""
+        return "" if self._words == "words" else f"analysis/chapters/{self.name}.html"
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -69,16 +69,23 @@ def _block(
     tables = [
         replace(t, href=link_table(source.source, t.csv)) if t.csv else t for t in page.tables
     ]
+    block = Block(
+        source=source.source,
+        label=label,
+        text=page.text,
+        tables=tables,
+        methods=page.methods,
+        figures=figures.get(chapter.id, ()),
+        missing=missing,
+        finding=page.finding,
+    )
+    if not chapter.template:
+        return block
     context = {"about": report.about, **page.context}
-    return Block(
-        source.source,
-        label,
-        render_meaning(chapter.template, context),
-        tables,
-        page.methods,
-        figures.get(chapter.id, ()),
-        missing,
-        strip_tags(render_block(chapter.template, "finding", context)).strip(),
+    return replace(
+        block,
+        meaning=render_meaning(chapter.template, context),
+        finding=strip_tags(render_block(chapter.template, "finding", context)).strip(),
     )
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import altair as alt
 import pandas as pd
-from django.utils.translation import gettext as _
 
 from analysis import columns as c
 from analysis.charts.figure import Figure
@@ -36,9 +35,14 @@ from analysis.report.chapters.participants.results import (
     Step,
     TrialFlow,
 )
+from analysis.report.chapters.participants.words import (
+    SHOWN_FIRST,
+    exposures_figure,
+    flow_figure,
+    reaction_times_figure,
+)
 from lib.formatting import number
 
-ORDER = (Code.RECRUITED, Code.CONSENTED, Code.STARTED, Code.FINISHED)
 LOST = (Code.EXCLUDED, Code.WITHOUT_TRIALS)
 BOX, SIDE, GAP, PAD, LETTERS = 190, 200, 22, 8, 36  # px; letters of a line in a box at the side
 LINE_PX = 15
@@ -55,12 +59,8 @@ Line = tuple[str, int]  # of the text in a box, and by how many px it is indente
 def flow(source: SourceResults, tables: Tables) -> Figure:
     """Boxes from top to bottom; who left on the way at the side of the arrow where they left; judgments below."""
     own = need(source.of(Flow).flow)
-    context = {
-        "own": own,
-        "n_first": next((s.n for s in own.steps if s.code in ORDER), 0),
-        "counted": [(s.label.lower(), s.n) for s in own.steps if s.n],
-    }
-    return make_figure("flow", _flow_chart(*_layout(own.steps, own.trials)), context, _table(own))
+    drawn = _flow_chart(*_layout(own.steps, own.trials))
+    return make_figure("flow", drawn, flow_figure(own), _table(own))
 
 
 def _table(own: ParticipantFlow) -> pd.DataFrame:
@@ -71,7 +71,7 @@ def _table(own: ParticipantFlow) -> pd.DataFrame:
 
 def _layout(steps: Sequence[Step], trials: TrialFlow) -> tuple[list[Box], list[Box], float]:
     """Boxes and arrows in px, and the height of all."""
-    main = [s for code in (*ORDER, Code.ANALYSED) for s in steps if s.code is code]
+    main = [s for code in (*SHOWN_FIRST, Code.ANALYSED) for s in steps if s.code is code]
     boxes: list[Box] = []
     arrows: list[Box] = []
     top = 0.0
@@ -103,20 +103,18 @@ def _trials(trials: TrialFlow, boxes: list[Box], arrows: list[Box]) -> float:
     width = FULL - left - 14
     out = trials.excluded
     down, gap = left + 12, float(GAP)  # where the arrow goes down, how far
-    first = _box(left, 0, width, _counted(_("Judgments"), trials.judged), bold=True)
+    first = _box(left, 0, width, _counted("Judgments", trials.judged), bold=True)
     top = first["y2"]
     boxes.append(first)
     if out:
-        lines = _reasons(_("Excluded"), sum(r.n for r in out), out, 32)
+        lines = _reasons("Excluded", sum(r.n for r in out), out, 32)
         side = _box(down + 30, top + 10, width - 42, lines, bold=False)
         boxes.append(side)
         middle = (side["y"] + side["y2"]) / 2
         arrows.append({"x": down, "x2": side["x"], "y": middle, "y2": middle, "side": True})
         gap = side["y2"] + 10 - top
     arrows.append({"x": down, "x2": down, "y": top, "y2": top + gap, "side": False})
-    last = _box(
-        left, top + gap, width, _counted(_("Judgments analysed"), trials.analysed), bold=True
-    )
+    last = _box(left, top + gap, width, _counted("Judgments analysed", trials.analysed), bold=True)
     boxes.append(last)
     return float(last["y2"])
 
@@ -128,12 +126,12 @@ def _losses(step: Step, after: Step, steps: Sequence[Step]) -> list[Line]:
         why = [s for s in steps if s.code in LOST and s.n]
         known = sum(s.n for s in why)
         n = known or lost
-        return _reasons(_("Not analysed"), n, why, LETTERS + 6) if n > 0 else []
-    return _reasons(_("Did not continue"), lost, (), LETTERS) if lost > 0 else []
+        return _reasons("Not analysed", n, why, LETTERS + 6) if n > 0 else []
+    return _reasons("Did not continue", lost, (), LETTERS) if lost > 0 else []
 
 
 def _counted(label: str, n: int) -> list[Line]:
-    return [(label, 0), (_("n = %(n)s") % {"n": number(n, 0)}, 0)]
+    return [(label, 0), (f"n = {number(n, 0)}", 0)]
 
 
 def _reasons(head: str, n: int, why: Sequence[Step | Exclusion], letters: int) -> list[Line]:
@@ -196,7 +194,8 @@ def exposures(source: SourceResults, tables: Tables) -> Figure:
     """Bars: how many test cases were judged once, twice, and so on; the mean as a line."""
     own = need(source.of(ItemExposures).exposures)
     histogram = pd.DataFrame(own.histogram, columns=["n", "items"])
-    return make_figure("exposures", _exposures_chart(histogram, own.mean), {"own": own}, histogram)
+    drawn = _exposures_chart(histogram, own.mean)
+    return make_figure("exposures", drawn, exposures_figure(own), histogram)
 
 
 def _exposures_chart(histogram: pd.DataFrame, mean: float) -> Drawn:
@@ -222,9 +221,8 @@ def reaction_times(source: SourceResults, tables: Tables) -> Figure:
     """Bars over equal steps of log time; the median as a line."""
     own = need(source.of(ReactionTimes).reaction_times)
     frame = pd.DataFrame(own.histogram, columns=["low_s", "high_s", "n"])
-    median_ms = own.quartiles[1]
-    drawn = _reaction_times_chart(frame, median_ms / 1000)
-    return make_figure("reaction_times", drawn, {"own": own, "median_ms": median_ms}, frame)
+    drawn = _reaction_times_chart(frame, own.quartiles[1] / 1000)
+    return make_figure("reaction_times", drawn, reaction_times_figure(own), frame)
 
 
 def _reaction_times_chart(frame: pd.DataFrame, median_s: float) -> Drawn:

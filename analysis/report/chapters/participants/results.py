@@ -10,7 +10,6 @@ from enum import Enum
 
 import numpy as np
 import pandas as pd
-from django.utils.translation import gettext_lazy as _
 
 from analysis import columns as c
 from analysis.codec import MissingResult, try_estimate
@@ -227,8 +226,8 @@ def _lines(found: People) -> Sequence[tuple[str, str, int, float]]:
 FLOW_NOBODY = ("Nobody has taken part yet.", "Open the study to participants.")
 STEPS = (
     *c.data("code", "reason"),
-    c.text(_("Step"), "label", "label"),
-    c.count(_("People"), "n", "n"),
+    c.text("Step", "label", "label"),
+    c.count("People", "n", "n"),
 )
 ARM_STEPS = (
     *c.data("arm=0", "code=1.code", "reason=1.reason"),
@@ -236,18 +235,18 @@ ARM_STEPS = (
 )
 # Stages at which participants are lost: what readers call them
 LEFT, NOT_ANALYSED = "left", "not_analysed"
-LOST_AT = {LEFT: _("did not finish"), NOT_ANALYSED: _("finished, but not analysed")}
+LOST_AT = {LEFT: "did not finish", NOT_ANALYSED: "finished, but not analysed"}
 LOSSES = (
-    c.text(_("Arm"), "arm", "arm"),
-    c.text(_("Lost"), lambda row: LOST_AT[row.stage]),
+    c.text("Arm", "arm", "arm"),
+    c.text("Lost", lambda row: LOST_AT[row.stage]),
     *c.data("stage"),
-    c.count(_("People"), "n", "n"),
-    c.count(_("of whom lost"), "lost", "lost"),
-    c.percent(_("Share"), "share", "share"),
-    c.percent(_("Share in other arms"), "share_others", "share_others"),
+    c.count("People", "n", "n"),
+    c.count("of whom lost", "lost", "lost"),
+    c.percent("Share", "share", "share"),
+    c.percent("Share in other arms", "share_others", "share_others"),
     *c.data("n_others", "lost_others"),
     c.p_value("p", "p", "p"),
-    c.p_value(_("p (Holm)"), "p_holm", "p_holm"),
+    c.p_value("p (Holm)", "p_holm", "p_holm"),
     *c.data("verdict"),
 )
 FLOW_METHOD = (
@@ -334,6 +333,11 @@ class ParticipantFlow:
     note: str
     losses_method: str = attrition.METHOD
     method: str = FLOW_METHOD
+
+    @property
+    def first_counts(self) -> Mapping[Code, int]:
+        """By code; of several steps with one code, the first."""
+        return {step.code: step.n for step in reversed(self.steps)}
 
 
 @dataclass(frozen=True)

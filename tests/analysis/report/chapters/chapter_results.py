@@ -42,6 +42,8 @@ def page_of(chapter: Chapter, source: SourceResults) -> tuple[Page, str]:
     """What the chapter shows, and its sentences."""
     about = About("study", is_simulated=False)
     page = chapter.page(source, about)
+    if not chapter.template:
+        return page, render_meaning("analysis/_text.html", {"text": page.text})
     return page, render_meaning(chapter.template, {"about": about, **page.context})
 
 
