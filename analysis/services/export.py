@@ -8,7 +8,8 @@ from pathlib import Path
 from analysis.data.about import SIMULATED
 from analysis.data.filters import ReportOptions
 from analysis.report.page import render_file
-from analysis.report.replication.build import markdown, replicate
+from analysis.report.replication.build import replicate
+from analysis.report.replication.words import markdown
 from analysis.report.report import SCHEMA, Report, StoredReport
 from analysis.report.services.save import save_report
 from analysis.services.compute import Asked

@@ -1,10 +1,8 @@
-"""Sets the printed beside the recomputed, and writes replication.md."""
+"""Sets the printed beside the recomputed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-
-from django.template.loader import render_to_string
 
 from analysis.codec import MissingResult, present, try_estimate
 from analysis.data import read
@@ -73,10 +71,6 @@ class Cells:
     @property
     def known(self) -> list[float]:
         return [value for _, row in self.models for value in row if value is not None]
-
-    @property
-    def n_above(self) -> int:
-        return sum(value > 0 for value in self.known)
 
 
 @dataclass(frozen=True)
@@ -191,15 +185,3 @@ def _cell(subfield: SubfieldAccuracy, name: str) -> float | None:
         if model.name == name and subfield.humans:
             return 100 * (model.share.accuracy - subfield.humans.accuracy)
     return None
-
-
-def markdown(replication: Replication, title: str) -> str:
-    """replication.md: what differs first, then everything in the paper's order."""
-    context = {
-        "title": title,
-        "replication": replication,
-        "differing": replication.of(Verdict.DIFFERS),
-        "n": {v.value: len(replication.of(v)) for v in Verdict},
-        "facts": replication.facts,
-    }
-    return render_to_string("analysis/replication/replication.md", context).rstrip() + "\n"

@@ -1,6 +1,6 @@
 """Properties of the published files that are no printed number: what the data hold, and whether one would expect it.
 
-What one would expect, and why it is otherwise, is said in templates/analysis/replication/replication.md.
+words.py says what one would expect, and why it is otherwise.
 """
 
 from collections.abc import Mapping

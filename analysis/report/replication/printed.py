@@ -21,13 +21,20 @@ class Place:
     title: str
     source: str = HUMAN
 
-    @property
-    def is_numbered_alike(self) -> bool:
-        return self.preprint == self.article
+    def __str__(self) -> str:
+        """Its number where it has one, its title, and that of which test cases it is.
 
-    @property
-    def is_about_machine(self) -> bool:
-        return self.source == MACHINE
+        >>> str(Place(name="", preprint="S21", article="S22", title="teams"))
+        'S21 of the preprint, S22 of the article: teams'
+        """
+        if self.preprint == self.article:
+            number = self.preprint
+        elif self.article:
+            number = f"{self.preprint} of the preprint, {self.article} of the article"
+        else:
+            number = f"{self.preprint} of the preprint"
+        about = ", machine-created" if self.source == MACHINE else ""
+        return f"{number}: {self.title}{about}" if number else f"{self.title}{about}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +53,22 @@ class Printed:
     instead: str = ""
     remark: str = ""
     not_in_files: str = ""
+
+    @property
+    def printed_words(self) -> str:
+        """What the number says, as a cell of a table."""
+        if not self.printed:
+            return ""
+        within = f"{self.tolerance:g}"
+        match self.relation:
+            case "above" | "below":
+                return f"{self.relation} {self.printed}"
+            case "around":
+                return f"about {self.printed} (within {within})"
+            case "at_least":
+                tolerance = f", with a tolerance of {within}" if self.tolerance else ""
+                return f"at least {self.printed}{tolerance}"
+        return self.printed
 
     def agrees(self, value: float) -> bool:
         """Whether the recomputed value is what the printed number says.
@@ -85,7 +108,7 @@ def _rows(place: Place, tables: dict[str, Any]) -> Iterator[Printed]:
         yield Printed(place=place, source=place.source, not_in_files=NO_MACHINE_SCORES, **same)
 
 
-def _read() -> tuple[dict[str, Place], tuple[Printed, ...]]:
+def _read() -> tuple[dict[str, Place], tuple[Printed, ...], dict[str, str]]:
     found = tomllib.loads(FILE.read_text(encoding="utf-8"))
     places = {
         name: Place(
@@ -98,7 +121,7 @@ def _read() -> tuple[dict[str, Place], tuple[Printed, ...]]:
         for name, table in found["places"].items()
     }
     rows = tuple(row for place in places.values() for row in _rows(place, found["places"]))
-    return {name: places[name] for name in found["order"]}, rows
+    return {name: places[name] for name in found["order"]}, rows, found["words"]
 
 
-PLACES, ROWS = _read()  # places in the order of replication.md
+PLACES, ROWS, WORDS = _read()  # places in the order of replication.md

@@ -14,9 +14,10 @@ from analysis.data import read
 from analysis.data.filters import ReportOptions
 from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.chapters.teams.results import Teams
-from analysis.report.replication.build import Verdict, compare, markdown, replicate
+from analysis.report.replication.build import Verdict, compare, replicate
 from analysis.report.replication.printed import NO_MACHINE_SCORES, PLACES, ROWS
 from analysis.report.replication.values import Recomputed
+from analysis.report.replication.words import markdown
 from analysis.report.services.make import make_report
 from analysis.services.export import is_replicable
 from analysis.stats import NotEnough

@@ -1,7 +1,8 @@
 """What replication.md says of properties of the data that could not be computed."""
 
-from analysis.report.replication.build import Replication, markdown
+from analysis.report.replication.build import Replication
 from analysis.report.replication.facts import DamagedTexts, Facts, LeftOut, UntouchedSliders
+from analysis.report.replication.words import markdown
 
 NOTHING = Facts(
     damaged=DamagedTexts(0, ()),

@@ -1,0 +1,218 @@
+"""replication.md: properties of the data, then the differences and everything else in the paper's order."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from analysis.report.replication.build import Cells, Comparison, Replication, Verdict
+from analysis.report.replication.facts import Facts
+from analysis.report.replication.printed import WORDS
+from lib import formatting as f
+from lib.names import escaped
+
+VERDICTS = {
+    Verdict.AGREES: "agrees",
+    Verdict.DIFFERS: "differs",
+    Verdict.NOT_PRINTED: "no number is printed",
+    Verdict.NOT_IN_FILES: "not in the imported files",
+    Verdict.ABSENT: "not computed",
+}
+INTRODUCTION = (
+    "This page compares the numbers that the BrainBench paper prints with those recomputed from this database, for human- and "
+    "machine-created test cases. Where a figure shows values without printing numbers, it gives the values. "
+    "A printed number agrees when the recomputed one rounds to it. In Table S3, a tolerance of 0.01 applies, because the solver's "
+    "early stop can change the value by that much. Where the paper uses words instead of a number (“about”, “more than half”, "
+    "“every”), the column “printed” says how they were interpreted. "
+    "Figures have two numbers where the supplements of the preprint and the article differ. Numbers that are “not in the imported "
+    "files” cannot be computed from this copy of the published data; the last column says what it lacks."
+)
+ABOUT_DATA = "This table compares properties of the imported files with what a reader would expect."
+AS_EXPECTED, NOT_AS_EXPECTED, NOT_COMPUTED = "as expected", "not as expected", "not computed"
+
+Row = Sequence[str]
+
+
+def markdown(replication: Replication, title: str) -> str:
+    """The whole file; title: of the study, whose people chose it."""
+    counts = [(VERDICTS[verdict], str(len(replication.of(verdict)))) for verdict in Verdict]
+    compared = ("value", "printed", "recomputed", "verdict", "why")
+    differing = [_row(one, with_place=True) for one in replication.of(Verdict.DIFFERS)]
+    expected = ("what", "one would expect", "data", "verdict", "why")
+    parts = [
+        f"# Replication: {escaped(title)}",
+        INTRODUCTION,
+        _table(("verdict", "rows"), "-:", counts),
+        "## Differences",
+        _table(compared, "-::--", differing),
+        "## Properties of the data",
+        ABOUT_DATA,
+        _table(expected, "-----", _facts(replication.facts)),
+        "## Models minus people, by subfield",
+        *([part for cells in replication.cells for part in _cells(cells)] or ["None."]),
+    ]
+    for place, comparisons in replication.by_place:
+        rows = [_row(one, with_place=False) for one in comparisons]
+        parts += [f"## {escaped(str(place))}", _table(compared, "-::--", rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(head: Row, sides: str, rows: Iterable[Row]) -> str:
+    """A table of Markdown; sides: a letter for each column, `:` for numbers."""
+    rows = list(rows)
+    if not rows:
+        return "None."
+    rule = "|".join("---:" if side == ":" else "---" for side in sides)
+    return "\n".join((_line(head), f"|{rule}|", *map(_line, rows)))
+
+
+def _line(cells: Row) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _row(one: Comparison, *, with_place: bool) -> Row:
+    place = f"{escaped(str(one.row.place))}: " if with_place else ""
+    recomputed = "" if one.recomputed is None else f"{one.recomputed:.7g}"
+    return (
+        f"{place}{escaped(one.row.what)}",
+        one.row.printed_words,
+        recomputed,
+        VERDICTS[one.verdict],
+        _why(one),
+    )
+
+
+def _why(one: Comparison) -> str:
+    match one.verdict:
+        case Verdict.DIFFERS if not one.explained:
+            return "No reason is known."
+        case Verdict.DIFFERS:
+            instead = "" if one.instead is None else f"{one.instead:.7g}"
+            return WORDS[one.row.why].format(instead=instead)
+        case Verdict.AGREES:
+            return WORDS.get(one.row.remark, "")
+        case Verdict.NOT_IN_FILES:
+            return WORDS[one.row.not_in_files]
+        case Verdict.ABSENT if one.missing:
+            return escaped(f"{one.missing.reason} {one.missing.needed}".strip())
+    return ""
+
+
+def _cells(cells: Cells) -> tuple[str, str]:
+    n, n_above = len(cells.known), sum(value > 0 for value in cells.known)
+    sentence = f"On {cells.source}-created test cases, in percentage points. Of {n} cells {n_above} are above 0."
+    rows = ((escaped(model), *(f.number(value, 1) for value in row)) for model, row in cells.models)
+    head = ("model", *map(escaped, cells.subfields))
+    return sentence, _table(head, "-" + ":" * len(cells.subfields), rows)
+
+
+def _facts(facts: Facts) -> Iterator[Row]:
+    yield _damaged(facts)
+    yield _left_out(facts)
+    yield _untouched(facts)
+    yield _sections(facts)
+    yield _exposures(facts)
+    yield _isolated(facts)
+    yield _tuning(facts)
+
+
+def _fact(what: str, expected: str, data: str, why: str) -> Row:
+    """why: what explains that it is not as expected; "" where it is."""
+    return what, expected, data, NOT_AS_EXPECTED if why else AS_EXPECTED, why
+
+
+def _not_computed(what: str, expected: str) -> Row:
+    return what, expected, NOT_COMPUTED, NOT_COMPUTED, ""
+
+
+def _damaged(facts: Facts) -> Row:
+    found = facts.damaged
+    return _fact(
+        "texts that were shown and scored as their authors meant them",
+        "all",
+        f"{found.n_whole} of {found.n_items}; damaged: {', '.join(map(escaped, found.keys)) or 'none'}",
+        "The published parser split the text at every comma and kept only the first two pieces, or it met a missing bracket."
+        if found.keys
+        else "",
+    )
+
+
+def _left_out(facts: Facts) -> Row:
+    found = facts.left_out
+    return _fact(
+        "trials in the published file",
+        "all that were collected",
+        f"only those that remained after exclusion. The file has {found.n_recognised} recognised trials and {found.n_fast} trials "
+        f"under {found.min_rt_s:g} s. Its numbering has {found.n_blocks} blocks of {found.trials_per_person} trials. "
+        f"{found.n_people} blocks (participants) are missing, and the other {found.n_analysed} blocks have "
+        f"{found.n_trials_analysed} numbers, of which {found.n_trials} single ones are missing",
+        "The file was written after the exclusion rules had been applied; it does not show which rule excluded what."
+        if found.n_people or found.n_trials
+        else "",
+    )
+
+
+def _untouched(facts: Facts) -> Row:
+    found = facts.untouched
+    by_source = ", ".join(f"{n} on {source}-created" for source, n in found.by_source)
+    return _fact(
+        "trials whose sliders were left untouched",
+        "excluded",
+        f"{found.n} trials have untouched sliders ({by_source}); participants who never moved one: {found.n_never}",
+        "The rule was applied to participants who never moved any slider, not to single trials."
+        if found.n
+        else "",
+    )
+
+
+def _sections(facts: Facts) -> Row:
+    others = [
+        f"{escaped(one.key)} ({escaped(one.there)} there, {escaped(one.here)} here)"
+        for one in facts.other_sections
+    ]
+    return _fact(
+        "section of each test case in the trials' file and in the test cases' file",
+        "the same",
+        f"{len(others)} differ: {'; '.join(others)}" if others else "none differs",
+        "The two published files disagree; the section of the test cases' file is used."
+        if others
+        else "",
+    )
+
+
+def _exposures(facts: Facts) -> Row:
+    what, found = ("valid trials per human-created test case", "balanced"), facts.exposures
+    if found is None:
+        return _not_computed(*what)
+    return _fact(
+        *what,
+        f"{found.min} to {found.max} (mean {found.mean:.4g}, sd {found.sd:.3g})",
+        ""
+        if facts.is_balanced
+        else "The global counter of the original experiment balanced the assigned trials, not the valid ones.",
+    )
+
+
+def _isolated(facts: Facts) -> Row:
+    what, found = "accuracy on isolated sentences", facts.isolated
+    if found is None:
+        return _not_computed(what, "averaged within abstracts")
+    return _fact(
+        what,
+        "averaged within each abstract first, as the paper says",
+        f"{found.by_item:.4f} that way; pooled over sentences {found.pooled:.4f}",
+        ""
+        if found.is_same
+        else "The text describes the average within abstracts; the published script pools sentences.",
+    )
+
+
+def _tuning(facts: Facts) -> Row:
+    found = facts.tuning
+    if found is None:
+        return _not_computed("accuracy after fine-tuning", "improves")
+    return _fact(
+        "significance of Mistral-7B's gain in accuracy after fine-tuning",
+        "significant, because its perplexity is lower",
+        f"{found.gained} gained, {found.lost} lost, exact McNemar p = {found.p:.2g}",
+        ""
+        if facts.is_tuning_significant
+        else "The gain is not significant at 5%; the lower perplexity is.",
+    )
