@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
-from django.template.loader import render_to_string
 
 from experiment.domain.assignment import QUESTION
 from experiment.domain.forecast import MIN_FINISHERS, Duration, expected_duration
@@ -193,20 +192,34 @@ def kind_note(study: Study, kind: str) -> str:
     joined = is_joined(study, kind) and published_elsewhere(study).exists()
     if kind == Kind.REAL and (kind in counts or not counts):
         return ""
-    context = {
-        "kind": Kind(kind).value,
-        "label": Kind(kind).label,
-        "is_joined": joined,
-        "has_kind": joined or kind in counts,
-        "has_real": Kind.REAL in counts,
-        "others": _other_kinds(counts, kind),
-    }
-    return render_to_string("experiment/kind_note.txt", context).strip()
+    if joined or kind in counts:
+        return _note_on(Kind(kind), is_joined=joined, has_real=Kind.REAL in counts)
+    lacking = f"The study has no {Kind(kind).label} participants."
+    others = [_counted(other, counts[other]) for other in Kind if other in counts]
+    return f"{lacking} There are: {', '.join(others)}." if others else lacking
 
 
-def _other_kinds(counts: dict[str, int], kind: str) -> list[tuple[str, str, int]]:
-    """Code, label and number of the kinds that the study has participants of, but for this one."""
-    return [(k.value, str(k.label), counts[k]) for k in Kind if k in counts and k != kind]
+def _note_on(kind: Kind, *, is_joined: bool, has_real: bool) -> str:
+    if kind == Kind.IMPORTED:
+        note = "Imported participants: their trials were published elsewhere."
+        if is_joined:
+            note = (
+                "Imported participants: they did not take part in this study; their trials on its test cases were published "
+                "elsewhere."
+            )
+        return note if has_real else f"{note} No real participant has taken part on this site."
+    note = (
+        "Pilot participants: they tried the study out."
+        if kind == Kind.PILOT
+        else "Simulated participants: no person took part."
+    )
+    return note if has_real else f"{note} The study has no real participants."
+
+
+def _counted(kind: Kind, n: int) -> str:
+    """With its code, where that is another word than its name."""
+    name = str(kind.label).lower()
+    return f"{n} {name}" if name == kind.value else f"{n} {name} ({kind.value})"
 
 
 NOT_GIVEN = KeyCounts(valid=0, judged=0, held=0)

@@ -2,14 +2,13 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from django.template.loader import render_to_string
 from django.utils import timezone
 
 from experiment.domain.assignment import QUESTION
 from experiment.domain.looks import looks
-from experiment.domain.text_checks import Facts, disagreements
+from experiment.domain.text_checks import Disagreement, Facts, disagreements
 from experiment.models import Arm, Channel, Item, Study
 from experiment.models.arms import trial_counts
 from experiment.services.advisers import (
@@ -22,74 +21,39 @@ from experiment.services.arms import arm_problems, arms_of, groups_of
 from experiment.services.channels import ADDRESSES, ID_PLACE, channels, host_problem
 from experiment.services.counts import n_asked, study_length
 from experiment.services.study_language import untranslated, unusable_texts
+from lib.formatting import count, verb
 
-# Code of what keeps a study from being opened, and where it is mended
-BLOCKING = {
-    "arm_unfit": "arms",
-    "too_few_items": "items",
-    "works_run_out": "items",
-    "no_practice": "items",
-    "look_alike": "items",
-    "no_consent": "texts",
-    "no_contact": "general",
-    "no_completion": "recruitment",
-    "completion_without_id": "recruitment",
-    "no_screen_out": "recruitment",
-    "host_not_allowed": "recruitment",
-    "recruitment_over": "recruitment",
-    "cells_unasked": "target",
-    "no_adviser": "advice",
-    "advice_lacking": "advice",
-    "planted_unrevealed": "texts",
-}
-# What is worth knowing; KIND_disagree, of a text, besides
-WORTH_KNOWING = {
-    "no_ethics": "general",
-    "field_of_questions": "general",
-    "untranslated": "wording",
-    "text_unusable": "wording",
-}
+KINDS = {"human": "human-created", "machine": "machine-created", "catch": "catch"}
 
 
 @dataclass(frozen=True, slots=True)
 class StudyProblem:
-    """What keeps participants from completing a study, or the study from being opened; a template words it."""
+    """What keeps participants from completing a study, or the study from being opened; or else what is worth knowing.
 
-    code: str
-    stratum: str = ""
-    needed: int = 0
-    found: int = 0
-    other_stratum: str = ""
-    channel: str = ""  # its short name
-    address: str = ""
-    # Of a text: which, a phrase of it, and what the settings say
-    text: str = ""
-    said: str = ""
-    is_so: str = ""
-    arm: str = ""  # its name; empty where it holds for everybody
+    section: of the set-up, where it is mended; or `recruitment`, whose page is another.
+    """
+
+    section: str
+    sentence: str
+    is_blocking: bool = True
 
     def __str__(self) -> str:
-        return render_to_string("experiment/study_problem.txt", {"problem": self}).strip()
-
-    @property
-    def is_blocking(self) -> bool:
-        return self.code in BLOCKING
-
-    @property
-    def section(self) -> str:
-        """Of the set-up; or `recruitment`, whose page is another."""
-        return "texts" if self.text else (BLOCKING | WORTH_KNOWING)[self.code]
+        return self.sentence
 
 
 def readiness_problems(study: Study) -> list[StudyProblem]:
     """What keeps the study from being opened to people; empty when it can be."""
     problems = completion_problems(study)
     if not study.contact.strip():
-        problems.append(StudyProblem("no_contact"))
+        sentence = "no contact address: participants must know whom they can ask"
+        problems.append(StudyProblem("general", sentence))
     if study.closes_at is not None and study.closes_at <= timezone.now():
-        problems.append(StudyProblem("recruitment_over"))
+        sentence = "the last day of recruitment has passed"
+        problems.append(StudyProblem("recruitment", sentence))
     if alike := _look_alike(study):
-        problems.append(StudyProblem("look_alike", found=len(alike), said=", ".join(alike)))
+        cases = count(len(alike), "test case")
+        sentence = f"the two versions of {cases} look the same, so nobody could choose between them: {', '.join(alike)}"
+        problems.append(StudyProblem("items", sentence))
     open_ones = [channel for channel in channels(study).values() if channel.is_open]
     return problems + [problem for channel in open_ones for problem in _channel_problems(channel)]
 
@@ -107,28 +71,34 @@ def _advice_problems(study: Study) -> Iterator[StudyProblem]:
         return
     adviser = adviser_of(study)
     if adviser is None:
-        yield StudyProblem("no_adviser")
+        yield StudyProblem("advice", "an arm has advice, but the study has no adviser")
         return
     if fault := advice_fault(study):
-        yield StudyProblem("advice_lacking", said=fault.rstrip("."))
+        sentence = f"the advice, which is fixed when the study opens, cannot be computed: {fault.rstrip('.')}"
+        yield StudyProblem("advice", sentence)
     if must_be_revealed(study) and not study.debriefing.strip():
-        yield StudyProblem("planted_unrevealed")
+        sentence = "the advice is made up, but the study does not have its own debriefing text that explains this to participants"
+        yield StudyProblem("texts", sentence)
 
 
 def _channel_problems(channel: Channel) -> Iterator[StudyProblem]:
     """What those who come by it would lack at the end."""
-    code = channel.code
+    named = f"channel “{channel.code}”"
     for address in (getattr(channel, name) for name in ADDRESSES):
         if host_problem(address):
-            yield StudyProblem("host_not_allowed", channel=code, address=address)
+            sentence = f"{named} leads to {address}, but this site does not allow that host"
+            yield StudyProblem("recruitment", sentence)
     if channel.platform == Channel.Platform.PLAIN:
         return
     if channel.platform == Channel.Platform.SONA and ID_PLACE not in channel.completion_url:
-        yield StudyProblem("completion_without_id", channel=code)
+        sentence = f"{named} has no completion link that contains {ID_PLACE}: SONA grants credit only by the participant's ID"
+        yield StudyProblem("recruitment", sentence)
     elif not (channel.completion_url or channel.completion_code):
-        yield StudyProblem("no_completion", channel=code)
+        sentence = f"{named} has neither a completion link nor a completion code, so its recruitment site could not tell which participants have finished"
+        yield StudyProblem("recruitment", sentence)
     if not (channel.screen_out_url or channel.screen_out_code):
-        yield StudyProblem("no_screen_out", channel=code)
+        sentence = f"{named} has neither a screen-out link nor a screen-out code, so participants who do not agree, or who arrive too late, could not return to its recruitment site"
+        yield StudyProblem("recruitment", sentence)
 
 
 def completion_problems(study: Study) -> list[StudyProblem]:
@@ -139,11 +109,12 @@ def completion_problems(study: Study) -> list[StudyProblem]:
     problems = item_problems(study)
     for arm in arms_of(study):
         for sentence in arm_problems(study, arm).values():
-            problems.append(StudyProblem("arm_unfit", arm=arm.name, said=sentence.rstrip(".")))
+            problems.append(StudyProblem("arms", of_arm(arm, sentence.rstrip("."))))
     if study.consent is None:
-        problems.append(StudyProblem("no_consent"))
+        problems.append(StudyProblem("texts", "no consent text"))
     if study.cell_field and not study.forms_cells:
-        problems.append(StudyProblem("cells_unasked"))
+        sentence = "groups are formed by an answer that participants are not asked for"
+        problems.append(StudyProblem("target", sentence))
     return [*problems, *_advice_problems(study)]
 
 
@@ -173,25 +144,38 @@ def item_problems(study: Study, without: Collection[int] = ()) -> list[StudyProb
     problems = [problem for group in groups for problem in _lacking(study, without, group)]
     practice = study.drawable_items.filter(kind=Item.Kind.PRACTICE)
     if study.shows_abstracts and not practice.exclude(pk__in=without).exists():
-        problems.append(StudyProblem("no_practice"))
+        problems.append(StudyProblem("items", "no practice test case"))
     return problems
 
 
 def _lacking(study: Study, without: Collection[int], arm: Arm | None) -> Iterator[StudyProblem]:
     """What participants in this arm would run out of."""
-    name = "" if arm is None else arm.name
     works = works_by_stratum(study, without, () if arm is None else arm.subfields)
     counts: dict[str, int] = dict(trial_counts(study, arm).items())
     for stratum, needed in counts.items():
         if needed > (found := works[stratum].total()):
-            yield StudyProblem("too_few_items", stratum, needed, found, arm=name)
-    for problem in _running_out(works, counts):
-        yield replace(problem, arm=name)
+            yield StudyProblem("items", of_arm(arm, _too_few(stratum, needed, found)))
+    for sentence in _running_out(works, counts):
+        yield StudyProblem("items", of_arm(arm, sentence))
 
 
-def _running_out(
-    works: Mapping[str, Counter[str]], counts: Mapping[str, int]
-) -> Iterator[StudyProblem]:
+def of_arm(arm: Arm | None, sentence: str) -> str:
+    return sentence if arm is None else f"arm “{arm.name}”: {sentence}"
+
+
+def _too_few(stratum: str, needed: int, found: int) -> str:
+    if stratum == QUESTION:
+        asked = count(needed, "question")
+        can = "none can be asked" if needed == 1 else f"only {found} can be asked"
+        return f"each participant answers {asked}, but {can}"
+    judged = count(needed, f"{KINDS[stratum]} test case")
+    can = (
+        "none can be drawn" if needed == 1 else f"only {found} from different articles can be drawn"
+    )
+    return f"each participant judges {judged}, but {can}"
+
+
+def _running_out(works: Mapping[str, Counter[str]], counts: Mapping[str, int]) -> Iterator[str]:
     """A work met in one stratum is closed in the others: in the worst case those are gone that allow most trials there."""
     sharing = ("human", "machine", QUESTION)
     for stratum in sharing:
@@ -201,9 +185,19 @@ def _running_out(
         at_most = sorted((own[work] for work in set().union(*shared.values())), reverse=True)
         if own.total() - sum(at_most[:met]) < n <= own.total():
             most = max(shared, key=lambda s: min(counts.get(s, 0), len(shared[s])))
-            yield StudyProblem(
-                "works_run_out", stratum, found=len(shared[most]), other_stratum=most
-            )
+            yield _runs_out(stratum, most, len(shared[most]))
+
+
+def _runs_out(stratum: str, other: str, n: int) -> str:
+    """n: works of both strata."""
+    also = "also has" if n == 1 else "also have"
+    apart = "and nobody sees both an abstract and a question about the same article"
+    if stratum == QUESTION:
+        return f"a participant could run out of questions: {n} of the articles with questions {also} {other}-created test cases, {apart}"
+    start = f"a participant could run out of {stratum}-created test cases: {n} of the articles with such test cases {also}"
+    if other == QUESTION:
+        return f"{start} questions, {apart}"
+    return f"{start} {other}-created test cases"
 
 
 def preflight(study: Study) -> list[StudyProblem]:
@@ -213,12 +207,24 @@ def preflight(study: Study) -> list[StudyProblem]:
 
 def _worth_knowing(study: Study) -> Iterator[StudyProblem]:
     if not study.ethics_number:
-        yield StudyProblem("no_ethics")
+        yield _notice("general", "the consent page does not name an ethics approval")
     yield from _other_fields(study)
     if missing := untranslated(study):
-        yield StudyProblem("untranslated", found=len(missing))
+        n = len(missing)
+        texts, are = count(n, "text"), verb(n, "is", "are")
+        yield _notice("wording", f"{texts} of the participants' pages {are} in English only")
     for problem in unusable_texts(study):
-        yield StudyProblem("text_unusable", said=str(problem).rstrip("."))
+        sentence = f"the pages show the built-in text in place of one of the study's own texts. {str(problem).rstrip('.')}"
+        yield _notice("wording", sentence)
+    yield from _disagreeing(study)
+
+
+def _notice(section: str, sentence: str) -> StudyProblem:
+    return StudyProblem(section, sentence, is_blocking=False)
+
+
+def _disagreeing(study: Study) -> Iterator[StudyProblem]:
+    """Texts of the study that say otherwise than its settings."""
     consent, facts = study.consent, facts_of(study)
     texts = {
         "briefing": study.briefing,
@@ -227,8 +233,22 @@ def _worth_knowing(study: Study) -> Iterator[StudyProblem]:
     }
     for name, text in texts.items():
         for each in disagreements(text, facts):
-            code = f"{each.kind}_disagree"
-            yield StudyProblem(code, text=name, said=each.said, is_so=each.is_so)
+            yield _notice("texts", f"the {name} says “{each.said}”, but {_true(each)}")
+
+
+def _true(found: Disagreement) -> str:
+    is_so = found.is_so
+    match found.kind:
+        case "trials":
+            return f"a participant judges {is_so} in total"
+        case "minutes":
+            return f"the pages say {is_so} minutes"
+        case "field":
+            return f"the study's field is {is_so}"
+        case "days":
+            return f"recruitment IDs are kept for {is_so} days"
+        case "date":
+            return f"data are kept until {is_so}" if is_so else "no such date has been set"
 
 
 def _other_fields(study: Study) -> Iterator[StudyProblem]:
@@ -237,7 +257,8 @@ def _other_fields(study: Study) -> Iterator[StudyProblem]:
         return
     rows = study.items.filter(kind=Item.Kind.QUESTION).exclude(field__in=("", study.field))
     if others := sorted({*rows.values_list("field", flat=True)}):
-        yield StudyProblem("field_of_questions", said=", ".join(others), is_so=study.field)
+        sentence = f"its questions are about {', '.join(others)}, but participants and models are told that the field is {study.field}"
+        yield _notice("general", sentence)
 
 
 def facts_of(study: Study) -> Facts:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F
-from django.template.loader import render_to_string
 
 from experiment.domain.exclusion import Rules
 from experiment.domain.release import Form
@@ -208,7 +207,10 @@ def note_beside_numbers(study: Study, kind: str, rules: int | None = None) -> st
 
 
 def mixed_sentence(study: Study) -> str:
-    return render_to_string("experiment/rules_mixed.txt", {"version": study.version}).strip()
+    return (
+        f"Version {study.version} of the study's rules has not yet been applied to everybody who finished: some participants are "
+        "still included or excluded by the earlier rules."
+    )
 
 
 def refuse_mixed_release(study: Study, query: TrialQuery, form: Form) -> None:

@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import OuterRef, Subquery
 from django.template import Engine
-from django.template.loader import render_to_string
 from django.templatetags.i18n import BlockTranslateNode, TranslateNode
 from django.utils import dateformat, translation
 from django.utils.translation import trans_real
@@ -235,17 +234,16 @@ def untranslated(study: Study) -> list[po.Message]:
 
 @dataclass(frozen=True, slots=True)
 class TextProblem:
-    """Why a text cannot stand in the place of the built-in one; a template words it."""
+    """Why a text cannot stand in the place of the built-in one; the reason is the end of a sentence."""
 
-    code: Literal[
-        "unknown", "placeholders", "tags", "repeated", "characters", "empty", "length", "date"
-    ]
+    reason: str
     source: str
 
     def __str__(self) -> str:
-        return render_to_string("experiment/text_problem.txt", {"problem": self}).strip()
+        return f"Left out because {self.reason}: {self.source}"
 
 
+NO_DATE_FORMAT = "it is not a date format like that of the English text"
 OPENED = "X-Opened"  # a line of a PO file's header: what the study showed when the file was written
 
 
@@ -368,7 +366,7 @@ def load_texts(study: Study, messages: Iterable[po.Message], by: User | None = N
             continue
         # The study's row is held: what a file repeats takes no time
         problem = (
-            TextProblem("repeated", message.source)
+            TextProblem("it is a repetition", message.source)
             if message.key in met
             else _problem(known.get(message.key), message)
         )
@@ -389,17 +387,19 @@ def load_texts(study: Study, messages: Iterable[po.Message], by: User | None = N
 
 def _problem(built_in: po.Message | None, message: po.Message) -> TextProblem | None:
     if built_in is None:
-        return TextProblem("unknown", message.source)
+        return TextProblem("it is not a text of the participants' pages", message.source)
     is_date = built_in.source in DATE_FORMATS
     if is_date and len("".join(message.forms)) > LONGEST_FORMAT:
-        return TextProblem("date", message.source)
+        return TextProblem(NO_DATE_FORMAT, message.source)
     for form in message.forms:
         if _NO_TEXT.search(form):
-            return TextProblem("characters", message.source)
+            return TextProblem(
+                "it contains a character that cannot be part of a text", message.source
+            )
         if len(form) > LONGEST_TEXT:
-            return TextProblem("length", message.source)
+            return TextProblem(f"it has more than {LONGEST_TEXT:,} characters", message.source)
         if not form.strip():
-            return TextProblem("empty", message.source)
+            return TextProblem("it is empty", message.source)
         # A form of the plural may name the number in words: "one abstract"
         needed = [built_in.source, built_in.plural] if built_in.plural else [built_in.source]
         found = _placeholders(form)
@@ -408,12 +408,14 @@ def _problem(built_in: po.Message | None, message: po.Message) -> TextProblem | 
             or max(found.values(), default=0) > MOST_TIMES
             or _LIKE_PLACEHOLDER.search(_PLACEHOLDER.sub("\0", form))
         ):
-            return TextProblem("placeholders", message.source)
+            return TextProblem(
+                "its placeholders differ from those of the English text", message.source
+            )
         tags = _tags(form)
         if all(tags != _tags(text) for text in needed):
-            return TextProblem("tags", message.source)
+            return TextProblem("its tags differ from those of the English text", message.source)
         if is_date and not _writes(form, DATE_FORMATS[built_in.source]):
-            return TextProblem("date", message.source)
+            return TextProblem(NO_DATE_FORMAT, message.source)
     return None
 
 

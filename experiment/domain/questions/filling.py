@@ -88,6 +88,34 @@ class LeftOut:
     detail: str = ""
     other: int | None = None
 
+    def __str__(self) -> str:
+        """Which row, and why it makes no question.
+
+        >>> str(LeftOut(3, Reason.SAME_QUESTION, other=1))
+        'row 3: the same as row 1'
+        """
+        return f"row {self.row}: {self._why}"
+
+    @property
+    def _why(self) -> str:
+        match self.reason:
+            case Reason.NO_RULE:
+                return "no rule matches"
+            case Reason.EMPTY:
+                return f"the cell of {self.detail} is empty"
+            case Reason.AMBIGUOUS:
+                return f"asks the same as row {self.other} but has a different answer"
+            case Reason.SAME_QUESTION:
+                return f"the same as row {self.other}"
+            case Reason.SAME_ANSWER:
+                return f"has the answer of row {self.other}"
+            case Reason.ASKED_ALREADY:
+                return f"asks the same as {self.detail}"
+            case Reason.ANSWERED_ALREADY:
+                return f"has the answer of {self.detail}"
+            case Reason.UNUSABLE:
+                return self.detail
+
 
 @dataclass(frozen=True)
 class Filling:

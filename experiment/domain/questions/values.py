@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from typing import Any, NoReturn
 
+from lib.tables import shown
+
 # 007 is no number: a leading zero is part of a name
 _NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]{0,300})(\.[0-9]{1,300})?([eE][+-]?[0-9]{1,3})?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -232,6 +234,9 @@ class MixedColumn:
     slot: str
     row: int
     cell: str  # its beginning
+
+    def __str__(self) -> str:
+        return f"The column {self.slot} is read as text: row {self.row} says {shown(self.cell)}, which is not a number."
 
 
 def slot_name(column: str) -> str:

@@ -26,23 +26,37 @@ HERE = "https://lab.example/s/memory/"
     ("code", "fields", "missing"),
     [
         ("plain", {}, []),
-        ("prolific", {}, ["no_completion", "no_screen_out"]),
-        ("prolific", {"completion_code": "C1"}, ["no_screen_out"]),
+        ("prolific", {}, ["neither a completion", "neither a screen-out"]),
+        ("prolific", {"completion_code": "C1"}, ["neither a screen-out"]),
         ("prolific", {"completion_url": OUT, "screen_out_code": "OUT"}, []),
         ("mturk", {"completion_code": "C1", "screen_out_url": OUT}, []),
         # SONA gives credit to the id in the address, not for a code
-        ("sona", {"completion_code": "C1", "screen_out_url": OUT}, ["completion_without_id"]),
-        ("sona", {"completion_url": OUT, "screen_out_url": OUT}, ["completion_without_id"]),
+        (
+            "sona",
+            {"completion_code": "C1", "screen_out_url": OUT},
+            ["no completion link that contains {external_id}"],
+        ),
+        (
+            "sona",
+            {"completion_url": OUT, "screen_out_url": OUT},
+            ["no completion link that contains {external_id}"],
+        ),
         ("sona", {"completion_url": DONE, "screen_out_url": OUT}, []),
         ("prolific", {"is_open": False}, []),
-        ("plain", {"completion_url": "https://elsewhere.example/"}, ["host_not_allowed"]),
+        (
+            "plain",
+            {"completion_url": "https://elsewhere.example/"},
+            ["leads to https://elsewhere.example/"],
+        ),
     ],
 )
 def test_a_study_is_opened_only_with_the_ends_of_its_channels(
     study: Study, code: str, fields: dict[str, Any], missing: list[str]
 ) -> None:
     make_channel(study, code, **fields)
-    assert [problem.code for problem in readiness_problems(study)] == missing
+    found = [str(problem) for problem in readiness_problems(study)]
+    assert len(found) == len(missing)
+    assert all(words in said for words, said in zip(missing, found, strict=True))
     if not missing:
         assert set_recruitment(study, "open").recruitment == "open"
         return

@@ -163,13 +163,11 @@ def test_the_overview_names_what_is_missing_with_the_way_to_it(ruth: Client, stu
     Study.objects.update(contact="", ethics_number="", ethics_body="")
     Item.objects.filter(kind="practice").update(status="retired")
     response = ruth.get(url())
-    found = {each["problem"].code: each for each in response.context["findings"]}
-    assert {code for code, each in found.items() if each["is_blocking"]} == {
-        "no_practice",
-        "no_contact",
+    found = {str(each["problem"]): each for each in response.context["findings"]}
+    assert {said: each["url"] for said, each in found.items() if each["is_blocking"]} == {
+        "no practice test case": url("items"),
+        "no contact address: participants must know whom they can ask": url("general"),
     }
-    assert found["no_contact"]["url"] == url("general")
-    assert found["no_practice"]["url"] == url("items")
     states = {section["name"]: section["state"] for section in response.context["sections"]}
     assert (states["general"], states["items"], states["rules"]) == ("missing", "missing", "done")
 

@@ -59,28 +59,30 @@ def test_plural_forms_follow_the_language(study: Study) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "form", "code"),
+    ("source", "form", "reason"),
     [
-        ("No such text", "Yok", "unknown"),
-        (RIGHT, "<strong>%(n)s</strong>", "placeholders"),
-        (RIGHT, "%(n)s %(side)s", "tags"),
-        (RIGHT, "<strong>%(n)s</strong> %(side)s <script>", "tags"),
-        (AGREE, "a < b", "tags"),
-        (AGREE, "I \x00agree", "characters"),
-        (AGREE, "I \ud800agree", "characters"),
+        ("No such text", "Yok", "not a text of the participants"),
+        (RIGHT, "<strong>%(n)s</strong>", "its placeholders differ"),
+        (RIGHT, "%(n)s %(side)s", "its tags differ"),
+        (RIGHT, "<strong>%(n)s</strong> %(side)s <script>", "its tags differ"),
+        (AGREE, "a < b", "its tags differ"),
+        (AGREE, "I \x00agree", "a character that cannot"),
+        (AGREE, "I \ud800agree", "a character that cannot"),
     ],
 )
 def test_a_text_that_would_break_the_page_is_left_out(
-    study: Study, source: str, form: str, code: str
+    study: Study, source: str, form: str, reason: str
 ) -> None:
     loaded = load_texts(study, [Message(source, (form,)), Message("Continue", ("Devam",))])
-    assert [(p.code, p.source) for p in loaded.problems] == [(code, source)]
+    (problem,) = loaded.problems
+    assert problem.source == source
+    assert reason in str(problem)
     assert list(study.texts.values_list("source", flat=True)) == ["Continue"]
 
 
 def test_of_a_text_that_comes_twice_the_first_is_taken(study: Study) -> None:
     loaded = load_texts(study, [Message("Continue", ("Devam",)), Message("Continue", ("Haydi",))])
-    assert (loaded.n, [p.code for p in loaded.problems]) == (1, ["repeated"])
+    assert (loaded.n, [p.reason for p in loaded.problems]) == (1, ["it is a repetition"])
     assert study.texts.get().forms == ["Devam"]
 
 

@@ -5,7 +5,7 @@ from django.core.exceptions import ValidationError
 
 from experiment.models import Study
 from experiment.services.curation.reviews import revise
-from experiment.services.readiness import StudyProblem, readiness_problems
+from experiment.services.readiness import readiness_problems
 from experiment.services.study_setup import (
     create_study,
     pin_items,
@@ -65,9 +65,3 @@ def test_only_the_demo_gets_its_short_names() -> None:
     with pytest.raises(ValidationError, match="reserved for the built-in demo"):
         create_study("demo", "brainbench")
     assert create_study("demo", "brainbench", is_demo=True).slug == "demo"
-
-
-def test_a_problem_names_what_a_team_wrote_as_it_wrote_it():
-    assert str(StudyProblem("arm_unfit", arm="R&D", said="not “Alzheimer's”")) == (
-        "arm “R&D”: not “Alzheimer's”"
-    )

@@ -20,7 +20,7 @@ from experiment.services.flow import (
     NotOpenError,
     WrongPageError,
 )
-from experiment.services.readiness import StudyProblem, readiness_problems
+from experiment.services.readiness import readiness_problems
 from experiment.services.reapplying import Changed, reapply_exclusions
 from experiment.services.study_setup import set_recruitment, word_consent
 from experiment.services.study_versions import revise
@@ -231,8 +231,8 @@ def test_works_shared_between_the_strata_could_run_out():
         item = make_item(f"shared-machine-{n}", source="machine", doi=f"10.1234/shared.h{n}")
         study.study_items.create(item=item)
     # Six human-created trials may close six of the eight machine-created works: two are left for three.
-    assert readiness_problems(study) == [
-        StudyProblem("works_run_out", "machine", found=8, other_stratum="human")
+    assert [str(problem) for problem in readiness_problems(study)] == [
+        "a participant could run out of machine-created test cases: 8 of the articles with such test cases also have human-created test cases"
     ]
     item = make_item("shared-machine-9", source="machine", doi="10.1234/another")
     study.study_items.create(item=item)

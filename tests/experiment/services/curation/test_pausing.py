@@ -98,15 +98,22 @@ def test_the_trail_says_who_paused_what_and_why_once(study: Study, vera: User) -
     ]
 
 
+TOO_FEW = (
+    "each participant judges 2 catch test cases, but only 1 from different articles can be drawn"
+)
+
+
 def test_what_would_be_lacking_is_said_before(vera: User) -> None:
     study = make_study(catch=2)
     catch = study.items.filter(kind="catch")[0]
-    lacking = [StudyProblem("too_few_items", "catch", 2, 1)]
+    lacking = [StudyProblem("items", TOO_FEW)]
     assert lacking_without(study, catch) == lacking
     assert lacking_without(study, study.items.get(key="memory-human-1")) == []
     set_paused(study, catch, by=vera, reason="It leaked.", now=NOW)
     assert completion_problems(study) == lacking  # so that it is not opened
-    assert lacking_without(study, study.items.get(kind="practice")) == [StudyProblem("no_practice")]
+    assert lacking_without(study, study.items.get(kind="practice")) == [
+        StudyProblem("items", "no practice test case")
+    ]
 
 
 def test_another_practice_text_takes_the_place_of_a_paused_one(study: Study, vera: User) -> None:
