@@ -2,7 +2,8 @@
 
 from django.urls import URLPattern, path
 
-from analysis.lab import advice, compare, documents, items, results, trace
+from analysis.lab import advice, compare, items, results, trace
+from analysis.lab.documents import page as documents
 
 _FIELD = "fields/<slug:field>/"
 _RESULTS = "studies/<slug:slug>/results/"

@@ -1,11 +1,12 @@
 """replication.md: properties of the data, then the differences and everything else in the paper's order."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from analysis.report.replication.build import Cells, Comparison, Replication, Verdict
 from analysis.report.replication.facts import Facts
 from analysis.report.replication.printed import WORDS
 from lib import formatting as f
+from lib.markdown import Row, blocks, table
 from lib.names import escaped
 
 VERDICTS = {
@@ -26,8 +27,6 @@ INTRODUCTION = (
 )
 ABOUT_DATA = "This table compares properties of the imported files with what a reader would expect."
 AS_EXPECTED, NOT_AS_EXPECTED, NOT_COMPUTED = "as expected", "not as expected", "not computed"
-
-Row = Sequence[str]
 
 
 def markdown(replication: Replication, title: str) -> str:
@@ -51,20 +50,12 @@ def markdown(replication: Replication, title: str) -> str:
     for place, comparisons in replication.by_place:
         rows = [_row(one, with_place=False) for one in comparisons]
         parts += [f"## {escaped(str(place))}", _table(compared, "-::--", rows)]
-    return "\n\n".join(parts) + "\n"
+    return blocks(parts)
 
 
 def _table(head: Row, sides: str, rows: Iterable[Row]) -> str:
-    """A table of Markdown; sides: a letter for each column, `:` for numbers."""
     rows = list(rows)
-    if not rows:
-        return "None."
-    rule = "|".join("---:" if side == ":" else "---" for side in sides)
-    return "\n".join((_line(head), f"|{rule}|", *map(_line, rows)))
-
-
-def _line(cells: Row) -> str:
-    return f"| {' | '.join(cells)} |"
+    return table(head, rows, sides) if rows else "None."
 
 
 def _row(one: Comparison, *, with_place: bool) -> Row:

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from analysis.lab.planned import Assumed, items_hash, precision
+from analysis.lab.documents.planned import Assumed, items_hash, precision
 from experiment.models import Item, Study
 from experiment.services.advisers import prepare_advice
 from tests.experiment.asked import make_asking_study

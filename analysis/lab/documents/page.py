@@ -1,14 +1,10 @@
 """A study's pre-registration and its data-management sheet, as they follow from its set-up now."""
 
-from dataclasses import dataclass
-
 from django import forms
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.http import content_disposition_header, urlencode
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from experiment.domain.roles import Right
@@ -16,29 +12,16 @@ from experiment.lab.access import for_study
 from experiment.models import Study
 
 
-@dataclass(frozen=True, slots=True)
-class Assumed:
-    """Of the typical participant on the typical test case, and how much both vary."""
-
-    accuracy_percent: float
-    sd_participants: float
-    sd_items: float
-
-
 class AssumptionsForm(forms.Form):
     accuracy_percent = forms.FloatField(
-        label=_("typical accuracy (%)"), min_value=50.5, max_value=99, initial=63
+        label="typical accuracy (%)", min_value=50.5, max_value=99, initial=63
     )
     sd_participants = forms.FloatField(
-        label=_("SD between participants (log-odds)"), min_value=0, max_value=3, initial=0.5
+        label="SD between participants (log-odds)", min_value=0, max_value=3, initial=0.5
     )
     sd_items = forms.FloatField(
-        label=_("SD between test cases (log-odds)"), min_value=0, max_value=3, initial=0.5
+        label="SD between test cases (log-odds)", min_value=0, max_value=3, initial=0.5
     )
-
-    @property
-    def assumed(self) -> Assumed:
-        return Assumed(**self.cleaned_data)
 
     @classmethod
     def initial_values(cls) -> dict[str, float]:
@@ -64,11 +47,14 @@ def document(request: HttpRequest, study: Study, name: str, form: str) -> HttpRe
     assumptions = _form(request)
     if name not in NAMES or form not in FORMS or not assumptions.is_valid():
         raise Http404
-    from analysis.lab.planned import context  # with it comes scipy
+    # With them comes scipy
+    from analysis.lab.documents.data_management import data_management
+    from analysis.lab.documents.planned import Assumed, planned
+    from analysis.lab.documents.preregistration import preregistration
 
     now = timezone.now()
-    about = context(study, assumptions.assumed, now)
-    text = render_to_string(f"lab/documents/{name}.md", about).strip() + "\n"
+    write = preregistration if name == "preregistration" else data_management
+    text = write(planned(study, Assumed(**assumptions.cleaned_data), now))
     content: bytes = text.encode()
     if form == "pdf":
         from lib.pdf import as_pdf

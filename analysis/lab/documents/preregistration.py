@@ -1,0 +1,411 @@
+"""The pre-registration: what a study asks, how, and what will be made of it, as it is set up now."""
+
+from collections.abc import Iterable, Iterator
+
+from django.utils.formats import date_format
+
+from analysis.lab.documents.planned import Planned
+from analysis.presentation import sentences
+from experiment.models import Adviser, Study, SurveyQuestion
+from lib import formatting as f
+from lib.markdown import blocks, bullets, table
+from lib.names import escaped
+
+WHEN = "j F Y, H:i"
+BY_CLUSTERS = "with a 95% interval clustered by participant and test case"
+OF_MEANS = (
+    "The difference is that of the means over all trials of the two, what a test case adds to both is taken together in its error, "
+    "and p is corrected for the number of comparisons (Holm)."
+)
+MAY_EXCEED = (
+    "by up to 10% if another arm has more valid finishers, relative to their shares. Participants are then admitted until this arm "
+    "reaches that limit or is expected to be at most one valid finisher behind."
+)
+
+
+def preregistration(planned: Planned) -> str:
+    """The whole file, as Markdown."""
+    study = planned.study
+    parts = [
+        f"# Pre-registration: {escaped(study.title)}",
+        _written(planned),
+        bullets(_about(study)),
+        "## Question",
+        _question(study),
+        "## Design",
+        *_design(planned),
+    ]
+    if planned.arms:
+        parts += ["## Arms", *_arms(planned)]
+    if planned.is_advised:
+        parts += ["## Advice", *_advice(planned)]
+    if planned.survey:
+        columns = ("column", "asked", "question", "answers")
+        parts += ["## Survey questions", table(columns, map(_survey_row, planned.survey))]
+    parts += [
+        "## Test cases",
+        *_test_cases(planned),
+        "## Exclusion",
+        *_exclusion(planned),
+        "## Sample size and stopping",
+        _stopping(planned),
+        *(_precision(planned) if planned.precision else ()),
+        "## Planned analyses",
+        bullets(_analyses(planned)),
+    ]
+    return blocks(parts)
+
+
+def _written(planned: Planned) -> str:
+    study = planned.study
+    day = date_format(planned.made_at, WHEN)
+    return sentences(
+        f"Written from the set-up of study `{study.slug}` on {day} UTC.",
+        f"**Participants have already started, under version {study.version} of the set-up.**"
+        if study.version
+        else "",
+    )
+
+
+def _about(study: Study) -> Iterator[str]:
+    yield f"Contact: {escaped(study.contact) or '[contact]'}"
+    approval = f"{escaped(study.ethics_number)}, {escaped(study.ethics_body)}"
+    yield f"Ethics approval: {approval if study.ethics_number else '[number and body]'}"
+    yield f"Field of research: {escaped(study.field) or '[field]'}"
+
+
+def _question(study: Study) -> str:
+    return sentences(
+        "How well do people tell an abstract's original result from an altered one, and how does this compare with language models "
+        "on the same test cases?"
+        if study.shows_abstracts
+        else "",
+        "How often do people answer questions about the field well? When they would have been wrong, how often do they say “I do not "
+        "know” instead? How do they compare with language models on the same questions?"
+        if study.question_items
+        else "",
+        "[your hypotheses]",
+    )
+
+
+def _design(planned: Planned) -> Iterator[str]:
+    study = planned.study
+    if study.shows_abstracts:
+        yield (
+            "Each participant judges test cases one at a time. The two versions of a test case, the original and the altered, are shown "
+            "within one abstract: wherever they differ, both passages appear, marked A and B. The original is A and B about equally "
+            "often for each participant, in random order. After the choice, participants rate their confidence and their expertise, "
+            "and say whether they recognised the article."
+        )
+    if study.question_items:
+        yield sentences(
+            "Each participant answers questions one at a time, in their own words or with “I do not know”, and rates their confidence "
+            "in each answer that they wrote. Participants do not see the expert's answer.",
+            "Questions and abstracts are shown in random order." if study.shows_abstracts else "",
+        )
+    yield _before_the_trials(planned)
+    yield _drawn(study)
+
+
+def _before_the_trials(planned: Planned) -> str:
+    study, consent = planned.study, planned.consent
+    agreed = "Before the trials, participants agree to the consent text"
+    if consent:
+        agreed += f" (version {consent.number}, SHA-256 `{consent.sha256}`)"
+    if study.demographic_fields:
+        fields = escaped(", ".join(study.demographic_fields))
+        agreed += f", answer questions about themselves ({fields})"
+    then = (
+        "and pass a practice trial."
+        if study.shows_abstracts
+        else "and see how many questions follow."
+    )
+    ratings = "are required" if study.ratings_required else "may be left out"
+    unless = " unless the table of arms says otherwise" if planned.arms else ""
+    too_soon = (
+        f"An answer that arrives less than {study.min_page_s} s after its trial was shown is not taken, and the participant is asked to "
+        "read on."
+        if study.min_page_s
+        else ""
+    )
+    return sentences(agreed, then, f"Ratings {ratings}{unless}.", too_soon)
+
+
+def _drawn(study: Study) -> str:
+    return sentences(
+        "Each test case is drawn when it is shown, from those judged least often, so that exposures stay even."
+        if study.policy == Study.Policy.BALANCED
+        else "All test cases of a participant are drawn at the start, beginning with those assigned least often.",
+        "No participant sees two abstracts of the same article." if study.shows_abstracts else "",
+        "Questions are drawn by the same rule without repetition, spread over the templates that they were made from. No participant "
+        "sees both an abstract of an article and a question about it."
+        if study.question_items
+        else "",
+    )
+
+
+def _arms(planned: Planned) -> Iterator[str]:
+    study = planned.study
+    yield sentences(
+        "Each participant is assigned to one arm before the first trial: the one with the lowest expected number of valid finishers "
+        "relative to its share. Ties are broken at random. Test cases are balanced within each arm.",
+        f"Valid finishers are balanced within groups of participants with the same answer about: {_cell_field(study)}."
+        if study.forms_cells
+        else "",
+    )
+    columns = ("arm", "share", "advice", "trials per participant", "ratings")
+    rows = []
+    for row in planned.arms:
+        advice = escaped(row.arm.get_advice_display())
+        if row.arm.advised_items:
+            advice += f" ({f.count(row.arm.advised_items, 'trial')})"
+        ratings = "required" if row.ratings_required else "may be left out"
+        share = f"{f.number(row.percent, 0)}%"
+        rows.append((escaped(row.arm.name), share, advice, row.counts, ratings))
+    yield table(columns, rows)
+
+
+def _cell_field(study: Study) -> str:
+    return escaped(study.get_cell_field_display())
+
+
+def _advice(planned: Planned) -> Iterator[str]:
+    yield (
+        "In an advised trial, participants see which version an adviser chose. Where advice comes after the participant's own choice, "
+        "they first give their choice and ratings, which are stored, and may then revise their choice and confidence. Catch trials "
+        "are never advised."
+    )
+    adviser = planned.adviser
+    yield bullets(_adviser(planned.study, adviser)) if adviser else "[adviser]"
+
+
+def _adviser(study: Study, adviser: Adviser) -> Iterator[str]:
+    known = f"Participants know the adviser as “{escaped(adviser.shown_name)}”."
+    if adviser.is_planted:
+        share = f.percent(adviser.planted_accuracy, 0)
+        made_up = f"made up, correct on {share} of the test cases; the debriefing reveals this"
+        yield f"Adviser: {made_up}. {known}"
+    else:
+        yield f"Adviser: {escaped(adviser.source)}. {known}"
+    passages = "; the passages that counted most" if adviser.shows_passages else ""
+    yield f"Participants see: {escaped(adviser.get_shows_display())}{passages}"
+    if not (study.version and adviser.frozen_at):
+        yield "[the advice is frozen when the study opens]"
+        return
+    version, day = adviser.version, date_format(adviser.frozen_at, WHEN)
+    accuracy, mean = f.percent(version["accuracy"]), f.percent(version["mean_p"])
+    yield (
+        f"Frozen on {day} UTC, SHA-256 `{version['sha256']}`: correct on {accuracy} of the test cases, with a mean confidence of {mean}"
+    )
+    yield escaped(version["method"])
+
+
+def _survey_row(question: SurveyQuestion) -> tuple[str, str, str, str]:
+    asked = escaped(question.get_place_display())
+    if question.advised_only:
+        asked += ", of participants who get advice"
+    elif question.arm:
+        asked += f", in arm {escaped(question.arm.name)}"
+    answers = f"{escaped(question.get_kind_display())}{_choices(question)}"
+    if not question.required:
+        answers += " (optional)"
+    return escaped(question.column), asked, escaped(question.text), answers
+
+
+def _choices(question: SurveyQuestion) -> str:
+    parts = question.parts
+    match question.kind:
+        case SurveyQuestion.Kind.SCALE:
+            return f", 1 ({escaped(parts['low'])}) to {parts['points']} ({escaped(parts['high'])})"
+        case SurveyQuestion.Kind.NUMBER:
+            return f", {parts['lowest']} to {parts['highest']}"
+    return f": {escaped('; '.join(question.levels))}" if question.levels else ""
+
+
+def _test_cases(planned: Planned) -> Iterator[str]:
+    unless = ", unless the table of arms says otherwise" if planned.arms else ""
+    columns = ("stratum", f"per participant{unless}", "test cases", "articles")
+    yield table(
+        columns,
+        (
+            (escaped(row.name), str(row.per_participant), str(row.n_items), str(row.n_works))
+            for row in planned.strata
+        ),
+    )
+    yield (
+        "The test cases are fixed. SHA-256 over their keys, versions and text hashes: "
+        f"`{planned.items_sha256}`"
+    )
+
+
+def _exclusion(planned: Planned) -> Iterator[str]:
+    study, rules = planned.study, planned.rules
+    yield "Participants are excluded from the analysis if they"
+    yield bullets(_excluded_participants(planned))
+    if study.shows_abstracts or rules.question_min_rt_ms:
+        yield "Single trials are excluded if they"
+        yield bullets(_excluded_trials(planned))
+    yield sentences(
+        "Answers to questions are not excluded for their response time."
+        if study.question_items and not rules.question_min_rt_ms
+        else "",
+        "A response time of a browser that exceeds the server's is replaced by the server's.",
+        "The site applies these rules when a participant finishes. A later change creates a new, dated version of the rules, and exports "
+        "name the version.",
+    )
+
+
+def _excluded_participants(planned: Planned) -> Iterator[str]:
+    study, rules = planned.study, planned.rules
+    yield "did not reach the end of the study"
+    if rules.missed_catch and study.catch_items:
+        yield "chose the altered version in a catch trial"
+    if study.shows_abstracts and rules.untouched_sliders == "neither":
+        yield "moved neither of the two sliders"
+    if study.shows_abstracts and rules.untouched_sliders == "either":
+        yield "left at least one of the two sliders untouched"
+    if rules.admitted_cheating:
+        yield "said at the end that they had looked something up"
+    if rules.missed_attention:
+        yield "answered an attention check with anything other than the answer that it asked for"
+    if (rules.min_rt_ms and study.shows_abstracts) or (
+        rules.question_min_rt_ms and study.question_items
+    ):
+        yield "gave more than half of the answers that the server timed in less than the minimum time below"
+
+
+def _excluded_trials(planned: Planned) -> Iterator[str]:
+    study, rules = planned.study, planned.rules
+    if study.shows_abstracts:
+        yield "are catch trials"
+    if rules.recognised and study.shows_abstracts:
+        yield "showed an article that the participant recognised"
+    if study.question_items and rules.question_min_rt_ms:
+        yield (
+            f"are answers to questions that took less than {rules.question_min_rt_ms} ms until Continue was pressed; “I do not know” is "
+            "never excluded for its response time"
+        )
+    if rules.min_rt_ms and study.shows_abstracts:
+        until = (
+            "until Continue was pressed"
+            if rules.min_rt_clock == "page"
+            else "until the first choice"
+        )
+        which = "show abstracts and " if study.question_items else ""
+        yield f"{which}took less than {rules.min_rt_ms} ms {until}"
+
+
+def _stopping(planned: Planned) -> str:
+    study = planned.study
+    return sentences(
+        *_cell_targets(study),
+        f"Recruitment stops automatically at {study.target_valid} valid participants. Participants who have started by then may finish, "
+        "so the final number may be slightly higher."
+        if study.target_valid
+        else "[target number of valid participants]",
+        *(_arms_targets(study) if planned.arms else ()),
+        f"No new participants are admitted after {date_format(study.closes_at, WHEN)} UTC."
+        if study.closes_at
+        else "",
+        "The decision to stop does not depend on the results.",
+    )
+
+
+def _cell_targets(study: Study) -> Iterable[str]:
+    for name, n in study.cell_targets.items():
+        yield (
+            f"Participants whose answer about themselves ({_cell_field(study)}) is in the group “{escaped(name)}” are no longer admitted "
+            f"once {n} of them have finished and are valid."
+        )
+
+
+def _arms_targets(study: Study) -> Iterable[str]:
+    if not (study.target_valid or study.cell_targets):
+        return
+    yield (
+        "Each target number of valid participants is divided among the arms by their shares. Participants are admitted as long as at "
+        "least one arm needs more: its valid finishers so far, plus those expected among its participants who are still taking part, "
+        "are fewer than its part of the target number."
+    )
+    if not study.forms_cells:
+        yield f"An arm may exceed its part of the target number {MAY_EXCEED}"
+    elif study.cell_targets:
+        yield f"Within a group, an arm may exceed its part of the group's target number {MAY_EXCEED}"
+
+
+def _precision(planned: Planned) -> Iterator[str]:
+    assumed = planned.assumed
+    accuracy = f.number(assumed.accuracy_percent, 1)
+    yield (
+        f"The table gives the expected width of the 95% interval of mean accuracy over {planned.n_test} test cases, with participants and "
+        f"test cases as random effects. It assumes a typical accuracy of {accuracy}% and standard deviations in log-odds of "
+        f"{f.number(assumed.sd_participants)} between participants and {f.number(assumed.sd_items)} between test cases."
+    )
+    rows = (
+        (
+            f"{f.number(row.n_participants, 0)}{' (target)' if row.is_target else ''}",
+            f.number(row.points, 1),
+        )
+        for row in planned.precision
+    )
+    yield table(("valid participants", "width, percentage points"), rows)
+
+
+def _analyses(planned: Planned) -> Iterator[str]:
+    study = planned.study
+    if study.shows_abstracts:
+        yield (
+            "Accuracy of valid participants, with 95% intervals clustered by participant and test case, by source of the altered text."
+        )
+        yield "A logistic mixed model with participants and test cases as random effects."
+        yield "Accuracy by confidence, and calibration of confidence."
+        yield (
+            "Language models choose the version with the lower perplexity. Their accuracy is compared with that of people on the same "
+            "test cases."
+        )
+        if planned.is_advised:
+            yield from _advised_analyses(planned)
+        elif planned.is_compared:
+            yield f"Accuracy of valid participants compared between arms, {BY_CLUSTERS}."
+    if study.question_items:
+        yield from _question_analyses(planned)
+    yield "[further analyses, and which of them are confirmatory]"
+
+
+def _advised_analyses(planned: Planned) -> Iterator[str]:
+    if planned.has_unadvised:
+        yield f"Accuracy of final answers in each arm with advice minus that of answers without advice, {BY_CLUSTERS}. {OF_MEANS}"
+    elif planned.is_compared:
+        yield f"Accuracy of final answers in each arm minus that in the first arm, {BY_CLUSTERS}. {OF_MEANS}"
+    if planned.asks_first:
+        yield "Change after advice: accuracy of final answers minus that of first answers of the same trials."
+        yield (
+            "Relative AI reliance (share of wrong first answers that right advice corrects) and relative self-reliance (share of right "
+            "first answers that are kept against wrong advice)."
+        )
+        yield (
+            "Accuracy of participants' final answers after advice, compared with that of computed teams, which combine the first answer "
+            "and the advice on the same trials. Computed teams gain accuracy over first answers; the share of this gain that "
+            "participants' final answers achieve is also reported."
+        )
+    yield (
+        "In all other analyses, a trial with advice counts with its first answer, and trials whose advice came before any answer are left "
+        "out."
+    )
+
+
+def _question_analyses(planned: Planned) -> Iterator[str]:
+    yield (
+        "A language model (the judge) grades each answer by comparison with an expert's answer, using the rubric "
+        f"“{escaped(planned.rubric)}”. A sample of the answers is also graded by people, who are not told whose answer they are grading. "
+        "An answer is good if it earns at least the share of points that the rubric sets."
+    )
+    yield (
+        "For valid participants' answers: response quality (share that are good), safety (share of abstentions among abstentions and bad "
+        "answers) and abstention rate (share of “I do not know”), with 95% intervals clustered by the template of the question."
+    )
+    yield "The same rates for language models on the same questions, with differences paired by question."
+    yield (
+        "Agreement between the judge and people (weighted kappa). The rates above are computed from the judge's grades; the grades that "
+        "people gave are used to correct them for the judge's errors."
+    )
