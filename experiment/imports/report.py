@@ -1,14 +1,11 @@
-"""What an import did: typed, as JSON whose keys are a contract, and as lines for people (templates/experiment/import_report.txt)."""
+"""What an import did: typed, and as JSON whose keys are a contract. The lines for people are in lines.py."""
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from django.template.loader import render_to_string
 from django.urls import reverse
 
-from experiment.domain.item_checks.findings import Level
 from experiment.imports.read.brainbench import Published
 from experiment.imports.read.rows import RowProblem
 from experiment.imports.read.tables import Problem
@@ -19,10 +16,7 @@ from experiment.imports.store.item_plans import ItemPlan
 from experiment.imports.store.plans import Action, Plan
 from experiment.imports.store.published import Created, Imported
 from experiment.imports.store.question_plans import QuestionPlan
-from experiment.models import Item, ResearchField, Study
-
-# More than a person reads in one go
-MAX_PROBLEMS_SHOWN = 50
+from experiment.models import Item, ResearchField
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,20 +104,6 @@ def _page_of(item: Item) -> str | None:
     return reverse("lab:item", args=[research_field.slug, item.pk])
 
 
-def render_lines(template: str, context: Mapping[str, Any]) -> list[str]:
-    """The lines of a text template; those that only hold its tags are left out."""
-    text = render_to_string(template, dict(context))
-    return [line for line in text.splitlines() if line.strip()]
-
-
-def problem_lines(problems: Sequence[Problem], hint: str = "") -> list[str]:
-    """`hint`: where the problems are that are too many for these lines."""
-    shown = problems[:MAX_PROBLEMS_SHOWN]
-    n_more = len(problems) - len(shown)
-    context = {"problems": shown, "n": len(problems), "n_more": n_more, "hint": hint}
-    return render_lines("experiment/import_problems.txt", context)
-
-
 def nothing_written(n_problems: int) -> str:
     """What a command ends with that has named the problems."""
     return f"Nothing was written: {n_problems} problem{'' if n_problems == 1 else 's'}."
@@ -150,38 +130,6 @@ def question_json(plan: QuestionPlan) -> dict[str, Any]:
     }
 
 
-def item_lines(plan: ItemPlan, *, written: bool, is_new_field: bool = False) -> Sequence[str]:
-    context = {
-        **_context(plan, written, is_new_field),
-        **_first("updates", [row for row in plan.rows if row.action == Action.UPDATE]),
-        **_first("remarks", plan.remarks),
-        "is_unchecked": plan.changing and not (plan.is_checked or written),
-        "n_errors": plan.count_checked(Level.ERROR),
-        "n_warnings": plan.count_checked(Level.WARNING),
-    }
-    return render_lines("experiment/item_import.txt", context)
-
-
-def question_lines(
-    plan: QuestionPlan,
-    *,
-    written: bool,
-    pinned: int | None = None,
-    study: Study | None = None,
-    is_new_field: bool = False,
-) -> Sequence[str]:
-    context = {
-        **_context(plan, written, is_new_field),
-        **_first("updates", [row for row in plan.rows if row.changes]),
-        **_first("waiting", plan.waiting),
-        **_first("repeated", plan.repeated),
-        **_first("remarks", [remark for remark in plan.remarks if remark.kind == "read_as"]),
-        "pinned": pinned,
-        "study": study,
-    }
-    return render_lines("experiment/question_import.txt", context)
-
-
 def filling_json(filled: FilledTemplate) -> dict[str, Any]:
     """`left_out`: rows without a pair, and why; `mixed`: columns of numbers that are read as texts; `preview`: the first pairs drawn."""
     return {
@@ -195,15 +143,6 @@ def filling_json(filled: FilledTemplate) -> dict[str, Any]:
     }
 
 
-def filling_lines(filled: FilledTemplate) -> Sequence[str]:
-    context = {
-        "filled": filled,
-        "preview": filled.pairs[:PREVIEWED],
-        **_first("left", filled.filling.left_out),
-    }
-    return render_lines("experiment/question_filling.txt", context)
-
-
 def _counts(plan: Plan[Any]) -> dict[str, int]:
     return {str(action): plan.count(action) for action in Action}
 
@@ -211,27 +150,3 @@ def _counts(plan: Plan[Any]) -> dict[str, int]:
 def _problem_json(problem: RowProblem) -> dict[str, str | int | None]:
     line = "" if problem.line is None else f"line {problem.line}: "
     return {"row": problem.row, "column": problem.column, "message": line + problem.message}
-
-
-def _context(plan: Plan[Any], written: bool, is_new_field: bool) -> dict[str, Any]:
-    guess = plan.unnamed.guess if plan.unnamed else {}
-    named = [
-        part
-        for name, column in guess.items()
-        if column
-        for part in ("--column", f"{name}={column}")
-    ]
-    return {
-        **_counts(plan),
-        **_first("problems", plan.problems),
-        "plan": plan,
-        "written": written,
-        "new_field": plan.research_field if is_new_field and written else None,
-        "guess": shlex.join(named),
-    }
-
-
-def _first(name: str, rows: Sequence[Any]) -> dict[str, Any]:
-    """As many as are named, and how many more there are."""
-    n_more = max(0, len(rows) - MAX_PROBLEMS_SHOWN)
-    return {name: rows[:MAX_PROBLEMS_SHOWN], f"n_more_{name}": n_more}

@@ -1,13 +1,15 @@
 """What an import did with models' results, added to what it did with items and people; the keys are a contract."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
+from experiment.imports.lines import report_lines
 from experiment.imports.read.brainbench import Published
 from experiment.imports.read.tables import Problem
-from experiment.imports.report import ImportReport, make_report, render_lines
+from experiment.imports.report import ImportReport, make_report
+from lib.formatting import percent
 from scoring.domain.conditions import CONDITIONS
 from scoring.domain.known_models import MODELS, PAPER_MODELS
 from scoring.domain.perplexity import Accuracy, accuracy, decide
@@ -38,21 +40,26 @@ class FullReport:
         return self.people.to_json() | {name: getattr(self, name) for name in own}
 
     def lines(self) -> list[str]:
+        return report_lines(
+            self.people,
+            more=self._of_models() if self.models else (),
+            created=", ".join(f"{name} {n}" for name, n in self.created.items() if n),
+            absent=self.absent,
+            notes=self.notes,
+        )
+
+    def _of_models(self) -> Iterator[str]:
+        runs = self.runs
+        yield (
+            f"{len(self.models)} language models with {runs['full']} runs on full abstracts, {runs['isolated']} on isolated sentences, "
+            f"{runs['swapped']} with swapped context and {runs['corpus']} on reference corpora"
+        )
         shares = [m["accuracy"] for m in self.models if m["is_of_paper"] and "accuracy" in m]
-        models = {
-            "models": self.models,
-            "runs": self.runs,
-            "n_of_paper": len(shares),
-            "accuracy_of_paper": fmean(shares) if shares else None,
-        }
-        context = {
-            "report": self.people,
-            "models": models,
-            "created": ", ".join(f"{name} {n}" for name, n in self.created.items() if n),
-            "absent": self.absent,
-            "notes": self.notes,
-        }
-        return render_lines("scoring/import_report.txt", context)
+        if shares:
+            yield (
+                f"On average, the paper's models ({len(shares)} are here) choose correctly in {percent(fmean(shares))} of the "
+                "human-created test cases."
+            )
 
 
 def make_full_report(

@@ -7,8 +7,8 @@ from tempfile import TemporaryDirectory
 
 from django.conf import settings
 
+from experiment.imports.lines import problem_lines
 from experiment.imports.read.brainbench import FOLDERS
-from experiment.imports.report import problem_lines
 from experiment.imports.store.published import ImportRefusedError
 from lib.confined import ConfinedError
 from lib.folders import inside

@@ -6,15 +6,10 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
 from experiment.domain.questions.filling import TemplateFaultsError
+from experiment.imports.lines import filling_lines, question_lines
 from experiment.imports.read.questions import read_template
 from experiment.imports.read.rows import FileRefusedError, read_content
-from experiment.imports.report import (
-    filling_json,
-    filling_lines,
-    nothing_written,
-    question_json,
-    question_lines,
-)
+from experiment.imports.report import filling_json, nothing_written, question_json
 from experiment.imports.store.filling import Wanted, fill_template
 from experiment.imports.store.question_plans import plan_questions
 from experiment.imports.store.writing import PlanRefusedError, import_questions

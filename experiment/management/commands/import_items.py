@@ -5,9 +5,10 @@ from django.contrib.auth.models import User
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
+from experiment.imports.lines import item_lines
 from experiment.imports.read.items import Defaults
 from experiment.imports.read.rows import FileRefusedError, RowProblem, read_content
-from experiment.imports.report import item_json, item_lines, nothing_written
+from experiment.imports.report import item_json, nothing_written
 from experiment.imports.store.item_plans import ItemPlan, Options, plan_import
 from experiment.imports.store.writing import PlanRefusedError, import_items
 from experiment.management.finding import find_user

@@ -7,10 +7,11 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
+from experiment.imports.lines import question_lines
 from experiment.imports.read.questions import QuestionsFile
 from experiment.imports.read.rows import FileRefusedError, RowProblem, read_content
 from experiment.imports.reading import questions_of
-from experiment.imports.report import nothing_written, question_json, question_lines
+from experiment.imports.report import nothing_written, question_json
 from experiment.imports.store.question_plans import plan_questions
 from experiment.imports.store.writing import PlanRefusedError, import_questions
 from experiment.management.finding import find_study, find_user

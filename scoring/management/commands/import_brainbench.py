@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from experiment.imports.report import problem_lines
+from experiment.imports.lines import problem_lines
 from experiment.imports.store.published import ImportRefusedError
 from experiment.models import Item
 from lib.commands import ReportingCommand, add_json_argument
