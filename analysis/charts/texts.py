@@ -5,6 +5,8 @@ import json
 import re
 from typing import Any
 
+HOLLOW = "Hollow: chat or instruction-tuned models."
+
 # What XML cannot hold, and what draws charts ends the whole process at: shown as Unicode's pictures of control characters
 _PICTURES = {n: 0x2400 + n for n in range(0x20) if chr(n) not in "\t\n\r"}
 _NO_CHARACTERS = dict.fromkeys([*range(0xD800, 0xE000), 0xFFFE, 0xFFFF], 0xFFFD)

@@ -28,7 +28,6 @@ from analysis.charts.rows import Rows, by_family, dots_with_intervals, labels, m
 from analysis.charts.style import FULL, HUMANS, INK, SOFT, family_colour
 from analysis.codec import need, present
 from analysis.data.dataset import MODEL_NAME
-from analysis.data.filters import CHOICE
 from analysis.presentation import make_figure, plain
 from analysis.report.chapter import SourceResults, Tables
 from analysis.report.chapters.accuracy.results import Accuracy
@@ -38,6 +37,11 @@ from analysis.report.chapters.models.results import (
     Integration,
     ModelIntegration,
     RankAgreement,
+)
+from analysis.report.chapters.models.words import (
+    agreement_figure,
+    integration_figure,
+    with_people_figure,
 )
 from analysis.stats import NotEnough
 from lib.formatting import known, number
@@ -57,14 +61,9 @@ def agreement(source: SourceResults, tables: Tables) -> Figure:
         raise NotEnough("Agreement needs at least two models.", "Score a second model.")
     names = labels(models)
     cells = _cells(own, models)
-    drawn, among = _agreement_chart(cells, names, models, has_people), present(own.model_model)
-    context = {
-        "own": own,
-        "among": among.mean if among else None,
-        "n_models": len(models),
-        "has_asked": any(model.method == CHOICE for model in models),
-    }
-    return make_figure("agreement", drawn, context, cells.drop(columns="text"))
+    drawn = _agreement_chart(cells, names, models, has_people)
+    text = agreement_figure(own, models)
+    return make_figure("agreement", drawn, text, cells.drop(columns="text"))
 
 
 def models_humans_agreement(source: SourceResults, tables: Tables) -> Figure:
@@ -94,17 +93,9 @@ def models_humans_agreement(source: SourceResults, tables: Tables) -> Figure:
     drawn: Drawn = alt.layer(*layers, dots_with_intervals(chart(frame), x, rows.y())).properties(
         width=FULL - rows.width - 30, height=rows.height
     )
-    context = {
-        "n_items": int(frame["n"].max()),
-        "n_models": len(models),
-        "lowest": frame["rho"].min(),
-        "highest": frame["rho"].max(),
-        "ceiling": top,
-        "ceiling_ci95": ends,
-        "has_chat": bool(frame["is_chat"].any()),
-    }
-    name = "models_humans_agreement"
-    return make_figure(name, drawn, context, plain(frame.reindex(columns=list(TABLE))))
+    text = with_people_figure(frame, top, ends)
+    table = plain(frame.reindex(columns=list(TABLE)))
+    return make_figure("models_humans_agreement", drawn, text, table)
 
 
 def _ceiling(own: RankAgreement) -> tuple[float | None, Sequence[float]]:
@@ -214,17 +205,11 @@ def integration(source: SourceResults, tables: Tables) -> Figure:
     frame = frame.dropna(subset="accuracy")
     means = frame.groupby("condition")["accuracy"].mean()
     kinds = [kind for kind in FORMS if kind in means]
-    whole, sentences, foreign = (known(mean) for mean in means.reindex(list(FORMS)))
-    context = {
-        "own": own,
-        "n_models": len(own.models),
-        "whole": whole,
-        "sentences": sentences,
-        "foreign": foreign,
-        "has_chat": bool(frame["is_chat"].any()),
-    }
+    whole, alone, swapped = (known(mean) for mean in means.reindex(list(FORMS)))
+    has_chat = bool(frame["is_chat"].any())
+    text = integration_figure(own, whole, alone, swapped, has_chat=has_chat)
     drawn = _integration_chart(frame, rows, kinds, humans.trials.accuracy if humans else None)
-    return make_figure("integration", drawn, context, plain(frame))
+    return make_figure("integration", drawn, text, plain(frame))
 
 
 def _frame(model: ModelIntegration, rows: Rows, chat: Collection[str]) -> pd.DataFrame:

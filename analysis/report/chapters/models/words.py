@@ -1,0 +1,250 @@
+"""The chapters on agreement and on the integration of context, as sentences, tables and captions."""
+
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+
+from analysis import columns as c
+from analysis.charts.texts import HOLLOW
+from analysis.codec import need, present
+from analysis.data.filters import CHOICE
+from analysis.presentation import FigureText, paragraphs, sentences
+from analysis.report.chapter import About, Page, SourceResults
+from analysis.report.chapters.models.results import (
+    Agreement,
+    ContextAccuracy,
+    HumanAgreement,
+    Integration,
+    RankAgreement,
+    Reliability,
+)
+from analysis.stats.agreement import Pairs
+from analysis.stats.estimates import PairedTest
+from lib import formatting as f
+
+
+def agreement_page(source: SourceResults, about: About) -> Page:
+    own = need(source.of(Agreement).agreement)
+    among, people = present(own.model_model), present(own.noise_ceiling)
+    if people and not math.isfinite(people.halves.spearman_brown):
+        people = None
+    finding = _among(among) if among else ""
+    columns = (
+        c.text("Model", "label"),
+        c.text("Family", "family"),
+        c.count("Test cases", "correlation.n"),
+        c.coefficient("Spearman's rho", "correlation.rho"),
+        c.coefficient_ci("95% CI", "correlation.ci95"),
+        c.p_value("p", "correlation.p"),
+    )
+    rows = [model for model in own.models_human if present(model.correlation)]
+    caption = "Each model's difficulties compared with human accuracy"
+    return Page(
+        text=paragraphs(
+            finding, _with_people(own), _asked(own), _reliability(people) if people else ""
+        ),
+        tables=c.page_table(caption, columns, rows, "agreement_matrix"),
+        methods=[own.method, *([people.halves.method] if people else [])],
+        finding=finding,
+    )
+
+
+def _among(among: Pairs) -> str:
+    correlation = (
+        "rank correlation of difficulty for the models (scored so that larger values mean easier)"
+    )
+    over, mean = f"Over {f.count(among.n_pairs, 'pair')} of models", f.coefficient(among.mean)
+    if among.n_pairs == 1:
+        return f"{over}, the {correlation} is {mean}."
+    return f"{over}, the mean {correlation} is {mean} (SD {f.coefficient(among.sd)})."
+
+
+def _with_people(own: RankAgreement) -> str:
+    if own.model_human_mean is None:
+        return ""
+    n, counted = (
+        own.n_models_human,
+        [known.n for model in own.models_human if (known := model.known)],
+    )
+    which = (
+        "The rank correlation between difficulty for the model"
+        if n == 1
+        else f"The mean rank correlation between difficulty for each of the {n} models"
+    )
+    return sentences(
+        f"{which} (scored so that larger values mean easier) and the human accuracy of each test case is "
+        f"{f.coefficient(own.model_human_mean)} ({f.count(own.n_items, 'test case')}).",
+        ""
+        if all(items == own.n_items for items in counted)
+        else "Each model counts on the test cases for which its difficulty is known.",
+    )
+
+
+def _asked(own: RankAgreement) -> str:
+    n = sum(model.method == CHOICE for model in own.models_human)
+    if not n:
+        return ""
+    models, their = ("model that was", "its") if n == 1 else (f"{n} models that were", "their")
+    return f"For the {models} asked, the difficulty is the log-odds of the original in {their} answers."
+
+
+def _reliability(people: Reliability) -> str:
+    halves = people.halves
+    if halves.spearman_brown <= 0:
+        return (
+            "There are too few trials to estimate how well people agree with one another: the two halves of the trials do not correlate "
+            "positively."
+        )
+    reliability = f.with_interval(
+        f.coefficient(halves.spearman_brown), f.coefficient_interval(halves.ci95)
+    )
+    corrected = people.model_human_mean_corrected
+    return sentences(
+        "People's agreement about which test cases are easy, measured as the split-half reliability of their accuracies, is "
+        f"{reliability} after Spearman-Brown ({f.count(halves.n_splits, 'random split')}).",
+        ""
+        if corrected is None
+        else f"After correction for this reliability, the correlation between models and people is {f.coefficient(corrected)}.",
+    )
+
+
+def agreement_figure(own: RankAgreement, models: Sequence[HumanAgreement]) -> FigureText:
+    among, people = present(own.model_model), own.model_human_mean
+    means = [
+        *([f"{f.number(among.mean)} between models"] if among else ()),
+        *([f"{f.number(people)} between models and people"] if people is not None else ()),
+    ]
+    correlation = "Mean rank correlations" if len(means) != 1 else "Mean rank correlation"
+    return FigureText(
+        "Agreement about which test cases are easy",
+        sentences(
+            f"n = {f.count(own.n_items, 'test case')}, {f.count(len(models), 'model')}. Spearman correlations of difficulty, scored so "
+            "that larger values mean easier: for models, the perplexity of the altered minus that of the original text; for people, "
+            "their accuracy.",
+            "For models that were asked, difficulty is the log-odds of the original in their answers."
+            if any(model.method == CHOICE for model in models)
+            else "",
+            "A row's name also labels the column below it. The next figure has the intervals of people's row; intervals between models "
+            "are not estimated.",
+        ),
+        f"{correlation} of difficulty: {' and '.join(means) or 'not defined'}.",
+    )
+
+
+def with_people_figure(
+    shown: pd.DataFrame, ceiling: float | None, ceiling_ci95: Sequence[float]
+) -> FigureText:
+    """shown: a row of each model, with n, rho and is_chat."""
+    cases = f.count(int(shown["n"].max()), "test case")
+    low, high = f.number(shown["rho"].min()), f.number(shown["rho"].max())
+    span = low if low == high else f"from {low} to {high}"
+    limit, of_ceiling = "", ""
+    if ceiling:
+        shaded = "; shaded: its 95% interval" if ceiling_ci95 else ""
+        of_ceiling = f"The ceiling is the square root of the reliability of people's accuracies (split halves, Spearman-Brown){shaded}."
+        limit = (
+            f"; the noise in people's answers limits the correlation to at most {f.number(ceiling)}"
+        )
+    return FigureText(
+        "Agreement of each model with people about difficulty",
+        sentences(
+            f"n = {cases}, {f.count(len(shown), 'model')}. Lines are 95% intervals (Fisher's z).",
+            of_ceiling,
+            HOLLOW if shown["is_chat"].any() else "",
+        ),
+        f"Spearman correlations of models' and people's difficulties: {span}{limit}.",
+    )
+
+
+# --- Integration of context.
+
+
+def integration_page(source: SourceResults, about: About) -> Page:
+    own = need(source.of(Integration).integration)
+    test = present(own.pooled.full_vs_isolated)
+    finding = _sentences_alone(own)
+    seeds = sorted({swapped.seed for model in own.models for swapped in model.swapped})
+    columns = (
+        c.text("Model", "label"),
+        c.percent("Whole abstract", "full"),
+        c.percent("Sentences alone", "isolated_pooled"),
+        c.percent("Within test cases", "isolated_item"),
+        *(c.percent(f"Swapped, seed {seed}", _swapped_by(seed)) for seed in seeds),
+    )
+    return Page(
+        text=paragraphs(finding, _whole(test) if test else "", _swapped(own)),
+        tables=c.page_table(
+            "Accuracy with and without context", columns, own.models, "integration"
+        ),
+        methods=[test.method] if test else [],
+        finding=finding,
+    )
+
+
+def _sentences_alone(own: ContextAccuracy) -> str:
+    if own.pooled.mean is None:
+        return ""
+    return (
+        f"On the {f.count(own.n_sentences, 'sentence')} that differ, models that read each sentence alone found the original in "
+        f"{f.percent(own.pooled.mean)} on average. If accuracy is first averaged within each test case, the mean is "
+        f"{f.percent(own.by_item.mean)}."
+    )
+
+
+def _whole(test: PairedTest) -> str:
+    points = f.with_interval(f.points(test.mean_difference), f.points_interval(test.ci95))
+    return (
+        f"Reading the whole abstract instead of the sentence alone changed their accuracy by {points} points ({f.p_value(test.p)}, "
+        f"{f.count(test.n, 'model')})."
+    )
+
+
+def _swapped(own: ContextAccuracy) -> str:
+    if not own.swapped:
+        return ""
+    found = ", ".join(
+        f"{f.percent(row.mean)} with seed {row.seed} ({f.count(row.n_models, 'model')})"
+        for row in own.swapped
+    )
+    return (
+        "When models read whole abstracts in which each sentence that differs had been replaced by one from another abstract of the "
+        "subfield (its original sentence in the original version, its altered sentence in the altered version), accuracy was "
+        f"{found}."
+    )
+
+
+def _swapped_by(seed: int) -> c.Value:
+    """A model's accuracy on the abstracts whose results this seed swapped."""
+    return lambda model: next((s.accuracy for s in model.swapped if s.seed == seed), None)
+
+
+def integration_figure(
+    own: ContextAccuracy,
+    whole: float | None,
+    alone: float | None,
+    swapped: float | None,
+    *,
+    has_chat: bool,
+) -> FigureText:
+    """whole, alone, swapped: means over the models that are shown, None where no model was scored so."""
+    of_sentences = f" ({f.count(own.n_sentences, 'sentence')})" if own.n_sentences else ""
+    return FigureText(
+        "Gain of models from the whole abstract",
+        sentences(
+            f"n = {f.count(len(own.models), 'model')} on {f.count(own.n_items, 'test case')}{of_sentences}.",
+            "Lines are 95% score intervals, treating sentences as independent. Solid lines: whole abstracts; long dashes: single sentences; "
+            "short dashes: swapped results. Single sentences are all those that contain a changed passage, pooled. With swapped results, "
+            "each of these sentences comes from another abstract of the subfield, and each mark is a seed.",
+            HOLLOW if has_chat else "",
+        ),
+        sentences(
+            f"On average models are right on {f.percent(whole)} of the whole abstracts."
+            if whole is not None
+            else "",
+            f"On single sentences: {f.percent(alone)}." if alone is not None else "",
+            f"On abstracts with swapped results: {f.percent(swapped)}."
+            if swapped is not None
+            else "",
+        ),
+    )
