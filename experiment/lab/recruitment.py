@@ -11,7 +11,6 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -27,6 +26,8 @@ from experiment.services import audit, counts, readiness, study_setup
 from experiment.services.channels import ENDS, SAMPLE_CODE, overdue, save_channel
 from experiment.services.channels import links as recruitment_links
 from experiment.services.consenting import is_full
+from experiment.services.flow import Refusal
+from experiment.services.problem_words import Case, worded
 from experiment.services.study_language import speaking
 from lib.opened import check_seen, held
 from lib.pages import refused, say_saved, show
@@ -178,9 +179,7 @@ def link_preview(request: HttpRequest, study: Study, source: str, end: str) -> H
             return render(request, "participant/done.html", context | own)
         if end == "screen-out":
             return render(request, "participant/declined.html", context)
-        words = render_to_string("participant/problem.txt", {"problem": "study_full"})
-        lines = [line for line in words.splitlines() if line.strip()]
-        context["problem"] = dict(zip(("title", "message", "action"), lines, strict=True))
+        context["problem"] = worded(Refusal.STUDY_FULL, Case(study=study))
         context |= {"action_url": ends.full_url, "action_code": ends.full_code}
         return render(request, "participant/problem.html", context)
 

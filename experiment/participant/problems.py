@@ -1,10 +1,9 @@
-"""Pages for what went wrong: always a sentence, a way on, and the right status. templates/participant/problem.txt words them."""
+"""Pages for what went wrong: always a sentence, a way on, and the right status. problem_words.py has the sentences."""
 
 import logging
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -17,42 +16,15 @@ from django.utils.translation import get_language
 from experiment.models import Study
 from experiment.services.consenting import was_opened
 from experiment.services.flow import Refusal
+from experiment.services.problem_words import KINDS, Case, worded
 from experiment.services.study_language import find_study, speaking, version_of
 from lib.api.problems import is_of_api
 from lib.api.problems import problem as api_problem
 from lib.fast.kept import fill
-from lib.http import UNPROCESSABLE
 from lib.monitoring.lines import KEY as REQUEST_ID
 from lib.passing import is_passing
 
 logger = logging.getLogger(__name__)
-STATUSES = {
-    "no_cookie": 400,
-    "bad_link": 400,
-    "bad_request": 400,
-    "permission_denied": 403,
-    "csrf_failure": 403,
-    "too_late": 403,
-    "unknown_participant": 403,
-    Refusal.FOREIGN_TRIAL: 403,
-    Refusal.UNFILLED_LINK: 400,
-    Refusal.STUDY_FULL: 403,
-    Refusal.GROUP_FULL: 403,
-    Refusal.STUDY_ENDED: 403,
-    Refusal.STUDY_NOT_STARTED: 403,
-    "not_found": 404,
-    "unknown_channel": 404,
-    "already_taking_part": 409,
-    Refusal.ANOTHER_PAGE: 409,
-    Refusal.ALREADY_ANSWERED: 409,
-    Refusal.ALREADY_SENT: 409,
-    Refusal.CONSENT_CHANGED: 409,
-    Refusal.KNOWN_ID: 409,
-    "wrong_side": UNPROCESSABLE,
-    "server_error": 500,
-    "unavailable": 503,
-    "no_item_left": 503,
-}
 # For programs, whose requests fail before or beside the API's own views
 API_DETAILS = {
     400: "The request is malformed.",
@@ -75,13 +47,6 @@ class UnknownChannelError(Http404):
     """An entry link that names a channel which the study does not have."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    title: str
-    message: str
-    action: str = ""
-
-
 def wants_json(request: HttpRequest) -> bool:
     return request.headers.get("Accept", "") == "application/json"
 
@@ -94,19 +59,19 @@ def problem(
     action_url: str = "",
     action_code: str = "",
     asks_code: bool = False,
-    **context: Any,
+    **told: Any,
 ) -> HttpResponse:
-    """The page, or for a script the JSON, of one of `STATUSES`."""
+    """The page, or for a script the JSON, of one of `KINDS`; told: fields of its `Case`."""
+    status, case = KINDS[name].status, Case(study=study, **told)
     if is_of_api(request):
-        detail = API_DETAILS.get(STATUSES[name], "The request failed.")
-        return api_problem(STATUSES[name], str(name), detail)
-    status = STATUSES[name]
+        detail = API_DETAILS.get(status, "The request failed.")
+        return api_problem(status, str(name), detail)
     if wants_json(request):
-        found = worded(name, study=study, **context)
+        found = worded(name, case)
         return JsonResponse({"title": found.title, "message": found.message}, status=status)
     is_failure = status >= HTTPStatus.INTERNAL_SERVER_ERROR
     if request.path_info.startswith("/lab/") and not is_failure:
-        shown = {"problem": worded(name, study=study, **context)}
+        shown = {"problem": worded(name, case)}
         html: str = loader.render_to_string("lab/problem.html", shown, request)
     else:
         own = {
@@ -117,28 +82,26 @@ def problem(
             # So that a participant can say which line of the log it was
             "reference": request.META.get(REQUEST_ID, "") if is_failure else "",
         }
-        html = kept_page(name, study, {name: own[name] for name in own if own[name]}, context)
+        html = kept_page(name, case, {name: own[name] for name in own if own[name]})
     return HttpResponse(html, status=status, headers={"Cache-Control": "no-store"})
 
 
-def kept_page(
-    name: str, study: Study | None, own: Mapping[str, str], context: Mapping[str, Any]
-) -> str:
+def kept_page(name: str, case: Case, own: Mapping[str, str]) -> str:
     """Rendered once: whoever sends thousands of bad requests a minute takes little from those who take part."""
+    study = case.study
     key = ("problem", str(name), version_of(study) if study else "", get_language(), *own)
 
     def render(marks: Mapping[str, str]) -> str:
-        found = worded(name, study=study, **context)
-        page = {"study": study, "problem": found, "asks_code": "csrf_token" in marks, **marks}
-        page["may_continue"] = name == "known_id"
+        page = {
+            "study": study,
+            "problem": worded(name, case),
+            "asks_code": "csrf_token" in marks,
+            "may_continue": name == Refusal.KNOWN_ID,
+            **marks,
+        }
         return loader.render_to_string("participant/problem.html", page)
 
-    return fill((*key, *context.items()), render, own)
-
-
-def worded(name: str, **context: Any) -> Problem:
-    text = loader.render_to_string("participant/problem.txt", {"problem": str(name), **context})
-    return Problem(*(line for line in text.splitlines() if line.strip()))
+    return fill((*key, case.parameter, case.max_length, case.was_sent), render, own)
 
 
 def problem_of_study(request: HttpRequest, name: str) -> HttpResponse:
@@ -188,11 +151,11 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def plain_problem(request: HttpRequest, name: str, **context: Any) -> HttpResponse:
+def plain_problem(request: HttpRequest, name: str, **told: Any) -> HttpResponse:
     """The same sentences on a page that needs nothing else."""
-    page = {"problem": worded(name, **context), "reference": request.META.get(REQUEST_ID, "")}
+    page = {"problem": worded(name, Case(**told)), "reference": request.META.get(REQUEST_ID, "")}
     html = loader.render_to_string("participant/problem_plain.html", page)
-    return HttpResponse(html, status=STATUSES[name], headers={"Cache-Control": "no-store"})
+    return HttpResponse(html, status=KINDS[name].status, headers={"Cache-Control": "no-store"})
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

@@ -14,7 +14,7 @@ FIRST_TRIAL_PAGE = 3
 
 
 class Refusal(StrEnum):
-    """Why an action is refused; the page templates/participant/problem.txt words each."""
+    """Why an action is refused; experiment.services.problem_words.py has the words of each."""
 
     ANOTHER_PAGE = "another_page"
     ALREADY_ANSWERED = "already_answered"

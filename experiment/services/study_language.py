@@ -142,7 +142,7 @@ def builtin_texts(language: str) -> Texts:
 
 
 TEMPLATES = ("base.html", "participant/**/*", "experiment/default_*.txt")
-MODULES = ("experiment/participant/*.py",)
+MODULES = ("experiment/participant/*.py", "experiment/services/problem_words.py")
 Translates = TranslateNode | BlockTranslateNode
 WORDED_ONCE = "experiment/default_"  # become the study's own when it is created
 TRANSLATES = {"_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy"}
