@@ -5,27 +5,23 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from django.utils.translation import gettext as _
-
 from analysis.services.compute import Asked
 from analysis.stats.arrays import Interval
 from analysis.store import DEFAULT_FORMATS, table_text
 from analysis.teams.names import method_name, short
 from analysis.teams.options import TeamOptions
-from analysis.teams.page import Answer, posterior_rows, text_line
+from analysis.teams.page import Answer, posterior_rows
 from analysis.teams.results import Method, TeamResult, TeamsDocument
 from analysis.teams.services import TeamReport, save_teams
+from analysis.teams.words import diagnostics
 from experiment.models import Study
 from lib.commands import table_lines
 from lib.files import write_file
-from lib.formatting import DASH, is_known, listing
+from lib.formatting import DASH, is_known, listing, number
 
 WIDTH = 120
 MOST_ROWS = 40
 INDENT = " " * len("participants  ")
-SENTENCES = (
-    "picked", "not_whole", "adding", "gain", "ties", "near_chance", "alone", "together", "two_way", "tried_on",
-)  # fmt: skip
 
 
 def lines(document: TeamsDocument) -> list[str]:
@@ -52,17 +48,31 @@ def lines(document: TeamsDocument) -> list[str]:
 
 
 def _cautions(answer: Answer) -> list[str]:
-    found = [text_line(name, {"answer": answer}) for name in ("few_cases", "twice")]
+    found = (answer.few_cases, answer.one_model_twice)
     return [line for text in found if text for line in (*textwrap.wrap(text, WIDTH), "")]
 
 
 def _sentences(answer: Answer, n_shown: int, others: str) -> list[str]:
-    context = {"answer": answer, "is_simulated": answer.is_simulated, "n_shown": n_shown}
-    found = [text_line("more", {**context, "more": others})]
-    found += [text_line(name, context) for name in SENTENCES]
-    found += [
-        text_line("not_possible", {"names": names, "why": why})
-        for names, why in answer.not_possible()
+    shown = (
+        f"Shown: {number(n_shown, 0)} of {number(len(answer.tried.teams), 0)} teams: {others}. --json lists all of them, and "
+        "--predictions gives the decision of each."
+    )
+    found = [
+        shown if others else "",
+        answer.the_picked,
+        answer.not_whole,
+        answer.what_one_adds,
+        answer.how_accurate,
+        answer.ties,
+        answer.near_chance,
+        answer.alone,
+        answer.together,
+        answer.two_way,
+        answer.tried_on,
+        *(
+            f"Not possible: {'; '.join(names)}. {why.reason} {why.needed}".rstrip()
+            for names, why in answer.not_possible()
+        ),
     ]
     return [sentence for sentence in found if sentence]
 
@@ -77,9 +87,9 @@ def _listed(answer: Answer) -> tuple[Sequence[TeamResult], str]:
     alone = alone if len(alone) <= MOST_ROWS // 2 else []
     first = [*whole, *alone]
     rest = sorted((r for r in teams if r not in first), key=lambda r: -r.accuracy)
-    parts = [_("the whole one")] if whole else []
-    parts += [_("the members alone")] if alone else []
-    return [*first, *rest][:MOST_ROWS], listing([*parts, _("the most accurate")])
+    parts = ["the whole one"] if whole else []
+    parts += ["the members alone"] if alone else []
+    return [*first, *rest][:MOST_ROWS], listing([*parts, "the most accurate"])
 
 
 def _row(answer: Answer, result: TeamResult) -> dict[str, str]:
@@ -106,11 +116,12 @@ def _posterior(answer: Answer) -> Iterator[str]:
     if answer.fit is None:
         return
     yield ""
-    yield text_line("posterior", {"answer": answer})
+    team = short(answer.result.team, answer.members)
+    yield f"Fit of {team}: d is sensitivity, in standard deviations; 0 is guessing."
     rows = posterior_rows(answer.fit, is_main=True)
     names = ("posterior", "mean", "95% interval")
     yield from table_lines([dict(zip(names, row, strict=True)) for row in rows], names[:1])
-    yield text_line("diagnostics", {"answer": answer})
+    yield diagnostics(answer.fit)
 
 
 def write(

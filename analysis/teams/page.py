@@ -1,11 +1,9 @@
 """What trying a team came to: the team that a page is about, what is remarkable about it, and sections of sentences, tables and figures."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from django.utils.text import capfirst
-from django.utils.translation import gettext as _
 
 from analysis import columns as c
 from analysis.data.filters import ASKED
@@ -14,17 +12,17 @@ from analysis.presentation import (
     FigureView,
     Section,
     Table,
-    render_block,
-    render_meaning,
+    paragraphs,
+    sentences,
 )
 from analysis.stats import MissingResult
 from analysis.stats.arrays import Interval
-from analysis.teams.names import short, team_columns, the_member
+from analysis.teams import words
+from analysis.teams.names import equally, short, team_columns, the_member
 from analysis.teams.results import (
     AddingHuman,
     BayesianAbout,
     Member,
-    MemberKind,
     MemberResult,
     Method,
     Pattern,
@@ -123,14 +121,100 @@ class Answer:
         return max(teams, key=lambda r: r.accuracy) if len(teams) > 1 else None
 
     @property
-    def has_two_way(self) -> bool:
-        adding = self.adding.gain.two_way_ci95 if self.adding else None
-        return bool(self.result.gain_two_way_ci95 or adding)
-
-    @property
     def fit(self) -> BayesianAbout | None:
         about = self.result.about
         return about if isinstance(about, BayesianAbout) else None
+
+    @property
+    def few_cases(self) -> str:
+        return words.few_cases(self.tried.few_items)
+
+    @property
+    def how_accurate(self) -> str:
+        return words.how_accurate(self.result, equally(self.best_members))
+
+    @property
+    def what_one_adds(self) -> str:
+        return words.adding_one(self.adding, is_simulated=self.is_simulated) if self.adding else ""
+
+    @property
+    def ties(self) -> str:
+        return words.ties(self.tied, self.tried.n_trials, self.method, self.result)
+
+    @property
+    def near_chance(self) -> str:
+        return words.near_chance(self.result)
+
+    @property
+    def alone(self) -> str:
+        return words.NO_TEAM if self.is_alone else ""
+
+    @property
+    def together(self) -> str:
+        return words.together(self.result, "the team")
+
+    @property
+    def one_model_twice(self) -> str:
+        return " ".join(
+            f"{scored} and {asked} are one language model, which is a member twice: scored and asked."
+            for scored, asked in self.twice
+        )
+
+    @property
+    def not_whole(self) -> str:
+        if self.is_whole:
+            return ""
+        people = " with people" if self.result.n_humans else ""
+        team = short(self.result.team, self.members)
+        return (
+            f"The team of all {len(self.members)} members was not evaluated. These results are for the most accurate of the evaluated "
+            f"teams{people}, {team}; its accuracy is biased upwards by this selection."
+        )
+
+    @property
+    def the_picked(self) -> str:
+        best = self.picked
+        if best is None:
+            return ""
+        right = f.with_interval(f.percent(best.accuracy), f.share_interval(best.accuracy_ci95))
+        return (
+            f"Most accurate of {self.n_teams} teams: {short(best.team, self.members)}, {right} of {words.row_noun(best)}, "
+            f"{f.points(best.gain)} points compared with its best member; this accuracy is biased upwards by the selection."
+        )
+
+    @property
+    def two_way(self) -> str:
+        adding = self.adding.gain.two_way_ci95 if self.adding else None
+        gain = self.result.gain_two_way_ci95
+        parts = [
+            *([f"{f.points_interval(adding)} points for one additional person"] if adding else ()),
+            *([f"{f.points_interval(gain)} points for the gain"] if gain else ()),
+        ]
+        if not parts:
+            return ""
+        start = "The two-way interval, from two-way cluster-robust errors and Student's t without resampling, is"
+        return f"{start} {' and '.join(parts)}."
+
+    @property
+    def tried_on(self) -> str:
+        tried = self.tried
+        by = f" by {f.count(tried.n_participants, 'participant')}" if tried.n_participants else ""
+        trials, cases = f.count(tried.n_trials, "trial"), f.count(tried.n_items, "test case")
+        return sentences(f"{trials} of {cases}{by}.", self._left_out, tried.shortened)
+
+    @property
+    def _left_out(self) -> str:
+        n = self.tried.n_left_out
+        if not n:
+            return ""
+        why = []
+        if self.n_people > 1:
+            why.append(f"fewer than {self.n_people} participants judged their test case")
+        if self.missing:
+            named = (f"{m.display_name} {f.number(m.n_missing, 0)}" for m in self.missing)
+            why.append(f"test cases without a score, by model: {', '.join(named)}")
+        reason = "; ".join(why) or "not every member judged their test case"
+        return f"{n} {f.verb(n, 'trial was', 'trials were')} excluded: {reason}."
 
     def not_possible(self) -> list[tuple[Sequence[str], MissingResult]]:
         """Which teams could not be fitted, by reason."""
@@ -162,18 +246,6 @@ def _number(one: Posterior, value: float) -> str:
 def _interval(one: Posterior) -> str:
     low, high = one.ci95
     return f"{_number(one, low)} to {_number(one, high)}"
-
-
-def explained(fit: BayesianAbout) -> dict[str, bool]:
-    """Which of the table's words need an explanation."""
-    found = {(one.quantity, MemberKind.MODEL in one.member_kinds) for one in fit.posterior.values()}
-    quantities = {quantity for quantity, _ in found}
-    return {
-        "has_sensitivity": Quantity.SENSITIVITY in quantities,
-        "has_correlation": Quantity.CORRELATION in quantities,
-        "has_model_accuracy": (Quantity.ACCURACY, True) in found,
-        "has_power": Quantity.POWER in quantities,
-    }
 
 
 MOST_OPEN = 40  # rows of a table that is not folded
@@ -212,7 +284,7 @@ def sections(answer: Answer, figures: Sequence[FigureView], link: Link) -> list[
         _together(answer, figures),
         _policies(answer, figures),
         _posterior(answer),
-        _section("more-figures", _("More figures"), "", Block("", "", figures=others)),
+        _section("more-figures", "More figures", "", Block("", "", figures=others)),
     )
     found = []
     for section in filter(None, made):
@@ -220,11 +292,6 @@ def sections(answer: Answer, figures: Sequence[FigureView], link: Link) -> list[
         tables = [replace(t, href=link(t.csv)) if t.csv else t for t in block.tables]
         found.append(replace(section, blocks=[replace(block, tables=tables)]))
     return found
-
-
-def text_line(name: str, context: Mapping[str, Any]) -> str:
-    """A sentence as plain text; "" where there is nothing to say."""
-    return render_block("analysis/teams/text.txt", name, context)
 
 
 def _section(name: str, title: str, question: str, block: Block) -> Section | None:
@@ -242,27 +309,27 @@ def _as(kind: type[Table], tables: Iterable[Table]) -> list[Table]:
 def _teams(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
     tried = answer.tried
     columns = team_columns(lambda row: short(row.team, answer.members), tried.teams)
-    caption = _("Teams and their members: share of held-out trials that are right")
+    caption = "Teams and their members: share of held-out trials that are right"
     gains = [(r.team, r.gain, r.gain_ci95, r.gain_two_way_ci95) for r in tried.teams]
     tables = _as(OpenTable, c.page_table(caption, columns, tried.teams, "teams"))
-    tables += _both_intervals(answer, _("Gains with both kinds of intervals"), gains)
+    tables += _both_intervals(answer, "Gains with both kinds of intervals", gains)
     rule = next((r.about.rule for r in tried.teams if r.method != Method.ALONE), "")
-    held_out = _("Held out: %(folds)s.") % {"folds": tried.folds}
-    two_way = text_line("two_way", {"answer": answer})
+    held_out = f"Held out: {tried.folds}."
+    two_way = answer.two_way
     measures = tried.measures.values()
     methods = (rule, held_out, tried.ratings.rule, tried.method, *measures, two_way, tried.multiplicity)  # fmt: skip
     block = Block(
         "",
         "",
-        render_meaning("analysis/teams/_section_teams.html", {"answer": answer}),
-        tables,
-        [m for m in methods if m],
-        _figures(figures, TEAMS),
+        text=paragraphs(answer.the_picked),
+        tables=tables,
+        methods=[m for m in methods if m],
+        figures=_figures(figures, TEAMS),
     )
     if len(answer.members) == 1:
-        return _section("teams", _("This member by itself"), "", block)
-    question = _("Is a team more accurate than its best member?")
-    return _section("teams", _("All teams of these members"), question, block)
+        return _section("teams", "This member by itself", "", block)
+    question = "Is a team more accurate than its best member?"
+    return _section("teams", "All teams of these members", question, block)
 
 
 def _both_intervals(
@@ -272,10 +339,10 @@ def _both_intervals(
 ) -> list[Table]:
     """Folded; of one row the methods' sentence is enough."""
     columns = (
-        c.text(_("Team"), lambda row: short(row[0], answer.members)),
-        c.points(_("Points"), "1"),
-        c.points_ci(_("95% CI, crossed"), "2"),
-        c.points_ci(_("95% CI, two-way"), "3"),
+        c.text("Team", lambda row: short(row[0], answer.members)),
+        c.points("Points", "1"),
+        c.points_ci("95% CI, crossed", "2"),
+        c.points_ci("95% CI, two-way", "3"),
     )
     rows = [row for row in rows if row[3]]
     return _as(FoldedTable, c.page_table(caption, columns, rows)) if len(rows) > 1 else []
@@ -287,19 +354,19 @@ def _adding(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
     if len(found) < 2 and not pictures:  # the one is the page's sentence
         return None
     columns = (
-        c.text(_("One more human in"), lambda row: short(row.larger_team, answer.members)),
-        c.points(_("Points"), "gain.value"),
-        c.points_ci(_("95% CI"), "gain.ci95"),
-        c.p_value(_("p (Holm)"), "p_holm"),
-        c.count(_("Trials"), "gain.n"),
+        c.text("One more human in", lambda row: short(row.larger_team, answer.members)),
+        c.points("Points", "gain.value"),
+        c.points_ci("95% CI", "gain.ci95"),
+        c.p_value("p (Holm)", "p_holm"),
+        c.count("Trials", "gain.n"),
     )
-    caption = _("Each team compared with the same team with one human fewer, on the same trials")
+    caption = "Each team compared with the same team with one human fewer, on the same trials"
     both = [(r.larger_team, r.gain.value, r.gain.ci95, r.gain.two_way_ci95) for r in found]
     tables = _as(OpenTable, c.page_table(caption, columns, found))
-    tables += _both_intervals(answer, _("The same with both kinds of intervals"), both)
-    question = _("What does one additional expert change?")
+    tables += _both_intervals(answer, "The same with both kinds of intervals", both)
+    question = "What does one additional expert change?"
     block = Block("", "", tables=tables, figures=pictures)
-    return _section("adding", _("Adding one human"), question, block)
+    return _section("adding", "Adding one human", question, block)
 
 
 def _together(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
@@ -307,49 +374,49 @@ def _together(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
     if not found or not found.patterns:
         return None
     columns = (
-        c.text(_("Members that are right"), lambda row: _who(row, team, answer.tried.members)),
-        c.count(_("Trials"), "n"),
-        c.percent(_("Share"), "share"),
-        c.count(_("Team right"), "n_team_right"),
-        c.percent(_("Share of these"), "share_team_right"),
-        c.count(_("Team tied"), "n_team_ties"),
+        c.text("Members that are right", lambda row: _who(row, team, answer.tried.members)),
+        c.count("Trials", "n"),
+        c.percent("Share", "share"),
+        c.count("Team right", "n_team_right"),
+        c.percent("Share of these", "share_team_right"),
+        c.count("Team tied", "n_team_ties"),
     )
-    tables = c.page_table(_("Member that the team follows"), columns, found.patterns)
+    tables = c.page_table("Member that the team follows", columns, found.patterns)
     tables = _as(OpenTable, tables) if len(team) <= MOST_FOLLOWED else tables
-    meaning = render_meaning("analysis/teams/_section_complementarity.html", {"answer": answer})
-    question = _("Whom does the team follow where its members disagree?")
-    block = Block("", "", meaning, tables, figures=_figures(figures, TOGETHER))
-    return _section("complementarity", _("Joint correctness"), question, block)
+    question = "Whom does the team follow where its members disagree?"
+    text, pictures = paragraphs(answer.together), _figures(figures, TOGETHER)
+    block = Block("", "", text=text, tables=tables, figures=pictures)
+    return _section("complementarity", "Joint correctness", question, block)
 
 
 def _who(pattern: Pattern, team: Team, members: Sequence[MemberResult]) -> str:
     if pattern.n_right == len(team):
-        return _("Everybody")
+        return "Everybody"
     if not pattern.n_right:
-        return _("No one")
+        return "No one"
     if pattern.right is None:
-        return _("%(n)s of %(all)s") % {"n": pattern.n_right, "all": len(team)}
+        return f"{pattern.n_right} of {len(team)}"
     names = [m.display_name for m in members if m.name in pattern.right]
-    return _("Only %(member)s") % {"member": names[0]} if len(names) == 1 else f.listing(names)
+    return f"Only {names[0]}" if len(names) == 1 else f.listing(names)
 
 
 def _policies(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
-    who = {Policy.HUMAN: _("the human"), Policy.TEAM: _("both together")}
+    who = {Policy.HUMAN: "the human", Policy.TEAM: "both together"}
     columns = (
         c.text(
-            _("Model alone, except where it is less confident"),
+            "Model alone, except where it is less confident",
             lambda row: short(row.team, answer.members),
         ),
-        c.text(_("Decided by"), lambda row: who[row.policy]),
-        c.percent(_("Humans asked"), "share_asked", digits=0),
-        c.percent(_("Accuracy"), "accuracy"),
-        c.share_ci(_("95% CI"), "accuracy_ci95"),
+        c.text("Decided by", lambda row: who[row.policy]),
+        c.percent("Humans asked", "share_asked", digits=0),
+        c.percent("Accuracy", "accuracy"),
+        c.share_ci("95% CI", "accuracy_ci95"),
     )
-    caption = _("A threshold chosen on the training trials and evaluated on the held-out ones")
+    caption = "A threshold chosen on the training trials and evaluated on the held-out ones"
     tables = c.page_table(caption, columns, answer.tried.policies_chosen, "policies_chosen")
     block = Block("", "", tables=tables, figures=_figures(figures, DECIDING))
-    question = _("How often must a human be asked?")
-    return _section("who-decides", _("Who decides"), question, block)
+    question = "How often must a human be asked?"
+    return _section("who-decides", "Who decides", question, block)
 
 
 def _posterior(answer: Answer) -> Section | None:
@@ -358,14 +425,14 @@ def _posterior(answer: Answer) -> Section | None:
         return None
     team = short(answer.result.team, answer.members)
     columns = (
-        c.text(_("Quantity"), "0"),
-        c.shown(_("Mean"), "1"),
-        c.shown(_("95% credible interval"), "2"),
+        c.text("Quantity", "0"),
+        c.shown("Mean", "1"),
+        c.shown("95% credible interval", "2"),
     )
-    caption = _("Posterior of %(team)s") % {"team": team}
+    caption = f"Posterior of {team}"
     tables = _as(OpenTable, c.page_table(caption, columns, posterior_rows(answer.fit)))
-    methods = [answer.fit.priors, text_line("diagnostics", {"answer": answer})]
-    meaning = render_meaning("analysis/teams/_section_posterior.html", explained(answer.fit))
-    question = _("How sensitive are members, and how much evidence do they share?")
-    block = Block("", "", meaning, tables, methods)
-    return _section("posterior", _("Fit of the members"), question, block)
+    methods = [answer.fit.priors, words.diagnostics(answer.fit)]
+    text = paragraphs(*words.posterior_explained(answer.fit))
+    question = "How sensitive are members, and how much evidence do they share?"
+    block = Block("", "", text=text, tables=tables, methods=methods)
+    return _section("posterior", "Fit of the members", question, block)

@@ -1,14 +1,14 @@
 """What the team page is about: which team, which of its members are best, what is said of it and what is not."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
+from django.template.loader import render_to_string
 
-from analysis.presentation import Table, render_meaning
+from analysis.presentation import Table
 from analysis.stats.verdicts import Verdict
 from analysis.teams.names import equally
-from analysis.teams.page import Answer, sections, text_line
+from analysis.teams.page import Answer, sections
 from analysis.teams.results import (
     FEWEST_ITEMS,
     FewItems,
@@ -25,9 +25,9 @@ def answer(found: TriedTeams, *, is_simulated: bool = False) -> Answer:
     return Answer(found, is_simulated)
 
 
-def line(name: str, found: TriedTeams, **context: Any) -> str:
-    own = answer(found, **context)
-    return text_line(name, {"answer": own, "is_simulated": own.is_simulated})
+def line(name: str, found: TriedTeams) -> str:
+    said: str = getattr(answer(found), name)
+    return said
 
 
 def test_the_page_is_about_the_team_of_all_members_and_what_the_last_human_adds():
@@ -71,7 +71,7 @@ def test_members_that_are_as_good_as_the_best_are_named(
     first = names[accuracies.index(max(accuracies))]
     own = answer(replace(found, members=members, teams=(replace(team, best_member=first),)))
     assert own.best_members == best
-    assert equally(best) in line("gain", own.tried)
+    assert equally(best) in line("how_accurate", own.tried)
 
 
 CONCLUSIONS = {
@@ -91,7 +91,7 @@ def test_a_gain_is_said_with_its_interval_and_one_conclusion(verdict: Verdict) -
         known = replace(pair, gain=gain, gain_ci95=ci95, gain_p_holm=0.3, gain_tests=11, gain_verdict=verdict)  # fmt: skip
         change = replace(adding, gain=replace(adding.gain, value=gain, ci95=ci95), p_holm=0.3, n_tests=4, verdict=verdict)  # fmt: skip
         both = replace(found, teams=(known,), adding_human=(change,))
-        for name, n, place in (("gain", 11, 0), ("adding", 4, 1)):
+        for name, n, place in (("how_accurate", 11, 0), ("what_one_adds", 4, 1)):
             said = line(name, both).replace(NO_BREAK, " ")
             assert f"{points(gain)} points [{points(ci95[0])}, {points(ci95[1])}]" in said
             wrong = {words[place] for of, words in CONCLUSIONS.items() if of is not verdict}
@@ -151,12 +151,12 @@ def test_too_few_test_cases_are_said_before_the_table() -> None:
 
 def test_numbers_that_are_not_known_break_no_sentence():
     found = without_intervals(tried())
-    for name in ("picked", "adding", "gain", "together", "two_way", "tried_on"):
+    for name in ("the_picked", "what_one_adds", "how_accurate", "together", "two_way", "tried_on"):
         said = line(name, found)
         assert "None" not in said
         assert "[" not in said
     for section in sections(answer(found), (), str):
-        assert "None" not in section.blocks[0].meaning
+        assert "None" not in str(section.blocks[0].text)
 
 
 def test_a_bayesian_fit_has_its_quantities():
@@ -173,6 +173,7 @@ def test_names_are_escaped_on_the_page():
     members = (result.team.members[0], replace(result.team.members[1], display_name=hostile))
     whole = replace(result, team=Team.of(members))
     own = answer(replace(found, teams=(whole,)))
-    meaning = render_meaning("analysis/teams/_section_complementarity.html", {"answer": own})
+    section = next(s for s in sections(own, (), str) if s.id == "complementarity")
+    meaning = render_to_string("analysis/_text.html", {"text": section.blocks[0].text})
     assert "<script>" not in meaning
     assert "&lt;script&gt;" in meaning

@@ -15,6 +15,7 @@ from analysis.report.chapters.teams.results import Teams
 from analysis.stats.verdicts import Verdict
 from analysis.teams.names import (
     METHOD_NAMES,
+    called,
     capitalised,
     inserted,
     method_name,
@@ -34,6 +35,7 @@ from analysis.teams.results import (
     TeamingResult,
     TeamResult,
 )
+from analysis.teams.words import adding_one, few_cases, how_accurate, near_chance, together
 from lib import formatting as f
 from lib.formatting import lies, listing
 
@@ -155,11 +157,18 @@ def teams_page(source: SourceResults, about: About) -> Page:
         "panel_rule": inserted(found.panel_rule),
         "tried": tried,
         "best": best,
-        "best_name": the_member(best.best) if best and best.best else "",
+        "few_cases": few_cases(found.few_items),
+        "how_accurate": how_accurate(best, the_member(best.best) if best.best else "")
+        if best
+        else "",
+        "near_chance": near_chance(best) if best else "",
         "better": _better_models(found, best),
-        "adding": _adding(found, partner),
+        "adding": [
+            adding_one(row, is_simulated=about.is_simulated) for row in _adding(found, partner)
+        ],
         "over_models": _over_models(found),
         "partner": partner,
+        "together": together(partner, called(partner.team)) if partner else "",
         "largest": max(tried, key=lambda r: len(r.team), default=None),
         "deciders": _deciders(found),
         "correlated": _correlated(found, partner),
@@ -181,10 +190,10 @@ def _partner(found: TeamingResult, tried: Sequence[TeamResult]) -> TeamResult | 
     pairs = [r for r in tried if len(r.team) == 2]
     mixed = [r for r in pairs if r.n_humans and r.n_models]
 
-    def together(result: TeamResult) -> float:
+    def accuracies(result: TeamResult) -> float:
         return sum(accuracy[name] for name in result.team.names if name in accuracy)
 
-    return max(mixed or pairs, key=together, default=None)
+    return max(mixed or pairs, key=accuracies, default=None)
 
 
 def _better_models(found: TeamingResult, best: TeamResult | None) -> dict[str, Any] | None:
