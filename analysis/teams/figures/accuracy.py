@@ -33,9 +33,10 @@ from analysis.presentation import make_figure, plain
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Interval
 from analysis.stats.verdicts import Verdict
-from analysis.teams.names import METHOD_NAMES, called, method_name
+from analysis.teams.figures.captions import Shown, accuracy_text, gain_text
+from analysis.teams.names import METHOD_NAMES, method_name
 from analysis.teams.results import Method, TeamingResult, TeamResult, TeamResults
-from lib.formatting import listing, number, percent
+from lib.formatting import listing, percent
 
 BOTH_COLOUR = "#0072b2"
 PEOPLE, MACHINES, BOTH = "People", "Models", "People and models"
@@ -128,7 +129,6 @@ def _members_part(shown: Sequence[TeamResult], teams: Sequence[TeamResult]) -> l
 
 CELL, MARGIN = 16, 10  # px of a member's column, and from the last one to the plot
 LONGEST = 32  # letters of a member's name
-MOST_OTHERS = 3  # teams that were tried on other trials, by name
 NO_TEAM = ("No team of at least two members was evaluated.", "Choose at least two members.")
 
 ByMethod = dict[Method, tuple[TeamResult, ...]]
@@ -256,26 +256,6 @@ def team_frame(teams: Sequence[TeamResult], intervals: Sequence[Interval | None]
     )
 
 
-@dataclass(frozen=True)
-class TriedOn:
-    """What teams were tried on: `first`, one of them, stands for all but those named in `others`."""
-
-    first: TeamResult
-    others: str
-
-    @classmethod
-    def of(cls, teams: Sequence[TeamResult]) -> "TriedOn":
-        first = next((r for r in teams if r.n_models), teams[0])
-        others = {called(r.team): r.n_trials for r in teams if r.n_trials != first.n_trials}
-        named = [_on_trials(name, n) for name, n in list(others.items())[:MOST_OTHERS]]
-        return cls(first, listing(named))
-
-
-def _on_trials(name: str, n: int) -> str:
-    text = ngettext("%(name)s on %(n)s trial", "%(name)s on %(n)s trials", n)
-    return text % {"name": name, "n": number(n, 0)}
-
-
 def accuracy(results: TeamResults, is_simulated: bool) -> Figure:
     """A row per team with its 95% interval, members as dots on the left; a tick where the best member stands."""
     by_method = teams_by_method(results)
@@ -283,23 +263,9 @@ def accuracy(results: TeamResults, is_simulated: bool) -> Figure:
     methods = [m for m in dict.fromkeys((Method.ALONE, method)) if m in by_method]
     every = of_panel(results, [r for m in methods for r in by_method[m]])
     teams = shown_teams(every)
-    several = [r for r in every if len(r.team) > 1]
-    alone = [r for r in every if len(r.team) == 1]
-    context = {
-        "on": TriedOn.of(every),
-        "is_simulated": is_simulated,
-        "method": method,
-        "several": several,
-        "resampled": (several or every)[0] if any(r.accuracy_ci95 for r in every) else None,
-        "left_out": left_out(teams, every),
-        "shown": teams,
-        "every": every,
-        "best_alone": max(alone, key=lambda r: r.accuracy, default=None),
-        "best": max(several, key=lambda r: r.accuracy, default=None),
-        "lowest": min((r.accuracy for r in several), default=None),
-    }
+    text = accuracy_text(Shown(every, teams, left_out(teams, every), is_simulated), method)
     drawn = _accuracy_chart(_frame(teams), team_rows(results, teams))
-    return make_figure("teams", drawn, context, plain(_frame(every).drop(columns="row")))
+    return make_figure("teams", drawn, text, plain(_frame(every).drop(columns="row")))
 
 
 def _frame(teams: list[TeamResult]) -> pd.DataFrame:
@@ -329,22 +295,6 @@ FEWER = 24  # rows, where panels stand below one another
 ALIKE_ON_PAIRS = (Method.AVERAGE, Method.MAJORITY, Method.MOST_CONFIDENT)
 
 
-def _method_gains(method: Method, teams: Sequence[TeamResult]) -> dict[str, Any]:
-    """A method's teams for the alternative text: how many gain, for how many that is clear, and the most."""
-    above = [r for r in teams if _gain(r) > 0]
-    return {
-        "method": method,
-        "n": len(teams),
-        "n_above": len(above),
-        "n_clear": sum(r.gain_verdict is Verdict.ABOVE for r in above),
-        "best": max(teams, key=_gain),
-    }
-
-
-def _gain(result: TeamResult) -> float:
-    return result.gain if result.gain is not None else 0.0
-
-
 def gain(results: TeamResults, is_simulated: bool) -> Figure:
     """A panel per method, a row per team: accuracy minus that of the best member, with 95% intervals."""
     found = teams_by_method(results)
@@ -365,18 +315,10 @@ def gain(results: TeamResults, is_simulated: bool) -> Figure:
     inside = {m: f[f["row"].isin(rows.domain)] for m, f in frames.items()}
     inside = {m: f for m, f in inside.items() if len(f)}
     drawn = _gain_chart(inside, {m: _heading(m, by_method[m], union) for m in inside}, rows)
-    context = {
-        "on": TriedOn.of(union),
-        "is_simulated": is_simulated,
-        "resampled": TriedOn.of(union).first,
-        "every": union,
-        "shown": shown,
-        "left_out": left_out(shown, union),
-        "alike": _alike(by_method),
-        "methods": [_method_gains(m, teams) for m, teams in by_method.items()],
-    }
+    of = Shown(union, shown, left_out(shown, union), is_simulated)
+    text = gain_text(of, by_method, _alike(by_method))
     table = pd.concat(frames.values(), ignore_index=True).drop(columns="row")
-    return make_figure("teams_gain", drawn, context, plain(table, low="gain_low", high="gain_high"))
+    return make_figure("teams_gain", drawn, text, plain(table, low="gain_low", high="gain_high"))
 
 
 def _heading(method: Method, teams: Sequence[TeamResult], union: Sequence[TeamResult]) -> str:

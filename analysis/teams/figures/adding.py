@@ -26,8 +26,8 @@ from analysis.charts.rows import Rows, dots_with_intervals, rows_of
 from analysis.charts.style import FULL, HUMANS, INK, family_colour
 from analysis.presentation import make_figure, plain
 from analysis.stats import NotEnough
-from analysis.stats.verdicts import Verdict
 from analysis.teams.figures.accuracy import ends, main_method, teams_by_method
+from analysis.teams.figures.captions import adding_text, sizes_text
 from analysis.teams.results import AddingHuman, Member, Method, Sizes, TeamResults
 from lib.formatting import count
 
@@ -52,18 +52,15 @@ def adding(results: TeamResults, is_simulated: bool) -> Figure:
         )
     labelled = rows_of(models)
     frame = _adding_frame(models, [rows[m.name] for m in models], accuracy, labelled)
-    context = {
-        "is_simulated": is_simulated,
-        "method": method,
-        "n_trials": frame["n"].max(),
-        "n_models": len(models),
-        "lowest": frame["difference"].min(),
-        "highest": frame["difference"].max(),
-        "n_above": int((frame["verdict"] == Verdict.ABOVE.value).sum()),
-        "n_below": int((frame["verdict"] == Verdict.BELOW.value).sum()),
-    }
+    text = adding_text(
+        int(frame["n"].max()),
+        frame["difference"].tolist(),
+        frame["verdict"].tolist(),
+        method,
+        is_simulated=is_simulated,
+    )
     drawn = _adding_chart(frame, labelled, is_simulated)
-    return make_figure("teams_adding", drawn, context, plain(frame))
+    return make_figure("teams_adding", drawn, text, plain(frame))
 
 
 def _adding_frame(
@@ -127,20 +124,20 @@ def sizes(found: Sizes, is_simulated: bool) -> Figure:
     # The band is drawn of all lines, if they are few, else of the first two and the last
     banded = lines if len(lines) <= BANDS else [*lines[:2], lines[-1]]
     with_band = banded if frame["low"].notna().any() else []
-    context = {
-        "sizes": found,
-        "is_simulated": is_simulated,
-        "n_people": int(frame["n_humans"].max()),
-        "has_bands": bool(with_band),
-        "some_bands": "" if len(with_band) == len(lines) else ", ".join(with_band),
-        "is_short": len(shown) < len(frame),
-        "lines": [
-            (name, line.iloc[[0, -1] if len(line) > 1 else [0]].to_dict("records"))
+    some = "" if len(with_band) == len(lines) else f" (of {', '.join(with_band)})"
+    text = sizes_text(
+        found,
+        int(frame["n_humans"].max()),
+        [
+            (str(name), line.iloc[[0, -1] if len(line) > 1 else [0]].to_dict("records"))
             for name, line in shown.groupby("words", sort=False)
         ],
-    }
+        f"Bands{some}" if with_band else "",
+        is_short=len(shown) < len(frame),
+        is_simulated=is_simulated,
+    )
     drawn = _sizes_chart(shown, with_band, is_simulated)
-    return make_figure("teams_sizes", drawn, context, plain(frame.drop(columns=["words", "x"])))
+    return make_figure("teams_sizes", drawn, text, plain(frame.drop(columns=["words", "x"])))
 
 
 def _sizes_frame(found: Sizes) -> pd.DataFrame:

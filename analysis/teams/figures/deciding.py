@@ -29,7 +29,6 @@ from analysis.teams.figures.accuracy import (
     BOTH_COLOUR,
     KINDS,
     NO_TEAM,
-    TriedOn,
     ends,
     kind_of,
     left_out,
@@ -38,10 +37,10 @@ from analysis.teams.figures.accuracy import (
     shown_teams,
     teams_by_method,
 )
+from analysis.teams.figures.captions import Curve, Shown, complementarity_text, policy_text
 from analysis.teams.names import MOST_NAMED, called
 from analysis.teams.results import (
     ChosenPolicy,
-    Method,
     Policy,
     PolicyPoint,
     Team,
@@ -79,31 +78,13 @@ def complementarity(results: TeamResults, is_simulated: bool) -> Figure:
         raise NotEnough(*NO_TEAM)
     teams = shown_teams(every, MOST_BARS)
     labels = _labels(teams)
-    led = [r for r in teams if r.leader]
-    known = [r.complementarity for r in teams if r.complementarity]
     frame = pd.concat([_parts_frame(r, parts) for r in every], ignore_index=True)
     of_last = frame[frame["team"] == teams[-1].team.label]
-    context = {
-        "on": TriedOn.of(every),
-        "is_simulated": is_simulated,
-        "method": method,
-        "is_intercept": method == Method.AS_PUBLISHED,
-        "are_pairs": bool(pairs),
-        "every": every,
-        "shown": teams,
-        "left_out": left_out(teams, every, pairs=bool(pairs)),
-        "n_right": sum(c.none_right.n_team_right for c in known),
-        "n_wrong": sum(
-            c.all_right.n - c.all_right.n_team_right - c.all_right.n_team_ties for c in known
-        ),
-        "led": led,
-        "most_named": MOST_NAMED,
-        "n_more_led": len(led) - MOST_NAMED,
-        "last": teams[-1],
-        "parts": of_last.to_dict("records"),
-    }
+    of = Shown(every, teams, left_out(teams, every, pairs=bool(pairs)), is_simulated)
+    parts_of_last = of_last.to_dict("records")
+    text = complementarity_text(of, method, parts_of_last, are_pairs=bool(pairs))
     drawn = _parts_chart(frame[frame["team"].isin(labels)], teams, labels, parts)
-    return make_figure("teams_complementarity", drawn, context, frame)
+    return make_figure("teams_complementarity", drawn, text, frame)
 
 
 def _labels(teams: Sequence[TeamResult]) -> dict[str, str]:
@@ -226,22 +207,20 @@ def deferral(results: TeamResults, is_simulated: bool) -> Figure:
     shown = _shown(results.policies, deciders)
     frame, chosen = _policy_frame(results.policies), _policy_frame(results.policies_chosen)
     n_single = sum(len(team) == 1 for team in shown)
-    context = {
-        "is_simulated": is_simulated,
-        "n_trials": frame["n_trials"].max(),
-        "n_deciders": len(deciders),
-        "has_chosen": len(chosen) > 0,
-        "is_short": len(shown) < len(deciders),
-        "n_single": n_single,
-        "n_several": len(shown) - n_single,
-        "deciders": [(_title(team), _curves(results.policies, team)) for team in deciders[:MOST_IN_ALT]],
-    }  # fmt: skip
+    text = policy_text(
+        int(frame["n_trials"].max()),
+        len(deciders),
+        (n_single, len(shown) - n_single),
+        [(_title(team), _curves(results.policies, team)) for team in deciders[:MOST_IN_ALT]],
+        has_chosen=len(chosen) > 0,
+        is_simulated=is_simulated,
+    )
     drawn = _policy_chart(frame, chosen, shown, is_simulated)
     table = pd.concat([frame.assign(kind="curve"), chosen.assign(kind=THRESHOLD)])
-    return make_figure("teams_policy", drawn, context, plain(table.drop(columns="policy_words")))
+    return make_figure("teams_policy", drawn, text, plain(table.drop(columns="policy_words")))
 
 
-def _curves(points: Sequence[PolicyPoint], team: Team) -> list[dict[str, Any]]:
+def _curves(points: Sequence[PolicyPoint], team: Team) -> list[Curve]:
     """Each policy's ends and highest point, for the alternative text."""
     found = []
     for policy in POLICIES:
@@ -249,7 +228,7 @@ def _curves(points: Sequence[PolicyPoint], team: Team) -> list[dict[str, Any]]:
         own.sort(key=lambda p: p.share_asked)
         if own:
             best = max(own, key=lambda p: p.accuracy)
-            found.append({"policy": policy, "first": own[0], "last": own[-1], "best": best})
+            found.append(Curve(policy, own[0], own[-1], best))
     return found
 
 
