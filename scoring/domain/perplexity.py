@@ -132,6 +132,15 @@ class Accuracy:
     def sem(self) -> float:
         return error_of_mean(self.n_correct, self.n, self.n_ties)
 
+    @property
+    def known_sem(self) -> float | None:
+        """None, too, where all decisions agree: that says nothing of how others would differ.
+
+        >>> Accuracy(20, 20).known_sem, Accuracy(4, 2).known_sem
+        (None, 0.25)
+        """
+        return self.sem if self.sem > 0 else None
+
 
 def accuracy(decisions: Sequence[Decision]) -> Accuracy:
     """Count the decisions.

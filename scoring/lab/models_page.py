@@ -112,14 +112,6 @@ class RunRow:
         return self.counted.accuracy.n
 
     @property
-    def accuracy_percent(self) -> float:
-        return 100 * self.counted.accuracy.value
-
-    @property
-    def sem_percent(self) -> float:
-        return 100 * self.counted.accuracy.sem
-
-    @property
     def source(self) -> str:
         return source_label(self.run.source)
 

@@ -215,8 +215,6 @@ def _result(run: ScoringRun, study: Study, *, is_own: bool) -> dict[str, Any]:
     return {
         "counted": counted,
         "n_elsewhere": run.item_scores.count() - counted.accuracy.n if is_own else 0,
-        "accuracy_percent": 100 * share.value,
-        "sem_percent": 100 * share.sem,
         "dot": dot(share.value, share.sem, scale) if share.n else None,
         "chance_at": scale.percent(CHANCE),
         "ticks": [(scale.percent(tick), f"{tick:.0%}") for tick in scale.ticks],

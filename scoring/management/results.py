@@ -95,7 +95,7 @@ def _score_row(one: Evaluation, summary: RunSummary, with_prompt: bool) -> dict[
         **({"prompt": one.prompt.kind} if with_prompt else {}),
         "condition": summary.run.condition,
         "accuracy": share(accuracy.value if accuracy.n else None),
-        "SEM": share(accuracy.sem if accuracy.n else None),
+        "SEM": share(accuracy.known_sem),
         "chance": share(CHANCE),
         "items": str(accuracy.n),
         "near-ties": str(summary.counted.near_ties),

@@ -140,7 +140,7 @@ def _lines(found: Sequence[CheckpointResult]) -> Iterator[str]:
             "tokens": f"{one.tokens:,}",
             "held-out loss": "-" if one.held_out_loss is None else f"{one.held_out_loss:.3f}",
             "accuracy": f"{one.accuracy.value:.3f}",
-            "SEM": f"{one.accuracy.sem:.3f}",
+            "SEM": "-" if (sem := one.accuracy.known_sem) is None else f"{sem:.3f}",
             "items": str(one.accuracy.n),
             "ppl, original": f"{one.ppl_original:.2f}",
             "ppl, altered": f"{one.ppl_altered:.2f}",

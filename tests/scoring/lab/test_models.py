@@ -85,7 +85,7 @@ def test_the_source_in_the_address_narrows_what_is_counted(ruth: Client, study: 
 
     def n(query: str) -> dict[ScoringRun, tuple[int, float]]:
         rows = ruth.get(url("scoring", query=query)).context["shown"]
-        return {row.run: (row.n, row.accuracy_percent) for row in rows}
+        return {row.run: (row.n, 100 * row.counted.accuracy.value) for row in rows}
 
     assert n("?source=human") == {both: (8, 100), human: (8, 62.5)}
     assert n("?source=machine") == {both: (4, 0), machine: (4, 25)}
@@ -127,6 +127,16 @@ def test_names_and_errors_are_shown_as_text(ruth: Client, study: Study) -> None:
     for page in (shown(ruth, "scoring"), shown(ruth, "scoring_run", run.pk), live):
         assert "<script>alert" not in page
         assert "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;{{ 7|add:7 }}" in page
+
+
+@pytest.mark.parametrize("right", [0, 12])
+def test_where_all_decisions_agree_no_error_is_shown(
+    ruth: Client, study: Study, right: int
+) -> None:
+    run = finish(ask(study), right)
+    for page in (shown(ruth, "scoring"), shown(ruth, "scoring_run", run.pk)):
+        assert f"{100 * right // 12}.0%" in page
+        assert "± 0" not in page
 
 
 def test_a_finished_run_shows_figures_pairs_and_what_was_scored(ruth: Client, study: Study) -> None:
