@@ -4,7 +4,10 @@ A value that the numbers do not define is NaN and an interval that does not exis
 said, `NotEnough` is raised.
 """
 
+import math
 from dataclasses import dataclass
+from functools import cache
+from itertools import permutations
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -13,7 +16,7 @@ import scipy
 from scipy import special, stats
 
 from analysis.stats import NotEnough
-from analysis.stats.arrays import Floats, Interval, with_width
+from analysis.stats.arrays import Floats, Interval, Ints, with_width
 from analysis.stats.score_intervals import with_ties
 from analysis.stats.two_way_clustered import FEW
 from lib.levels import LEVEL
@@ -38,11 +41,14 @@ PAIRED = (
 MCNEMAR = (
     "Exact two-sided McNemar test (binomial on the decisions that changed; where some changed by half, from or to a tie, "
     "the exact test in which the sign of each change is a coin toss); 95% interval of the difference of the two accuracies "
-    "after Agresti and Min, which also holds 0 if the test does not reject at 0.05."
+    "after Agresti and Min. The two agree: the interval also holds 0 if the test does not reject at 0.05, and p is at least "
+    "0.05 if the interval holds 0."
 )
+EXACT = 8  # pairs whose permutations are all counted
 SPEARMAN = (
-    "Spearman's rank correlation, ties at their mean rank; two-sided p from Student's t; 95% interval from Fisher's z "
-    "with the standard error of Bonett and Wright."
+    f"Spearman's rank correlation, ties at their mean rank; two-sided p from all permutations up to {EXACT} pairs, otherwise from Student's t, "
+    "but never below the chance of the observed pairing among all permutations; 95% interval from Fisher's z with the standard error of Bonett "
+    "and Wright. The two agree: the interval also holds 0 if p is at least 0.05, and p is at least 0.05 if the interval holds 0."
 )
 
 
@@ -279,7 +285,7 @@ def mcnemar(before: npt.ArrayLike, after: npt.ArrayLike) -> McNemar:
     signs of the d that are not 0 whose sum is as far from 0 as the observed one: without halves the exact two-sided
     binomial p of `gained` of gained + lost at 1/2, 2 P(X <= the smaller) (1 if nothing changed). difference = mean of d; its
     interval adds 1/2 to each of the four cells and takes the Wald interval, cut to [-1, 1] (Agresti and Min 2005). That is
-    surer than the exact test, so it is widened to 0 where p >= .05. With changes by half, p may be below .05 where the interval just holds 0.
+    surer than the exact test, so p and it are made `agreeing`.
     odds_ratio = gained / lost, NaN if none was lost. Raises NotEnough when no pair is left.
 
     >>> change = mcnemar([1, 1, 0, 0], [1, 1, 1, 0])
@@ -298,10 +304,22 @@ def mcnemar(before: npt.ArrayLike, after: npt.ArrayLike) -> McNemar:
     changed = (float((change**2).sum()) + 1) / (n + 2)
     half = Z95 * float(np.sqrt((changed - centre**2) / (n + 2)))
     low, high = max(centre - half, -1.0), min(centre + half, 1.0)
-    p = _sign_flips_p(change)
-    ci95 = (min(low, 0.0), max(high, 0.0)) if p >= LEVEL else (low, high)
+    p, (low, high) = agreeing(_sign_flips_p(change), low, high)
     ratio = gained / lost if lost else np.nan
-    return McNemar(n, gained, lost, float(change.mean()), p, ratio, ci95)
+    return McNemar(n, gained, lost, float(change.mean()), p, ratio, (low, high))
+
+
+def agreeing(p: float, low: float, high: float) -> tuple[float, Interval]:
+    """A test's p and the interval of another method, made so that neither finds what the other does not.
+
+    The interval is widened to 0 where p >= .05; where the interval held 0, p is raised to .05. NaN stays.
+
+    >>> agreeing(0.06, 0.1, 0.3), agreeing(0.04, -0.1, 0.3), agreeing(0.01, 0.1, 0.3)
+    ((0.06, (0.0, 0.3)), (0.05, (-0.1, 0.3)), (0.01, (0.1, 0.3)))
+    """
+    if low <= 0 <= high:
+        return (LEVEL if p < LEVEL else p), (low, high)
+    return p, (min(low, 0.0), max(high, 0.0)) if p >= LEVEL else (low, high)
 
 
 def _sign_flips_p(change: Floats) -> float:
@@ -321,11 +339,13 @@ def _sign_flips_p(change: Floats) -> float:
 def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> Correlation:
     """Spearman's rank correlation of x (n,) and y (n,); ties at their mean rank; pairs with a NaN are left out.
 
-    p two-sided from t = rho sqrt((n-2) / (1-rho^2)); ci95 = tanh(atanh(rho) -+ 1.96 sqrt((1 + rho^2/2) / (n-3)))
-    (Bonett and Wright 2000), None up to n = 3 and where rho is -1 or 1, at which it has no width. rho and p are NaN if one side is constant. Raises NotEnough below three pairs.
+    p two-sided: to n = EXACT the share of permutations with a |rho| as large, then from t = rho sqrt((n-2) / (1-rho^2)), at
+    least `_chance_of_pairing`; ci95 = tanh(atanh(rho) -+ 1.96 sqrt((1 + rho^2/2) / (n-3)))
+    (Bonett and Wright 2000), `agreeing` with p, None up to n = 3 and where rho is -1 or 1, at which it has no width. rho and p are NaN if one side is constant. Raises NotEnough below three pairs.
 
-    >>> spearman([1, 2, 3, 4], [1, 4, 9, 16]).rho
-    1.0
+    >>> found = spearman([1, 2, 3, 4], [1, 4, 9, 16])
+    >>> found.rho, round(found.p, 4)  # 2 / 4!
+    (1.0, 0.0833)
     """
     first, second = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     keep = ~(np.isnan(first) | np.isnan(second))
@@ -339,12 +359,43 @@ def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> Correlation:
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return Correlation(n, np.nan, np.nan, None)
     found = scipy.stats.spearmanr(first, second)
-    rho = float(found.statistic)
+    rho, ranks = (
+        float(found.statistic),
+        [stats.rankdata(side) - (n + 1) / 2 for side in (first, second)],
+    )
+    if n <= EXACT:
+        sums = ranks[1][_orders(n)] @ ranks[0]
+        p = float(np.mean(np.abs(sums) >= abs(ranks[0] @ ranks[1]) - 1e-9))
+    else:
+        p = max(float(found.pvalue), _chance_of_pairing(*ranks))
     if n == 3 or abs(rho) >= 1:
-        return Correlation(n, rho, float(found.pvalue), None)
+        return Correlation(n, rho, p, None)
     half = Z95 * np.sqrt((1 + rho**2 / 2) / (n - 3))
     low, high = np.tanh(np.arctanh(rho) + np.array([-half, half]))
-    return Correlation(n, rho, float(found.pvalue), with_width(low, high))
+    p, ci95 = agreeing(p, float(low), float(high))
+    return Correlation(n, rho, p, with_width(*ci95))
+
+
+@cache
+def _orders(n: int) -> Ints:
+    return np.array(list(permutations(range(n))))
+
+
+def _chance_of_pairing(first: Floats, second: Floats) -> float:
+    """Share of all permutations that pair the centred ranks (n,) as they are; where one order is the other's, or its reverse, also in reverse.
+
+    >>> ranks = np.array([-1.5, -1.5, 1.5, 1.5])  # 2 of the 6 pairings of two and two
+    >>> round(_chance_of_pairing(ranks, ranks), 4)
+    0.3333
+    """
+    sides = (first, second, np.column_stack([first, second]))
+    alike = [
+        special.gammaln(np.unique(side, axis=0, return_counts=True)[1] + 1).sum() for side in sides
+    ]
+    share = math.exp(alike[0] + alike[1] - alike[2] - special.gammaln(len(first) + 1))
+    is_whole = np.array_equal(first, second) or np.array_equal(first, -second)
+    is_even = np.array_equal(np.sort(first), np.sort(-first))  # the reverse has the same ranks
+    return 2 * share if is_whole and is_even else share
 
 
 def _known(values: npt.ArrayLike) -> Floats:

@@ -17,7 +17,7 @@ import scipy
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Ints
-from analysis.stats.estimates import score_interval, wilson
+from analysis.stats.estimates import agreeing, score_interval, wilson
 from analysis.stats.families import holm
 from lib.points import RIGHT, TIE
 
@@ -25,7 +25,8 @@ CHUNK = 2_000_000  # chances held at once
 METHOD = (
     "For each test case, Fisher's exact test (two-sided) compares people's and models' right and wrong answers, "
     "with Benjamini-Hochberg's false discovery rate and Holm's correction at 0.05. A tie of a model counts half in its share, and is "
-    "neither right nor wrong in the test. Models with the same decisions on all test cases count as one. Newcombe's hybrid score intervals (method 10) are not corrected."
+    "neither right nor wrong in the test. Models with the same decisions on all test cases count as one. Newcombe's hybrid score intervals (method 10) "
+    "are not corrected. They agree with the test before correction: the interval also holds 0 if p is at least 0.05, and p is at least 0.05 if the interval holds 0."
 )
 
 
@@ -79,10 +80,11 @@ def item_differences(
         raise ValueError(
             "Every item needs answers of both sides, and no more right ones than answers."
         )
-    p = fisher_p(a, n, b, m - t)
     people_share, share = a / n, (b + TIE * t) / m
     ends = [score_interval(*one) for one in zip(b.tolist(), m.tolist(), t.tolist(), strict=True)]
-    low, high = newcombe(share, np.array(ends).T, people_share, np.array(wilson(a, n)))
+    limits = newcombe(share, np.array(ends).T, people_share, np.array(wilson(a, n)))
+    found = map(agreeing, fisher_p(a, n, b, m - t).tolist(), *(ends.tolist() for ends in limits))
+    p, low, high = np.array([(p, *ends) for p, ends in found]).T
     return ItemDifferences(
         n_models=m,
         humans=people_share,

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special
 
 from analysis.stats.arrays import Bools, Floats, Interval, Ints
+from analysis.stats.estimates import agreeing
 from analysis.stats.families import Family, family
 from analysis.stats.graded import ABSTAINED, BAD, GOOD
 from analysis.stats.graded.ratios import (
@@ -27,7 +28,7 @@ METHOD = (
     "First minus second model on the questions that both answered. Answers from one template are a cluster, in "
     "which the deviations of both models are combined. Two-sided p from Student's t, after Holm's correction over "
     "all pairs of models. If models differ by the same amount in every cluster, p is that of a sign test of "
-    f"clusters, and the interval is Newcombe's (1998) from both models' intervals. {PARTS}"
+    f"clusters, and the interval is Newcombe's (1998) from both models' intervals; it also holds 0 if p is at least 0.05, and p is at least 0.05 if it holds 0. {PARTS}"
 )
 
 
@@ -72,7 +73,7 @@ def compare(
     smaller effective number of clusters less one; ci95 within [-1, 1], at least as wide as `of_parts` has it. For two models with
     the same errors p = 1. With the same difference other than 0 in all G clusters that both have, se is 0 and t says
     nothing: p = 2 / 2^G, a sign test of clusters, and ci95 is d - sqrt((a - a_low)^2 + (b_high - b)^2), d + sqrt((a_high - a)^2 +
-    (b - b_low)^2) of both rates' own intervals (Newcombe 1998, Stat. Med. 17). Raises ValueError where lengths differ.
+    (b - b_low)^2) of both rates' own intervals (Newcombe 1998, Stat. Med. 17), `agreeing` with p. Raises ValueError where lengths differ.
 
     >>> found = compare({"a": ["good"] * 3 + ["bad"], "b": ["good", "bad"] * 2}, "rqr", [None] * 4)
     >>> found.pairs[0].difference, round(found.pairs[0].se, 6)  # (0, 1, 0, 0): sd / 2
@@ -122,6 +123,7 @@ def _pair(
             p = min(1.0, 2.0 * 0.5**n_both)
         sizes = (bottom.sum() for _, bottom in sums)
         ci95 = ci95 or _newcombe(*zip((first, second), sizes, strict=True))
+        p, ci95 = agreeing(p, *ci95) if ci95 else (p, None)
     n = int(both.sum())
     return Comparison(rate, *names, n, n_clusters, difference, se, ci95, p), by_cluster
 

@@ -1,6 +1,7 @@
 """The estimates that every chapter uses, against SciPy, the published numbers and a known truth."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -216,6 +217,34 @@ def test_a_rank_correlation_is_pearsons_of_mean_ranks_whatever_the_order_and_sca
     order = rng.permutation(len(x))
     assert spearman(np.exp(np.array(x) / 9.0)[order], y[order]).rho == pytest.approx(found.rho)
     assert found.ci95 is None or found.ci95[0] <= found.rho <= found.ci95[1]
+
+
+@given(st.integers(3, 7), st.integers(1, 6), st.integers(0, 1000))
+def test_of_few_pairs_p_is_that_of_all_their_permutations(n, n_values, seed):
+    x, y = np.random.default_rng(seed).integers(0, n_values + 1, (2, n))
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return
+    found = spearman(x, y)
+    expected = stats.permutation_test(
+        (x,),
+        lambda x: stats.spearmanr(x, y).statistic,
+        permutation_type="pairings",
+        n_resamples=np.inf,
+    )
+    both = np.abs(expected.null_distribution) >= abs(found.rho) - 1e-9
+    has_interval = found.ci95 is not None and found.ci95[0] <= 0 <= found.ci95[1]
+    assert found.p == pytest.approx(max(both.mean(), 0.05 * has_interval))
+
+
+def test_p_of_a_perfect_rank_correlation_is_the_chance_of_that_order_or_its_reverse():
+    order = np.arange(10)
+    for other in (order, -order):
+        assert spearman(order, other).p == pytest.approx(2 / math.factorial(10))
+    in_two = order < 5
+    assert spearman(in_two, ~in_two).p == pytest.approx(2 / math.comb(10, 5))
+    uneven = order < 3  # no order of it is its reverse
+    assert spearman(uneven, uneven).p == pytest.approx(1 / math.comb(10, 3))
+    assert spearman(order, np.r_[1, 0, order[2:]]).p < 0.001
 
 
 def test_the_interval_of_a_rank_correlation_covers_the_truth():

@@ -22,6 +22,22 @@ def test_p_is_that_of_scipys_fisher_exact_for_tables_of_all_sizes_at_once(monkey
     np.testing.assert_allclose(fisher_p(a, n, b, m), expected, rtol=1e-10)
 
 
+def test_p_and_the_interval_never_contradict_each_other():
+    """Fisher's test and Newcombe's interval alone do, either way."""
+    rng = np.random.default_rng(12)
+    share = rng.random(20_000)
+    models = (rng.random((12, 20_000)) < share) - 0.5 * (rng.random((12, 20_000)) < 0.2)
+    n = rng.integers(1, 41, 20_000)
+    right = rng.binomial(n, rng.random(20_000))
+    found = item_differences(right, n, np.abs(models))
+    b, t = ((np.abs(models) == kind).sum(axis=0) for kind in (1.0, 0.5))
+    tested = fisher_p(right, n, b, 12 - t)
+    assert ((found.p < 0.05) == ((found.ci_low > 0) | (found.ci_high < 0))).all()
+    assert ((tested < 0.05) & (found.p == 0.05)).any()
+    assert ((tested >= 0.05) & ((found.ci_low == 0) | (found.ci_high == 0))).any()
+    np.testing.assert_allclose(found.p[found.p != 0.05], tested[found.p != 0.05])
+
+
 def test_corrections_are_those_of_the_textbook():
     models = np.random.default_rng(3).random((15, 12)) < np.tile([1, 1, 0.6, 0.9], 3)
     found = item_differences(np.tile([0, 5, 3, 2], 3), np.full(12, 5), models)
