@@ -114,7 +114,7 @@ def _bin(k: int, width: float, n: np.int64, correct: np.int64, low: float, high:
 
 
 def line(x: npt.ArrayLike, y: npt.ArrayLike) -> Line:
-    """Least-squares line y = intercept + slope x through (m,) points, m >= 3; p two-sided; r and p NaN for level y.
+    """Least-squares line y = intercept + slope x through (m,) points, m >= 3; p two-sided; r and p NaN for level y, p also without any residual.
 
     >>> line([0, 1, 2], [1, 3, 5]).slope
     2.0
@@ -124,14 +124,15 @@ def line(x: npt.ArrayLike, y: npt.ArrayLike) -> Line:
         return Line(0.0, float(ys[0]), np.nan, np.nan, 0.0, 0.0, None)
     fit = scipy.stats.linregress(xs, ys)
     half = float(special.stdtrit(len(xs) - 2, 0.975)) * fit.stderr
+    slope_ci95 = with_width(fit.slope - half, fit.slope + half)
     return Line(
         slope=float(fit.slope),
         intercept=float(fit.intercept),
         r=float(fit.rvalue),
-        p=float(fit.pvalue),
+        p=float(fit.pvalue) if slope_ci95 else np.nan,
         slope_se=float(fit.stderr),
         intercept_se=float(fit.intercept_stderr),
-        slope_ci95=with_width(fit.slope - half, fit.slope + half),
+        slope_ci95=slope_ci95,
     )
 
 
@@ -149,7 +150,8 @@ def scored(score: npt.ArrayLike, is_correct: npt.ArrayLike) -> tuple[Floats, Flo
 ERROR = (
     "Expected calibration error: |accuracy - mean probability| of each bin, averaged with the bins' numbers of "
     "judgments as weights. It is above 0 even for perfect calibration: `when_calibrated` is its mean and "
-    "`when_calibrated_q95` its 95th percentile in simulations in which each bin's accuracy is its mean probability."
+    "`when_calibrated_q975` its 97.5th percentile if it is the noise alone that the interval takes from the clusters. The interval starts at 0 if "
+    "the error is not above that percentile."
 )
 INTERVAL = (
     "The 95% interval inverts a test. The bins' observed deviations (accuracy minus mean probability) are multiplied by a "
@@ -158,13 +160,17 @@ INTERVAL = (
     "(seed {seed}, normal noise of the bins with covariance robust to clusters of {units}). The observed "
     "and the simulated errors therefore have the same upward bias. If necessary, the interval is widened to include the observed error."
 )
-N_SIMULATIONS = N_RESAMPLES = 1000
+N_RESAMPLES = 1000
+LOWER, UPPER = 0.025, 0.975
 STEPS = 16  # halvings of the multiple at which the value is a quantile
 
 
 @dataclass(frozen=True)
 class CalibrationError:
-    """Of `calibration_error`, in units of accuracy; when_calibrated: its mean and 95th percentile were chance the only error."""
+    """Of `calibration_error`, in units of accuracy; when_calibrated: its mean and 97.5th percentile were chance the only error.
+
+    Without an interval nothing says how large chance is, so both are None too.
+    """
 
     value: float
     ci95: Interval | None
@@ -172,8 +178,8 @@ class CalibrationError:
     n_bins: int
     mean_probability: float
     accuracy: float
-    when_calibrated: float
-    when_calibrated_q95: float
+    when_calibrated: float | None
+    when_calibrated_q975: float | None
     resamples: int
     seed: int
     rule: str
@@ -209,23 +215,21 @@ def calibration_error(
     counts, stated, correct = (np.bincount(place, weights=w) for w in (None, values, right))
     filled = counts > 0
     counts, stated, correct = counts[filled], stated[filled], correct[filled]
-    mean = np.clip(stated / counts, 0, 1)
-    rng = np.random.default_rng(seed)
-    draws = rng.binomial(counts, mean, (N_SIMULATIONS, len(counts)))
-    calibrated = np.abs(draws - stated).sum(axis=1) / n
-    value, limit = float(np.abs(correct - stated).sum() / n), float(np.quantile(calibrated, 0.95))
+    value = float(np.abs(correct - stated).sum() / n)
     known = ~np.isnan(np.asarray(probability, float) + np.asarray(is_correct, float))
     groups = [np.asarray(labels)[known] for labels in clusters] or [np.arange(n)]
-    ci95 = error_interval(bin_columns(place, right - values, n_bins), groups, rng, value)
+    columns = bin_columns(place, right - values, n_bins)
+    noise = error_noise(columns, groups, np.random.default_rng(seed))
+    calibrated = None if noise is None else np.abs(noise).sum(axis=1)
     return CalibrationError(
         value=value,
-        ci95=ci95,
+        ci95=None if noise is None else error_interval(columns.mean(axis=0), noise, value),
         n=n,
         n_bins=n_bins,
         mean_probability=float(values.mean()),
         accuracy=float(right.mean()),
-        when_calibrated=float(calibrated.mean()),
-        when_calibrated_q95=limit,
+        when_calibrated=None if calibrated is None else float(calibrated.mean()),
+        when_calibrated_q975=None if calibrated is None else float(np.quantile(calibrated, UPPER)),
         resamples=N_RESAMPLES,
         seed=seed,
         rule=f"{n_bins} bins of equal width on [{low:g}, 1], {len(counts)} of them with judgments",
@@ -250,22 +254,13 @@ def bin_columns(place: Ints, excess: Floats, n_bins: int) -> Floats:
     return columns
 
 
-def error_interval(
-    columns: Floats, clusters: Sequence[npt.ArrayLike], rng: np.random.Generator, value: float
-) -> Interval | None:
-    """95% interval of value = sum_b |d_b|, d_b the means of columns (n, bins) of correct - probability; None below 3 clusters.
+def error_noise(
+    columns: Floats, clusters: Sequence[npt.ArrayLike], rng: np.random.Generator
+) -> Floats | None:
+    """(N_RESAMPLES, bins) by how much chance moves d_b, the means of columns (n, bins) of correct - probability; None below 3 clusters.
 
-    None, too, where the d_b are the same in each cluster: nothing varies, which says nothing of other clusters.
-
-    With S the covariance of d that is robust to the clusters, times t^2 / 1.96^2 (Student's t of the smaller number of
-    clusters less one), and e_r ~ N(0, S): the multiples c of d for which the value lies between the 2.5th and 97.5th
-    percentiles of sum_b |c d_b + e_rb|; the interval is [c_low value, c_high value]. From 0 where the value is no more than chance gives.
-    At the low end d_b is taken less one standard error, at least 0, and c times its sum is the end.
-
-    >>> rng, off = np.random.default_rng(1), np.repeat([[0.2, 0.0], [0.0, 0.1]], 50, axis=0)
-    >>> tuple(round(end, 3) for end in error_interval(off, [np.arange(100) % 8], rng, 0.15))
-    (0.147, 0.152)
-    >>> error_interval(off, [np.arange(100) % 5], rng, 0.15)  # the same in each cluster
+    From N(0, S), with S the covariance of d that is robust to the clusters, times t^2 / 1.96^2 (Student's t of the smaller number of
+    clusters less one). None, too, where the d_b are the same in each cluster: nothing varies, which says nothing of other clusters.
     """
     groups = [np.unique(np.asarray(labels), return_inverse=True)[1].ravel() for labels in clusters]
     n_clusters = min((int(group.max(initial=-1)) + 1 for group in groups), default=0)
@@ -278,10 +273,25 @@ def error_interval(
     t = float(special.stdtrit(n_clusters - 1, 0.975)) / Z95
     values, vectors = np.linalg.eigh(spread)
     root = vectors * np.sqrt(np.maximum(values, 0)) * t
-    noise = rng.standard_normal((N_RESAMPLES, len(off))) @ root.T
+    return np.asarray(rng.standard_normal((N_RESAMPLES, len(off))) @ root.T)
+
+
+def error_interval(off: Floats, noise: Floats, value: float) -> Interval:
+    """95% interval of value = sum_b |d_b|, `off` the d_b (bins,), whose `error_noise` is e_r (resamples, bins).
+
+    The multiples c of d for which the value lies between the 2.5th and 97.5th percentiles of sum_b |c d_b + e_rb|; the
+    interval is [c_low value, c_high value]. From 0 where the value is no more than chance gives. At the low end d_b is
+    taken less one standard error, at least 0, and c times its sum is the end.
+
+    >>> off = np.repeat([[0.2, 0.0], [0.0, 0.1]], 50, axis=0)
+    >>> noise = error_noise(off, [np.arange(100) % 8], np.random.default_rng(1))
+    >>> tuple(round(end, 3) for end in error_interval(off.mean(axis=0), noise, 0.15))
+    (0.147, 0.152)
+    >>> error_noise(off, [np.arange(100) % 5], np.random.default_rng(1))  # the same in each cluster
+    """
     # Chance spreads an error over more bins than it has, and spread it adds less to noise: the low end is of what stands out
     clear = np.sign(off) * np.maximum(0.0, np.abs(off) - noise.std(axis=0))
-    low, high = _reach(clear, noise, value, 0.975), _reach(off, noise, value, 0.025)
+    low, high = _reach(clear, noise, value, UPPER), _reach(off, noise, value, LOWER)
     return min(low, value), max(min(high, 1.0), value)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Bools, Floats, Interval, Ints
-from analysis.stats.calibration import bin_columns, equal_width_bins, error_interval
+from analysis.stats.calibration import bin_columns, equal_width_bins, error_interval, error_noise
 from analysis.stats.crossed_bootstrap import interval_with, p_with
 from analysis.stats.two_way_clustered import FEWEST_CLUSTERS
 from analysis.teams.domain.chance import learns_noise
@@ -362,4 +362,5 @@ def _with_intervals(result: TeamResult, again: Floats, rows: Rows, draws: Draws)
 def _error_interval(rows: Rows, draws: Draws, value: float) -> Interval | None:
     bins = bin_columns(rows.place, rows.points - rows.stated, N_BINS)
     people = [draws.people[:, 0]] if draws.people.shape[1] else []
-    return error_interval(bins, [draws.item, *people], np.random.default_rng(draws.seed), value)
+    noise = error_noise(bins, [draws.item, *people], np.random.default_rng(draws.seed))
+    return None if noise is None else error_interval(bins.mean(axis=0), noise, value)

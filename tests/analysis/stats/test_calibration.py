@@ -65,10 +65,10 @@ def test_calibrated_probabilities_err_as_much_as_chance_makes_them_err():
     probability = rng.uniform(0.5, 1, 2000)
     right = rng.random(2000) < probability
     calibrated = calibration_error(probability, right, low=0.5, n_bins=10)
-    assert calibrated.value < calibrated.when_calibrated_q95
+    assert calibrated.value < calibrated.when_calibrated_q975
     over = calibration_error(probability, rng.random(2000) < probability - 0.1, low=0.5, n_bins=10)
     assert over.value == pytest.approx(0.1, abs=0.03)
-    assert over.value > 2 * over.when_calibrated_q95
+    assert over.value > 2 * over.when_calibrated_q975
 
 
 def test_the_interval_holds_the_multiples_of_the_pattern_whose_errors_hold_the_value():
@@ -96,15 +96,31 @@ def test_an_error_that_chance_explains_has_an_interval_from_0_and_many_judgement
     rng = np.random.default_rng(5)
     probability = rng.uniform(0, 1, 300)
     calibrated = calibration_error(probability, rng.random(300) < probability)
-    assert calibrated.value <= calibrated.when_calibrated_q95
+    assert calibrated.value <= calibrated.when_calibrated_q975
     assert calibrated.ci95[0] == 0
     many = rng.uniform(0.2, 1, 20_000)
     off = calibration_error(many, rng.random(20_000) < many - 0.1, units="items")
     assert off.ci95[0] < 0.1 < off.ci95[1] < off.ci95[0] + 0.03
 
 
+def test_the_interval_starts_at_0_just_where_the_error_is_within_what_chance_gives():
+    """Also where people differ, which makes chance larger than that of single trials."""
+    starts = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        who = np.repeat(np.arange(20), 6)
+        probability = rng.uniform(0.5, 1, 120)
+        right = rng.random(120) < probability - 0.2 + rng.normal(0, 0.2, 20)[who]
+        found = calibration_error(probability, right, who, low=0.5, n_bins=10)
+        starts.append(found.ci95[0] == 0)
+        assert starts[-1] == (found.value <= found.when_calibrated_q975)
+        assert found.when_calibrated < found.when_calibrated_q975
+    assert 0 < sum(starts) < 60
+
+
 def test_fewer_than_three_clusters_give_no_interval():
-    assert calibration_error([0.5, 0.6, 0.7], [0, 1, 1], [4, 4, 5]).ci95 is None
+    two = calibration_error([0.5, 0.6, 0.7], [0, 1, 1], [4, 4, 5])
+    assert (two.ci95, two.when_calibrated, two.when_calibrated_q975) == (None, None, None)
     three = [4, 5, 6]
     assert calibration_error([0.5, 0.6, 0.7], [0, 1, 1], three).ci95 is not None
     assert calibration_error([0.5, 0.6, 0.7], [0, 1, 1], three, [1, 1, 2]).ci95 is None

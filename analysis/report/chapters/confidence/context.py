@@ -117,7 +117,7 @@ def _errors(groups: Groups) -> list[Table]:
         c.number(_("Error"), "1.value", digits=3),
         c.ci(_("95% CI"), "1.ci95", digits=3),
         c.number(_("If calibrated, mean"), "1.when_calibrated", digits=3),
-        c.number(_("If calibrated, 95th percentile"), "1.when_calibrated_q95", digits=3),
+        c.number(_("If calibrated, 97.5th percentile"), "1.when_calibrated_q975", digits=3),
         c.count(_("Bins"), "1.n_bins"),
     )
     rows = [(who, ece) for who, fits in groups if (ece := present(fits.ece))]

@@ -11,7 +11,7 @@ from statsmodels.stats.multitest import multipletests
 
 from analysis.codec import to_json
 from analysis.stats import NotEnough
-from analysis.stats.calibration import bin_columns, calibration_error, error_interval
+from analysis.stats.calibration import bin_columns, calibration_error, error_interval, error_noise
 from analysis.stats.crossed_bootstrap import two_sided_p
 from analysis.stats.two_way_clustered import two_way
 from analysis.stats.verdicts import Verdict
@@ -125,9 +125,9 @@ def test_intervals_are_percentiles_resampled_by_hand_brought_to_the_two_way_erro
         assert found == pytest.approx(two_way(who, MIDDLE.item, values).share_ci95, rel=1e-9)
         assert 0 <= found[0] < values.mean() <= found[1] <= 1
     off = bin_columns(place.astype(int), held.points - stated, 10)
-    assert result.calibration_error_ci95 == error_interval(
-        off, [MIDDLE.item, who], np.random.default_rng(5), result.calibration_error
-    )
+    noise = error_noise(off, [MIDDLE.item, who], np.random.default_rng(5))
+    expected = error_interval(off.mean(axis=0), noise, result.calibration_error)
+    assert result.calibration_error_ci95 == expected
 
 
 def test_teams_evaluated_together_have_the_numbers_they_have_alone_and_p_after_holm(monkeypatch):
