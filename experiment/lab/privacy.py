@@ -60,7 +60,11 @@ def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
         found = find_on_request(study, form.cleaned_data["name"].strip())
         if not found:
             form.add_error(
-                "name", gettext("No participant of this study has this pseudonym or ID.")
+                "name",
+                gettext(
+                    "No participant of this study has this pseudonym or ID. The first 8 characters of a pseudonym "
+                    "are enough, unless another participant's pseudonym begins with them."
+                ),
             )
     is_sent, ticked = "confirm" in request.POST, request.POST.getlist("participant")
     people = [person for person in found if is_sent and str(person.public_id) in ticked]

@@ -40,6 +40,12 @@ class ParticipantQuerySet(models.QuerySet["Participant"]):
     def with_code(self, code: str) -> Self:
         return self.filter(code_digest=withdrawal_code.digest(code, settings.WITHDRAWAL_KEY))
 
+    def beginning(self, pseudonym: str) -> Self:
+        """Those whose pseudonym begins with these hexadecimal digits, with or without hyphens."""
+        begin = pseudonym.replace("-", "")
+        low, high = uuid.UUID(begin.ljust(32, "0")), uuid.UUID(begin.ljust(32, "f"))
+        return self.filter(public_id__range=(low, high))
+
     def valid(self) -> Self:
         return self.finished().filter(excluded_by="")
 

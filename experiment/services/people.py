@@ -89,9 +89,7 @@ def _narrowed(found: ParticipantQuerySet, wanted: Wanted) -> ParticipantQuerySet
             excluded_by__regex=rf"(^| ){re.escape(wanted.reason)}( |$)"
         )
     if wanted.pseudonym:
-        begin = wanted.pseudonym.replace("-", "")
-        low, high = UUID(begin.ljust(32, "0")), UUID(begin.ljust(32, "f"))
-        found = found.filter(public_id__range=(low, high))
+        found = found.beginning(wanted.pseudonym)
     return found
 
 

@@ -1,8 +1,9 @@
 """A participant takes back their data: what is held, what is taken away, and what is remembered of it beside the database."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -36,6 +37,9 @@ from lib.unguessable import unguessable_id
 
 Stage = Participant.Stage
 CHUNK = 500
+# Pages show a pseudonym's first 8 digits; the whole one has 32
+SHOWN, WHOLE = 8, 32
+PSEUDONYM = re.compile(f"[0-9a-fA-F]{{{SHOWN},{WHOLE}}}")
 RESTORED = "A restored backup had brought them back."
 
 
@@ -61,14 +65,17 @@ def find_on_request(study: Study, name: str) -> list[Participant]:
     """Every attempt of whoever came under this recruitment id or goes by this pseudonym, the oldest first.
 
     An id can be one person's at one site and another's at another. Imported people are no participants of ours.
+    A pseudonym may be as short as pages show it, unless those of two people begin so, or it is somebody's id.
     """
     people = study.participants.exclude(kind=Participant.Kind.IMPORTED)
-    wanted = Q(recruitment__external_id=name)
-    with suppress(ValueError):
-        wanted |= Q(public_id=UUID(name))
-        record = RecruitmentRecord.objects.filter(study=study, participant__public_id=UUID(name))
-        for itself in record:
-            wanted |= Q(recruitment__in=RecruitmentRecord.objects.of_same(itself))
+    wanted, digits = Q(recruitment__external_id=name), name.replace("-", "")
+    is_whole = len(digits) == WHOLE
+    if PSEUDONYM.fullmatch(digits) and (is_whole or not people.filter(wanted).exists()):
+        named = list(people.beginning(digits)[:2])
+        if len(named) == 1:
+            wanted |= Q(pk=named[0].pk)
+            for itself in RecruitmentRecord.objects.filter(participant=named[0]):
+                wanted |= Q(recruitment__in=RecruitmentRecord.objects.of_same(itself))
     return list(people.filter(wanted).select_related("recruitment").order_by("pk"))
 
 

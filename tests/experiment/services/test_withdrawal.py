@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.core.management import call_command
@@ -185,6 +186,24 @@ def test_every_attempt_is_found_at_each_site_also_under_an_id_like_a_pseudonym(
     assert find_on_request(study, str(again.public_id)) == [first, again]
     withdraw_on_request(study, [first, again], timezone.now(), by=make_user("ada"), reason="Asked.")
     assert set(study.participants.filter(stage="withdrawn")) == {first, again}
+
+
+def test_a_short_pseudonym_finds_its_participant_as_long_as_it_is_nobody_elses(
+    study: Study,
+) -> None:
+    first, again, other = (make_participant(study) for _ in range(3))
+    recruited(first, "p-1")
+    recruited(again, "p-1")
+    short = str(first.public_id)[:8]
+    assert find_on_request(study, short) == [first, again]
+    assert find_on_request(study, short[:7]) == []
+    elsewhere = make_participant(make_study(slug="elsewhere", recruitment="open"))
+    Participant.objects.filter(pk=elsewhere.pk).update(public_id=f"{short}{uuid4().hex[8:]}")
+    assert find_on_request(study, short.upper()) == [first, again]
+    Participant.objects.filter(pk=other.pk).update(public_id=f"{short}{uuid4().hex[8:]}")
+    assert find_on_request(study, short) == []
+    recruited(other, short)
+    assert find_on_request(study, short) == [other]
 
 
 @pytest.mark.django_db(transaction=True)
