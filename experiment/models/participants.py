@@ -255,6 +255,13 @@ class Participant(models.Model):
         return 0 if self.arm is None else self.arm.number
 
     @property
+    def time_unit(self) -> str:
+        """The unit to which services/withdrawal.py cut their times; empty where they are whole."""
+        if self.is_anonymous:
+            return "month"
+        return "day" if self.stage == self.Stage.WITHDRAWN else ""
+
+    @property
     def has_ended(self) -> bool:
         return self.stage in self.ENDED
 

@@ -71,6 +71,7 @@ def people(study: Study, wanted: Wanted) -> People:
         "left_at",
         "excluded_by",
         "flags",
+        "is_anonymous",
     )
     rows = list(found.only(*columns).order_by("-pk")[: PAGE + 1])
     shown = rows[:PAGE]
@@ -134,11 +135,15 @@ def _line(person: Participant) -> Line:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A page that was sent, or what became of the participant; `what` is worded by the page."""
+    """A page that was sent, or what became of the participant; `what` is worded by the page.
+
+    `unit`: as `time_unit` of participants; seconds since consent are known where that is empty.
+    """
 
     what: str
     at: datetime
-    since_consent_s: float
+    unit: str
+    since_consent_s: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +199,7 @@ COLUMNS = (
     "public_id",
     "kind",
     "stage",
+    "is_anonymous",
     "policy",
     "seed",
     "plan",
@@ -230,11 +236,15 @@ def timeline(study: Study, public_id: UUID) -> Timeline | None:
 
 def _events(person: Participant) -> tuple[Event, ...]:
     times = [(what, getattr(person, column)) for what, column in EVENTS]
-    return tuple(Event(what, at, _since(person, at) or 0.0) for what, at in times if at is not None)
+    return tuple(
+        Event(what, at, "" if what == "withdrawn" else person.time_unit, _since(person, at))
+        for what, at in times
+        if at is not None
+    )
 
 
 def _since(person: Participant, at: datetime | None) -> float | None:
-    if at is None or person.consented_at is None:
+    if at is None or person.consented_at is None or person.time_unit:
         return None
     return (at - person.consented_at).total_seconds()
 

@@ -5,9 +5,12 @@ reader's language. An unknown number (None or NaN) is a dash.
 """
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any
 
 from django import template
+from django.template.defaultfilters import date
+from django.utils.html import format_html
 from django.utils.translation import gettext, ngettext
 
 from lib import formatting
@@ -104,6 +107,25 @@ def duration(seconds: float) -> str:
     if seconds < 90 * 60:
         return gettext("%(n).0f minutes") % {"n": seconds / 60}
     return gettext("%(n).1f hours") % {"n": seconds / 3600}
+
+
+_MOMENTS = {
+    "": ("j M Y, H:i:s", "c"),
+    "minute": ("j M Y, H:i", "c"),
+    "day": ("j M Y", "Y-m-d"),
+    "month": ("F Y", "Y-m"),
+}
+
+
+@register.filter
+def known_time(at: datetime, unit: str) -> str:
+    """A time, said no more exactly than it is known: to the second unless another unit is named.
+
+    >>> known_time(datetime(2026, 3, 1), "month")
+    '<time datetime="2026-03">March 2026</time>'
+    """
+    read, machine = _MOMENTS[unit]
+    return format_html('<time datetime="{}">{}</time>', date(at, machine), date(at, read))
 
 
 @register.filter

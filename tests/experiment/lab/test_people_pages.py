@@ -7,8 +7,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from experiment.models import Membership, Participant, Study
+from experiment.services.withdrawal import withdraw
 from tests.experiment import people as taking_part
 from tests.factories import make_participant, make_study, recruited
 
@@ -75,6 +77,26 @@ def test_a_timeline_tells_pages_and_why_which_test_case_and_a_draw_that_was_tamp
     text = shown(ruth, person)
     person.trials.filter(pk=trial.pk).update(item=trial.item)
     assert "do not reproduce this test case" in text
+
+
+@pytest.mark.parametrize("policy", ["delete", "anonymise"])
+def test_of_who_withdrew_no_time_is_told_that_is_not_known(
+    ruth: Client, study: Study, policy: str
+) -> None:
+    Study.objects.update(withdrawal_policy=policy)
+    study.refresh_from_db()
+    person = taking_part.finish(study)
+    assert "0:00</span>" in shown(ruth, person)
+    withdraw(study, person.withdrawal_code, timezone.now())
+    person.refresh_from_db()
+    assert person.consented_at is not None
+    known = f"{person.consented_at:%B %Y}"
+    if policy == "delete":
+        known = f"{person.consented_at.day} {person.consented_at:%b %Y}"
+    for text in (shown(ruth, person), listed(ruth)):
+        assert f">{known}</time>" in text
+        assert ", 00:00" not in text
+        assert 'event-at">0:00' not in text
 
 
 @pytest.mark.parametrize(
