@@ -9,11 +9,13 @@ from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.accuracy.results import (
     MODELS,
     POSITIONS,
+    REST,
     Accuracy,
     HumanAccuracy,
     Positions,
     Subfields,
 )
+from analysis.report.chapters.participants.results import SMALL
 from analysis.stats.estimates import PairedTest, Proportion
 
 SAME_POINTS = 0.05  # differences below are shown as no difference
@@ -126,9 +128,12 @@ def subfields_page(source: SourceResults, about: About) -> Page:
 
 def positions_page(source: SourceResults, about: About) -> Page:
     found = present(source.of(Positions).positions) or ()
+    named = [p for p in found if p.position != REST]
     context = {
-        "positions": found,
-        "lowest": min((p.trials.accuracy for p in found), default=None),
-        "highest": max((p.trials.accuracy for p in found), default=None),
+        "positions": named,
+        "has_rest": len(named) < len(found),
+        "lowest": min((p.trials.accuracy for p in named), default=None),
+        "highest": max((p.trials.accuracy for p in named), default=None),
+        "small": SMALL,
     }
     return Page(context, c.page_table(_("Accuracy by position"), POSITIONS, found, "positions"))

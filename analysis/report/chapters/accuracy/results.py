@@ -1,5 +1,6 @@
 """How often people chose the original and each language model found it less surprising, and whether they differ."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,7 @@ from analysis.codec import MissingResult, present, try_estimate
 from analysis.data.dataset import Bools, Floats, ModelName, SourceData
 from analysis.data.filters import CHOICE
 from analysis.report.chapter import Built
+from analysis.report.chapters.participants.results import NOT_GIVEN, SMALL, need_several
 from analysis.stats import NotEnough
 from analysis.stats.accuracy import TopShare, at_least_percentile, top_share
 from analysis.stats.estimates import (
@@ -357,7 +359,11 @@ def _lines(found: SubfieldAccuracy) -> Iterator[tuple[str, str, ModelName, Propo
 
 # --- People's accuracy by the position they hold.
 
-NOT_STATED = "not stated"
+REST = "others, or not stated"
+FEW_EACH = (
+    "No position was given by {small} or more participants in the analysis.",
+    "At least {small} people are needed, so that nobody can be recognised.",
+)
 POSITIONS = (
     c.text(_("Position"), "position", "position"),
     c.count(_("Participants"), "n_participants", "n_participants"),
@@ -378,23 +384,30 @@ class PositionAccuracy:
 
 @dataclass(frozen=True)
 class Positions:
-    """In the questionnaire's order, then what it does not list, the unknown last."""
+    """In the questionnaire's order, then what it does not list; last REST, all positions of fewer than SMALL people."""
 
     positions: tuple[PositionAccuracy, ...] | MissingResult
 
 
 def build_positions(data: SourceData) -> Built:
-    """Raises NotEnough without trials."""
+    """Raises NotEnough without trials, and where no position may be named."""
     trials = data.need_trials()
-    held = [str(career) or NOT_STATED for career in data.participants["career"]]
-    order = [p for p in data.position_order if p in held]
-    order += [*sorted(set(held) - {*order, NOT_STATED}), NOT_STATED]
-    code = np.array([order.index(position) for position in held], dtype=np.int64)
+    careers = data.participants["career"].astype(str)
     participant = trials["participant"].to_numpy()
+    judging = np.unique(participant)
+    n_people = Counter(career for career in careers.iloc[judging] if career)
+    need_several(n_people.total(), NOT_GIVEN)
+    several = {career for career, n in n_people.items() if n >= SMALL}
+    if not several:
+        raise NotEnough(*(text.format(small=SMALL) for text in FEW_EACH))
+    held = [career if career in several else REST for career in careers]
+    order = [p for p in data.position_order if p in several]
+    order += [*sorted(several - {*order}), REST]
+    code = np.array([order.index(position) for position in held], dtype=np.int64)
     n = np.bincount(code[participant], minlength=len(order))
     right = trials["is_correct"].to_numpy(dtype=float)
     correct = np.bincount(code[participant], weights=right, minlength=len(order))
-    people = np.bincount(code[np.unique(participant)], minlength=len(order))
+    people = np.bincount(code[judging], minlength=len(order))
     found = tuple(
         PositionAccuracy(position, int(people[k]), proportion_of_counts(int(correct[k]), int(n[k])))
         for k, position in enumerate(order)

@@ -175,7 +175,7 @@ def _answers(column: "pd.Series[str]") -> Answers:
     if column.empty:
         raise NotEnough(*NO_ANALYSED)
     given = column[column != ""].value_counts()
-    _need_several(int(given.sum()), NOT_GIVEN)
+    need_several(int(given.sum()), NOT_GIVEN)
     n = len(column)
     several = ((str(a), int(k)) for a, k in given.items() if k >= SMALL)
     named = sorted(several, key=lambda group: (-group[1], group[0]))
@@ -192,11 +192,12 @@ def _spread(values: "pd.Series[float]", none: tuple[str, str] = NOT_GIVEN) -> Sp
     if values.empty:
         raise NotEnough(*NO_ANALYSED)
     known = values.dropna()
-    _need_several(len(known), none)
+    need_several(len(known), none)
     return spread_of(known)
 
 
-def _need_several(n: int, none: tuple[str, str]) -> None:
+def need_several(n: int, none: tuple[str, str]) -> None:
+    """Raises NotEnough with fewer than SMALL people; `none`: what to say of none."""
     if n == 0:
         raise NotEnough(*none)
     if n < SMALL:

@@ -1,5 +1,6 @@
 """Accuracy: the published values, and what happens where models or trials are few."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -7,7 +8,7 @@ import pytest
 
 from analysis.codec import MissingResult, to_json
 from analysis.data.dataset import NO_TRIALS, SourceData
-from analysis.report.chapters.accuracy.results import Accuracy, Positions, Subfields
+from analysis.report.chapters.accuracy.results import REST, Accuracy, Positions, Subfields
 from analysis.report.chapters.confidence.results import Calibration, Expertise
 from analysis.report.chapters.uncertainty.results import Sensitivity
 from analysis.report.contents import chapter_named
@@ -36,7 +37,10 @@ def test_what_the_reference_does_not_hold_is_as_published(published, reference):
         shares = {model.name: model.share.accuracy for model in one.models}
         assert shares == pytest.approx({m: v["accuracy"] for m, v in known["llm"].items()})
     positions = [one.position for one in found.of(Positions).positions]
-    assert positions == list(published.position_order)
+    assert positions == [
+        *published.position_order[:-1],
+        REST,
+    ]  # fewer than 5 chose its last, "Other"
 
 
 def test_ties_are_half_and_near_ties_named(small):
@@ -71,14 +75,26 @@ def test_a_mean_of_two_models_has_no_brackets_around_a_missing_interval(small):
     assert "(95% CI" in page_of(ACCURACY, results_of(small, ACCURACY))[1]
 
 
-def test_positions_that_are_not_stated_come_last_and_unlisted_ones_after_the_listed(small):
-    careers = small.participants["career"].to_numpy(dtype=object).copy()
-    careers[0], careers[1] = "", "Clinician"
-    people = small.participants.assign(career=careers)
-    found = results_of(replace(small, participants=people), POSITIONS).of(Positions).positions
-    names = [one.position for one in found]
-    assert names == [*small.position_order, "Clinician", "not stated"]
+def holding(data: SourceData, careers: Sequence[str]) -> SourceData:
+    return replace(data, participants=data.participants.assign(career=list(careers)))
+
+
+def test_positions_of_fewer_people_than_may_be_named_are_counted_with_those_not_stated(small):
+    listed = small.position_order[0]
+    careers = ["Clinician"] * 5 + ["Nurse"] * 4 + [""] + [listed] * 30
+    source = results_of(holding(small, careers), ACCURACY, POSITIONS)
+    found = source.of(Positions).positions
+    people = [(one.position, one.n_participants) for one in found]
+    assert people == [(listed, 30), ("Clinician", 5), (REST, 5)]
     assert sum(one.trials.n for one in found) == len(small.trials)
+    assert "fewer than 5 people" in page_of(POSITIONS, source)[1]
+
+
+def test_positions_are_missing_where_none_may_be_named(small):
+    fours = ["ABCDEFGHIJ"[n // 4] for n in range(40)]
+    for careers, why in ((fours, "5 or more"), ([""] * 40, "gave this"), (["A", *[""] * 39], "5 ")):
+        missing = results_of(holding(small, careers), POSITIONS).of(Positions).positions
+        assert why in missing.reason
 
 
 # --- What is missing leaves the rest as it is; test_partial_data.py has all chapters

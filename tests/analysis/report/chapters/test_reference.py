@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from analysis.data.dataset import SourceData
+from analysis.report.chapters.accuracy.results import REST
 from analysis.report.contents import chapter_named
 from tests.analysis.report.chapters.chapter_results import results_of
 
@@ -120,7 +121,7 @@ def name_of(row: Any) -> str:
     """What the reference calls a model, a subfield or a position."""
     names: Iterable[str] = ("name", "subfield", "position")
     found = next(str(getattr(row, name)) for name in names if hasattr(row, name))
-    own = {"Faculty or academic staff": "Faculty/Academic staff", "Other": "__other"}
+    own = {"Faculty or academic staff": "Faculty/Academic staff", REST: "__other"}
     return own.get(found, found)
 
 
