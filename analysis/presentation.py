@@ -11,7 +11,6 @@ from django.template import Context
 from django.template.loader import get_template, render_to_string
 from django.template.loader_tags import BlockNode
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
 
 from analysis.data.about import Participants, Provenance, StudyName
 from analysis.stats import MissingResult
@@ -204,9 +203,8 @@ def provenance(
     study: StudyName, participants: Participants, made_at: str, data_version: str
 ) -> Provenance:
     """What the figures of a result about these participants say of themselves."""
-    context = {"study": study, "data_version": data_version}
-    subject = render_to_string("analysis/figures/_subject.txt", context).strip()
-    watermark = gettext("SIMULATED") if participants.is_simulated else ""
+    subject = f"Study: {study.title} ({study.slug}). Data version {data_version}."
+    watermark = "SIMULATED" if participants.is_simulated else ""
     return Provenance(subject, made_at, participants.kind, participants.note, watermark)
 
 

@@ -154,8 +154,8 @@ def own_views(request: HttpRequest, research_field: ResearchField) -> QuerySet[S
 @for_field(FieldRight.CURATE_FIELD)
 def item_statistics(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
     # Here and below, since pages without figures do without what computes them
-    from analysis.presentation import figure_text
     from analysis.services.items.statistics import fitted, statistics
+    from analysis.services.items.words import place_text
 
     item = get_object_or_404(Item, field=research_field.name, pk=pk)
     user = user_of(request)
@@ -167,7 +167,7 @@ def item_statistics(request: HttpRequest, research_field: ResearchField, pk: int
         "item": item,
         "found": found,
         "fitted": fitted(item, user) if request.GET.get("fit") == "2pl" else None,
-        "text": figure_text("item_place", {"item": item.key}) if found.place else None,
+        "text": place_text(item.key) if found.place else None,
     }
     return render(request, "lab/items/statistics.html", context)
 

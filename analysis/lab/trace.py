@@ -8,7 +8,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from analysis.lab.results import TYPES, file_response
-from analysis.presentation import figure_text
+from analysis.services.items.words import trace_text
 from experiment.domain import markup
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study
@@ -43,7 +43,7 @@ def trace_picture(request: HttpRequest, study: Study) -> HttpResponse:
         from analysis.charts.save import specification, svg
         from analysis.report.chapters.flips.figures import item_trace
 
-        drawn = item_trace(str(found.run.language_model), key, found.traces(key))
+        drawn = item_trace(trace_text(str(found.run.language_model), key), found.traces(key))
         return svg(specification(drawn)).encode()
 
     return file_response(picture, TYPES["svg"], f"{study.slug}-trace.svg")
@@ -80,7 +80,7 @@ def _item_context(found: "RunTraces", key: str) -> dict[str, Any]:
         "score": score,
         "key": key,
         "query": urlencode({"run": str(found.run.pk), "item": key}),
-        "text": figure_text("item_trace", {"model": found.run.language_model, "item": key}),
+        "text": trace_text(str(found.run.language_model), key),
         "segments": [(isinstance(s, markup.Alternation), s) for s in segments],
         "sign_flips": found.sign_flips(key),
         "patterns": [

@@ -1,5 +1,6 @@
 """One step with the test cases that are ticked in a field's list: a page that says what it would do, and the step."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -7,7 +8,6 @@ from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -20,6 +20,7 @@ from experiment.lab.items import ReasonForm, RetireForm, check_read
 from experiment.models import Item, ResearchField
 from experiment.services.curation import together as services
 from experiment.services.curation.together import Act, Outcome, Plan, Words
+from lib.formatting import count, verb
 from lib.http import row_number
 from lib.opened import seen
 from lib.pages import show
@@ -105,12 +106,26 @@ def _words(act: Act, sent: dict[str, Any]) -> Words:
     return Words(explanations=sent)
 
 
+def _done(act: Act, items: Sequence[Item]) -> str:
+    n, cases = len(items), count(len(items), "test case")
+    match act:
+        case Act.SUBMIT:
+            return f"{cases} {verb(n, 'is', 'are')} in review now."
+        case Act.BACK:
+            return f"{cases} {verb(n, 'is a draft', 'are drafts')} again."
+        case Act.RETIRE:
+            return f"{cases} {verb(n, 'is', 'are')} retired."
+    saved = f"Your verdict on {cases} is saved."
+    accepted = sum(item.status == Item.Status.ACCEPTED for item in items)
+    if not accepted:
+        return saved
+    enough = verb(accepted, "has enough verdicts and is", "have enough verdicts and are")
+    return f"{saved} {count(accepted, 'test case')} now {enough} accepted."
+
+
 def _say(request: HttpRequest, act: Act, outcome: Outcome) -> None:
-    n_accepted = sum(item.status == Item.Status.ACCEPTED for item in outcome.done)
-    context = {"act": act, "n": len(outcome.done), "n_accepted": n_accepted}
     if outcome.done:
-        said = render_to_string("lab/items/_done_together.txt", context)
-        messages.success(request, said.strip())
+        messages.success(request, _done(act, outcome.done))
     for why, items in outcome.refused.items():
         names = ", ".join(map(str, items))
         messages.error(request, f"{names}: {why}")

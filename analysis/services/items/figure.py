@@ -9,6 +9,7 @@ from analysis.charts.figure import Figure
 from analysis.charts.marks import chart, share_domain, share_x, share_y
 from analysis.charts.style import FULL, LOST, SOFT
 from analysis.presentation import make_figure
+from analysis.services.items.words import place_text
 
 if TYPE_CHECKING:
     from analysis.services.items.statistics import Place
@@ -27,4 +28,4 @@ def item_place(place: "Place") -> Figure:
     name = own.mark_text(color=LOST, dy=-13, fontWeight="bold").encode(text="key:N")
     drawn = alt.layer(*(layer.encode(x=x, y=y) for layer in (others, dot, name)))
     drawn = drawn.properties(width=FULL - 80, height=HEIGHT)
-    return make_figure("item_place", drawn, {"item": place.keys[place.at]}, table)
+    return make_figure("item_place", drawn, place_text(place.keys[place.at]), table)

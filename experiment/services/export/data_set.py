@@ -4,13 +4,12 @@ import json
 import re
 import zipfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import itemgetter
 from typing import Any, BinaryIO, cast
 
-from django.template.loader import render_to_string
 from django.utils.module_loading import import_string
 
 from experiment.domain import export_columns
@@ -20,6 +19,8 @@ from experiment.domain.survey import COLUMN
 from experiment.domain.trial_query import TrialQuery
 from experiment.models import Study
 from experiment.services.export.values import ITEM_COLUMNS, Row, rows_of
+from lib.markdown import blocks, bullets
+from lib.names import escaped
 from lib.table_files import Block, Digesting, in_blocks, writing
 
 OF_PARTICIPANTS = [
@@ -201,12 +202,7 @@ def describe(
         elif column.meaning not in meaning:
             meaning += f" In {table.name}: {column.meaning}"
         columns[column.name] = replace(known, meaning=meaning, null="; ".join(nulls))
-    context: dict[str, Any] = {
-        "study": study,
-        "manifest": manifest,
-        "files": [(one.file, one.table.description) for one in written],
-    }
-    text = render_to_string("experiment/export/description.txt", context).strip()
+    text = _about(study, manifest)
     description = {
         "@context": CONTEXT,
         "@type": "Dataset",
@@ -220,11 +216,75 @@ def describe(
         "variableMeasured": list(map(variable, columns.values())),
     }
     archive.writestr("dataset_description.json", _json(description))
-    context["description"] = text
-    archive.writestr("README.md", render_to_string("experiment/export/readme.md", context))
-    archive.writestr("CHANGES.md", render_to_string("experiment/export/changes.md", context))
+    archive.writestr("README.md", _readme(study, manifest, text, written))
+    archive.writestr("CHANGES.md", _changes(manifest))
     archive.writestr("documentation/manifest.json", _json(manifest))
     archive.writestr("documentation/codebook.md", export_columns.as_markdown())
+
+
+HOW_TO_JOIN = (
+    "Tables join by `participant`, and by `item_key` with `item_version`. `dataset_description.json` describes every column, and\n"
+    "`documentation/codebook.md` the columns of trials with the reasons for exclusion. `documentation/manifest.json` records the filters, the\n"
+    "rules and the code of this export."
+)
+HOW_TO_READ = (
+    "Only an empty cell is a missing value; `NA` is Namibia. Read the tables with\n"
+    '`pandas.read_csv(FILE, keep_default_na=False, na_values=[""])`, in R with `read.csv(FILE, na.strings = "")`.'
+)
+
+
+def _about(study: Study, manifest: Mapping[str, Any]) -> str:
+    asked = {
+        "questions": "Answers to questions",
+        "both": "Judgments of pairs of abstracts, and answers to questions,",
+    }.get(study.tasks, "Judgments of pairs of abstracts")
+    items = "questions" if study.tasks == "questions" else "test cases"
+    included = (
+        "These are the trials of the analysis: none is excluded."
+        if manifest["set"] == "analysis"
+        else "All completed trials that were asked for, with the reasons for which some are excluded."
+    )
+    released = manifest.get("released")
+    coarsened = (
+        " Prepared for public release: answers about participants are coarsened, so that each combination fits at least "
+        f"{released['k']} people."
+        if released
+        else ""
+    )
+    return (
+        f"{asked} in the study “{study.title}”: {manifest['rows']} trials of {manifest['participants']} {manifest['kind']} participants on "
+        f"{manifest['items']} {items}. {included}{coarsened}"
+    )
+
+
+def _readme(
+    study: Study, manifest: Mapping[str, Any], about: str, written: Sequence[Written]
+) -> str:
+    return blocks(
+        (
+            f"# {escaped(study.title)}",
+            escaped(about),
+            f"Written by BrainBench Live {escaped(manifest['code'])} at {manifest['made_at']}.",
+            bullets(f"`{one.file}`: {escaped(one.table.description)}" for one in written),
+            HOW_TO_JOIN,
+            HOW_TO_READ,
+            _left_out(manifest["released"]) if manifest.get("released") else "",
+        )
+    )
+
+
+def _left_out(released: Mapping[str, Any]) -> str:
+    dropped = escaped(", ".join(released["dropped"]))
+    suppressed = ", ".join(f"{escaped(name)} {n}" for name, n in released["suppressed"].items())
+    return f"Left out for the release: the columns {dropped}. Answers that read `suppressed`: {suppressed} (participants)."
+
+
+def _changes(manifest: Mapping[str, Any]) -> str:
+    code, codebook = escaped(manifest["code"]), escaped(str(manifest["codebook"]))
+    day = manifest["made_at"][:10]
+    return blocks(
+        ("# Changes", f"- {day}: exported from BrainBench Live {code}, codebook {codebook}.")
+    )
 
 
 def variable(column: Column) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from analysis.charts.marks import (
 from analysis.charts.rows import Rows, by_family, labels, rows_of
 from analysis.charts.style import FULL, GAINED, INK, LINE, LOST, MARKED, family_colour
 from analysis.codec import need
-from analysis.presentation import make_figure, plain
+from analysis.presentation import FigureText, make_figure, plain
 from analysis.report.chapter import SourceResults, Tables, need_table
 from analysis.report.chapters.flips.results import (
     PATTERN,
@@ -328,13 +328,11 @@ def _counts(frame: pd.DataFrame, name: str) -> str:
 ITEM_TRACE_HEIGHT = 190
 
 
-def item_trace(model: str, item: str, traces: Mapping[str, pd.DataFrame]) -> Figure:
+def item_trace(text: FigureText, traces: Mapping[str, pd.DataFrame]) -> Figure:
     """By token, and below it by sentence."""
     panels = [
         trace_panel(frame, name, FULL - LEFT - 60, ITEM_TRACE_HEIGHT)
         for name, frame in traces.items()
     ]
     table = pd.concat([frame.assign(level=name) for name, frame in traces.items()])
-    return make_figure(
-        "item_trace", alt.vconcat(*panels, spacing=16), {"model": model, "item": item}, table
-    )
+    return make_figure("item_trace", alt.vconcat(*panels, spacing=16), text, table)
