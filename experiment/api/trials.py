@@ -135,7 +135,7 @@ class Trials(StudyTable):
             response, manifest = self._stored(asked, form)
         else:
             response, manifest = self._written(asked, form)
-        record_export(self.study, manifest, self.token.user)
+        record_export(self.study, manifest, form, self.token.user)
         digest = b64encode(bytes.fromhex(manifest.sha256)).decode()
         response["Repr-Digest"] = f"sha-256=:{digest}:"  # RFC 9530
         return response

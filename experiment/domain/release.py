@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
 
 from experiment.domain.survey import COLUMN
@@ -29,15 +29,19 @@ class Form:
     k: int = 0
     words: bool = False
 
+    def as_dict(self) -> dict[str, str]:
+        """What was chosen, by name, as an address and the audit trail have it."""
+        said = {"format": self.format}
+        said |= {name: "true" for name in ("bom", "zip") if getattr(self, name)}
+        said |= {"release": "true", "k": str(self.k)} if self.k else {}
+        return said | ({"words": "true"} if self.words else {})
+
     def encode(self) -> str:
         """
         >>> Form().encode(), Form(bom=True, k=5).encode()
         ('format=csv', 'format=csv&bom=true&release=true&k=5')
         """
-        said = {"format": self.format}
-        said |= {name: "true" for name in ("bom", "zip") if getattr(self, name)}
-        said |= {"release": "true", "k": str(self.k)} if self.k else {}
-        return urlencode(said | ({"words": "true"} if self.words else {}))
+        return urlencode(self.as_dict())
 
     @property
     def is_zip(self) -> bool:
@@ -61,13 +65,16 @@ class Form:
 CSV = Form()
 NAMES = ("format", "bom", "zip", "release", "k", "words")
 TRUTH = ("true", "false")
+OF_RELEASE = {"k", "words"}
+NO_RELEASE = "this is only for an export for the public; ask for a release too"
 
 
 def parse(values: Mapping[str, Sequence[str]]) -> Form:
     """Read the form from texts by name; other names are passed over.
 
     Raises:
-        QueryError: an unknown value; or a byte order mark, which CSV alone can have, for another format.
+        QueryError: an unknown value; a byte order mark, which CSV alone can have, for another format; or what only a release
+            has, without one.
     """
     said = {name: "".join(values.get(name, ())[-1:]) for name in NAMES}
     format_name = said["format"] or CSV.format
@@ -78,6 +85,8 @@ def parse(values: Mapping[str, Sequence[str]]) -> Form:
             raise QueryError([Problem(name, said[name], TRUTH)])
     if said["bom"] == "true" and format_name != "csv":
         raise QueryError([Problem("bom", "true", why="only CSV has a byte order mark")])
+    if said["release"] != "true" and (of_release := OF_RELEASE & _chosen(said)):
+        raise QueryError([Problem(name, said[name], why=NO_RELEASE) for name in sorted(of_release)])
     k = said["k"] or str(USUAL_K)
     if not (k.isascii() and k.isdigit() and len(k) < 5 and int(k) >= 2):
         raise QueryError([Problem("k", k, why="a number of people, 2 or more")])
@@ -85,6 +94,10 @@ def parse(values: Mapping[str, Sequence[str]]) -> Form:
     if said["release"] != "true":
         return Form(format_name, said["bom"] == "true", is_zip)
     return Form(format_name, said["bom"] == "true", is_zip, int(k), said["words"] == "true")
+
+
+def _chosen(said: Mapping[str, str]) -> set[str]:
+    return {name for name, text in said.items() if text not in ("", "false")}
 
 
 # In the order in which they are given up
@@ -107,6 +120,7 @@ DROPPED = (
 # Neither has it these, which may: unless somebody has read them, and says so
 WORDS = ("answer_text",)
 SUPPRESSED = "suppressed"
+NOTHING = (SUPPRESSED,) * len(QUASI_IDENTIFIERS)
 Answers = tuple[str | None, ...]  # in the order above
 AGES = (18, 25, 35, 45, 55, 65)
 YEARS = (0, 5, 10, 20)
@@ -114,10 +128,18 @@ YEARS = (0, 5, 10, 20)
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """What may be said of each participant, and of how many each answer was left out."""
+    """What may be said of each participant, and of how many each answer was left out.
+
+    smaller_k: where every answer was left out, one that leaves some; None if no other does, or some are left.
+    """
 
     answers: Mapping[str, Answers]
     suppressed: Mapping[str, int] = field(default_factory=dict)
+    smaller_k: int | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return bool(self.answers) and set(self.answers.values()) == {NOTHING}
 
 
 def release(people: Mapping[str, Answers], k: int) -> Released:
@@ -130,16 +152,27 @@ def release(people: Mapping[str, Answers], k: int) -> Released:
     >>> release(alike, k=5).answers["0"]
     ('GB', '0-4', 'faculty', '25-34', 'female')
     """
+    found = _released(people, k)
+    if not found.is_empty:
+        return found
+    # Smaller groups leave as much or more, as a rule: each trial rules half of the sizes out
+    none, all_k = 1, min(k, len(people) + 1)
+    while all_k - none > 1:
+        middle = (none + all_k) // 2
+        none, all_k = (none, middle) if _released(people, middle).is_empty else (middle, all_k)
+    return replace(found, smaller_k=none if none > 1 else None)
+
+
+def _released(people: Mapping[str, Answers], k: int) -> Released:
     answers = {name: _banded(own) for name, own in people.items()}
     for place in range(len(QUASI_IDENTIFIERS)):
         for name in _few(answers, k):
             answers[name] = _without(answers[name], place)
     # Who is left with nothing must not be few either: the smallest groups join them
-    nothing = (SUPPRESSED,) * len(QUASI_IDENTIFIERS)
     sizes = Counter(answers.values())
-    while 0 < sizes[nothing] < k and len(sizes) > 1:
-        joining = min((n, str(said), said) for said, n in sizes.items() if said != nothing)[2]
-        answers = {name: nothing if own == joining else own for name, own in answers.items()}
+    while 0 < sizes[NOTHING] < k and len(sizes) > 1:
+        joining = min((n, str(said), said) for said, n in sizes.items() if said != NOTHING)[2]
+        answers = {name: NOTHING if own == joining else own for name, own in answers.items()}
         sizes = Counter(answers.values())
     n_suppressed = {
         name: sum(own[place] == SUPPRESSED for own in answers.values())

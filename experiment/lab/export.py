@@ -32,6 +32,7 @@ from experiment.services.export.release import (
     dropped,
     export_identities,
     first_released,
+    nothing_left,
     released_columns,
 )
 from experiment.services.export.trials import (
@@ -117,7 +118,7 @@ class ExportForm(forms.Form):
     release = tick(_("For the public: group what participants said about themselves"))
     k = forms.CharField(
         label=_("Smallest group of participants with the same answers about themselves"),
-        widget=forms.NumberInput(attrs={"min": 2, "max": 9999}),
+        widget=forms.NumberInput(attrs={"min": 2, "max": 9999, "placeholder": USUAL_K}),
     )
     words = tick(
         _(
@@ -212,7 +213,7 @@ def _lines(values: dict[str, list[str]]) -> dict[str, list[str]]:
 
 def _shown(values: dict[str, list[str]]) -> dict[str, Any]:
     """What was asked, as the fields show it."""
-    shown: dict[str, Any] = {"set": "all", "format": "csv", "k": str(USUAL_K)}
+    shown: dict[str, Any] = {"set": "all", "format": "csv"}
     for name, texts in values.items():
         if name in LISTS:
             shown[name] = "\n".join(texts)
@@ -240,12 +241,13 @@ def export_page(request: HttpRequest, study: Study) -> HttpResponse:
     columns = columns_of(study)
     names = [c.name for c in (released_columns(columns, form.form) if form.form.k else columns)]
     n_rows = count(study, query) if is_quickly_counted(study, query) else None
+    said: dict[str, Any] | None = None
     if not form.form.k:
         rows = first_rows(study, query, FIRST_ROWS)
     elif (
         n_rows is not None and n_rows <= jobs.LARGE
     ):  # how coarse answers are depends on everybody's
-        rows = first_released(study, query, form.form, FIRST_ROWS)
+        rows, said = first_released(study, query, form.form, FIRST_ROWS)
     else:
         rows = []
     return show(
@@ -256,6 +258,7 @@ def export_page(request: HttpRequest, study: Study) -> HttpResponse:
         names=names,
         rows=[[cell(row[name]) for name in names] for row in rows],
         dropped=dropped(columns, form.form),
+        nothing_left=nothing_left(said),
         is_large=not rows and n_rows != 0,
         note=note_beside_numbers(study, query.kind, query.rules),
         command=_command(study, form.query, form.form),
@@ -277,7 +280,7 @@ def download(request: HttpRequest, study: Study) -> HttpResponseBase:
         # Written whole before the first byte is sent: a failure is an error page and never half a file.
         new = stack.enter_context(tempfile.TemporaryFile())
         manifest = export_trials(study, query, new, form)
-        record_export(study, manifest, by=request.user)
+        record_export(study, manifest, form, by=request.user)
         stack.pop_all()  # from here on the response closes it
     return _file(new, manifest, form)
 
@@ -303,7 +306,9 @@ def identities(request: HttpRequest, study: Study) -> HttpResponseBase:
 def waiting(
     request: HttpRequest, study: Study, pk: int, template: str = "lab/export/job.html"
 ) -> HttpResponse:
-    return show(request, template, export=get_object_or_404(study.exports, pk=pk))
+    export = get_object_or_404(study.exports, pk=pk)
+    said = (export.manifest or {}).get("released")
+    return show(request, template, export=export, nothing_left=nothing_left(said))
 
 
 @require_safe
@@ -315,7 +320,7 @@ def file(request: HttpRequest, study: Study, pk: int) -> FileResponse:
     except FileNotFoundError as gone:  # cleared away since the page was shown
         raise Http404 from gone
     manifest = Manifest.from_dict(job.manifest)
-    record_export(study, manifest, by=request.user)
+    record_export(study, manifest, job.form, by=request.user)
     return _file(stored, manifest, job.form)
 
 

@@ -10,6 +10,8 @@ from experiment.domain.release import CSV, USUAL_K, Form
 from experiment.domain.trial_query import ALLOWED, QueryError, TrialQuery
 from experiment.models import Study
 from experiment.services.counts import kind_counts, kind_note, studies_joined
+from experiment.services.export.files import Manifest
+from experiment.services.export.release import nothing_left
 from experiment.services.export.trials import completed
 from experiment.services.reapplying import refuse_mixed_release
 
@@ -53,14 +55,13 @@ def add_release(parser: CommandParser) -> None:
     )
     parser.add_argument(
         "--k",
-        default=str(USUAL_K),
         metavar="N",
-        help=f"smallest group of people that shares a released combination of answers (default: {USUAL_K})",
+        help=f"with --release: smallest group of people that shares a released combination of answers (default: {USUAL_K})",
     )
     parser.add_argument(
         "--words",
         action="store_true",
-        help="include participants' written answers in the release; you confirm that you have read them and that they identify nobody",
+        help="with --release: include participants' written answers in the release; you confirm that you have read them and that they identify nobody",
     )
 
 
@@ -83,15 +84,16 @@ def asked(study: Study, options: Mapping[str, Any]) -> tuple[TrialQuery, Form]:
     return query, form
 
 
-def warn_of_kind(command: BaseCommand, study: Study, kind: str) -> None:
+def warn(command: BaseCommand, study: Study, written: Manifest) -> None:
     """A file may be called as one likes: what has to be said of its participants is said here, and stands in its column `kind`."""
-    if note := kind_note(study, kind):
-        command.stderr.write(note, command.style.WARNING)
+    for note in (kind_note(study, written.kind), nothing_left(written.released)):
+        if note:
+            command.stderr.write(note, command.style.WARNING)
 
 
 def _parsed(options: Mapping[str, Any]) -> tuple[TrialQuery, Form]:
     given = {name: options[name] for name in HELP if options[name] is not None}
     values = {n: v if isinstance(v, list) else [str(v)] for n, v in given.items()}
-    form = {"format": [options.get("format", CSV.format)], "k": [options["k"]]}
+    form = {"format": [options.get("format", CSV.format)], "k": [options["k"] or ""]}
     form |= {name: ["true"] for name in ("bom", "zip", "release", "words") if options.get(name)}
     return trial_query.parse(values), release.parse(form)

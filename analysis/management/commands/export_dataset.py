@@ -9,7 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from experiment.domain.release import DATA_SET
 from experiment.domain.trial_query import QueryError
-from experiment.management.asking import add_filters, add_release, asked, warn_of_kind
+from experiment.management.asking import add_filters, add_release, asked, warn
 from experiment.management.finding import find_study
 from experiment.services.export.files import export_trials, record_export
 from lib.commands import ReportingCommand, add_json_argument
@@ -54,8 +54,8 @@ class Command(ReportingCommand):
             raise CommandError(str(error)) from error
         except OSError as error:
             raise CommandError(f"{place} was not written: {error.strerror or error}.") from error
-        record_export(study, written)
-        warn_of_kind(self, study, written.kind)
+        record_export(study, written, form)
+        warn(self, study, written)
         line = f"{written.rows} trials of {written.participants} {written.kind} participants, in {len(written.files)} tables, written to {place}."
         self.report(options, {**written.as_dict(), "output": str(place)}, [line])
 

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from experiment.domain.release import FORMATS, PSYCH_DS, Form
 from experiment.domain.trial_query import TrialQuery
-from experiment.management.asking import add_filters, add_release, asked, warn_of_kind
+from experiment.management.asking import add_filters, add_release, asked, warn
 from experiment.management.finding import find_study
 from experiment.models import Study
 from experiment.services.export.files import (
@@ -56,8 +56,8 @@ class Command(ReportingCommand):
             written = export_to_file(study, query, path, form)
         except OSError as error:
             raise CommandError(f"{path} was not written: {error.strerror or error}.") from error
-        record_export(study, written)
-        warn_of_kind(self, study, written.kind)
+        record_export(study, written, form)
+        warn(self, study, written)
         data = {**written.as_dict(), "file": str(path), "manifest": str(manifest_path(path))}
         self.report(options, data, [_summary(written, str(path))])
 
@@ -69,10 +69,10 @@ class Command(ReportingCommand):
         # By way of a file: whoever reads on gets everything or nothing.
         with tempfile.TemporaryFile() as file:
             written = export_trials(study, query, file, form)
-            record_export(study, written)
+            record_export(study, written, form)
             shutil.copyfileobj(file, getattr(sys.stdout, "buffer", sys.stdout))
         self.stderr.write(_summary(written, "standard output"))
-        warn_of_kind(self, study, written.kind)
+        warn(self, study, written)
 
 
 def _summary(written: Manifest, target: str) -> str:

@@ -22,7 +22,7 @@ from experiment.services.export import data_set
 from experiment.services.export.data_set import Held, MoreTables, Table, more_tables, no_tables
 from experiment.services.export.data_set import items_table as items
 from experiment.services.export.data_set import participants_table as participants
-from experiment.services.export.release import dropped, release_of, released, released_columns
+from experiment.services.export.release import about, release_of, released, released_columns
 from experiment.services.export.trials import completed, deciding, trials
 from experiment.services.export.values import HEADER, columns_of
 from experiment.services.reapplying import are_mixed, refuse_mixed_release
@@ -183,8 +183,7 @@ class _Rows:
     def _what_is_released(self) -> dict[str, Any] | None:
         if self._released is None:
             return None
-        n = dict(self._released.suppressed)
-        return {"k": self.form.k, "dropped": dropped(self._read, self.form), "suppressed": n}
+        return about(self._released, self._read, self.form)
 
 
 def _write_zip(rows: _Rows, file: BinaryIO) -> Manifest:
@@ -252,16 +251,18 @@ def export_to_file(study: Study, query: TrialQuery, path: Path, form: Form = CSV
     return manifest
 
 
-def record_export(study: Study, manifest: Manifest, by: User | AnonymousUser | None = None) -> None:
-    """Say in the audit trail that somebody took these data away."""
+def record_export(
+    study: Study, manifest: Manifest, form: Form, by: User | AnonymousUser | None = None
+) -> None:
+    """Say in the audit trail that somebody took these data away, and in which form."""
     record(
         Action.EXPORTED,
         by=by,
         study=study,
         query=urlencode(manifest.query, doseq=True),
-        format=manifest.format,
         rows=manifest.rows,
         sha256=manifest.sha256,
+        **form.as_dict(),
     )
 
 

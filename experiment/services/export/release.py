@@ -68,15 +68,37 @@ def release_of(study: Study, query: TrialQuery, k: int) -> Released:
     return release(said, k)
 
 
-def first_released(study: Study, query: TrialQuery, form: Form, n: int) -> list[dict[str, Any]]:
-    """That many rows as the public file holds them, by column."""
+def nothing_left(said: Mapping[str, Any] | None) -> str:
+    """The sentence about a release in which nobody says anything; `said`: as its manifest has it. Empty for others."""
+    if said is None or not said.get("is_empty"):
+        return ""
+    few = _(
+        "Every answer of participants about themselves is suppressed, because too few participants share one: "
+        "groups of at least %(k)d are asked for."
+    ) % {"k": said["k"]}
+    if (smaller := said["smaller_k"]) is None:
+        return f"{few} {_('No other size of groups leaves any.')}"
+    return f"{few} {_('Groups of at least %(k)d leave some answers.') % {'k': smaller}}"
+
+
+def about(said: Released, columns: Sequence[Column], form: Form) -> dict[str, Any]:
+    """What a manifest says of a release."""
+    left = {"dropped": dropped(columns, form), "suppressed": dict(said.suppressed)}
+    return {"k": form.k, **left, "is_empty": said.is_empty, "smaller_k": said.smaller_k}
+
+
+def first_released(
+    study: Study, query: TrialQuery, form: Form, n: int
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """That many rows as the public file holds them, by column; and what its manifest says of the release."""
     columns = columns_of(study)
     names = [column.name for column in released_columns(columns, form)]
     with snapshot():
         said = release_of(study, query, form.k)
         blocks = released(trials(study, query, most=n, is_release=True), said, columns, form)
         rows = (row for block in blocks for row in rows_of(block))
-        return [dict(zip(names, row, strict=True)) for row in islice(rows, n)]
+        first = [dict(zip(names, row, strict=True)) for row in islice(rows, n)]
+        return first, about(said, columns, form)
 
 
 def released(

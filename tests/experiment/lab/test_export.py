@@ -82,6 +82,8 @@ def test_count_file_and_command_agree(
         ("item=nothing", "item"),
         ("format=parquet&bom=true", "bom"),
         ("release=true&k=1", "k"),
+        ("k=5", "k"),
+        ("release=false&words=true", "words"),
         ("colour=red", "__all__"),
     ],
 )
@@ -124,12 +126,40 @@ def test_a_release_from_page_and_command_leaves_out_who_somebody_is(
     assert path.read_bytes() == content
 
 
+def test_a_release_that_leaves_nothing_says_so_and_which_groups_would_leave_some(
+    ruth: Client, study: Study, tmp_path: Path
+) -> None:
+    people = study.participants.filter(kind="real")
+    assert people.count() > 1
+    alike = {"country": "GB", "age": "30", "gender": "female"}
+    people.update(demographics=alike)
+    n = people.count()
+    said = f"groups of at least {n + 1} are asked for. Groups of at least {n} leave some answers."
+    address = f"set=all&kind=real&release=true&k={n + 1}"
+    assert said in ruth.get(f"{PAGE}?{address}").text
+    assert "leave some answers" not in ruth.get(f"{PAGE}?set=all&kind=real&release=true&k={n}").text
+    errors = io.StringIO()
+    options = ["--set", "all", "--kind", "real", "--release", "--k", str(n + 1)]
+    path = tmp_path / "trials.csv"
+    call_command("export_trials", "memory", *options, "--output", str(path), stderr=errors)
+    assert said in errors.getvalue()
+    for person in people:
+        people.filter(pk=person.pk).update(demographics={"country": "GB", "gender": str(person.pk)})
+    assert "No other size of groups" in ruth.get(f"{PAGE}?{address}").text
+
+
 def test_each_download_is_in_the_audit_trail(ruth: Client, study: Study) -> None:
     ruth.get(f"{FILE}?set=analysis&source=human").getvalue()
     event = AuditEvent.objects.get(action="exported")
     assert (event.actor, event.study) == ("ruth", "memory")
     assert event.details["query"] == "set=analysis&kind=real&source=human"
     assert (event.details["rows"], len(event.details["sha256"])) == (6, 64)
+    assert event.details["format"] == "csv"
+    assert "release" not in event.details
+    form = {"bom": "true", "zip": "true", "release": "true", "k": "3", "words": "true"}
+    ruth.get(f"{FILE}?set=analysis&{urlencode(form)}").getvalue()
+    details = AuditEvent.objects.filter(action="exported").latest("pk").details
+    assert form.items() <= details.items()
 
 
 def test_the_page_costs_the_same_with_more_participants(ruth: Client, study: Study) -> None:

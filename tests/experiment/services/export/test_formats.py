@@ -181,7 +181,13 @@ def test_a_byte_order_mark_comes_on_request_and_changes_nothing_else(study: Stud
 
 @pytest.mark.parametrize(
     "values",
-    [{"release": ["yes"]}, {"bom": ["maybe"]}, {"format": ["parquet"], "bom": ["true"]}],
+    [
+        {"release": ["yes"]},
+        {"bom": ["maybe"]},
+        {"format": ["parquet"], "bom": ["true"]},
+        {"k": ["5"]},
+        {"words": ["true"], "release": ["false"]},
+    ],
 )
 def test_an_unknown_form_is_refused(values: dict[str, list[str]]) -> None:
     with pytest.raises(QueryError):

@@ -157,7 +157,7 @@ def test_a_release_does_not_tell_in_which_order_people_came(study: Study) -> Non
         # Nor do test cases, which are told as the trials give them
         given = rows[["item_key", "item_version"]].drop_duplicates()
         assert list(table(archive, "items")["item_key"]) == list(given["item_key"])
-    shown = first_released(study, TrialQuery(kind="real"), Form(k=5), 3)
+    shown, _about = first_released(study, TrialQuery(kind="real"), Form(k=5), 3)
     assert [row["participant"] for row in shown] == [sorted(came)[0]] * 3
 
 
