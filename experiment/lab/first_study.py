@@ -37,6 +37,7 @@ from experiment.services.item_choice import (
 )
 from experiment.services.rights import field_rights_of
 from experiment.services.study_setup import unused_slug, unused_title
+from experiment.services.usable import usable_fields
 from lib.http import either
 from lib.name_fields import is_name
 from lib.pages import UnixTextField, refused, show
@@ -46,6 +47,9 @@ MOST_TRIALS = 20  # of one participant, to begin with
 MOST_NAMED = 10  # problems
 MOST_SHOWN = 50  # test cases
 MOST_CHARACTERS = 500_000
+OTHERS = _("Somebody else leads this field. Ask them, or choose another name.")
+# For whatever reason: the names of other labs' fields are told to nobody
+NOT_FREE = _("You cannot add test cases under this name. Choose another name.")
 EXAMPLE = (
     "Adults who were kept awake for one night recalled [[fewer, more]] of forty words the next day."
 )
@@ -126,10 +130,10 @@ class PasteForm(forms.Form):
             try:
                 research_field = create_field(values["field"], needed, user)
             except ValidationError as error:
-                raise ValidationError({"field": error.messages}) from error
+                raise ValidationError({"field": NOT_FREE}) from error
         elif FieldRight.LEAD_FIELD not in field_rights_of(user, research_field):
-            message = _("Somebody else leads this field. Ask them, or choose another name.")
-            raise ValidationError({"field": message})
+            is_known = usable_fields(user).filter(pk=research_field.pk).exists()
+            raise ValidationError({"field": OTHERS if is_known else NOT_FREE})
         why = gettext("Pasted by %(who)s with a new study, without a review.")
         options = Options(accepted_before=why % {"who": user.get_username()})
         plan = import_items(values["texts"], research_field, options, by=user)
@@ -203,9 +207,11 @@ def _said(problem: RowProblem) -> str:
 
 
 def _say_made(request: HttpRequest, study: Study) -> None:
-    said = ngettext(
-        "“%(title)s” was created as a draft. Each participant judges %(n)d test case. Next to the settings, you see what participants see.",
-        "“%(title)s” was created as a draft. Each participant judges %(n)d test cases. Next to the settings, you see what participants see.",
-        study.human_items,
-    )
-    messages.success(request, said % {"title": study.title, "n": study.human_items})
+    made = gettext("“%(title)s” was created as a draft.") % {"title": study.title}
+    judged = ngettext(
+        "Each participant judges %(n)d abstract: %(own)d of yours, and %(catch)d built-in ones as attention checks.",
+        "Each participant judges %(n)d abstracts: %(own)d of yours, and %(catch)d built-in ones as attention checks.",
+        study.n_abstracts,
+    ) % {"n": study.n_abstracts, "own": study.human_items, "catch": study.catch_items}
+    beside = gettext("Next to the settings, you see what participants see.")
+    messages.success(request, f"{made} {judged} {beside}")

@@ -3,15 +3,16 @@
 import re
 
 import pytest
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from experiment.domain.joined_lines import joined
 from experiment.imports.read.items import read_items
 from experiment.imports.read.pasted import read_pasted
+from experiment.lab.first_study import NOT_FREE, OTHERS
 from experiment.models import Item, ItemChange, ResearchField, Study
 from experiment.services.readiness import item_problems
-from tests.factories import make_research_field, make_user, sound_text
+from tests.factories import make_item, make_research_field, make_user, sound_text
 
 pytestmark = pytest.mark.django_db
 PAGE = "/lab/new-study/paste/"
@@ -115,7 +116,8 @@ def test_ten_pasted_abstracts_make_a_study_that_can_be_looked_at(lena: Client) -
     reasons = ItemChange.objects.filter(item__kind="test").values_list("reason", flat=True)
     assert {*reasons} == {"Pasted by lena with a new study, without a review."}
     page = lena.get(answer["Location"]).text
-    assert "Each participant judges 10 test cases" in page
+    assert "Each participant judges 12 abstracts: 10 of yours, and 2 built-in ones" in page
+    assert "2 of them are attention checks" in page
     # Pasted again, the same test cases are in a second study
     lena.post(PAGE, sent | {"title": ""})
     assert [study.items.filter(kind="test").count() for study in Study.objects.all()] == [10, 10]
@@ -161,7 +163,6 @@ def test_what_was_changed_or_is_warned_about_is_seen_before_anything_is_stored(
         ({"texts": TEN.replace("\n\n", "\n")}, "Several lines of abstract 1"),
         ({"texts": f"{TEN}\n\n[[A, B]] c.\nD.\n[[E, F]] g."}, "Several lines of abstract 11"),
         ({"texts": ""}, "required"),
-        ({"field": "cooking"}, "Somebody else leads this field"),
     ],
 )
 def test_what_is_wrong_is_said_and_nothing_is_kept(
@@ -175,3 +176,16 @@ def test_what_is_wrong_is_said_and_nothing_is_kept(
     assert not Study.objects.exists()
     assert not Item.objects.exists()
     assert ResearchField.objects.count() == 1
+
+
+def test_names_that_cannot_be_had_are_refused_alike_unless_the_field_is_known(lena: Client) -> None:
+    cooking = make_research_field("cooking")
+    make_item("of-an-older-site", field="Sleep")
+    # Another lab's, one that looks like it, one that texts have, and one that the site keeps
+    for name in ("cooking", "COOKING", "c\u043e\u043eking", "sleep", "neuroscience"):
+        answer = lena.post(PAGE, {"field": name, "texts": TEN})
+        assert answer.status_code == 422
+        assert answer.context["form"].errors == {"field": [NOT_FREE]}, name
+    cooking.members.add(User.objects.get(username="lena"), through_defaults={"role": "reader"})
+    answer = lena.post(PAGE, {"field": "cooking", "texts": TEN})
+    assert answer.context["form"].errors == {"field": [OTHERS]}
