@@ -7,8 +7,9 @@ from typing import Any
 import django_stubs_ext
 from csp.constants import NONCE, NONE, SELF
 
-from config.env import Env
+from config.env import Env, EnvError
 from config.files import PRIVATE_UMASK, close_folder, make_folder
+from config.listening import listening_address
 from config.logs import logging_config
 
 django_stubs_ext.monkeypatch()  # lets classes of Django name their type: ModelAdmin[Item]
@@ -246,7 +247,10 @@ REST_FRAMEWORK: dict[str, Any] = {
     "NUM_PROXIES": env.integer("NUM_PROXIES", int(HTTPS), minimum=0),
 }
 # Where gunicorn listens, as config/listening.py reads it; experiment/checks.py asks for both
-LISTENS_AT = env.text("BIND", "127.0.0.1")
+try:
+    LISTENS_AT, LISTENING_PROBLEM = listening_address(env), ""
+except EnvError as error:  # gunicorn's to refuse: commands and other servers need no address
+    LISTENS_AT, LISTENING_PROBLEM = "", str(error)
 NUM_PROXIES_IS_SAID = bool(env.text("NUM_PROXIES", ""))
 SPECTACULAR_SETTINGS = {
     "TITLE": "BrainBench Live",

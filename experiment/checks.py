@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Tags, register
+from django.core.checks import Error as CheckError
 from django.core.checks import Warning as CheckWarning
 from django.db import DatabaseError
 
@@ -60,6 +61,15 @@ def proxies_are_said(**_: Any) -> list[CheckMessage]:
     )
     text = "HTTPS=1, but NUM_PROXIES is not set. The site trusts one proxy."
     return [CheckWarning(text, hint=hint, id="experiment.W004")]
+
+
+@register(Tags.security, deploy=True)
+def gunicorn_listens(**_: Any) -> list[CheckMessage]:
+    """Say what gunicorn refuses at its start (config/listening.py), before it is started."""
+    if not settings.LISTENING_PROBLEM:
+        return []
+    text = f"gunicorn would not start: {settings.LISTENING_PROBLEM}"
+    return [CheckError(text, id="experiment.E001")]
 
 
 @register(Tags.security, deploy=True)

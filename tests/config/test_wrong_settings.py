@@ -39,3 +39,17 @@ def test_gunicorn_listens_where_the_checked_setting_says_alone(tmp_path: Path) -
     assert done.returncode not in (0, None)
     assert f"configured to listen at {where}. Use BIND instead" in done.stderr
     assert "Listening" not in done.stdout + done.stderr
+
+
+def test_the_check_before_deployment_refuses_an_address_that_gunicorn_refuses(
+    tmp_path: Path,
+) -> None:
+    command = "manage.py check --deploy"
+    wrong = {"BIND": "0.0.0.0:8000", "HTTPS": "1", "BASE_URL": "https://127.0.0.1"}
+    done = processes.run(*command.split(), folder=tmp_path, **wrong)
+    assert done.returncode not in (0, None)
+    assert "(experiment.E001) gunicorn would not start: BIND=" in done.stderr
+    right = wrong | {"FORWARDED_ALLOW_IPS": "10.0.0.5"}
+    assert "E001" not in processes.run(*command.split(), folder=tmp_path, **right).stderr
+    # Commands listen nowhere
+    assert processes.run("manage.py", "check", folder=tmp_path, **wrong).returncode == 0
