@@ -218,7 +218,7 @@ def read(study: Study, query: QueryDict) -> Chosen:
     defaults = {
         # Of both, the one that the paper is about; of questions alone, what is of the whole study
         "source": sources[0] if sources else "all",
-        "kind": default_of(counts, PARTICIPANTS),
+        "kind": default_of(study, counts, PARTICIPANTS),
         "texts": ReportOptions().texts,
         "trials": ReportOptions().trials,
         "method": "",

@@ -1,5 +1,6 @@
 """Reads the counters, with what the few participants under way add to them: how many there are of which kind, how often test cases were judged, how long a study takes."""
 
+import operator
 import statistics
 import time
 from collections import Counter, defaultdict
@@ -122,12 +123,17 @@ Kind = Participant.Kind
 
 
 def default_kind(study: Study, kinds: Collection[str] = Kind.values) -> str:
-    return default_of(kind_counts(study), kinds)
+    return default_of(study, kind_counts(study), kinds)
 
 
-def default_of(counts: dict[str, int], kinds: Collection[str]) -> str:
-    """The kind where none is asked for: the only one of `kinds` that there is, imported beside simulated ones, else real."""
+def default_of(study: Study, counts: dict[str, int], kinds: Collection[str]) -> str:
+    """The kind where none is asked for: the only one of `kinds` that there is, imported beside simulated ones, else real.
+
+    counts: as `kind_counts`. The demo has its simulated people until the answers of a visitor count.
+    """
     there = counts.keys() & set(kinds)
+    if study.is_demo and there >= {Kind.REAL, Kind.SIMULATED} and not n_valid(study, Kind.REAL):
+        there -= {Kind.REAL}
     if there == {Kind.IMPORTED, Kind.SIMULATED}:
         return Kind.IMPORTED.value
     return there.pop() if len(there) == 1 else Kind.REAL.value
@@ -349,6 +355,16 @@ def study_length(study: Study) -> Length:
         (min(one.low for one in durations), max(one.high for one in durations)),
         durations[0].typical if len(set(durations)) == 1 else None,
     )
+
+
+def study_minutes(study: Study) -> Duration:
+    """Over the study's arms: the range that participants are told, and the mean of the medians by the arms' shares."""
+    groups = groups_of(study)
+    shares = [1 if arm is None else arm.share for arm in groups]
+    of_each = [study_duration(study, arm).typical for arm in groups]
+    typical = sum(map(operator.mul, shares, of_each)) / sum(shares)
+    low, high = study_length(study).minutes
+    return Duration(low, round(typical), high)
 
 
 def n_asked(study: Study, arm: Arm | None) -> tuple[int, int]:

@@ -6,16 +6,20 @@ import re
 import pytest
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError
+from django.http import QueryDict
 from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from analysis.data.version import usual_kind
+from analysis.lab.filter_form import read
 from experiment.models import Judgment, Membership, Participant, Study
 from experiment.services import counts, drawing, overview
 from experiment.services.counts import default_kind, watched_kind
 from experiment.services.study_setup import pin_items
 from experiment.services.withdrawal import withdraw
+from tests.experiment import people as taking_part
 from tests.experiment.lab_client import page, run
 from tests.factories import NOW, make_item, make_participant, make_study
 
@@ -165,6 +169,21 @@ def test_without_a_kind_pages_open_on_the_one_that_there_is(
     for kind in kinds:
         make_participant(study, kind=kind)
     assert (watched_kind(study), default_kind(study)) == (watched, exported)
+
+
+def test_the_demo_opens_on_its_simulated_people_until_a_visitors_answers_count(
+    study: Study,
+) -> None:
+    Study.objects.update(recruitment="open")
+    make_participant(study, kind="simulated")
+    make_participant(study, judged=1)
+    assert default_kind(study) == "real"
+    Study.objects.update(is_demo=True)
+    study.refresh_from_db()
+    assert (default_kind(study), usual_kind(study)) == ("simulated", "simulated")
+    assert read(study, QueryDict()).kind == "simulated"
+    taking_part.finish(study)
+    assert (default_kind(study), read(study, QueryDict()).kind) == ("real", "real")
 
 
 def test_key_numbers_come_first_and_the_forecast_is_said_in_words(
