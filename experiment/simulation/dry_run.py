@@ -18,7 +18,7 @@ from experiment.domain.trial_query import TrialQuery
 from experiment.models import Advice, Arm, DryRun, Item, Participant
 from experiment.models.arms import trial_counts
 from experiment.services.advisers import is_advised, items_without_advice
-from experiment.services.counts import STRATA, item_exposures
+from experiment.services.counts import STRATA, item_exposures, study_minutes
 from experiment.services.export.files import export_trials
 from experiment.services.work import remove_simulated, sample_storage
 from experiment.simulation.run import Plan, ServiceDriver, count_flow, count_steps, simulate
@@ -70,11 +70,8 @@ def _found(job: DryRun, n_trials: int) -> Simulated:
     study = job.study
     flow = count_flow(study)
     finishers = Participant.objects.of(study, SIMULATED).finished()
-    times = finishers.values_list("consented_at", "finished_at", "excluded_by")
-    minutes = [(end - start).total_seconds() / 60 for start, end, _ in times if start and end]
-    low, median, high = (
-        statistics.quantiles(minutes, n=4, method="inclusive") if len(minutes) > 1 else minutes * 3
-    )
+    excluded = finishers.values_list("excluded_by", flat=True)
+    minutes = study_minutes(study)
     exposures: dict[str, list[int]] = {}
     for row in item_exposures(study, SIMULATED, timezone.now()):
         exposures.setdefault(row.stratum, []).append(row.valid)
@@ -82,8 +79,8 @@ def _found(job: DryRun, n_trials: int) -> Simulated:
         started=flow.started,
         finished=flow.finished,
         valid=flow.valid,
-        minutes=(low, median, high),
-        excluded=dict(Counter(reason for *_, reasons in times for reason in reasons.split())),
+        minutes=(minutes.low, minutes.typical, minutes.high),
+        excluded=dict(Counter(reason for reasons in excluded for reason in reasons.split())),
         exposures={stratum: exposures[stratum] for stratum in STRATA if stratum in exposures},
         trials=n_trials,
         arms=tuple(_arms(job)),
