@@ -8,7 +8,7 @@ import ast
 import html
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from itertools import accumulate
 from pathlib import Path
 
@@ -138,7 +138,7 @@ BLOCK_END = " ¶\n"  # keeps patterns from reaching into the next block
 def pieces_of(path: Path, source: str) -> Pieces:
     """The prose of a file: blocks of text, each with the line that it begins on."""
     if path.suffix == ".py":
-        return _of_python(source)
+        return _of_python(source, DESCRIBED if "api" in path.parts else WORDED)
     text = _of_template(source) if path.parts[0] == "templates" else source
     return _blocks(_of_markdown(text) if path.suffix == ".md" else text)
 
@@ -194,22 +194,26 @@ def _lists(text: str) -> str:
 
 # Calls whose texts people read: translations, and exceptions, most of which a page or a command shows
 SAYS = re.compile(r"_|gettext|gettext_lazy|lazy|ngettext|ngettext_lazy|NotEnough|\w+Error")
+MESSAGES = re.compile(r"self\.stdout\.write|messages\.\w+")
+# Arguments that people read, of commands, forms and columns; the interface describes its fields in fragments
+WORDED = {"help", "label", "help_text"}
+DESCRIBED = {"help"}
 
 
-def _of_python(source: str) -> Pieces:
-    if not re.search(r"gettext|help|NotEnough|Error", source):
+def _of_python(source: str, worded: Container[str]) -> Pieces:
+    if not re.search(r"gettext|help|label|messages|NotEnough|Error", source):
         return
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call):
             named = isinstance(node.func, ast.Name) and bool(SAYS.fullmatch(node.func.id))
-            told = (
-                isinstance(node.func, ast.Attribute)
-                and ast.unparse(node.func) == "self.stdout.write"
+            told = isinstance(node.func, ast.Attribute) and bool(
+                MESSAGES.fullmatch(ast.unparse(node.func))
             )
-            found = (
-                node.args if named or told else [k.value for k in node.keywords if k.arg == "help"]
-            )
-        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "help":
+            found = [
+                *(node.args if named or told else ()),
+                *(k.value for k in node.keywords if k.arg in worded),
+            ]
+        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).split(".")[-1] in worded:
             found = [node.value]
         else:
             continue

@@ -8,7 +8,6 @@ from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import Right
@@ -29,14 +28,14 @@ from scoring.services.data_set import ANSWERS
 
 # As readers are told how an answer ended
 ENDS = {
-    Finish.STOP: _("answered"),
-    Finish.LENGTH: _("cut off"),
-    Finish.REFUSED: _("refused"),
-    Finish.FILTERED: _("filtered"),
-    Finish.TOO_LONG: _("question too long"),
-    Finish.EMPTY: _("empty"),
-    Finish.THINKING: _("reasoning cut off"),
-    Finish.FAILED: _("failed"),
+    Finish.STOP: "answered",
+    Finish.LENGTH: "cut off",
+    Finish.REFUSED: "refused",
+    Finish.FILTERED: "filtered",
+    Finish.TOO_LONG: "question too long",
+    Finish.EMPTY: "empty",
+    Finish.THINKING: "reasoning cut off",
+    Finish.FAILED: "failed",
 }
 
 
@@ -44,35 +43,32 @@ class AnsweringForm(AtZeroForm):
     """A model, what it is told, and how many questions it is asked."""
 
     name = forms.CharField(
-        label=_("Name in tables"),
+        label="Name in tables",
         required=False,
         max_length=200,
         validators=[is_name],
-        help_text=_("If empty, the name of the model is used."),
+        help_text="If empty, the name of the model is used.",
     )
     limit = forms.IntegerField(
-        label=_("Only the first N questions"), required=False, min_value=1, max_value=10**6
+        label="Only the first N questions", required=False, min_value=1, max_value=10**6
     )
     asks_confidence = forms.BooleanField(
-        label=_("Ask after each answer how confident the model is"),
+        label="Ask after each answer how confident the model is",
         required=False,
         initial=True,
-        help_text=_("This takes a second request per question."),
+        help_text="This takes a second request per question.",
     )
     instructions = instructions_field(
         default_instructions,
         8,
-        _("The site fills in {field}. Leave this empty for the built-in text."),
-        _("System prompt"),
+        "The site fills in {field}. Leave this empty for the built-in text.",
+        "System prompt",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["model_args"].help_text = _(
-            "name=value, separated by commas: max_tokens (1024), temperature (0; “none” uses the server's default), top_p, "
-            "seed; for a server: concurrency and tries; in this process: batch_size; for a model that thinks aloud: "
-            "enable_thinking, reasoning_effort, think_end_token."
-        )
+        model_args = self.fields["model_args"]
+        model_args.help_text = "name=value, separated by commas: max_tokens (1024), temperature (0; “none” uses the server's default), top_p, seed; for a server: concurrency and tries; in this process: batch_size; for a model that thinks aloud: enable_thinking, reasoning_effort, think_end_token."
 
     @property
     def of_run(self) -> list[forms.BoundField]:
@@ -83,12 +79,12 @@ class ShownForm(forms.Form):
     """Which answers of a run are listed."""
 
     end = forms.ChoiceField(
-        label=_("Ended"),
+        label="Ended",
         required=False,
-        choices=[("", _("in any way")), *((f.value, label) for f, label in ENDS.items())],
+        choices=[("", "in any way"), *((f.value, label) for f, label in ENDS.items())],
     )
     words = forms.CharField(
-        label=_("Words in the text"),
+        label="Words in the text",
         required=False,
         max_length=200,
         widget=forms.TextInput(attrs={"type": "search"}),

@@ -8,8 +8,6 @@ from django.core.paginator import Paginator
 from django.db.models import Count, Max, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import Right
@@ -36,13 +34,13 @@ from scoring.services.data_set import CHOICES
 
 MOST_BYTES = 10 * 1024 * 1024  # a page reads it
 KINDS = (Kind.CHAT, Kind.HF, Kind.COMPLETIONS, Kind.EMBEDDED)
-STATES: dict[str, Any] = {READ: _("answered"), UNPARSED: _("not readable")}
+STATES: dict[str, Any] = {READ: "answered", UNPARSED: "not readable"}
 STATES |= {finish.value: end for finish, end in ENDS.items()}
 PROMPTS = (
-    ("default", _("as participants are told")),
-    (prompts.REASONING, _("the same, with reasoning before the answer (chat servers and hf)")),
-    ("plain", _("without mention of research")),
-    (prompts.CUSTOM, _("your own text")),
+    ("default", "as participants are told"),
+    (prompts.REASONING, "the same, with reasoning before the answer (chat servers and hf)"),
+    ("plain", "without mention of research"),
+    (prompts.CUSTOM, "your own text"),
 )
 
 
@@ -50,42 +48,42 @@ class ChoosingForm(AtZeroForm):
     """A model, how it is asked, and in how many test cases."""
 
     generator = forms.ChoiceField(
-        label=_("Kind of model"), choices=[(kind.value, kind.label) for kind in KINDS]
+        label="Kind of model", choices=[(kind.value, kind.label) for kind in KINDS]
     )
-    prompt = forms.ChoiceField(label=_("Prompt"), choices=PROMPTS)
+    prompt = forms.ChoiceField(label="Prompt", choices=PROMPTS)
     own_prompt = UnixTextField(
-        label=_("Your own text"),
+        label="Your own text",
         required=False,
         max_length=50_000,
         widget=forms.Textarea(attrs={"rows": 5}),
-        help_text=_("{versions} stands for the two versions, and {field} for the field."),
+        help_text="{versions} stands for the two versions, and {field} for the field.",
     )
-    layout = forms.ChoiceField(label=_("Shown as"), choices=ChoiceRun.Layout.choices)
+    layout = forms.ChoiceField(label="Shown as", choices=ChoiceRun.Layout.choices)
     samples = forms.IntegerField(
-        label=_("Answers per test case and order"),
+        label="Answers per test case and order",
         required=False,
         min_value=1,
         max_value=runs.MOST_SAMPLES,
-        help_text=_("If empty, 1 at temperature 0, and otherwise 5."),
+        help_text="If empty, 1 at temperature 0, and otherwise 5.",
     )
     n_examples = forms.IntegerField(
-        label=_("Practice items shown with their answers"),
+        label="Practice items shown with their answers",
         required=False,
         min_value=0,
         max_value=20,
     )
     source = forms.ChoiceField(
-        label=_("Test cases"), required=False, choices=[("", _("all")), *Item.Source.choices]
+        label="Test cases", required=False, choices=[("", "all"), *Item.Source.choices]
     )
     limit = forms.IntegerField(
-        label=_("Only the first N test cases"), required=False, min_value=1, max_value=10**6
+        label="Only the first N test cases", required=False, min_value=1, max_value=10**6
     )
     name = forms.CharField(
-        label=_("Name in tables"),
+        label="Name in tables",
         required=False,
         max_length=200,
         validators=[is_name],
-        help_text=_("If empty, the name of the model is used."),
+        help_text="If empty, the name of the model is used.",
     )
     HOW = ("prompt", "own_prompt", "layout", "samples", "n_examples", "source", "limit", "name")
 
@@ -102,9 +100,7 @@ class ChoosingForm(AtZeroForm):
             checked_model_args(ALIASES.get(kind, kind), without_thinking(asked.model_args))
         if cleaned.get("own_prompt") and cleaned.get("prompt") != prompts.CUSTOM:
             raise ScoringError(
-                gettext(
-                    "You entered your own text, but chose another prompt. Choose the prompt “your own text”."
-                )
+                "You entered your own text, but chose another prompt. Choose the prompt “your own text”."
             )
         return asked
 
@@ -132,28 +128,26 @@ class ChoicesFileForm(forms.Form):
     prefix = "import"
     file = LimitedFileField(
         MOST_BYTES,
-        _("The file is larger than 10 MB: have it imported by the command import_choices."),
-        label=_("File"),
-        help_text=_("JSON Lines, samples of lm-evaluation-harness, or a log of Inspect."),
+        "The file is larger than 10 MB: have it imported by the command import_choices.",
+        label="File",
+        help_text="JSON Lines, samples of lm-evaluation-harness, or a log of Inspect.",
         widget=forms.FileInput(attrs={"accept": ".jsonl,.json,.eval"}),
     )
-    name = forms.CharField(label=_("Name in tables"), max_length=200, validators=[is_name])
+    name = forms.CharField(label="Name in tables", max_length=200, validators=[is_name])
     prompt = UnixTextField(
-        label=_("Prompt"),
+        label="Prompt",
         required=False,
         max_length=50_000,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text=_(
-            "The prompt that was used, with {versions} in place of the two versions. Leave this empty for exported tasks, which contain their prompt."
-        ),
+        help_text="The prompt that was used, with {versions} in place of the two versions. Leave this empty for exported tasks, which contain their prompt.",
     )
 
 
 class ShownForm(forms.Form):
     """Which choices of a run are listed."""
 
-    SHOWN = (("", _("all")), ("wrong", _("wrong")), ("unread", _("could not be read")))
-    which = forms.ChoiceField(label=_("Answers"), required=False, choices=SHOWN)
+    SHOWN = (("", "all"), ("wrong", "wrong"), ("unread", "could not be read"))
+    which = forms.ChoiceField(label="Answers", required=False, choices=SHOWN)
 
     def narrowed(self, choices: QuerySet[ModelChoice]) -> QuerySet[ModelChoice]:
         which = self.cleaned_data["which"]

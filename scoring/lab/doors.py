@@ -5,7 +5,6 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from experiment.lab.access import for_site_admins, user_of
@@ -21,8 +20,6 @@ def demo(request: HttpRequest) -> HttpResponse:
     except ValidationError as refused:
         messages.error(request, " ".join(refused.messages))
         return redirect("lab:studies")
-    said = gettext(
-        "Simulated participants and a small language model are taking the demo study. This page updates meanwhile, and Results shows their results in a minute."
-    )
+    said = "Simulated participants and a small language model are taking the demo study. This page updates meanwhile, and Results shows their results in a minute."
     messages.success(request, said)
     return redirect(f"{reverse('lab:study', args=[study.slug])}?kind=simulated")

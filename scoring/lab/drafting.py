@@ -9,7 +9,6 @@ from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import FieldRight
@@ -39,26 +38,22 @@ class DraftingForm(ModelForm):
     """Abstracts, pasted or in a file, and how they are to be altered; `abstracts` once it is valid."""
 
     pasted = UnixTextField(
-        label=_("Abstracts"),
+        label="Abstracts",
         required=False,
         max_length=500_000,
         widget=forms.Textarea(attrs={"rows": 10}),
-        help_text=_(
-            "Separate abstracts by an empty line. Numbers of a list are left out, and lines that a PDF broke are joined."
-        ),
+        help_text="Separate abstracts by an empty line. Numbers of a list are left out, and lines that a PDF broke are joined.",
     )
     subfield = forms.ChoiceField(
-        label=_("Subfield"), required=False, help_text=_("Subfield of the abstracts above.")
+        label="Subfield", required=False, help_text="Subfield of the abstracts above."
     )
     file = forms.FileField(
-        label=_("Or a table"),
+        label="Or a table",
         required=False,
-        help_text=_(
-            "CSV, JSONL or Parquet with columns abstract, doi, subfield, publication_date; only abstract is required."
-        ),
+        help_text="CSV, JSONL or Parquet with columns abstract, doi, subfield, publication_date; only abstract is required.",
     )
     repairs = forms.IntegerField(
-        label=_("Maximum number of corrections by the model"),
+        label="Maximum number of corrections by the model",
         initial=3,
         min_value=0,
         max_value=MOST_REPAIRS,
@@ -66,9 +61,7 @@ class DraftingForm(ModelForm):
     instructions = instructions_field(
         texts.default_instructions,
         16,
-        _(
-            "The site fills in {field}, {subfield}, {purpose}, {examples} and {abstract}. Leave this empty for the built-in text."
-        ),
+        "The site fills in {field}, {subfield}, {purpose}, {examples} and {abstract}. Leave this empty for the built-in text.",
     )
     abstracts: list[SourceAbstract]
 
@@ -76,7 +69,7 @@ class DraftingForm(ModelForm):
         super().__init__(*args, **kwargs)
         self.research_field = research_field
         names = research_field.subfields.values_list("name", flat=True)
-        choices = [("", _("none")), *((name, name) for name in names)]
+        choices = [("", "none"), *((name, name) for name in names)]
         offer(self, "subfield", choices)
 
     @property
@@ -92,11 +85,11 @@ class DraftingForm(ModelForm):
     def _abstracts(self, cleaned: dict[str, Any]) -> list[SourceAbstract]:
         pasted, file = cleaned["pasted"].strip(), cleaned["file"]
         if bool(pasted) == bool(file):
-            raise ValidationError(_("Paste abstracts, or choose a file."))
+            raise ValidationError("Paste abstracts, or choose a file.")
         if pasted:
             return of_pasted(pasted, cleaned["subfield"], self.research_field)
         if file.size > MOST_BYTES:
-            raise ValidationError(_("The file is too large."))
+            raise ValidationError("The file is too large.")
         return of_table(file.read(), self.research_field)
 
 
@@ -107,9 +100,7 @@ class ReviewingForm(ModelForm):
     instructions = instructions_field(
         review_instructions,
         10,
-        _(
-            "The site fills in {field}, {subfield} and {purpose}. Leave this empty for the built-in text."
-        ),
+        "The site fills in {field}, {subfield} and {purpose}. Leave this empty for the built-in text.",
     )
 
 

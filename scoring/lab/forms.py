@@ -12,7 +12,6 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext_lazy as _
 
 from experiment.models import Item
 from lib.folders import inside
@@ -101,7 +100,7 @@ def checked_model_args(backend: str, args: Mapping[str, str]) -> dict[str, str]:
 class ScoredForm(forms.Form):
     """Which model is to score; once it is valid, with its `backend` and `parsed_args`."""
 
-    model = forms.ChoiceField(label=_("Kind of model"), choices=offered_backends)
+    model = forms.ChoiceField(label="Kind of model", choices=offered_backends)
     model_args: forms.CharField
 
     def clean(self) -> dict[str, Any]:
@@ -228,7 +227,7 @@ def instructions_field(
 ) -> UnixTextField:
     """What a model is told, as shipped where it is left empty."""
     return UnixTextField(
-        label=label or _("Instructions"),
+        label=label or "Instructions",
         required=False,
         max_length=50_000,
         initial=initial,
@@ -240,42 +239,35 @@ def instructions_field(
 class ModelForm(forms.Form):
     """Which model is asked, and what it may cost; `asked` once it is valid."""
 
-    generator = forms.ChoiceField(label=_("Kind of model"), choices=KINDS)
+    generator = forms.ChoiceField(label="Kind of model", choices=KINDS)
     model = forms.CharField(
-        label=_("Model"),
+        label="Model",
         required=False,
         max_length=200,
         validators=[is_name],
-        help_text=_(
-            "Name on the server; in this process, a folder of the site's models or a name on the model hub."
-        ),
+        help_text="Name on the server; in this process, a folder of the site's models or a name on the model hub.",
     )
     base_url = forms.CharField(
-        label=_("Address of the chat server"),
+        label="Address of the chat server",
         required=False,
         max_length=300,
-        help_text=_(
-            "http://HOST:PORT; the site's administrator lists the hosts to which texts may be sent."
-        ),
+        help_text="http://HOST:PORT; the site's administrator lists the hosts to which texts may be sent.",
     )
     model_args = forms.CharField(
-        label=_("Model arguments"),
+        label="Model arguments",
         required=False,
         max_length=1000,
-        help_text=_(
-            "name=value, separated by commas: temperature, top_p, seed, max_tokens, concurrency; for a model that thinks "
-            "aloud: enable_thinking, reasoning_effort, think_end_token."
-        ),
+        help_text="name=value, separated by commas: temperature, top_p, seed, max_tokens, concurrency; for a model that thinks aloud: enable_thinking, reasoning_effort, think_end_token.",
     )
     price_in = _money(
-        _("Price per million tokens read"),
-        _("Needed to show the cost and to keep a budget in money."),
+        "Price per million tokens read",
+        "Needed to show the cost and to keep a budget in money.",
     )
-    price_out = _money(_("Price per million tokens written"))
+    price_out = _money("Price per million tokens written")
     budget_tokens = forms.IntegerField(
-        label=_("Maximum number of tokens"), required=False, min_value=1, max_value=2**53
+        label="Maximum number of tokens", required=False, min_value=1, max_value=2**53
     )
-    budget_money = _money(_("Maximum cost"))
+    budget_money = _money("Maximum cost")
     COSTS = ("price_in", "price_out", "budget_tokens", "budget_money")
     asked: Asked
 
@@ -306,9 +298,7 @@ class ModelForm(forms.Form):
         """Raises ScoringError, as what the arguments lack, in the names of the page's fields."""
         missing = [str(self[name].label) for name in names if not self.cleaned_data[name].strip()]
         if missing:
-            raise ScoringError(
-                _("A chat server needs: %(fields)s.") % {"fields": ", ".join(missing)}
-            )
+            raise ScoringError(f"A chat server needs: {', '.join(missing)}.")
 
     def fields_of(self, *names: str) -> list[forms.BoundField]:
         return [self[name] for name in names]
@@ -326,15 +316,13 @@ class AtZeroForm(ModelForm):
     """For work that is done at temperature 0, unless the model accepts none."""
 
     temperature = forms.ChoiceField(
-        label=_("Temperature of a chat server"),
+        label="Temperature of a chat server",
         required=False,
         choices=[
-            ("", _("0, unless the model arguments set another")),
-            ("none", _("the server's own, for models that accept no temperature")),
+            ("", "0, unless the model arguments set another"),
+            ("none", "the server's own, for models that accept no temperature"),
         ],
-        help_text=_(
-            "At the server's own temperature, answers are drawn by chance. A model that chooses is then asked five times in each order."
-        ),
+        help_text="At the server's own temperature, answers are drawn by chance. A model that chooses is then asked five times in each order.",
     )
 
     def _asked(self, cleaned: dict[str, Any]) -> Asked:

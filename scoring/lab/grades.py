@@ -11,8 +11,6 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from experiment.domain.roles import Right
@@ -100,16 +98,16 @@ class GradeForm(forms.Form):
     """A person's grade; `given` once it is valid. `token` stands for the answer that was shown."""
 
     token = forms.CharField(max_length=40, widget=forms.HiddenInput)
-    verdict = forms.ChoiceField(label=gettext_lazy("Grade"), widget=forms.RadioSelect)
+    verdict = forms.ChoiceField(label="Grade", widget=forms.RadioSelect)
     deductions = forms.MultipleChoiceField(
-        label=gettext_lazy("Deductions"), required=False, widget=forms.CheckboxSelectMultiple
+        label="Deductions", required=False, widget=forms.CheckboxSelectMultiple
     )
     note = UnixTextField(
-        label=gettext_lazy("Note"),
+        label="Note",
         required=False,
         max_length=2000,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=gettext_lazy("Optional; for people who analyse the grades."),
+        help_text="Optional; for people who analyse the grades.",
     )
 
     def __init__(self, rubric: Rubric, *args: Any, **kwargs: Any) -> None:
@@ -145,7 +143,7 @@ def last(request: HttpRequest, study: Study) -> HttpResponse:
     """One's own last grade, to be changed."""
     found = people.last_of(user_of(request), study)
     if found is None:
-        messages.info(request, _("You have no grade that can be changed."))
+        messages.info(request, "You have no grade that can be changed.")
         return redirect("lab:grade", study.slug)
     target = people.target_of(plan_of(study), row_of(found))
     return _page(request, study, "last", target, own=found)
@@ -157,11 +155,11 @@ def undo(request: HttpRequest, study: Study) -> HttpResponse:
     """The form says which grade: sent twice, it takes back no other."""
     number = request.POST.get("grade", "")
     if not (number.isascii() and number.isdigit() and len(number) < MOST_DIGITS):
-        messages.error(request, _("That page was out of date. No grade was withdrawn."))
+        messages.error(request, "That page was out of date. No grade was withdrawn.")
         return redirect("lab:grade", study.slug)
     with refused(request, GradeRefusedError):
         people.take_back(user_of(request), study, int(number))
-        messages.success(request, _("Your last grade has been withdrawn."))
+        messages.success(request, "Your last grade has been withdrawn.")
     return redirect("lab:grade", study.slug)
 
 
@@ -188,7 +186,7 @@ def _keep(request: HttpRequest, study: Study, tasks: tuple[Task, ...]) -> HttpRe
     page = recall(request, study.slug, str(request.POST.get("token", "")))
     if page is None or page.task not in tasks:
         messages.error(
-            request, _("That page was out of date, and nothing was saved. This is the next answer.")
+            request, "That page was out of date, and nothing was saved. This is the next answer."
         )
         return redirect(ADDRESSES[tasks[0]], study.slug)
     if not form.is_valid():

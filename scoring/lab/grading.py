@@ -8,7 +8,6 @@ from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import Right
@@ -35,30 +34,28 @@ class PlanForm(OfStudy, forms.Form):
 
     prefix = "plan"
     people_share = forms.FloatField(
-        label=_("Share of the answers that people grade"), min_value=0, max_value=1
+        label="Share of the answers that people grade", min_value=0, max_value=1
     )
     double_share = forms.FloatField(
-        label=_("Share of these that two people grade"), min_value=0, max_value=1
+        label="Share of these that two people grade", min_value=0, max_value=1
     )
     tolerance = forms.FloatField(
-        label=_("Points by which two people may differ"),
+        label="Points by which two people may differ",
         min_value=0,
         max_value=1000,
-        help_text=_("A third person settles larger differences, and differences about abstention."),
+        help_text="A third person settles larger differences, and differences about abstention.",
     )
     seed = forms.IntegerField(
-        label=_("Seed"),
+        label="Seed",
         min_value=0,
         max_value=2**31 - 1,
-        help_text=_("Seed that draws the sample."),
+        help_text="Seed that draws the sample.",
     )
     rubric_text = UnixTextField(
-        label=_("Rubric"),
+        label="Rubric",
         max_length=50_000,
         widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false"}),
-        help_text=_(
-            "JSON: name, levels, deductions, abstention and good_from. An answer counts as good if it has at least the share good_from of the maximum points."
-        ),
+        help_text="JSON: name, levels, deductions, abstention and good_from. An answer counts as good if it has at least the share good_from of the maximum points.",
     )
     rubric: Rubric
 
@@ -87,10 +84,10 @@ class JudgeForm(AtZeroForm):
 
     prefix = "judge"
     runs = forms.TypedMultipleChoiceField(
-        label=_("Answers of"), coerce=str, widget=forms.CheckboxSelectMultiple
+        label="Answers of", coerce=str, widget=forms.CheckboxSelectMultiple
     )
     prompt = instructions_field(
-        default_prompt, 14, _("The site fills in {rubric}. Leave this empty for the built-in text.")
+        default_prompt, 14, "The site fills in {rubric}. Leave this empty for the built-in text."
     )
     PEOPLE = "people"
     draft: GradingRun
@@ -102,10 +99,10 @@ class JudgeForm(AtZeroForm):
             status__in=AnsweringRun.OPEN_STATUSES
         )
         named = [
-            (str(run.pk), _("Run %(n)d: %(model)s") % {"n": run.pk, "model": run.language_model})
+            (str(run.pk), f"Run {run.pk}: {run.language_model}")
             for run in over.select_related("language_model")
         ]
-        offer(self, "runs", [*named, (self.PEOPLE, _("participants"))])
+        offer(self, "runs", [*named, (self.PEOPLE, "participants")])
         self.fields["runs"].initial = [number for number, _name in named]
         offer(self, "generator", [(kind.value, kind.label) for kind in grading_runs.JUDGES])
 
@@ -123,11 +120,11 @@ class JudgeForm(AtZeroForm):
 SHOWN = 10
 PER_PAGE = 40
 FATES = {
-    "": _("All"),
-    Fate.GOOD.value: _("Good"),
-    Fate.ABSTAINED.value: _("Abstained"),
-    Fate.BAD.value: _("Bad"),
-    Fate.UNPARSED.value: _("Unparsed"),
+    "": "All",
+    Fate.GOOD.value: "Good",
+    Fate.ABSTAINED.value: "Abstained",
+    Fate.BAD.value: "Bad",
+    Fate.UNPARSED.value: "Unparsed",
 }
 
 

@@ -7,7 +7,6 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.lab.access import for_site_admins
@@ -32,27 +31,23 @@ class PublishedForm(forms.Form):
     """Into which study published data go, and how."""
 
     study = forms.SlugField(
-        label=_("Study"),
+        label="Study",
         initial="brainbench",
         max_length=60,
-        help_text=_("Created if it does not exist."),
+        help_text="Created if it does not exist.",
     )
     texts = forms.ChoiceField(
-        label=_("Damaged texts"),
-        help_text=_(
-            "A faulty program damaged some published texts. They can be repaired where this is certain, or kept as published."
-        ),
+        label="Damaged texts",
+        help_text="A faulty program damaged some published texts. They can be repaired where this is certain, or kept as published.",
         choices=[
-            (Item.Texts.REPAIRED.value, _("repaired")),
-            (Item.Texts.AS_PUBLISHED.value, _("as published")),
+            (Item.Texts.REPAIRED.value, "repaired"),
+            (Item.Texts.AS_PUBLISHED.value, "as published"),
         ],
     )
 
 
 class ImportForm(PublishedForm):
-    folder = forms.ChoiceField(
-        label=_("Folder"), choices=lambda: [(name, name) for name in folders()]
-    )
+    folder = forms.ChoiceField(label="Folder", choices=lambda: [(name, name) for name in folders()])
     field_order = ("folder",)
 
 
@@ -60,11 +55,9 @@ class ZipForm(PublishedForm):
     prefix = "zip"
     file = LimitedFileField(
         MOST_BYTES,
-        _(
-            "The file is larger than 30 MB: have a copy put into the folder for imports on the server."
-        ),
-        label=_("ZIP"),
-        help_text=_("30 MB at most."),
+        "The file is larger than 30 MB: have a copy put into the folder for imports on the server.",
+        label="ZIP",
+        help_text="30 MB at most.",
         widget=forms.FileInput(attrs={"accept": ".zip,application/zip"}),
     )
     field_order = ("file",)
@@ -72,17 +65,15 @@ class ZipForm(PublishedForm):
 
 class CorpusForm(ScoredForm):
     file = forms.ChoiceField(
-        label=_("File"), choices=lambda: [(name, name) for name in corpus_files()]
+        label="File", choices=lambda: [(name, name) for name in corpus_files()]
     )
     model_args = forms.CharField(
-        label=_("Model arguments"),
+        label="Model arguments",
         required=False,
         max_length=2000,
-        help_text=_("As on a study's Models page."),
+        help_text="As on a study's Models page.",
     )
-    anchor = forms.BooleanField(
-        label=_("Models have certainly memorised these texts"), required=False
-    )
+    anchor = forms.BooleanField(label="Models have certainly memorised these texts", required=False)
     field_order = ("file",)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
-from django.utils.translation import gettext
 
 from experiment.models import Item, Study
 from lib.jobs import leases, workers
@@ -81,7 +80,7 @@ SOURCES = ("", *Item.Source.values)
 
 def source_label(source: str) -> str:
     if not source:
-        return gettext("all test cases")
+        return "all test cases"
     return str(Item.Source(source).label) if source in SOURCES else source
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
-from django.utils.translation import gettext_lazy
 
 from experiment.models import Study
 from lib.csv import field
@@ -148,7 +147,7 @@ def _default_name(run: ScoringRun) -> str:
 
 PAIRS_PER_PAGE = 40
 MOST_NAMED = 100  # of what could not be scored; the file holds all
-WHICH = {"": gettext_lazy("All"), "wrong": gettext_lazy("Wrong"), "near": gettext_lazy("Near-ties")}
+WHICH = {"": "All", "wrong": "Wrong", "near": "Near-ties"}
 Status = ScoringRun.Status
 
 

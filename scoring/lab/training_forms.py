@@ -5,7 +5,6 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext_lazy as _
 
 from experiment.models import Study
 from lib.name_fields import is_name
@@ -25,52 +24,46 @@ def _number(label: Any, help_text: Any = "", minimum: int = 1) -> forms.IntegerF
 class TrainingForm(FoldedForm):
     """What `manage.py lm_train` takes on its command line; `settings` and `base` once it is valid."""
 
-    name = forms.CharField(label=_("Name of the new model"), max_length=180, validators=[is_name])
+    name = forms.CharField(label="Name of the new model", max_length=180, validators=[is_name])
     corpus = forms.ModelChoiceField(
-        Corpus.objects.all(), label=_("Corpus"), to_field_name="slug", empty_label=None
+        Corpus.objects.all(), label="Corpus", to_field_name="slug", empty_label=None
     )
     preset = forms.ChoiceField(
-        label=_("Preset"), choices=lambda: [(name, name) for name in PRESETS], initial="tiny"
+        label="Preset", choices=lambda: [(name, name) for name in PRESETS], initial="tiny"
     )
     base = forms.CharField(
-        label=_("Starts from"),
+        label="Starts from",
         required=False,
         max_length=500,
         initial=DEMO_NAME,
         widget=forms.TextInput(
             attrs={"list": "base-models", "spellcheck": "false", "autocomplete": "off"}
         ),
-        help_text=_(
-            "A folder of the site's models, or a name on the model hub. Leave this empty to train from scratch."
-        ),
+        help_text="A folder of the site's models, or a name on the model hub. Leave this empty to train from scratch.",
     )
     mode = forms.ChoiceField(
-        label=_("Weights to train"), choices=Training.Mode.choices, initial=Training.Mode.LORA
+        label="Weights to train", choices=Training.Mode.choices, initial=Training.Mode.LORA
     )
     tokenizer = forms.CharField(
-        label=_("Tokenizer"),
+        label="Tokenizer",
         required=False,
         max_length=500,
-        help_text=_(
-            "A folder of the site's models, required if you train from scratch. Otherwise, leave this empty: the tokenizer of the base model is used."
-        ),
+        help_text="A folder of the site's models, required if you train from scratch. Otherwise, leave this empty: the tokenizer of the base model is used.",
     )
-    epochs = forms.FloatField(label=_("Epochs"), required=False, min_value=0.01, max_value=1000)
-    context = _number(_("Tokens per row"))
-    batch_rows = _number(_("Rows per device at a time"))
-    accumulation = _number(_("Batches per step"))
+    epochs = forms.FloatField(label="Epochs", required=False, min_value=0.01, max_value=1000)
+    context = _number("Tokens per row")
+    batch_rows = _number("Rows per device at a time")
+    accumulation = _number("Batches per step")
     learning_rate = forms.FloatField(
-        label=_("Learning rate"), required=False, min_value=0, max_value=10
+        label="Learning rate", required=False, min_value=0, max_value=10
     )
-    seed = _number(_("Seed"), minimum=0)
-    limit = _number(_("Only the first N documents"))
+    seed = _number("Seed", minimum=0)
+    limit = _number("Only the first N documents")
     keep = forms.CharField(
-        label=_("Keep the weights of steps"),
+        label="Keep the weights of steps",
         required=False,
         max_length=300,
-        help_text=_(
-            "Numbers, separated by commas. These weights can be scored in addition to the result."
-        ),
+        help_text="Numbers, separated by commas. These weights can be scored in addition to the result.",
     )
     OVERRIDES = (
         "epochs", "context", "batch_rows", "accumulation", "learning_rate", "seed", "limit",
@@ -87,7 +80,7 @@ class TrainingForm(FoldedForm):
     def clean_keep(self) -> Sequence[int]:
         typed = [part.strip() for part in self.cleaned_data["keep"].split(",") if part.strip()]
         if not all(part.isdecimal() and len(part) < 10 for part in typed):
-            raise ValidationError(_("These are not whole numbers, separated by commas."))
+            raise ValidationError("These are not whole numbers, separated by commas.")
         return [int(part) for part in typed]
 
     def _folder(self, name: str, argument: str) -> str:
@@ -114,7 +107,7 @@ class StudyForm(forms.Form):
     """On which study's test cases something is to be scored."""
 
     study = forms.ModelChoiceField(
-        Study.objects.none(), label=_("Study"), to_field_name="slug", empty_label=None
+        Study.objects.none(), label="Study", to_field_name="slug", empty_label=None
     )
 
     def __init__(self, studies: Any, *args: Any, **kwargs: Any) -> None:

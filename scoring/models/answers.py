@@ -8,7 +8,6 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.urls import reverse
-from django.utils.translation import gettext_lazy as _
 
 from experiment.models import Item, Judgment, ResearchField, Study
 from lib.jobs.models import Job
@@ -17,13 +16,13 @@ from scoring.models.language_models import LanguageModel
 
 
 class Kind(models.TextChoices):
-    CHAT = "chat", _("chat server")
-    COMPLETIONS = "completions", _("completions server")
-    HF = "hf", _("model in this process")
-    VLLM = "vllm", _("vLLM in this process")
-    EMBEDDED = "embedded", _("demonstration model (only tests the set-up)")
-    EXACT = "exact", _("exact match (a judge that only tests the set-up)")
-    IMPORTED = "imported", _("imported")
+    CHAT = "chat", "chat server"
+    COMPLETIONS = "completions", "completions server"
+    HF = "hf", "model in this process"
+    VLLM = "vllm", "vLLM in this process"
+    EMBEDDED = "embedded", "demonstration model (only tests the set-up)"
+    EXACT = "exact", "exact match (a judge that only tests the set-up)"
+    IMPORTED = "imported", "imported"
 
 
 class GeneratingJob(Job):
@@ -32,7 +31,7 @@ class GeneratingJob(Job):
     generator = models.CharField(max_length=12, choices=Kind)
     model_args = models.JSONField(default=dict, blank=True)
     instructions = models.TextField(
-        help_text=_("Instructions to the model, before placeholders are filled in.")
+        help_text="Instructions to the model, before placeholders are filled in."
     )
     prompt_price = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
     completion_price = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
@@ -80,19 +79,19 @@ class ModelAnswer(models.Model):
     messages = models.JSONField(default=list)
     text = models.TextField(blank=True)
     thought = models.TextField(
-        blank=True, help_text=_("Reasoning of the model, which is not part of the answer.")
+        blank=True, help_text="Reasoning of the model, which is not part of the answer."
     )
     finish = models.CharField(max_length=10, choices=[(f.value, f.value) for f in Finish])
-    detail = models.TextField(blank=True, help_text=_("Why there is no complete answer."))
+    detail = models.TextField(blank=True, help_text="Why there is no complete answer.")
     model = models.CharField(
-        max_length=200, blank=True, help_text=_("Name of the model on the server.")
+        max_length=200, blank=True, help_text="Name of the model on the server."
     )
     request = models.JSONField(default=dict)
     prompt_tokens = models.PositiveBigIntegerField(null=True)
     completion_tokens = models.PositiveBigIntegerField(null=True)
     thought_tokens = models.PositiveBigIntegerField(
         null=True,
-        help_text=_("Tokens of a thought, among the tokens written, according to the server."),
+        help_text="Tokens of a thought, among the tokens written, according to the server.",
     )
     seconds = models.FloatField()
     at = models.DateTimeField(auto_now_add=True)
@@ -120,15 +119,15 @@ class AnsweringRun(GeneratingJob):
     language_model = models.ForeignKey(LanguageModel, models.PROTECT, related_name="answering_runs")
     items = models.JSONField(default=list)
     asks_confidence = models.BooleanField(
-        default=False, help_text=_("Whether it is asked after each answer how confident it is.")
+        default=False, help_text="Whether it is asked after each answer how confident it is."
     )
     is_simulated = models.BooleanField(
-        _("simulated"), default=False, help_text=_("Simulated, to show what results look like.")
+        "simulated", default=False, help_text="Simulated, to show what results look like."
     )
 
     class Meta:
         ordering = ("-pk",)
-        verbose_name = _("answering run")
+        verbose_name = "answering run"
         constraints = (GeneratingJob.status_constraint("answering_run_status_known"),)
 
     def __str__(self) -> str:
@@ -164,13 +163,13 @@ class GradingPlan(models.Model):
     """How a study's answers are graded: by which rubric, and what people grade."""
 
     study = models.OneToOneField(Study, models.CASCADE, related_name="grading_plan")
-    rubric = models.JSONField(help_text=_("As scoring/domain/grading/rubric.py reads it."))
-    people_share = models.FloatField(_("share of the answers that people grade"), default=0.1)
-    double_share = models.FloatField(_("share of these that two people grade"), default=0.25)
+    rubric = models.JSONField(help_text="As scoring/domain/grading/rubric.py reads it.")
+    people_share = models.FloatField("share of the answers that people grade", default=0.1)
+    double_share = models.FloatField("share of these that two people grade", default=0.25)
     tolerance = models.FloatField(
-        _("points by which two people may differ"),
+        "points by which two people may differ",
         default=0.5,
-        help_text=_("A third person settles larger differences, and differences about abstention."),
+        help_text="A third person settles larger differences, and differences about abstention.",
     )
     seed = models.PositiveIntegerField(default=0)
 
@@ -199,13 +198,13 @@ class GradingRun(GeneratingJob):
     rubric = models.JSONField()
     runs = models.JSONField(
         default=list,
-        help_text=_('Answering runs, by number; "people" for answers of participants.'),
+        help_text='Answering runs, by number; "people" for answers of participants.',
     )
-    is_simulated = models.BooleanField(_("simulated"), default=False)
+    is_simulated = models.BooleanField("simulated", default=False)
 
     class Meta:
         ordering = ("-pk",)
-        verbose_name = _("grading run")
+        verbose_name = "grading run"
         constraints = (GeneratingJob.status_constraint("grading_run_status_known"),)
 
     def __str__(self) -> str:
@@ -229,9 +228,9 @@ class JudgeGrade(ModelAnswer):
     judgment = models.ForeignKey(
         Judgment, models.CASCADE, related_name="judge_grades", null=True, blank=True
     )
-    points = models.FloatField(null=True, blank=True, help_text=_("-1: abstained."))
+    points = models.FloatField(null=True, blank=True, help_text="-1: abstained.")
     first_text = models.TextField(
-        blank=True, help_text=_("The judge's complete first text, if it was not a grade.")
+        blank=True, help_text="The judge's complete first text, if it was not a grade."
     )
     tries = models.PositiveSmallIntegerField(default=1)
 
@@ -260,11 +259,11 @@ class PersonGrade(models.Model):
         Judgment, models.CASCADE, related_name="person_grades", null=True, blank=True
     )
     abstained = models.BooleanField()
-    level = models.FloatField(null=True, blank=True, help_text=_("Points before deductions."))
-    deductions = models.JSONField(default=list, help_text=_("Their names in the rubric."))
-    points = models.FloatField(help_text=_("-1: abstained."))
+    level = models.FloatField(null=True, blank=True, help_text="Points before deductions.")
+    deductions = models.JSONField(default=list, help_text="Their names in the rubric.")
+    points = models.FloatField(help_text="-1: abstained.")
     is_adjudication = models.BooleanField(default=False)
-    is_simulated = models.BooleanField(_("simulated"), default=False)
+    is_simulated = models.BooleanField("simulated", default=False)
     note = models.TextField(blank=True)
     seconds = models.FloatField(null=True)
     at = models.DateTimeField(auto_now_add=True)

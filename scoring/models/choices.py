@@ -5,7 +5,6 @@ from typing import Any, Self
 from django.db import models
 from django.db.models import Q
 from django.urls import reverse
-from django.utils.translation import gettext_lazy as _
 
 from experiment.models import Item, Study
 from experiment.models.items import text_hash
@@ -32,40 +31,40 @@ class ChoiceRun(CountedRun, GeneratingJob):
     may_ask = "experiment.services.work.may_work"
 
     class Layout(models.TextChoices):
-        PAIR = "pair", _("two whole versions")
-        MARKED = "marked", _("one text with marked passages")
+        PAIR = "pair", "two whole versions"
+        MARKED = "marked", "one text with marked passages"
 
     class Form(models.TextChoices):
-        WRITTEN = "written", _("written, with a confidence")
-        REASONED = "reasoned", _("written, after reasoning")
-        LIKELIHOOD = "likelihood", _("probabilities of A and B")
+        WRITTEN = "written", "written, with a confidence"
+        REASONED = "reasoned", "written, after reasoning"
+        LIKELIHOOD = "likelihood", "probabilities of A and B"
 
     study = models.ForeignKey(
         Study, models.SET_NULL, related_name="choice_runs", null=True, blank=True
     )
     language_model = models.ForeignKey(LanguageModel, models.PROTECT, related_name="choice_runs")
     items = models.JSONField(default=list)
-    prompt = models.CharField(max_length=10, help_text=_("The prompt's name."))
+    prompt = models.CharField(max_length=10, help_text="The prompt's name.")
     form = models.CharField(max_length=10, choices=Form)
     layout = models.CharField(max_length=6, choices=Layout, default=Layout.PAIR)
     samples = models.PositiveSmallIntegerField(
-        default=1, help_text=_("Answers to each test case in each order.")
+        default=1, help_text="Answers to each test case in each order."
     )
     examples = models.JSONField(
-        default=list, help_text=_("Practice items that are shown with their answers.")
+        default=list, help_text="Practice items that are shown with their answers."
     )
     requests = models.PositiveIntegerField(
         default=0,
         editable=False,
-        help_text=_("Requests sent so far, whose answers may be lost if the process is killed."),
+        help_text="Requests sent so far, whose answers may be lost if the process is killed.",
     )
-    is_simulated = models.BooleanField(_("simulated"), default=False)
+    is_simulated = models.BooleanField("simulated", default=False)
 
     objects = ChoiceRunQuerySet.as_manager()
 
     class Meta:
         ordering = ("-pk",)
-        verbose_name = _("run of choices")
+        verbose_name = "run of choices"
         constraints = (
             GeneratingJob.status_constraint("choice_run_status_known"),
             models.CheckConstraint(
@@ -108,28 +107,26 @@ class ModelChoice(ModelAnswer):
 
     run = models.ForeignKey(ChoiceRun, models.CASCADE, related_name="choices")
     item = models.ForeignKey(Item, models.PROTECT, related_name="choices")
-    original_side = models.CharField(max_length=1, help_text=_("Where the original was shown."))
+    original_side = models.CharField(max_length=1, help_text="Where the original was shown.")
     sample = models.PositiveSmallIntegerField(default=0)
     side = models.CharField(
-        max_length=1, blank=True, help_text=_("A or B; empty if none can be read, or for a tie.")
+        max_length=1, blank=True, help_text="A or B; empty if none can be read, or for a tie."
     )
-    confidence = models.FloatField(null=True, help_text=_("50 to 100 percent, as stated."))
+    confidence = models.FloatField(null=True, help_text="50 to 100 percent, as stated.")
     is_below_half = models.BooleanField(
         default=False,
-        help_text=_(
-            "A confidence below 50 percent was stated, which contradicts the side and is not used."
-        ),
+        help_text="A confidence below 50 percent was stated, which contradicts the side and is not used.",
     )
     log_odds = models.FloatField(
-        null=True, help_text=_("Of side A against side B, in nats, by the probabilities of tokens.")
+        null=True, help_text="Of side A against side B, in nats, by the probabilities of tokens."
     )
     unused = models.CharField(
         max_length=20,
         blank=True,
-        help_text=_("Why probabilities of tokens that came with the answer are not used."),
+        help_text="Why probabilities of tokens that came with the answer are not used.",
     )
     first_text = models.TextField(
-        blank=True, help_text=_("The complete first text, if it was not a choice.")
+        blank=True, help_text="The complete first text, if it was not a choice."
     )
     tries = models.PositiveSmallIntegerField(default=1)
     raw = models.JSONField(default=dict, blank=True)

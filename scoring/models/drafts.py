@@ -3,7 +3,6 @@
 from django.conf import settings
 from django.db import models
 from django.urls import reverse
-from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.item_checks.findings import Finding, Level
 from experiment.models import Item, Review
@@ -17,12 +16,12 @@ class DraftingRun(WritingJob):
     runner = "scoring.services.drafting.runs.run"
 
     repairs = models.PositiveSmallIntegerField(
-        default=3, help_text=_("Maximum number of corrections by the model.")
+        default=3, help_text="Maximum number of corrections by the model."
     )
 
     class Meta:
         ordering = ("-pk",)
-        verbose_name = _("drafting run")
+        verbose_name = "drafting run"
         constraints = (WritingJob.status_constraint("drafting_run_status_known"),)
 
     def __str__(self) -> str:
@@ -36,21 +35,21 @@ class GeneratedDraft(models.Model):
     """An abstract of a run, and what became of it."""
 
     class State(models.TextChoices):
-        WAITING = "waiting", _("waiting")
-        DRAFTED = "drafted", _("drafted")
-        UNREPAIRED = "unrepaired", _("not repaired")
-        DECLINED = "declined", _("no answer")
-        TAKEN = "taken", _("taken over by a person")
-        DISMISSED = "dismissed", _("rejected by a person")
+        WAITING = "waiting", "waiting"
+        DRAFTED = "drafted", "drafted"
+        UNREPAIRED = "unrepaired", "not repaired"
+        DECLINED = "declined", "no answer"
+        TAKEN = "taken", "taken over by a person"
+        DISMISSED = "dismissed", "rejected by a person"
 
     run = models.ForeignKey(DraftingRun, models.CASCADE, related_name="drafts")
-    row = models.PositiveIntegerField(help_text=_("Row in the source, from 1."))
+    row = models.PositiveIntegerField(help_text="Row in the source, from 1.")
     abstract = models.TextField()
     subfield = NameField(max_length=80, blank=True)
     doi = NameField(max_length=200, blank=True)
     publication_date = models.DateField(null=True, blank=True)
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
-    markup = models.TextField(blank=True, help_text=_("The best text of the model."))
+    markup = models.TextField(blank=True, help_text="The best text of the model.")
     item = models.ForeignKey(
         Item, models.SET_NULL, related_name="generated_drafts", null=True, blank=True
     )
@@ -105,7 +104,7 @@ class ReviewingRun(WritingJob):
 
     class Meta:
         ordering = ("-pk",)
-        verbose_name = _("review by a model")
+        verbose_name = "review by a model"
         constraints = (WritingJob.status_constraint("reviewing_run_status_known"),)
 
     def __str__(self) -> str:

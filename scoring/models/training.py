@@ -8,7 +8,6 @@ from django.conf import settings
 from django.db import models
 from django.urls import reverse
 from django.utils.text import slugify
-from django.utils.translation import gettext_lazy as _
 
 from lib.jobs.models import Job
 from lib.name_fields import NameField
@@ -21,8 +20,8 @@ AT = " @ "  # between the name of a training and what tells a model of it from t
 class Corpus(models.Model):
     """A corpus that was built: its folder is CORPORA_DIR / slug, and the manifest there says what it holds."""
 
-    slug = models.SlugField(_("name"), max_length=80, unique=True)
-    sha256 = models.CharField(max_length=64, help_text=_("Of its manifest."))
+    slug = models.SlugField("name", max_length=80, unique=True)
+    sha256 = models.CharField(max_length=64, help_text="Of its manifest.")
     manifest = models.JSONField(default=dict)
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(
@@ -31,8 +30,8 @@ class Corpus(models.Model):
 
     class Meta:
         ordering = ("slug",)
-        verbose_name = _("corpus")
-        verbose_name_plural = _("corpora")
+        verbose_name = "corpus"
+        verbose_name_plural = "corpora"
 
     def __str__(self) -> str:
         return self.slug
@@ -64,12 +63,12 @@ class Training(Job):
     queue = "training"  # hours of a GPU: a machine says whether it takes such work
 
     class Mode(models.TextChoices):
-        LORA = "lora", _("adapter (LoRA)")
-        FULL = "full", _("all weights")
-        SCRATCH = "scratch", _("from scratch")
+        LORA = "lora", "adapter (LoRA)"
+        FULL = "full", "all weights"
+        SCRATCH = "scratch", "from scratch"
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
-    name = NameField(max_length=180, help_text=_("Name of the new model."))
+    name = NameField(max_length=180, help_text="Name of the new model.")
     corpus = models.ForeignKey(Corpus, models.PROTECT, related_name="trainings")
     mode = models.CharField(max_length=10, choices=Mode)
     preset = NameField(max_length=40, blank=True)
@@ -77,19 +76,19 @@ class Training(Job):
         LanguageModel, models.PROTECT, related_name="trainings_from", null=True, blank=True
     )
     model_args = models.JSONField(
-        default=dict, blank=True, help_text=_("Arguments of the base model: pretrained, …")
+        default=dict, blank=True, help_text="Arguments of the base model: pretrained, …"
     )
     tokenizer = NameField(
-        max_length=500, blank=True, help_text=_("A folder. If empty, that of the base model.")
+        max_length=500, blank=True, help_text="A folder. If empty, that of the base model."
     )
-    recipe = models.JSONField(default=dict, help_text=_("A TrainingSettings."))
+    recipe = models.JSONField(default=dict, help_text="A TrainingSettings.")
     keep = models.JSONField(
-        default=list, blank=True, help_text=_("Steps whose weights are kept for lm_checkpoints.")
+        default=list, blank=True, help_text="Steps whose weights are kept for lm_checkpoints."
     )
     fingerprint = models.CharField(max_length=64, db_index=True, editable=False)
     identity = models.JSONField(default=dict, blank=True, editable=False)
     manifest = models.JSONField(default=dict, blank=True, editable=False)
-    tokens = models.PositiveBigIntegerField(_("tokens seen"), default=0)
+    tokens = models.PositiveBigIntegerField("tokens seen", default=0)
     tokens_per_s = models.FloatField(null=True, blank=True)
     language_model = models.OneToOneField(
         LanguageModel, models.SET_NULL, related_name="training", null=True, blank=True
@@ -100,7 +99,7 @@ class Training(Job):
 
     class Meta:
         ordering = ("-pk",)
-        verbose_name = _("training")
+        verbose_name = "training"
         constraints = (
             Job.status_constraint("training_status_known"),
             models.CheckConstraint(

@@ -12,7 +12,6 @@ from typing import Any
 
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
-from django.utils.translation import gettext
 
 from experiment.domain.export_columns import TRIAL_COLUMNS, Column
 from experiment.domain.release import Form
@@ -266,25 +265,25 @@ def _tables(study: Study, query: TrialQuery, held: Held, form: Form) -> Iterator
     questions = Item.objects.filter(_asked_in(study), **asked)
     keys = set(questions.values_list("key", "version"))
     if keys:
-        about = gettext("the questions with the expert's answers")
+        about = "the questions with the expert's answers"
         yield Table("questions", about, QUESTIONS, in_blocks(of_questions(questions)))
     answers = Answer.objects.filter(item__in=questions.values("pk"), run__study=study)
     if answers.exists():
-        about = gettext("language models' answers to questions")
+        about = "language models' answers to questions"
         yield Table("modelanswers", about, ANSWERS, in_blocks(of_answers(answers)))
     without = () if not form.k or form.words else QUOTING
     shown = Item.objects.shown_by([study]).filter(**asked)
     choices = ModelChoice.objects.filter(item__in=shown.values("pk"), run__study=study)
     if choices.exists():
-        about = gettext("what language models chose in test cases")
+        about = "what language models chose in test cases"
         yield Table("modelchoices", about, CHOICES, in_blocks(of_choices(choices)))
     grades = JudgeGrade.objects.filter(run__study=study)
     if grades.exists():
-        about = gettext("judges' grades of these answers and of participants' answers")
+        about = "judges' grades of these answers and of participants' answers"
         found = _of(of_judges(grades), JUDGES, keys, held)
         yield _table("judgegrades", about, JUDGES, found, without)
     if grades_of(study).exists():
-        about = gettext("people's grades of these answers, given without knowing whose they were")
+        about = "people's grades of these answers, given without knowing whose they were"
         found = _of(of_people(study), PEOPLE, keys, held)
         dropped = (*without, *OF_GRADERS) if form.k else ()
         yield _table("persongrades", about, PEOPLE, found, dropped)

@@ -1,5 +1,4 @@
 from django import template
-from django.utils.translation import gettext
 
 register = template.Library()
 UNITS = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
@@ -22,10 +21,10 @@ def short_count(value: float) -> str:
 def curve_name(name: str) -> str:
     """What a line is called, in the reader's language."""
     names = {
-        "loss": gettext("training texts"),
-        "held-out": gettext("held-out texts"),
-        "accuracy": gettext("right decisions"),
-        "original": gettext("original texts"),
-        "altered": gettext("altered texts"),
+        "loss": "training texts",
+        "held-out": "held-out texts",
+        "accuracy": "right decisions",
+        "original": "original texts",
+        "altered": "altered texts",
     }
     return names[name]

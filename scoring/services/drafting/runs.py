@@ -12,7 +12,6 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
 
 from experiment.domain.item_checks.findings import Finding, Level
 from experiment.models import ItemScratch, ResearchField
@@ -216,7 +215,7 @@ def dismiss(draft: GeneratedDraft, by: User) -> None:
 def _undecided(draft: GeneratedDraft) -> GeneratedDraft:
     draft = GeneratedDraft.objects.select_for_update().select_related("run").get(pk=draft.pk)
     if draft.state not in UNDECIDED:
-        raise ValidationError(_("This draft has already been decided."))
+        raise ValidationError("This draft has already been decided.")
     return draft
 
 
