@@ -15,6 +15,7 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
 from experiment.domain.assignment import QUESTION
 from experiment.models import AdvisedTrial, Item, Judgment, Participant, Study
 from experiment.models.trials import believed
+from lib.points import point
 from scoring.models import ItemScore, LanguageModel, ScoringRun
 from scoring.models.counting import counts_in
 
@@ -39,14 +40,15 @@ class PeopleFigures:
 
 @dataclass(frozen=True, slots=True)
 class ModelFigures:
-    """n: models that scored both texts, each by its newest run; n_right: those that found the original more likely.
+    """n: models that scored both texts, each by its newest run; n_right: those that found the original more likely,
+        and half of those to which both are alike.
 
     difficulty: their mean log ppl(altered) - log ppl(original), nats per token; the smaller, the harder. Of perplexities
         themselves the mean would be that of the model with the largest ones.
     """
 
     n: int
-    n_right: int
+    n_right: float
     difficulty: float
 
 
@@ -108,7 +110,7 @@ def model_figures(items: Items, studies: QuerySet[Study]) -> dict[int, ModelFigu
         of_item[item][model] = log(altered / original)
     return {
         item: ModelFigures(
-            len(found), sum(d > 0 for d in found.values()), sum(found.values()) / len(found)
+            len(found), sum(map(point, found.values())), sum(found.values()) / len(found)
         )
         for item, found in of_item.items()
     }

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from experiment.domain.exclusion import Rules
 from experiment.models import (
+    AdvisedTrial,
     ConsentVersion,
     Item,
     Judgment,
@@ -249,7 +250,11 @@ class RuleChange:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The analysis under some rules; `accuracy` is the share of the trials that are correct, None without any."""
+    """The analysis under some rules.
+
+    `correct` and `accuracy` are of what people answered by themselves, as in results: before advice, where there was some, and not
+    where it came before any answer. `accuracy` is None without such an answer.
+    """
 
     participants: int
     trials: int
@@ -312,6 +317,12 @@ def compare_versions(study: Study, kind: str, first: int, second: int) -> Versio
     )
 
 
+COMPARED = (
+    "pk trial__participant trial__participant__public_id trial__position trial__item__key trial__original_side correct "
+    "trial__advised__procedure trial__advised__first_side"
+)
+
+
 def compare_rules(
     study: Study, kind: str, rules: Rules, before: Rules | None = None
 ) -> RulesCompared:
@@ -327,8 +338,7 @@ def compare_rules(
         .exclude(trial__stratum="catch")
         .order_by("trial__participant", "trial__position")
     )
-    names = "pk trial__participant trial__participant__public_id trial__position trial__item__key correct"
-    rows = list(judgments.values_list(*names.split(), named=True))
+    rows = list(judgments.values_list(*COMPARED.split(), named=True))
     people = Participant.objects.of(study, kind).finished().order_by("pk")
     return RulesCompared(
         before=_outcome(rows, was),
@@ -358,14 +368,22 @@ def rule_changes(before: StudyVersion, after: StudyVersion) -> list[RuleChange]:
 
 def _outcome(rows: Sequence[Any], found: Verdicts) -> Outcome:
     people, judgments = found.valid_participants, found.valid_judgments
-    correct = [
-        row.correct
+    kept = [
+        row
         for row in rows
         if row.correct is not None and row.trial__participant in people and row.pk in judgments
     ]
-    n_correct = sum(correct)
-    accuracy = n_correct / len(correct) if correct else None
-    return Outcome(len(people), len(correct), n_correct, accuracy)
+    correct = [own for row in kept if (own := _own_correct(row)) is not None]
+    accuracy = sum(correct) / len(correct) if correct else None
+    return Outcome(len(people), len(kept), sum(correct), accuracy)
+
+
+def _own_correct(row: Any) -> bool | None:
+    """Of the answer without advice; None where advice came before any."""
+    if row.trial__advised__procedure == AdvisedTrial.Procedure.BEFORE:
+        return None
+    first = row.trial__advised__first_side
+    return bool(first == row.trial__original_side if first else row.correct)
 
 
 def _other_codes(

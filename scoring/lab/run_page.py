@@ -12,6 +12,7 @@ from experiment.models import Study
 from lib.csv import field
 from lib.csv_lines import line
 from lib.jobs import leases, workers
+from lib.points import point
 from scoring.backends import ALIASES
 from scoring.domain.backend import ScoringError
 from scoring.domain.perplexity import CHANCE, NEAR_TIE_NATS
@@ -253,12 +254,12 @@ def _chosen(scores: "QuerySet[ItemScore]", which: str) -> "QuerySet[ItemScore]":
 
 
 def scores_csv(run: ScoringRun, study: Study) -> str:
-    """One line per pair of texts that the study shows, as the command's `--json` has them; numbers are whole."""
+    """One line per pair of texts that the study shows, as the command's `--json` has them; numbers are whole. `correct`: its points."""
     rows = score_rows(run, study)
     names = ["run", "model", *(rows[0] if rows else ("item", "unit")), "correct"]
     lines = [line(map(field, names))]
     for row in rows:
         about = {"run": run.pk, "model": run.language_model.name, **row}
-        about["correct"] = row["ppl_original"] < row["ppl_altered"]
+        about["correct"] = point(row["ppl_altered"] - row["ppl_original"])
         lines.append(line(field(about[name]) for name in names))
     return b"".join(lines).decode()

@@ -254,15 +254,15 @@ def test_an_imported_run_shows_its_files_and_cannot_be_changed(ruth: Client, stu
 
 
 def test_scores_are_downloaded_whole_and_harmless(ruth: Client, study: Study) -> None:
-    run = store(ask(study), [(10.123456789012345, 11.0), (12.0, 11.0)])
+    run = store(ask(study), [(10.123456789012345, 11.0), (12.0, 11.0), (11.0, 11.0)])
     LanguageModel.objects.update(name="=HYPERLINK(1)")
     response = ruth.get(url("scoring_scores", run.pk))
     assert response["Content-Disposition"] == (
         f'attachment; filename="memory-run-{run.pk}-full.csv"'
     )
     rows = list(csv.DictReader(io.StringIO(response.content.decode())))
-    assert [float(row["ppl_original"]) for row in rows] == [10.123456789012345, 12.0]
-    assert [row["correct"] for row in rows] == ["true", "false"]
+    assert [float(row["ppl_original"]) for row in rows] == [10.123456789012345, 12.0, 11.0]
+    assert [row["correct"] for row in rows] == ["1.0", "0.0", "0.5"]
     assert {row["model"] for row in rows} == {"'=HYPERLINK(1)"}
 
 
