@@ -53,8 +53,16 @@ def hold_names(kind: type[models.Model], name: str, *same: object) -> None:
 
     same: of rows that agree in these, any name: no other lab's rows do, and one file may bring thousands of names.
     """
-    for look in ("",) if same else sorted(names.looks(name)):
-        hold("names", kind._meta.label, *same, look)
+    if same:
+        hold("names", kind._meta.label, *same, "")
+    else:
+        hold_all_names(kind, [name])
+
+
+def hold_all_names(kind: type[models.Model], wanted: Iterable[str]) -> None:
+    """As `hold_names`, of several names at once: in one order, so that two who name the same do not wait for each other."""
+    for look in sorted({look for name in wanted for look in names.looks(name)}):
+        hold("names", kind._meta.label, look)
 
 
 def is_free(kind: type[models.Model], slug: str) -> bool:

@@ -14,12 +14,13 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from experiment.domain.roles import FieldRight
-from experiment.models import Item, QuestionTemplate, ResearchField
+from experiment.models import Item, QuestionTemplate, ResearchField, Subfield
 from experiment.services import audit
 from experiment.services.curation.writing import Action, record_change
 from experiment.services.fields import create_field, unused_name
 from experiment.services.rights import field_rights_of
 from experiment.services.usable import is_site, kept_keys, known_items
+from lib.name_fields import hold_all_names, hold_names
 
 Status = Item.Status
 # What is published or shown as a demo is the whole site's: no study's file adds to it
@@ -36,9 +37,12 @@ class FileItems:
     study: its short name, for a field that is made for texts of none.
     """
 
-    def __init__(self, keys: Iterable[str], study: str, by: User | None) -> None:
+    def __init__(
+        self, keys: Iterable[str], fields: Iterable[str], study: str, by: User | None
+    ) -> None:
         self.by, self.study = by, study
         self.keys = set(keys)
+        self._hold(set(fields))
         self.fields: dict[str, ResearchField | None] = {}  # by what the file calls them
         self.n_new = 0  # fields
         self.made = Counter[str]()  # texts, by the name of their field here
@@ -49,6 +53,19 @@ class FileItems:
             if row.pk in told:
                 self.known.setdefault(row.key, []).append(row)
         self.hidden = ({row.key for row in every} | kept_keys(self.keys, by)) - self.known.keys()
+
+    def _hold(self, fields: set[str]) -> None:
+        """Take every lock on names that the file's texts need, in one order: two files may bring the same in another."""
+        led, new = [], []
+        for name in fields:
+            if (found := self._led(name)) is not None:
+                led.append(found.pk)
+            elif name or not is_site(self.by):
+                new.append(unused_name(name or self.study, self.study, self.by))
+        hold_all_names(ResearchField, sorted(new)[:MOST_FIELDS])
+        for pk in sorted(led):
+            hold_names(Subfield, "", pk)
+            hold_names(QuestionTemplate, "", pk)
 
     def named(self, key: str, text: str) -> tuple[str, list[Item]]:
         """The key that a text gets, and the versions under it that the maker may be told of.
@@ -122,10 +139,9 @@ class FileItems:
 
     def _found(self, name: str) -> ResearchField | None:
         """None: of no field, which is for the site alone."""
-        found = ResearchField.objects.filter(name__iexact=name).order_by("pk").first()
         if is_site(self.by) and not name:
             return None
-        if found is not None and self._leads(found):
+        if (found := self._led(name)) is not None:
             return found
         needed = ResearchField._meta.get_field("reviews_needed").get_default()
         if self.n_new == MOST_FIELDS:
@@ -140,7 +156,9 @@ class FileItems:
         self.n_new += 1
         return made
 
-    def _leads(self, research_field: ResearchField) -> bool:
-        if self.by is None:
-            return True
-        return FieldRight.LEAD_FIELD in field_rights_of(self.by, research_field)
+    def _led(self, name: str) -> ResearchField | None:
+        """The field of this name, if the file's maker leads it."""
+        found = ResearchField.objects.filter(name__iexact=name).order_by("pk").first()
+        if found is None or self.by is None:
+            return found
+        return found if FieldRight.LEAD_FIELD in field_rights_of(self.by, found) else None

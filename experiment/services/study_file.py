@@ -367,17 +367,21 @@ def _items(place: Place, study: str, by: User | None) -> tuple[list[Item], FileI
     """The rows of the listed test cases: those that are here by key and text and that one may use, the others made and accepted."""
     listed = place.elements(MOST_ITEMS)
     read = [(at, _read_item(at)) for at in listed]
-    items = FileItems((values.get("key", "") for _at, values in read), study, by)
-    first: dict[str, Place] = {}
-    rows = []
+    keys, fields = ({values.get(name, "") for _at, values in read} for name in ("key", "field"))
+    items = FileItems(keys, fields, study, by)
+    first: dict[str, tuple[Place, dict[str, Any]]] = {}
+    again = []
     for at, values in read:
         key = values.get("key", "")
         if key in first:
-            at.refuse(_("The same key as in %(place)s.") % {"place": first[key].path})
+            again.append((at, first[key][0]))
         elif key:
-            first[key] = at
-            rows.append(_row(at, values, items))
-    return [row for row in rows if row is not None], items
+            first[key] = at, values
+    # Stored by key: two files that bring the same ones in another order do not wait for each other
+    rows = {key: _row(*first[key], items) for key in sorted(first)}
+    for at, earlier in again:
+        at.refuse(_("The same key as in %(place)s.") % {"place": earlier.path})
+    return [row for key in first if (row := rows[key]) is not None], items
 
 
 def _read_item(at: Place) -> dict[str, Any]:

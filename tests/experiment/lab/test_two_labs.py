@@ -7,6 +7,7 @@ import pytest
 from django.contrib.auth.models import Permission, User
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
@@ -28,6 +29,7 @@ from experiment.services.item_choice import ItemChoice, choose, ensure_items, re
 from experiment.services.study_file import copy_study, create_from_file, document
 from experiment.services.study_setup import create_study, pin_items
 from experiment.services.usable import kept_keys
+from lib import name_fields
 from tests.experiment.lab_client import browser
 from tests.factories import make_item, make_question, make_research_field, make_study, make_user
 
@@ -136,6 +138,38 @@ def test_what_a_file_brings_for_a_foreign_field_becomes_its_own(eve: User) -> No
     ben = User.objects.get(username="ben")
     assert {item.key for item in choose(ItemChoice(field="cooking"), ben)} & {"new-1"} == set()
     assert Item.objects.filter(field="cooking").count() == 3
+
+
+def test_two_files_take_the_same_names_in_one_order(
+    eve: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else each would wait for what the other holds."""
+    for name in ("mine", "ours"):
+        make_research_field(name, lead=eve)
+    held: list[tuple[object, ...]] = []
+    monkeypatch.setattr(name_fields, "hold", lambda *name: held.append(name))
+    words = ("sleep", "baking", "ours", "mine", "rest")
+    texts = [
+        {
+            "key": f"k-{word}",
+            "field": word,
+            "subfield": f"s-{word}",
+            "markup": f"A {word} [[b, c]].",
+        }
+        for word in words
+    ]
+    found = []
+    for listed in (texts, texts[::-1]):
+        held.clear()
+        with transaction.atomic():
+            study = brought(eve, *listed)
+            rows = study.items.filter(key__startswith="k-").order_by("pk")
+            # What is asked for again is held already
+            names = [*dict.fromkeys(one for one in held if one[0] == "names")]
+            found.append((names, [*rows.values_list("key", flat=True)]))
+            transaction.set_rollback(True)
+    assert found[0] == found[1]
+    assert found[0][1] == sorted(found[0][1])
 
 
 def test_what_a_file_brings_for_a_field_to_come_is_led_by_its_maker(eve: User) -> None:
