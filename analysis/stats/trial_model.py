@@ -108,10 +108,10 @@ def _fit(x: Floats, outcome: Floats, *, is_penalised: bool) -> Fitted | None:
     start = np.zeros((1, x.shape[1]))
     try:
         beta = minimise(problem, start, largest=LARGEST).at[0]
-    except NotConverged:
+        weight, residual, _ = problem.at(beta)
+        return Fitted.of(x, beta, weight, residual)
+    except (NotConverged, np.linalg.LinAlgError):  # the latter where every weight of an effect is 0
         return None
-    weight, residual, _ = problem.at(beta)
-    return Fitted.of(x, beta, weight, residual)
 
 
 @dataclass(frozen=True)

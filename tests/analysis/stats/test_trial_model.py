@@ -6,9 +6,12 @@ import statsmodels.api as sm
 from scipy import optimize
 from scipy.special import expit
 
+from analysis.report.chapters.advised.results import trials_of
 from analysis.stats import NotEnough
+from analysis.stats.reliance.moderators import switching_model
 from analysis.stats.trial_model import separating, trial_model
 from analysis.stats.trial_slope import trial_slope
+from tests.analysis.coverage.nulls import null_study
 
 
 def study(rng, n_people, n_items, each=10):
@@ -105,6 +108,29 @@ def test_a_joint_separation_is_found_and_one_counterexample_undoes_it():
     nearest = np.argmax(x[:, 1] + x[:, 2])
     outcome[nearest] = 0
     assert not separating(x, outcome).any()
+
+
+def test_a_fit_that_breaks_off_far_out_is_that_of_a_separation():
+    """Wrong advice is never followed; Newton's last step leaves weights of 0, and no information to invert."""
+    own = trials_of(null_study(10818, 60, 10).advised)
+    found = switching_model(own).effect("advice_right")
+    assert found.separates
+    assert found.slope is None
+
+
+def test_effects_constant_within_ten_test_cases_have_no_more_degrees_of_freedom_than_these_leave():
+    rng = np.random.default_rng(6)
+    for _study in range(20):
+        columns, outcome, who, item = null(rng, 60, 10)
+        found = {one.name: one for one in trial_model(columns, outcome, who, item)}
+        constant = [name for name, x in columns.items() if is_constant(x, item)]
+        assert len(constant) >= 2
+        for name in constant:
+            assert found[name].slope.df <= 10 - 1 - len(constant)
+
+
+def is_constant(x, groups):
+    return all(np.ptp(x[groups == one]) == 0 for one in np.unique(groups))
 
 
 def test_what_cannot_be_told_apart_is_refused():
