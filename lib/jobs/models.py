@@ -65,6 +65,14 @@ class Job(models.Model):
     def is_open(self) -> bool:
         return self.status in self.OPEN_STATUSES
 
+    @property
+    def is_waiting(self) -> bool:
+        return self.status == self.Status.WAITING
+
+    @property
+    def is_finished(self) -> bool:
+        return self.status == self.Status.FINISHED
+
     @classmethod
     def whose_turn(cls) -> models.expressions.Combinable:
         """Of a row, who is served where a worker takes it: an account by its number, an owner by its number below zero."""

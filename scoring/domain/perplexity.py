@@ -93,6 +93,14 @@ class Decision:
     points: float
     is_near_tie: bool
 
+    @property
+    def is_wrong(self) -> bool:
+        return self.points not in (RIGHT, TIE)
+
+    @property
+    def word(self) -> str:
+        return "wrong" if self.is_wrong else "right" if self.points == RIGHT else "a tie"
+
 
 def near_tie(ppl_original: npt.ArrayLike, ppl_altered: npt.ArrayLike) -> Mask:
     """Whether mean negative log-likelihoods, ln PPL, differ by less than 0.001 nat: a lower precision could turn them.

@@ -18,6 +18,7 @@ from lib.name_fields import is_name
 from lib.pages import LimitedFileField, UnixTextField, refused, sent_as_csv, show
 from scoring.backends import ALIASES, parse_model_args
 from scoring.domain.backend import ScoringError
+from scoring.lab import words
 from scoring.lab.answering import ENDS
 from scoring.lab.forms import AtZeroForm, checked_model_args, model_folders
 from scoring.models import ChoiceRun, ModelChoice
@@ -295,7 +296,9 @@ def _run_page(
         part="choosing",
         run=found,
         counted=counted,
-        n_elsewhere=found.choices.count() - counted.n_answers,
+        elsewhere=words.not_shown(
+            found.choices.count() - counted.n_answers, "The run gave {}, about", "more answer"
+        ),
         states=[(STATES[state], n) for state, n in counted.states.items()],
         spending=runs.spent(found),
         unread=runs.unread(found),

@@ -1,7 +1,7 @@
 """What the template of a study's models shows."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -75,6 +75,20 @@ def dot(share: float, sem: float, scale: Scale) -> Dot:
     return Dot(scale.percent(share), scale.percent(share - sem), scale.percent(share + sem))
 
 
+def ticks(scale: Scale, shown: Collection[float] = ()) -> list[tuple[float, str, str]]:
+    """Place, label and style of the ticks, or of those that are shown.
+
+    >>> ticks(Scale(0.4, 0.6))
+    [(0.0, '40%', 'tick-begin'), (50.0, '50%', 'tick tick-chance'), (100.0, '60%', 'tick-end')]
+    """
+    named = {scale.high: "tick-end", CHANCE: "tick tick-chance", scale.low: "tick-begin"}
+    return [
+        (scale.percent(tick), f"{tick:.0%}", named.get(tick, "tick"))
+        for tick in scale.ticks
+        if not shown or tick in shown
+    ]
+
+
 SOURCES = ("", *Item.Source.values)
 
 
@@ -90,7 +104,7 @@ def progress_percent(run: ScoringRun) -> float:
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run in the table; with a dot it is one in the picture, where `differs` names what is its own."""
+    """A run in the table; with a dot it is one in the picture, where `differs` says what is its own."""
 
     run: ScoringRun
     counted: Counted
@@ -120,7 +134,7 @@ class RunRow:
 
     @property
     def kind(self) -> dict[str, Any]:
-        """What distinguishes a model's runs, by the names that the template knows."""
+        """What distinguishes a model's runs."""
         return {
             "published": self.is_published,
             "prompt": self.run.prompt,
@@ -129,6 +143,13 @@ class RunRow:
             "limit": self.run.limit,
             "model_args": self.model_args or None,
         }
+
+    def told(self, name: str) -> str:
+        """A part of `kind`, for readers."""
+        shown = {"prompt": "prompt {}", "seed": "seed {}", "limit": "first {}"}
+        if name == "published":
+            return "published" if self.is_published else "scored here"
+        return self.source if name == "source" else shown.get(name, "{}").format(self.kind[name])
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +196,12 @@ def _with_differences(rows: Sequence[RunRow]) -> list[RunRow]:
         for model, kinds in by_model.items()
     }
     return [
-        replace(row, differs=tuple(n for n in differing[row.model.pk] if row.kind[n] is not None))
+        replace(
+            row,
+            differs=tuple(
+                row.told(name) for name in differing[row.model.pk] if row.kind[name] is not None
+            ),
+        )
         for row in rows
     ]
 
@@ -202,6 +228,7 @@ def models_context(
         "part": "models",
         "condition": condition,
         "condition_label": Condition(condition).label,
+        "is_by_sentence": condition == Condition.ISOLATED,
         "source": source,
         "conditions": [
             {
@@ -217,9 +244,7 @@ def models_context(
             for value in SOURCES
         ],
         "groups": groups,
-        "ticks": [
-            (scale.percent(tick), f"{tick:.0%}") for tick in scale.ticks if tick in (CHANCE, 1.0)
-        ],
+        "ticks": ticks(scale, (CHANCE, 1.0)),
         "chance_at": scale.percent(CHANCE),
         "shown": shown,
         "page_numbers": shown.paginator.page_range,

@@ -11,12 +11,15 @@ from django.db.models import QuerySet
 from experiment.models import Study
 from lib.csv import field
 from lib.csv_lines import line
+from lib.formatting import percent
 from lib.jobs import leases, workers
 from lib.points import point
+from lib.jobs.progress import progress
 from scoring.backends import ALIASES
 from scoring.domain.backend import ScoringError
 from scoring.domain.perplexity import CHANCE, NEAR_TIE_NATS
-from scoring.lab.models_page import dot, progress_percent, scale_for, source_label
+from scoring.lab import words
+from scoring.lab.models_page import dot, progress_percent, scale_for, source_label, ticks
 from scoring.models import ItemScore, ScoringRun
 from scoring.services.open_model import default_name
 from scoring.services.summary import (
@@ -189,11 +192,15 @@ def _progress(run: ScoringRun, now: datetime, *, is_own: bool) -> dict[str, Any]
         run.status == Status.RUNNING and leases.stale(ScoringRun.objects.filter(pk=run.pk)).exists()
     )
     beat = run.heartbeat_at
+    silent_s = None if beat is None else max(0.0, (now - beat).total_seconds())
+    left_s = None if is_stale else _left_s(run)
     return {
+        "heading": "Published perplexities"
+        if _is_imported(run)
+        else words.state(run, is_stale=is_stale),
+        "pace": words.pace(run, progress(run, now), left_s, silent_s),
         "is_stale": is_stale,
         "progress_percent": progress_percent(run),
-        "silent_s": None if beat is None else max(0.0, (now - beat).total_seconds()),
-        "left_s": _left_s(run),
         "is_taken": workers.is_taken(ScoringRun),
         "can_resume": run.status in (Status.FAILED, Status.CANCELLED),
         "resume_command": resume_command(run) if is_own and not _is_imported(run) else "",
@@ -211,15 +218,20 @@ def _result(run: ScoringRun, study: Study, *, is_own: bool) -> dict[str, Any]:
     scores = scores_in(run, study)
     counted = count(scores)
     share, texts = counted.accuracy, unscored(run, study)
+    ties = f", and {words.counted(share.n_ties, 'tie')}" if share.n_ties else ""
     scale = scale_for([(share.value - share.sem, share.value + share.sem)] if share.n else [])
     return {
         "counted": counted,
-        "n_elsewhere": run.item_scores.count() - counted.accuracy.n if is_own else 0,
+        "elsewhere": words.not_shown(
+            run.item_scores.count() - share.n if is_own else 0, "The run scored {}, of", "more text"
+        ),
+        "units": "Sentences" if run.condition == ScoringRun.Condition.ISOLATED else "Test cases",
+        "of_texts": f"of {share.n}{ties}",
         "dot": dot(share.value, share.sem, scale) if share.n else None,
         "chance_at": scale.percent(CHANCE),
-        "ticks": [(scale.percent(tick), f"{tick:.0%}") for tick in scale.ticks],
+        "ticks": ticks(scale),
         "near_tie_nats": NEAR_TIE_NATS,
-        "within_item": _within_item(run, scores),
+        "averaged": _averaged(_within_item(run, scores)),
         "unscored": texts[:MOST_NAMED],
         "n_unscored": len(texts),
     }
@@ -230,6 +242,16 @@ def _within_item(run: ScoringRun, scores: "QuerySet[ItemScore]") -> WithinItem |
         return None
     averages = within_item(scores)
     return averages if averages.n_items else None
+
+
+def _averaged(within: WithinItem | None) -> str:
+    if within is None:
+        return ""
+    sem = f" ± {percent(within.sem).removesuffix('%')}" if within.sem else ""
+    return (
+        f"Accuracy, averaged first within each test case and then over the {within.n_items} test cases:"
+        f" {percent(within.accuracy)}{sem}."
+    )
 
 
 def _pairs(run: ScoringRun, study: Study, which: str, page: int | str) -> dict[str, Any]:
@@ -244,6 +266,7 @@ def _pairs(run: ScoringRun, study: Study, which: str, page: int | str) -> dict[s
         "page_numbers": shown.paginator.page_range,
         "pairs": shown.object_list,
         "has_sentences": run.condition == ScoringRun.Condition.ISOLATED,
+        "has_traces": run.condition == ScoringRun.Condition.FULL and not _is_imported(run),
     }
 
 

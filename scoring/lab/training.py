@@ -9,7 +9,6 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.template.loader import render_to_string
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import Right
@@ -114,8 +113,8 @@ def score(request: HttpRequest, pk: int, ask: Scored) -> HttpResponse:
     with refused(request, TrainingError, ScoringError, ValidationError):
         queued = ask(row, study, user)
         n = sum(len(one.waiting) for one in queued)
-        said = {"n": n, "study": study}
-        messages.success(request, render_to_string("scoring/training/_queued.txt", said).strip())
+        is_queued = "run on {} is queued" if n == 1 else "runs on {} are queued"
+        messages.success(request, f"{n} {is_queued.format(study.title)}.")
         return redirect("lab:scoring", study.slug)
     return redirect(row)
 

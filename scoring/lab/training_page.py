@@ -15,9 +15,12 @@ from django.utils import timezone
 from experiment.domain.roles import Right
 from experiment.models import Item, Study
 from experiment.services.rights import fields_of, studies_with
+from lib.formatting import number
 from lib.jobs import leases, workers
+from lib.jobs.progress import progress
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.domain.perplexity import Accuracy
+from scoring.lab import words
 from scoring.lab.forms import model_folders
 from scoring.lab.run_page import lines
 from scoring.lab.training_forms import StudyForm, TrainingForm
@@ -172,14 +175,20 @@ def corpus(row: Corpus, user: User, page: int | str) -> dict[str, Any]:
 
 def training(row: Training, user: User) -> dict[str, Any]:
     now = timezone.now()
-    is_running = row.status == Status.RUNNING
+    is_stale = row.status == Status.RUNNING and (
+        leases.stale(Training.objects.filter(pk=row.pk)).exists()
+    )
+    left_s = None if is_stale else _left_s(row, now)
+    rate = row.tokens_per_s
     return SECTION | {
+        "heading": words.state(row, is_stale=is_stale),
+        "pace": words.pace(row, progress(row, now), left_s),
+        "rate": f", {number(rate, 0)} tokens per second" if rate else "",
         "training": row,
         "estimate": estimate(row) if row.is_open or not row.total else None,
-        "is_stale": is_running and leases.stale(Training.objects.filter(pk=row.pk)).exists(),
+        "is_stale": is_stale,
         "is_taken": workers.is_taken(Training),
         "percent": 100 * row.done / row.total if row.total else 0.0,
-        "left_s": _left_s(row, now),
         "may_steer": may_steer(row, user),
         "can_resume": row.status in (Status.FAILED, Status.CANCELLED),
         "recipe": list(lines(row.recipe)),

@@ -5,7 +5,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.template.loader import render_to_string
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
@@ -15,16 +14,12 @@ from experiment.models import Item, Study
 from lib.pages import attached, refused, show
 from lib.table_files import CONTENT_TYPES
 from scoring.domain.backend import ScoringError
+from scoring.lab import words
 from scoring.lab.forms import QueueForm, model_folders
 from scoring.lab.models_page import models_context
 from scoring.lab.run_page import WHICH, run_context, scores_csv
 from scoring.models import ScoringRun
 from scoring.services import runs
-
-
-def _say(request: HttpRequest, level: int, event: str, **about: Any) -> None:
-    sentence = render_to_string("scoring/_message.html", {"event": event, **about})
-    messages.add_message(request, level, sentence.strip())
 
 
 def _among(request: HttpRequest, name: str, known: Any, default: str = "") -> str:
@@ -83,9 +78,10 @@ def queue(request: HttpRequest, study: Study) -> HttpResponse:
 
 def _after_queueing(request: HttpRequest, study: Study, queued: runs.Queued) -> HttpResponse:
     for run in queued.known:
-        _say(request, messages.INFO, "known", run=run)
+        state = run.get_status_display()
+        messages.info(request, f"Run {run.pk} with the same settings is {state} already.")
     if queued.waiting:
-        _say(request, messages.SUCCESS, "queued", runs=[run.pk for run in queued.waiting])
+        messages.success(request, words.queued([run.pk for run in queued.waiting]))
     if len(queued.waiting) + len(queued.known) == 1:
         return redirect((queued.waiting or queued.known)[0])
     return redirect("lab:scoring", slug=study.slug)
@@ -122,11 +118,11 @@ def cancel(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     run = _own_run_of(study, pk)
     run = runs.stop(run, request.user)
     if run.status == ScoringRun.Status.CANCELLED:
-        _say(request, messages.SUCCESS, "stopped", run=run)
+        messages.success(request, f"Run {run.pk} was stopped. Its scores so far are kept.")
     elif run.is_open:
-        _say(request, messages.SUCCESS, "stopping", run=run)
+        messages.success(request, f"Run {run.pk} stops after the texts it is scoring now.")
     else:
-        _say(request, messages.INFO, "over", run=run)
+        messages.info(request, f"Run {run.pk} is {run.get_status_display()} already.")
     return redirect(run)
 
 
@@ -135,5 +131,5 @@ def cancel(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
 def resume(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     run = runs.resume(_own_run_of(study, pk), request.user)
     if run.status == ScoringRun.Status.WAITING:
-        _say(request, messages.SUCCESS, "queued", runs=[run.pk])
+        messages.success(request, words.queued([run.pk]))
     return redirect(run)

@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
+from django.template.defaultfilters import floatformat
 from django.urls import reverse
 
 from experiment.models import Item, Judgment, ResearchField, Study
@@ -211,6 +212,10 @@ class GradingRun(GeneratingJob):
         return f"grades of {self.study} by {self.judge_name}"
 
     @property
+    def is_exact_match(self) -> bool:
+        return self.generator == Kind.EXACT
+
+    @property
     def judge_name(self) -> str:
         return str(self.language_model or self.get_generator_display())
 
@@ -287,3 +292,12 @@ class PersonGrade(models.Model):
 
     def __str__(self) -> str:
         return f"{self.grader}: {self.points}"
+
+    @property
+    def told(self) -> str:
+        """The grade, for the person who settles it."""
+        if self.abstained:
+            return "abstains"
+        points = f"{floatformat(self.points)} {'point' if self.points == 1 else 'points'}"
+        less = "".join(f", less {name}" for name in self.deductions)
+        return f"{points}: {floatformat(self.level)}{less}" if less else points

@@ -85,6 +85,10 @@ class ChoiceRun(CountedRun, GeneratingJob):
         return reverse("lab:choice_run", args=[self.study.slug, self.pk])
 
     @property
+    def is_likelihood(self) -> bool:
+        return self.form == self.Form.LIKELIHOOD
+
+    @property
     def is_greedy(self) -> bool:
         """Whether a server was asked at temperature 0, so that it writes what is likeliest."""
         said = self.model_args.get("temperature", "")
@@ -146,6 +150,10 @@ class ModelChoice(ModelAnswer):
                 name="model_choice_confidence",
             ),
         )
+
+    @property
+    def is_correct(self) -> bool:
+        return self.side == self.original_side
 
     def __str__(self) -> str:
         return f"{self.run_id}: {self.item_id}, {self.side or self.state}"

@@ -37,6 +37,12 @@ class Corpus(models.Model):
         return self.slug
 
     @property
+    def published(self) -> str:
+        """When its texts were published, as far as their dates are known."""
+        first, last = (self.manifest.get(f"{end}_published") for end in ("first", "last"))
+        return f"{first or 'unknown'}" if first == last else f"{first or 'unknown'} \N{EN DASH} {last}"
+
+    @property
     def folder(self) -> Path:
         return Path(settings.CORPORA_DIR) / self.slug
 

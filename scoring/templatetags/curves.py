@@ -5,6 +5,16 @@ UNITS = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
 
 
 @register.filter
+def place(percent: float) -> str:
+    """Where something stands in a picture.
+
+    >>> place(12.3456)
+    '12.35%'
+    """
+    return f"{percent:.2f}%"
+
+
+@register.filter
 def short_count(value: float) -> str:
     """A count of tokens, in three digits.
 

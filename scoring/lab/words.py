@@ -1,0 +1,89 @@
+"""Sentences about runs and trainings that several pages show."""
+
+from collections.abc import Sequence
+
+from lib.formatting import number
+from lib.jobs.models import Job
+from lib.jobs.progress import Progress
+from lib.templatetags.numbers import duration
+from scoring.services.asking.settings import Spending
+
+
+def counted(n: int, noun: str, plural: str = "") -> str:
+    """
+    >>> counted(1, "tie"), counted(1200, "answer"), counted(2, "test case")
+    ('1 tie', '1,200 answers', '2 test cases')
+    """
+    return f"{number(n, 0)} {noun if n == 1 else plural or f'{noun}s'}"
+
+
+def queued(numbers: Sequence[int]) -> str:
+    """
+    >>> queued([7]), queued([7, 8])
+    ('Run 7 is queued.', 'Runs 7, 8 are queued.')
+    """
+    listed = ", ".join(map(str, numbers))
+    return f"Run {listed} is queued." if len(numbers) == 1 else f"Runs {listed} are queued."
+
+
+def state(job: Job, *, is_stale: bool) -> str:
+    """The heading of a job's panel."""
+    if is_stale:
+        return "Its worker has stopped"
+    if job.is_open and job.cancel_requested:
+        return "Stopping"
+    return (
+        "Stopped" if job.status == Job.Status.CANCELLED else job.get_status_display().capitalize()
+    )
+
+
+def pace(job: Job, progress: Progress, left_s: float | None, silent_s: float | None = None) -> str:
+    """The end of a sentence on how far a job is; begins with a comma, or is empty."""
+    parts = ""
+    is_measured = progress.percent is not None and progress.elapsed_s is not None
+    if job.status == Job.Status.RUNNING and is_measured:
+        parts += f", {progress.percent}% done, {duration(progress.elapsed_s or 0.0)} so far"
+    if left_s is not None:
+        parts += f", about {duration(left_s)} left"
+    if job.is_open and silent_s is not None:
+        parts += f"; last heartbeat {duration(silent_s)} ago"
+    return parts
+
+
+def stands(job: Job, units: str) -> str:
+    """How far a run is that a worker takes: `units` name what it counts."""
+    so_far = f"{number(job.done, 0)} of {number(job.total, 0)} {units}"
+    if not job.is_open:
+        return f"{job.get_status_display()}: {so_far}"
+    if job.cancel_requested:
+        return "Stopping"
+    return "Waiting for the worker" if job.status == Job.Status.WAITING else so_far
+
+
+def spent(spending: Spending) -> str:
+    """What the answers of a run took.
+
+    >>> spent(Spending())
+    '0 answers in 0 s, 0 tokens read and 0 written'
+    """
+    told = f"{counted(spending.answers, 'answer')} in {duration(spending.seconds)}"
+    if spending.answers and spending.unknown == spending.answers:
+        return f"{told}; the number of tokens is unknown"
+    usage = spending.usage
+    told += f", {number(usage.prompt_tokens, 0)} tokens read"
+    told += f" and {number(usage.completion_tokens, 0)} written"
+    if spending.unknown:
+        told += f" (the server did not report tokens for {spending.unknown})"
+    return told if spending.cost is None else f"{told}, cost {number(float(spending.cost), 4)}"
+
+
+def not_shown(n: int, about: str, noun: str) -> str:
+    """What a run did on test cases that a study does not show; empty where it did nothing there.
+
+    >>> not_shown(1, "The run scored {}, of", "more text")
+    'The run scored 1 more text, of a test case that this study does not show.'
+    """
+    if not n:
+        return ""
+    cases = "a test case" if n == 1 else "test cases"
+    return f"{about.format(counted(n, noun))} {cases} that this study does not show."
