@@ -62,7 +62,8 @@ def _headline(source: SourceResults) -> list[str]:
     pairs = present(own.base_vs_chat)
     if pairs and isinstance(pairs.test, MissingResult):
         lines["base_vs_chat"] = pairs.test.reason
-    return [f"  {name:<18} {line}" for name, line in lines.items()]
+    found = [f"  {name:<18} {line}" for name, line in lines.items()]
+    return [*found, f"  {answer.few.words}"] if answer.few else found
 
 
 def _rates(rated: Rated | MissingResult) -> Iterator[str]:

@@ -7,13 +7,16 @@ does, under that name.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from analysis.codec import present
 from analysis.report.chapter import SourceResults
-from analysis.report.chapters.accuracy.results import Accuracy, ModelAccuracy
+from analysis.report.chapters.accuracy.results import Accuracy, HumanAccuracy, ModelAccuracy
 from analysis.report.chapters.uncertainty.results import Crossed, CrossedErrors, Errors
 from analysis.stats.arrays import Interval
 from analysis.stats.estimates import Mean
 from lib.formatting import lies
+from lib.levels import ENOUGH
 
 METHOD = (
     "ci95: 95% interval from standard errors clustered by participants and test cases (for models alone, by test "
@@ -39,14 +42,33 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
+class Few:
+    """Fewer participants, or test cases, than ENOUGH: no direction is concluded."""
+
+    n_participants: int
+    n_items: int
+
+    @property
+    def words(self) -> str:
+        return _(
+            "Participants: %(people)s; test cases: %(cases)s. Fewer than %(enough)s of either are too few to say who is more accurate. "
+            "Intervals clustered by both hold, but those of single trials, and of the mixed model, are too narrow."
+        ) % {"people": self.n_participants, "cases": self.n_items, "enough": ENOUGH}
+
+
+@dataclass(frozen=True, slots=True)
 class Headline:
-    """The answer for one source. models: of the only model, which `model` then names, else the mean over models."""
+    """The answer for one source. models: of the only model, which `model` then names, else the mean over models.
+
+    few: None where there are enough participants and test cases, or no participants.
+    """
 
     humans: Estimate | None
     models: Estimate | None
     model: str | None
     n_models: int
     difference: Estimate | None
+    few: Few | None
     method: str = METHOD
 
     @property
@@ -65,6 +87,7 @@ def headline(source: SourceResults) -> Headline:
         model=models[0].label if is_one else None,
         n_models=len(models),
         difference=_difference(own, crossed),
+        few=_few(present(own.humans)),
     )
 
 
@@ -72,6 +95,12 @@ def headlines(sources: Mapping[str, SourceResults]) -> Sequence[tuple[str, Headl
     """Source and answer, for each source that has anything."""
     found = [(name, headline(source)) for name, source in sources.items()]
     return [(name, answer) for name, answer in found if not answer.is_empty]
+
+
+def _few(humans: HumanAccuracy | None) -> Few | None:
+    if humans is None or min(humans.n_participants, humans.n_items) >= ENOUGH:
+        return None
+    return Few(humans.n_participants, humans.n_items)
 
 
 def _humans(own: Accuracy, crossed: CrossedErrors | None) -> Estimate | None:

@@ -11,7 +11,7 @@ from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.mixed_model.results import Mixed, Power, PowerAnalysis, two_digits
 from analysis.stats.power import Target
 from lib import formatting as f
-from lib.levels import LEVEL
+from lib.levels import ENOUGH, LEVEL
 
 NONE_FOUND = 0.005  # a standard deviation below it is shown as 0
 
@@ -23,6 +23,7 @@ def mixed_model_page(source: SourceResults, about: About) -> Page:
     context = {
         "own": own,
         "has_no_variation": has_no_variation,
+        "is_few": min(own.n_participants, own.n_items) < ENOUGH,
         "without_participants": own.lrt.participants.without if may_be_0 else None,
     }
     columns = (c.text(_("Parameter"), "0"), c.number(_("Estimate"), "1"), c.ci(_("95% CI"), "2"))
