@@ -13,8 +13,8 @@ from lib.csv import field
 from lib.csv_lines import line
 from lib.formatting import percent
 from lib.jobs import leases, workers
-from lib.points import point
 from lib.jobs.progress import progress
+from lib.points import point
 from scoring.backends import ALIASES
 from scoring.domain.backend import ScoringError
 from scoring.domain.perplexity import CHANCE, NEAR_TIE_NATS

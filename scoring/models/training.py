@@ -40,7 +40,9 @@ class Corpus(models.Model):
     def published(self) -> str:
         """When its texts were published, as far as their dates are known."""
         first, last = (self.manifest.get(f"{end}_published") for end in ("first", "last"))
-        return f"{first or 'unknown'}" if first == last else f"{first or 'unknown'} \N{EN DASH} {last}"
+        return (
+            f"{first or 'unknown'}" if first == last else f"{first or 'unknown'} \N{EN DASH} {last}"
+        )
 
     @property
     def folder(self) -> Path:
