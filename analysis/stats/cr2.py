@@ -134,7 +134,7 @@ def _most(fit: Fitted, groups: Ints) -> Floats:
     size = np.abs(columns).max(axis=0)
     is_constant = np.abs(within).max(axis=0) <= LEAST * np.where(size > 0, size, 1)
     of_clusters = max(1, int(groups.max()) + 1 - max(2, int(is_constant.sum())))
-    return np.where(is_constant, min(of_clusters, n - k), n - k).astype(float)
+    return np.asarray(np.where(is_constant, min(of_clusters, n - k), n - k), dtype=float)
 
 
 def _summed(columns: Floats, groups: Ints) -> Floats:
