@@ -154,7 +154,7 @@ def _section(
                 revision = change_study(
                     stored, form.columns, by=user_of(request), reason=form.reason, **form.revised
                 )
-                say_revised(request, form, revision)
+                say_revised(request, study, form, revision)
                 return redirect(f"lab:setup_{name}", slug=study.slug)
     return show_section(request, study, name, form)
 
@@ -183,8 +183,14 @@ def preview_context(request: HttpRequest, study: Study, first: str) -> dict[str,
     return {"previews": offered.items(), "preview": asked if asked in offered else first}
 
 
-def say_revised(request: HttpRequest, form: OpenedForm, revision: Revision) -> None:
+def say_revised(request: HttpRequest, study: Study, form: OpenedForm, revision: Revision) -> None:
     said = []
+    if "language" in form.changed_data and study.has_begun:
+        said.append(
+            gettext(
+                "Participants who are under way see their next page in the new language. Texts that you have written, consent among them, are not translated."
+            )
+        )
     if revision.version is not None:
         said.append(gettext("This is version %(n)d of the study.") % {"n": revision.version.number})
     if revision.excluded is not None:

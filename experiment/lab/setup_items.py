@@ -190,7 +190,7 @@ def items(request: HttpRequest, study: Study) -> HttpResponse:
                 refused(form, ReasonRequiredError, field="reason"),
             ):
                 revision = choose_items(stored, form.choice, reason, user_of(request))
-                say_revised(request, form, revision)
+                say_revised(request, study, form, revision)
                 _say_changed(request, stored, *before)
                 return redirect("lab:setup_items", slug=study.slug)
     return _page(request, study, form)
@@ -215,7 +215,7 @@ def questions(request: HttpRequest, study: Study) -> HttpResponse:
                     user_of(request),
                     choice=form.choice,
                 )
-                say_revised(request, form, revision)
+                say_revised(request, study, form, revision)
                 _say_changed(request, stored, *before)
                 return redirect("lab:setup_items", slug=study.slug)
     return _page(request, study, ItemsForm(study=study, user=user_of(request)), question_form=form)

@@ -67,6 +67,23 @@ def test_what_is_given_is_saved_and_the_trail_says_which(ruth: Client, study: St
     assert (opens_at.isoformat(), study.target_valid) == ("2026-03-01T08:00:00+00:00", 40)
 
 
+def after(client: Client, **changes: str) -> str:
+    """The page that follows."""
+    page: str = client.get(send(client, "general", **changes)["Location"]).text
+    return page
+
+
+def test_a_new_language_of_an_open_study_says_what_participants_under_way_see(
+    ruth: Client, study: Study
+) -> None:
+    said = "Participants who are under way see their next page in the new language."
+    Study.objects.update(recruitment="draft")
+    assert said not in after(ruth, language="de")
+    Study.objects.update(recruitment="open")
+    assert said in after(ruth, language="fr")
+    assert said not in after(ruth, title="Another")
+
+
 def test_groups_and_their_targets_are_saved_and_fixed_with_the_first_participant(
     ruth: Client, study: Study
 ) -> None:
