@@ -195,3 +195,14 @@ def test_its_page_shows_each_chapter_on_graded_answers_and_says_that_they_are_si
         assert wrong not in page
     (figure, *_) = re.findall(r'<img src="([^"]*graded_[^"]*)"', page)
     assert client.get(figure.replace("&amp;", "&")).status_code == 200
+
+
+def test_without_scripts_results_that_nobody_asked_for_are_offered_to_be_computed(
+    ruth: Client, computed: list[ReportOptions]
+) -> None:
+    page = ruth.get(reverse("lab:results", args=["memory"])).text
+    offer = page[page.index("<noscript>") : page.index("</noscript>")]
+    assert "Nothing is computed yet" in offer
+    assert not computed
+    ruth.get(reverse("lab:results", args=["memory"]) + re.search(r'href="([^"]*)"', offer)[1])
+    assert len(computed) == 1
