@@ -79,7 +79,8 @@ OUT_OF = {
     "participant": (
         _("Test cases and participants"),
         _(
-            "A team is evaluated on test cases and participants that were not used in its fit, as if new people joined."
+            "A team with one human is evaluated on test cases and participants that were not used in its fit, as if new "
+            "people joined."
         ),
     ),
 }
@@ -319,6 +320,13 @@ def read(study: Study, query: QueryDict) -> TeamChosen:
     n_humans = min(1, n_trials)
     if is_chosen:
         n_humans, names = members_of(study, query.getlist("members"), models, problems)
+    if out_of == "participant" and n_humans != 1:
+        said = _(
+            "Participants can only be held out if the team has exactly one human, so that each trial belongs to one "
+            "participant. Only test cases were held out."
+        )
+        problems.append(str(said))
+        out_of = "item"
     return TeamChosen(
         shared=shared,
         members=(HUMAN,) * n_humans + tuple(names),
