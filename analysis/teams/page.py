@@ -178,7 +178,7 @@ class Answer:
             return ""
         right = f.with_interval(f.percent(best.accuracy), f.share_interval(best.accuracy_ci95))
         return (
-            f"Most accurate of {self.n_teams} teams: {short(best.team, self.members)}, {right} of {words.row_noun(best)}, "
+            f"Most accurate of {f.count(self.n_teams, 'team')}: {short(best.team, self.members)}, {right} of {words.row_noun(best)}, "
             f"{f.points(best.gain)} points compared with its best member; this accuracy is biased upwards by the selection."
         )
 

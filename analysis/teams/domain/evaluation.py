@@ -194,7 +194,7 @@ NO_INTERVALS = "No intervals: {why}."
 MULTIPLICITY = (
     "A team is compared with its best member on the same trials. The best member is also chosen on these trials, "
     "so gains tend to be underestimated. The accuracy of the best of many teams is overestimated, because it was "
-    "selected; on other trials it is likely to be lower. p_holm is Holm's correction over {n} teams. "
+    "selected; on other trials it is likely to be lower. p_holm is Holm's correction over {teams}. "
     f"No verdict is given with fewer than {FEWEST_ITEMS} test cases, or fewer than {ENOUGH} participants."
 )
 CALIBRATION = (

@@ -209,6 +209,7 @@ def try_teams(
     method, results = Method(options.method), runs.results()
     found = policies(runs, method)
     used = runs.folds_of.get(method, runs.folds)
+    n_teams = sum(len(members) > 1 for members, _ in runs.held)
     tried = TriedTeams(
         **in_common(gathered, runs),
         folds=used.words,
@@ -220,7 +221,7 @@ def try_teams(
         policies_method=found.method,
         shortened=shortened,
         taken_twice=tuple(n for n in names if f"{n}{ASKED}" in names),
-        multiplicity=MULTIPLICITY.format(n=sum(len(names) > 1 for names, _ in runs.held)),
+        multiplicity=MULTIPLICITY.format(teams=f"{n_teams} team{'s' * (n_teams != 1)}"),
     )
     return tried, tables(runs, data.items, results, found, predicted=_predicted(runs))
 

@@ -35,7 +35,7 @@ from analysis.teams.results import (
     TeamResult,
 )
 
-OF_A_METHOD = "a method's shown"
+OF_A_METHOD = "a method's shown teams"
 WITH_OTHERS = " Each of the study's other models with one human is a family of its own."
 
 
@@ -83,7 +83,7 @@ def build_teams(data: SourceData) -> Built:
         policies_method=found.method,
         sizes=try_estimate(sizes, evidence, runs.folds, data.seed),
         adding_human=tuple(corrected_adding([*runs.adding_human(), *adding_pairs])),
-        multiplicity=MULTIPLICITY.format(n=OF_A_METHOD) + (WITH_OTHERS if others else ""),
+        multiplicity=MULTIPLICITY.format(teams=OF_A_METHOD) + (WITH_OTHERS if others else ""),
     )
     predicted = list(subsets(chosen, len(chosen)))
     named = tables(runs, data.items, together, found, predicted=predicted, prefix="team_")
