@@ -8,13 +8,11 @@ from typing import IO, Any
 
 from django import forms
 from django.conf import settings
-from django.contrib import messages
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 from django_stubs_ext import StrOrPromise
@@ -308,10 +306,7 @@ def identities(request: HttpRequest, study: Study) -> HttpResponseBase:
 def waiting(
     request: HttpRequest, study: Study, pk: int, template: str = "lab/export/job.html"
 ) -> HttpResponse:
-    export = study.exports.filter(pk=pk).first()
-    if export is None:  # newer ones have taken its place, or somebody has withdrawn
-        messages.info(request, gettext("This export is not kept any more. Ask for it again."))
-        return redirect("lab:export", study.slug)
+    export = get_object_or_404(study.exports, pk=pk)
     said = (export.manifest or {}).get("released")
     return show(request, template, export=export, nothing_left=nothing_left(said))
 

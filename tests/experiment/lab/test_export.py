@@ -217,9 +217,3 @@ def test_the_page_begins_with_the_trials_that_results_count(ruth: Client, study:
     assert ruth.get(PAGE).context["form"].query.set == "analysis"
     of_reason = ruth.get(PAGE, {"reason": "missed_catch"}).context["form"]
     assert (of_reason.query.set, of_reason.errors) == ("all", {})
-
-
-def test_the_waiting_page_of_an_export_that_is_gone_leads_to_a_new_one(ruth: Client) -> None:
-    response = ruth.get(reverse("lab:export_job", args=["memory", 10**6]), follow=True)
-    assert response.redirect_chain == [(PAGE, 302)]
-    assert "This export is not kept any more" in response.text
