@@ -146,10 +146,12 @@ class RunRow:
 
     def told(self, name: str) -> str:
         """A part of `kind`, for readers."""
-        shown = {"prompt": "prompt {}", "seed": "seed {}", "limit": "first {}"}
         if name == "published":
             return "published" if self.is_published else "scored here"
-        return self.source if name == "source" else shown.get(name, "{}").format(self.kind[name])
+        if name == "source":
+            return self.source
+        before = {"prompt": "prompt ", "seed": "seed ", "limit": "first "}.get(name, "")
+        return f"{before}{self.kind[name]}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,7 +165,8 @@ def test_two_files_take_the_same_names_in_one_order(
             study = brought(eve, *listed)
             rows = study.items.filter(key__startswith="k-").order_by("pk")
             # What is asked for again is held already
-            names = [*dict.fromkeys(one for one in held if one[0] == "names")]
+            known = (one for one in held if one[0] == "names" and isinstance(one[2], str))
+            names = [*dict.fromkeys(known)]
             found.append((names, [*rows.values_list("key", flat=True)]))
             transaction.set_rollback(True)
     assert found[0] == found[1]
