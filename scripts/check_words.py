@@ -37,6 +37,7 @@ PROMPTS = "templates/scoring/*/*.txt"
 # Tests quote wrong input; only developers read them
 LEFT_OUT = ("tests/", ".venv")
 MAX_WORDS = 40
+FEWEST_WORDS = 4  # of a text in a module of words
 _START = r"(?:^|(?<=[.!?:;] ))"
 _REST = r"[^.!?;\n]*[.;](?=\s)"
 _COUNTED = (
@@ -138,7 +139,9 @@ BLOCK_END = " ¶\n"  # keeps patterns from reaching into the next block
 def pieces_of(path: Path, source: str) -> Pieces:
     """The prose of a file: blocks of text, each with the line that it begins on."""
     if path.suffix == ".py":
-        return _of_python(source, DESCRIBED if "api" in path.parts else WORDED)
+        tree = ast.parse(source)
+        called = _called(tree, DESCRIBED if "api" in path.parts else WORDED)
+        return {*called, *_sentences(tree)} if OF_WORDS.search(str(path)) else called
     text = _of_template(source) if path.parts[0] == "templates" else source
     return _blocks(_of_markdown(text) if path.suffix == ".md" else text)
 
@@ -200,10 +203,29 @@ WORDED = {"help", "label", "help_text"}
 DESCRIBED = {"help"}
 
 
-def _of_python(source: str, worded: Container[str]) -> Pieces:
-    if not re.search(r"gettext|help|label|messages|NotEnough|Error", source):
-        return
-    for node in ast.walk(ast.parse(source)):
+# Modules that say what others decide: each text in them of four words or more is read
+OF_WORDS = re.compile(
+    r"(?<!/item_checks)/(?:problem_)?words\.py$|/captions\.py$|/imports/lines\.py$|/readiness\.py$|/lab/documents/"
+)
+
+
+def _sentences(tree: ast.AST) -> Pieces:
+    """Texts of some words, but for docstrings and for what is part of a longer text."""
+    parts = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            parts |= {*map(id, node.values)}
+        elif isinstance(node, ast.Expr):
+            parts.add(id(node.value))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr | ast.Constant) and id(node) not in parts:
+            text = _text(node)
+            if len(text.split()) >= FEWEST_WORDS:
+                yield node.lineno, text
+
+
+def _called(tree: ast.AST, worded: Container[str]) -> Pieces:
+    for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             named = isinstance(node.func, ast.Name) and bool(SAYS.fullmatch(node.func.id))
             told = isinstance(node.func, ast.Attribute) and bool(

@@ -53,6 +53,7 @@ def test_a_sentence_that_breaks_a_rule_is_found_where_it_is_written(rule: str, t
         ("a/b.py", '\nname = CharField(help_text=f"{ids} of ids")'),
         ("a/b.py", '\nself.fields["a"].help_text = "Your ids"'),
         ("a/b.py", '\nmessages.info(request, "Your ids are kept.")'),
+        ("a/words.py", '\nsaid = f"{n} of the ids are kept"'),
         ("a/b.py", '\nraise NotEnough(ids, "Their ids are needed.")'),
         ("a/b.py", '\nraise CommandError(f"{ids}: two ids differ.") from error'),
     ],
