@@ -59,9 +59,9 @@ def _sentences(answer: Answer, n_shown: int, others: str) -> list[str]:
     )
     found = [
         shown if others else "",
-        answer.the_picked,
+        answer.most_accurate,
         answer.not_whole,
-        answer.what_one_adds,
+        answer.adding_one,
         answer.how_accurate,
         answer.ties,
         answer.near_chance,

@@ -134,7 +134,7 @@ class Answer:
         return words.how_accurate(self.result, equally(self.best_members))
 
     @property
-    def what_one_adds(self) -> str:
+    def adding_one(self) -> str:
         return words.adding_one(self.adding, is_simulated=self.is_simulated) if self.adding else ""
 
     @property
@@ -172,7 +172,7 @@ class Answer:
         )
 
     @property
-    def the_picked(self) -> str:
+    def most_accurate(self) -> str:
         best = self.picked
         if best is None:
             return ""
@@ -321,7 +321,7 @@ def _teams(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
     block = Block(
         "",
         "",
-        text=paragraphs(answer.the_picked),
+        text=paragraphs(answer.most_accurate),
         tables=tables,
         methods=[m for m in methods if m],
         figures=_figures(figures, TEAMS),

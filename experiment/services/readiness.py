@@ -109,7 +109,7 @@ def completion_problems(study: Study) -> list[StudyProblem]:
     problems = item_problems(study)
     for arm in arms_of(study):
         for sentence in arm_problems(study, arm).values():
-            problems.append(StudyProblem("arms", of_arm(arm, sentence.rstrip("."))))
+            problems.append(StudyProblem("arms", _of_arm(arm, sentence.rstrip("."))))
     if study.consent is None:
         problems.append(StudyProblem("texts", "no consent text"))
     if study.cell_field and not study.forms_cells:
@@ -154,12 +154,12 @@ def _lacking(study: Study, without: Collection[int], arm: Arm | None) -> Iterato
     counts: dict[str, int] = dict(trial_counts(study, arm).items())
     for stratum, needed in counts.items():
         if needed > (found := works[stratum].total()):
-            yield StudyProblem("items", of_arm(arm, _too_few(stratum, needed, found)))
+            yield StudyProblem("items", _of_arm(arm, _too_few(stratum, needed, found)))
     for sentence in _running_out(works, counts):
-        yield StudyProblem("items", of_arm(arm, sentence))
+        yield StudyProblem("items", _of_arm(arm, sentence))
 
 
-def of_arm(arm: Arm | None, sentence: str) -> str:
+def _of_arm(arm: Arm | None, sentence: str) -> str:
     return sentence if arm is None else f"arm “{arm.name}”: {sentence}"
 
 
@@ -233,10 +233,10 @@ def _disagreeing(study: Study) -> Iterator[StudyProblem]:
     }
     for name, text in texts.items():
         for each in disagreements(text, facts):
-            yield _notice("texts", f"the {name} says “{each.said}”, but {_true(each)}")
+            yield _notice("texts", f"the {name} says “{each.said}”, but {_as_set(each)}")
 
 
-def _true(found: Disagreement) -> str:
+def _as_set(found: Disagreement) -> str:
     is_so = found.is_so
     match found.kind:
         case "trials":

@@ -54,7 +54,6 @@ def _noun(name: str, form: Callable[[int], str]) -> None:
 
 # A number with its noun: `{{ humans.n_trials|trials }}`
 _noun("trials", lambda n: ngettext("%(n)s trial", "%(n)s trials", n))
-_noun("judged_trials", lambda n: ngettext("%(n)s judged trial", "%(n)s judged trials", n))
 _noun("answers", lambda n: ngettext("%(n)s answer", "%(n)s answers", n))
 _noun("questions", lambda n: ngettext("%(n)s question", "%(n)s questions", n))
 _noun("grades", lambda n: ngettext("%(n)s grade", "%(n)s grades", n))
@@ -73,14 +72,10 @@ _noun("subfields", lambda n: ngettext("%(n)s subfield", "%(n)s subfields", n))
 _noun("bins", lambda n: ngettext("%(n)s bin", "%(n)s bins", n))
 _noun("observations", lambda n: ngettext("%(n)s observation", "%(n)s observations", n))
 _noun("fits", lambda n: ngettext("%(n)s fit", "%(n)s fits", n))
-_noun("random_splits", lambda n: ngettext("%(n)s random split", "%(n)s random splits", n))
-_noun("sentences", lambda n: ngettext("%(n)s sentence", "%(n)s sentences", n))
 _noun("decisions", lambda n: ngettext("%(n)s decision", "%(n)s decisions", n))
 _noun("texts", lambda n: ngettext("%(n)s text", "%(n)s texts", n))
 _noun("pairs", lambda n: ngettext("%(n)s pair", "%(n)s pairs", n))
 _noun("resamples", lambda n: ngettext("%(n)s resample", "%(n)s resamples", n))
-_noun("teams", lambda n: ngettext("%(n)s team", "%(n)s teams", n))
-_noun("rounds", lambda n: ngettext("%(n)s round", "%(n)s rounds", n))
 
 
 @register.filter

@@ -297,7 +297,7 @@ def _run_page(
         run=found,
         counted=counted,
         elsewhere=words.not_shown(
-            found.choices.count() - counted.n_answers, "The run gave {}, about", "more answer"
+            found.choices.count() - counted.n_answers, "gave", "more answer", "about"
         ),
         states=[(STATES[state], n) for state, n in counted.states.items()],
         spending=runs.spent(found),

@@ -9,9 +9,9 @@ from django.core.paginator import Paginator
 from django.db.models import QuerySet
 
 from experiment.models import Study
+from lib import formatting
 from lib.csv import field
 from lib.csv_lines import line
-from lib.formatting import percent
 from lib.jobs import leases, workers
 from lib.jobs.progress import progress
 from lib.points import point
@@ -218,12 +218,12 @@ def _result(run: ScoringRun, study: Study, *, is_own: bool) -> dict[str, Any]:
     scores = scores_in(run, study)
     counted = count(scores)
     share, texts = counted.accuracy, unscored(run, study)
-    ties = f", and {words.counted(share.n_ties, 'tie')}" if share.n_ties else ""
+    ties = f", and {formatting.count(share.n_ties, 'tie')}" if share.n_ties else ""
     scale = scale_for([(share.value - share.sem, share.value + share.sem)] if share.n else [])
     return {
         "counted": counted,
         "elsewhere": words.not_shown(
-            run.item_scores.count() - share.n if is_own else 0, "The run scored {}, of", "more text"
+            run.item_scores.count() - share.n if is_own else 0, "scored", "more text", "of"
         ),
         "units": "Sentences" if run.condition == ScoringRun.Condition.ISOLATED else "Test cases",
         "of_texts": f"of {share.n}{ties}",
@@ -247,10 +247,10 @@ def _within_item(run: ScoringRun, scores: "QuerySet[ItemScore]") -> WithinItem |
 def _averaged(within: WithinItem | None) -> str:
     if within is None:
         return ""
-    sem = f" ± {percent(within.sem).removesuffix('%')}" if within.sem else ""
+    sem = f" ± {formatting.percent(within.sem).removesuffix('%')}" if within.sem else ""
     return (
         f"Accuracy, averaged first within each test case and then over the {within.n_items} test cases:"
-        f" {percent(within.accuracy)}{sem}."
+        f" {formatting.percent(within.accuracy)}{sem}."
     )
 
 

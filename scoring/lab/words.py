@@ -2,19 +2,11 @@
 
 from collections.abc import Sequence
 
-from lib.formatting import number
+from lib.formatting import count, number, verb
 from lib.jobs.models import Job
 from lib.jobs.progress import Progress
 from lib.templatetags.numbers import duration
 from scoring.services.asking.settings import Spending
-
-
-def counted(n: int, noun: str, plural: str = "") -> str:
-    """
-    >>> counted(1, "tie"), counted(1200, "answer"), counted(2, "test case")
-    ('1 tie', '1,200 answers', '2 test cases')
-    """
-    return f"{number(n, 0)} {noun if n == 1 else plural or f'{noun}s'}"
 
 
 def queued(numbers: Sequence[int]) -> str:
@@ -66,7 +58,7 @@ def spent(spending: Spending) -> str:
     >>> spent(Spending())
     '0 answers in 0 s, 0 tokens read and 0 written'
     """
-    told = f"{counted(spending.answers, 'answer')} in {duration(spending.seconds)}"
+    told = f"{count(spending.answers, 'answer')} in {duration(spending.seconds)}"
     if spending.answers and spending.unknown == spending.answers:
         return f"{told}; the number of tokens is unknown"
     usage = spending.usage
@@ -77,13 +69,13 @@ def spent(spending: Spending) -> str:
     return told if spending.cost is None else f"{told}, cost {number(float(spending.cost), 4)}"
 
 
-def not_shown(n: int, about: str, noun: str) -> str:
-    """What a run did on test cases that a study does not show; empty where it did nothing there.
+def not_shown(n: int, did: str, noun: str, of: str) -> str:
+    """A run's work on test cases that a study does not show; empty where there is none.
 
-    >>> not_shown(1, "The run scored {}, of", "more text")
+    >>> not_shown(1, "scored", "more text", "of")
     'The run scored 1 more text, of a test case that this study does not show.'
     """
     if not n:
         return ""
-    cases = "a test case" if n == 1 else "test cases"
-    return f"{about.format(counted(n, noun))} {cases} that this study does not show."
+    cases = verb(n, "a test case", "test cases")
+    return f"The run {did} {count(n, noun)}, {of} {cases} that this study does not show."

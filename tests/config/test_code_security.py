@@ -148,12 +148,9 @@ GETTEXT = {"_", "gettext", "ngettext", "gettext_lazy", "ngettext_lazy"}
 # Each fills in a text of ours that it is given
 FILLED_IN = {
     "analysis/report/chapters/finetuning/context.py: words % {'day': found.cutoff}",
-    "analysis/report/chapters/accuracy/results.py: text.format(small=SMALL)",
-    "analysis/report/chapters/participants/results.py: text.format(small=SMALL)",
     "analysis/teams/domain/combination.py: rule.format(calibration=CALIBRATED, folds=folds.sentence)",
     "analysis/teams/domain/trying.py: needed.format(study=data.study_slug)",
     "experiment/imports/store/plans.py: self.taken_as.format(key=record.key, field=field)",
-    "scoring/lab/words.py: about.format(counted(n, noun))",
     "lib/templatetags/numbers.py: form(known) % {'n': formatting.number(n, 0)}",
 }
 

@@ -91,7 +91,7 @@ def test_a_gain_is_said_with_its_interval_and_one_conclusion(verdict: Verdict) -
         known = replace(pair, gain=gain, gain_ci95=ci95, gain_p_holm=0.3, gain_tests=11, gain_verdict=verdict)  # fmt: skip
         change = replace(adding, gain=replace(adding.gain, value=gain, ci95=ci95), p_holm=0.3, n_tests=4, verdict=verdict)  # fmt: skip
         both = replace(found, teams=(known,), adding_human=(change,))
-        for name, n, place in (("how_accurate", 11, 0), ("what_one_adds", 4, 1)):
+        for name, n, place in (("how_accurate", 11, 0), ("adding_one", 4, 1)):
             said = line(name, both).replace(NO_BREAK, " ")
             assert f"{points(gain)} points [{points(ci95[0])}, {points(ci95[1])}]" in said
             wrong = {words[place] for of, words in CONCLUSIONS.items() if of is not verdict}
@@ -151,7 +151,7 @@ def test_too_few_test_cases_are_said_before_the_table() -> None:
 
 def test_numbers_that_are_not_known_break_no_sentence():
     found = without_intervals(tried())
-    for name in ("the_picked", "what_one_adds", "how_accurate", "together", "two_way", "tried_on"):
+    for name in ("most_accurate", "adding_one", "how_accurate", "together", "two_way", "tried_on"):
         said = line(name, found)
         assert "None" not in said
         assert "[" not in said

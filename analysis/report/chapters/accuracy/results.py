@@ -361,8 +361,8 @@ def _lines(found: SubfieldAccuracy) -> Iterator[tuple[str, str, ModelName, Propo
 
 REST = "others, or not stated"
 FEW_EACH = (
-    "No position was given by {small} or more participants in the analysis.",
-    "At least {small} people are needed, so that nobody can be recognised.",
+    f"No position was given by {SMALL} or more participants in the analysis.",
+    f"At least {SMALL} people are needed, so that nobody can be recognised.",
 )
 POSITIONS = (
     c.text(_("Position"), "position", "position"),
@@ -399,7 +399,7 @@ def build_positions(data: SourceData) -> Built:
     need_several(n_people.total(), NOT_GIVEN)
     several = {career for career, n in n_people.items() if n >= SMALL}
     if not several:
-        raise NotEnough(*(text.format(small=SMALL) for text in FEW_EACH))
+        raise NotEnough(*FEW_EACH)
     held = [career if career in several else REST for career in careers]
     order = [p for p in data.position_order if p in several]
     order += [*sorted(several - {*order}), REST]

@@ -38,8 +38,8 @@ NOT_GIVEN = (
 )
 NOT_RECORDED = ("This was not recorded.", "It is only known for people who take part on this site.")
 FEW = (
-    "Fewer than {small} participants in the analysis gave this information.",
-    "At least {small} people are needed, so that nobody can be recognised.",
+    f"Fewer than {SMALL} participants in the analysis gave this information.",
+    f"At least {SMALL} people are needed, so that nobody can be recognised.",
 )
 PARTICIPANTS_METHOD = (
     "Participants with at least one analysed trial, over the whole study, on human- and machine-created test cases. "
@@ -201,7 +201,7 @@ def need_several(n: int, none: tuple[str, str]) -> None:
     if n == 0:
         raise NotEnough(*none)
     if n < SMALL:
-        raise NotEnough(*(text.format(small=SMALL) for text in FEW))
+        raise NotEnough(*FEW)
 
 
 def _trial_seconds(own: TakingPart) -> Spread:
