@@ -306,7 +306,9 @@ def identities(request: HttpRequest, study: Study) -> HttpResponseBase:
 def waiting(
     request: HttpRequest, study: Study, pk: int, template: str = "lab/export/job.html"
 ) -> HttpResponse:
-    export = get_object_or_404(study.exports, pk=pk)
+    export = study.exports.filter(pk=pk).first()
+    if export is None:  # replaced, deleted after a withdrawal, or of another study
+        return show(request, template, 404, export=None)
     said = (export.manifest or {}).get("released")
     return show(request, template, export=export, nothing_left=nothing_left(said))
 

@@ -217,3 +217,10 @@ def test_the_page_begins_with_the_trials_that_results_count(ruth: Client, study:
     assert ruth.get(PAGE).context["form"].query.set == "analysis"
     of_reason = ruth.get(PAGE, {"reason": "missed_catch"}).context["form"]
     assert (of_reason.query.set, of_reason.errors) == ("all", {})
+
+
+def test_the_waiting_page_of_an_export_that_is_gone_leads_to_a_new_one(ruth: Client) -> None:
+    response = ruth.get(reverse("lab:export_job", args=["memory", 10**6]))
+    assert response.status_code == 404
+    page = html.document_fromstring(response.text)
+    assert page.xpath(f"//*[@id='live-export']//a[@href='{PAGE}']")
