@@ -1,6 +1,6 @@
-"""What report and teams show alike: sections of a page with their tables and figures, and texts rendered from templates.
+"""Sections of a page, of the report and of teams alike: paragraphs, tables and figures with their texts.
 
-Sentences live in templates; here are the objects that templates are given.
+Chapters whose sentences are still in templates are rendered here, too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -181,15 +181,15 @@ def figure_text(name: str, context: Mapping[str, Any]) -> FigureText:
 def make_figure(
     name: str,
     drawn: "ChartType",
-    context: Mapping[str, Any] | FigureText,
+    said: Mapping[str, Any] | FigureText,
     table: "pd.DataFrame",
     texts: str = "",
 ) -> "Figure":
-    """A drawn chart in the house style with its texts, which stand under `texts` where that is not the figure's name."""
+    """A drawn chart in the house style with its texts, or the context of their template, `texts` where that has another name."""
     from analysis.charts.figure import Figure  # altair, which pages do without
     from analysis.charts.marks import finish
 
-    text = context if isinstance(context, FigureText) else figure_text(texts or name, context)
+    text = said if isinstance(said, FigureText) else figure_text(texts or name, said)
     return Figure(name, text.title, text.caption, text.alt, table, finish(drawn, text.alt))
 
 
