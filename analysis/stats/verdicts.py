@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 
 from analysis.stats.arrays import Interval
-from analysis.stats.families import Family
+from analysis.stats.families import Family, Question, Questions
 from lib.levels import ENOUGH, LEVEL
 
 
@@ -54,4 +54,20 @@ class Verdict(Enum):
 
 def clear_of(tests: Family, verdicts: Iterable[Verdict]) -> Family:
     """The family, of which as many are clear as their verdicts say."""
-    return replace(tests, n_clear=sum(one in (Verdict.ABOVE, Verdict.BELOW) for one in verdicts))
+    return replace(tests, n_clear=_n_clear(verdicts))
+
+
+def questions_of(
+    after: Mapping[str, Sequence[float | None]], verdicts: Mapping[str, Iterable[Verdict | None]]
+) -> Questions | None:
+    """Of p values after `families.together` and the verdicts of the same tests. None where nothing is tested."""
+    found = [
+        Question(name, len(known), _n_clear(verdicts[name]), min(known))
+        for name, values in after.items()
+        if (known := [p for p in values if p is not None])
+    ]
+    return Questions(tuple(found)) if found else None
+
+
+def _n_clear(verdicts: Iterable[Verdict | None]) -> int:
+    return sum(one in (Verdict.ABOVE, Verdict.BELOW) for one in verdicts)

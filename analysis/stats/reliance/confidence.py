@@ -15,6 +15,7 @@ from analysis.stats.reliance.trials import (
     mean,
     overconfidence,
 )
+from analysis.stats.verdicts import Verdict
 
 N_BINS = 10
 CALIBRATION = (
@@ -41,13 +42,23 @@ class Rated:
 
 @dataclass(frozen=True)
 class BeforeAndAfter:
-    """On the same trials; changes are after minus before, below 0 an improvement of the Brier score."""
+    """On the same trials; changes are after minus before, below 0 an improvement of the Brier score.
+
+    p_holm: of the change of overconfidence, as one of the chapter's family; None before the correction.
+    """
 
     before: Rated
     after: Rated
     change_overconfidence: Estimate
     change_brier: Estimate
+    p_holm: float | None = None
     method: str = CALIBRATION
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of the change of overconfidence."""
+        found = self.change_overconfidence
+        return Verdict.of(found.value, self.p_holm, found.n_clusters or 0)
 
 
 def rated(trials: AdvisedTrials, confidence: Floats, right: Floats, seed: int = 42) -> Rated:

@@ -130,18 +130,19 @@ def flow(trials: AdvisedTrials) -> tuple[FlowCell, ...]:
 
 @dataclass(frozen=True)
 class WeightOfAdvice:
-    """slope: over all trials, n_changed of which changed in confidence. limited: mean over `limited.n` trials, without an interval; n_near had none, n_limited were beyond 0 or 1."""
+    """slope: over all trials, n_changed of which changed in confidence. p_holm: its p as one of the chapter's family, None before the correction. limited: mean over `limited.n` trials, without an interval; n_near had none, n_limited were beyond 0 or 1."""
 
     slope: Estimate
     limited: Estimate
     n_changed: int
     n_near: int
     n_limited: int
+    p_holm: float | None = None
     method: str = WEIGHT.format(near=NEAR, few=FEW)
 
     @property
     def verdict(self) -> Verdict:
-        return Verdict.of(self.slope.value, self.slope.p, self.slope.n_clusters or 0)
+        return Verdict.of(self.slope.value, self.p_holm, self.slope.n_clusters or 0)
 
 
 def weight_of_advice(trials: AdvisedTrials) -> WeightOfAdvice:

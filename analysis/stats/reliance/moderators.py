@@ -1,16 +1,15 @@
 """What moves accuracy and switching: logistic models of trials whose errors are clustered by participants and test cases."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats
 from analysis.stats.cr2 import Slope
-from analysis.stats.families import holm
 from analysis.stats.reliance.trials import NO_TRIALS, AdvisedTrials
-from analysis.stats.trial_model import METHOD, TrialEffect, trial_model
+from analysis.stats.trial_model import METHOD, trial_model
 from analysis.stats.verdicts import Verdict
 
 ACCURACY = (
@@ -45,18 +44,18 @@ FEWEST = (
 
 @dataclass(frozen=True)
 class Effect:
-    """An effect in log-odds. holm_p, verdict: as one of the family of the model's effects; the intercept is none of them.
+    """An effect in log-odds. holm_p, verdict: where the chapter concludes from the model, as one of its family; else None.
 
     separates: the outcome follows from the effect without exception. `estimate` is then penalised, as are the model's others, and
-    slope, holm_p are None.
+    slope is None.
     """
 
     name: str
     estimate: float
     separates: bool
     slope: Slope | None
-    holm_p: float | None
-    verdict: Verdict
+    holm_p: float | None = None
+    verdict: Verdict | None = None
 
 
 @dataclass(frozen=True)
@@ -74,6 +73,20 @@ class Moderators:
     def effect(self, name: str) -> Effect | None:
         """None where it was left out."""
         return next((one for one in self.effects if one.name == name), None)
+
+    @property
+    def tests(self) -> list[float | None]:
+        """The p values of the effects, of which the intercept is none; None where an effect separates."""
+        return [one.slope.p if one.slope else None for one in self.effects[1:]]
+
+    def corrected(self, p: Sequence[float | None]) -> "Moderators":
+        """With verdicts; p: of `tests`, after the correction for their family."""
+        n_clusters = min(self.n_participants, self.n_items)
+        effects = [
+            replace(one, holm_p=after, verdict=Verdict.of(one.estimate, after, n_clusters))
+            for one, after in zip(self.effects[1:], p, strict=True)
+        ]
+        return replace(self, effects=(self.effects[0], *effects))
 
 
 def accuracy_model(trials: AdvisedTrials, group: Sequence[str], reference: str) -> Moderators:
@@ -151,18 +164,6 @@ def _standardised(x: Floats) -> Floats:
     return (x - x.mean()) / sd if sd > 0 else np.zeros(len(x))
 
 
-def _effects(found: Sequence[TrialEffect], n_clusters: int) -> Iterator[Effect]:
-    """n_clusters: the smaller number of participants and test cases."""
-    intercept, *others = found
-    yield Effect(INTERCEPT, intercept.estimate, False, intercept.slope, None, Verdict.UNCLEAR)
-    known = [one.slope.p for one in others if one.slope]
-    corrected = iter(holm(np.array(known)).tolist() if known else [])
-    for one in others:
-        p = next(corrected) if one.slope else None
-        verdict = Verdict.of(one.estimate, p, n_clusters)
-        yield Effect(one.name, one.estimate, one.separates, one.slope, p, verdict)
-
-
 def _fitted(
     trials: AdvisedTrials,
     outcome: Floats,
@@ -182,7 +183,10 @@ def _fitted(
         n_trials=len(trials),
         n_participants=n_people,
         n_items=n_items,
-        effects=tuple(_effects(found, min(n_people, n_items))),
+        effects=tuple(
+            Effect(one.name or INTERCEPT, one.estimate, one.separates and bool(one.name), one.slope)
+            for one in found
+        ),
         left_out=tuple(name for name in dict.fromkeys((*columns, *wanted)) if name not in used),
         rule=rule,
     )

@@ -21,6 +21,7 @@ from analysis.report.chapters.advised.results import (
     FIRST,
     REALISED,
     RELIANCE,
+    TESTS,
     AccuracyWithAdvice,
     Advised,
     Analysis,
@@ -106,6 +107,10 @@ def advised_page(source: SourceResults, about: About) -> Page:
         tables += c.page_table(
             _("Computed gain that is realised"), REALISED, teams.teams, "advised_realised"
         )
+    if tests := present(own.advised_tests):
+        tables += c.page_table(
+            _("Tests of this chapter, corrected together"), TESTS, tests.questions, "advised_tests"
+        )
     models = _models(accuracy, reliance)
     context["separated"] = [
         (caption, [_effect_name(one) for one in model.effects if one.separates])
@@ -114,7 +119,8 @@ def advised_page(source: SourceResults, about: About) -> Page:
     ]
     for caption, model in models:
         tables += _effects(caption, model)
-    return Page(context, tables, _methods(accuracy, reliance, teams))
+    methods = [*_methods(accuracy, reliance, teams), *([tests.method] if tests else ())]
+    return Page(context, tables, methods)
 
 
 def brackets(found: Estimate, p_holm: float | None = None) -> str:
@@ -129,13 +135,17 @@ def brackets(found: Estimate, p_holm: float | None = None) -> str:
     return f" ({'; '.join(parts)})" if parts else ""
 
 
+def after_holm(p: float | None) -> str:
+    """In brackets after a blank; "" without a test."""
+    return "" if p is None else _(" (after Holm %(p)s)") % {"p": f.p_value(p)}
+
+
 def _of_accuracy(own: AccuracyWithAdvice) -> dict[str, Any]:
     by_name = {one.name: one for one in own.conditions}
     changes = [(one, change) for one in own.conditions if (change := present(one.change))]
-    several = len(own.comparisons) > 1
 
     def brackets_of(one: Contrast) -> str:
-        return brackets(one.accuracy, one.p_holm if several else None)
+        return brackets(one.accuracy, one.p_holm)
 
     return {
         "compared": [
@@ -179,20 +189,18 @@ def _turned(own: AccuracyWithAdvice) -> Iterator[tuple[str, str]]:
 def _of_reliance(own: Reliance) -> dict[str, Any]:
     advised = [one for one in own.conditions if one.is_advised]
     both = [(one, present(one.rair), present(one.rsr)) for one in advised]
-    calibrated = _those_with(advised, "calibration")
     return {
         "relied": [(one, rair, rsr) for one, rair, rsr in both if rair and rsr],
         "detected": _those_with(advised, "detection"),
-        "weighed": _those_with(advised, "weight"),
+        "weighed": [
+            (one, found, after_holm(found.p_holm)) for one, found in _those_with(advised, "weight")
+        ],
         "calibrated": [
-            (one, found, _side(found.change_overconfidence)) for one, found in calibrated
+            (one, found, found.verdict.value, brackets(found.change_overconfidence, found.p_holm))
+            for one, found in _those_with(advised, "calibration")
         ],
         "moved": list(_moved(present(own.switching))),
     }
-
-
-def _side(change: Estimate) -> str:
-    return Verdict.of(change.value, change.p, change.n_clusters or 0).value
 
 
 def _those_with(
@@ -248,12 +256,13 @@ def _models(
 
 
 def _effects(caption: str, model: Moderators) -> list[Table]:
+    has_verdicts = any(one.verdict for one in model.effects)
     columns = (
         c.text(_("Effect"), _marked),
         c.number(_("Log-odds"), "estimate"),
         c.ci(_("95% CI"), "slope.ci95"),
         c.p_value("p", "slope.p"),
-        c.p_value(_("p after Holm"), "holm_p"),
+        *([c.p_value(_("p (Holm)"), "holm_p")] if has_verdicts else ()),
     )
     n = f.count(model.n_trials, "trial")
     return c.page_table(f"{caption} ({n})", columns, model.effects, "advised_effects")

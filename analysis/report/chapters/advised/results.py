@@ -4,8 +4,9 @@ Long: three results of one chapter, and then the columns of their tables, which 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from itertools import combinations, permutations
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -57,7 +58,7 @@ from analysis.stats.reliance.trials import (
     difference,
     share,
 )
-from analysis.stats.verdicts import Verdict
+from analysis.stats.verdicts import Verdict, questions_of
 from analysis.teams.domain.advised import ADVISER, evidence_of
 from analysis.teams.domain.chance import near_chance
 from analysis.teams.domain.evidence import HUMAN
@@ -70,6 +71,10 @@ NOBODY = (
     "No analysed trial had advice.",
     "Valid participants of an arm with advice are needed.",
 )
+NO_TESTS = (
+    "Nothing is tested, because there are too few participants or test cases.",
+    "Let more participants finish the study.",
+)
 PROCEDURE_NAMES = {
     NONE: _("none"),
     AFTER: _("after a first answer"),
@@ -77,12 +82,12 @@ PROCEDURE_NAMES = {
 }
 SHARES_OF_ARMS = (
     "Shares of trials with a score interval, differences with Student's t; errors clustered by participants and test cases. The "
-    "difference between two arms is that of their means over all of their trials; its error takes together what a test case adds to both. p_holm is Holm's correction over all arms. "
+    "difference between two arms is that of their means over all of their trials; its error takes together what a test case adds to both. p_holm is corrected for all tests of the chapter. "
     "Where the adviser tied, its side was tossed; in accuracies elsewhere a tie counts half."
 )
 DECIDERS_COMPARED = (
     "The most accurate decisions are compared with the others on the same trials, with errors clustered by participants and test cases. p_holm "
-    "is Holm's correction over all pairs of deciders, because the most accurate one was chosen by the same data."
+    "is corrected for all tests of the chapter, with all pairs of deciders among them, because the most accurate one was chosen by the same data."
 )
 LEARNS_NOISE = (
     "Neither people nor the adviser can be told from chance on these trials. A team that is fitted to them would learn noise, which "
@@ -114,7 +119,18 @@ MEASURES = {
     "d_prime_differ": _("Sensitivity where answers differ, d'"),
     "criterion_differ": _("Criterion where answers differ, c"),
 }
+# Questions of which the chapter concludes something, and have an equal share of the 5%. Both models of accuracy describe.
+ARMS, WEIGHT, OVERCONFIDENCE, SWITCHING, MOST_ACCURATE = QUESTIONS = (
+    "arms",
+    "weight",
+    "overconfidence",
+    "switching",
+    "deciders",
+)
 NO_SHARES = ("slope", "limited", "d_prime", "criterion", "d_prime_differ", "criterion_differ")
+
+
+Tested = TypeVar("Tested", bound="Contrast | WeightOfAdvice | BeforeAndAfter | PairOfDeciders")
 
 
 @dataclass(frozen=True)
@@ -135,12 +151,15 @@ class Condition:
 
 @dataclass(frozen=True)
 class Contrast:
-    """Final answers of a condition against those of the reference: difference of accuracies."""
+    """Final answers of a condition against those of the reference: difference of accuracies.
+
+    p_holm: as one of the chapter's family; None before the correction, and where there is no p.
+    """
 
     name: str
     reference: str
     accuracy: Estimate
-    p_holm: float | None
+    p_holm: float | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -151,6 +170,7 @@ class Contrast:
 class Comparison(Contrast):
     """And the ratio of times."""
 
+    _: KW_ONLY
     time: TimeRatio | MissingResult
 
 
@@ -158,6 +178,7 @@ class Comparison(Contrast):
 class Analysis:
     """The comparisons of arms among other trials than the analysed ones; code and what: as analysis.data.exclusions.Undone.
 
+    They repeat tests of the family, and are corrected as these are, with theirs in the place of the analysed trials'.
     ASSIGNED is intention to treat: everybody who was assigned, by what they answered.
     """
 
@@ -223,13 +244,27 @@ class Decider:
     accuracy: Estimate
     versus_final: Estimate | None
     best_minus: Estimate | None
-    p_holm: float | None
+    p_holm: float | None = None
 
     @property
     def verdict(self) -> Verdict | None:
         """Whether it is separated from the most accurate one: ABOVE 0, the difference is clear."""
         found = self.best_minus
         return Verdict.of(found.value, self.p_holm, found.n_clusters or 0) if found else None
+
+
+@dataclass(frozen=True)
+class PairOfDeciders:
+    """difference: accuracy of the first minus that of the second, on the same trials; p_holm as of Contrast."""
+
+    first: str
+    second: str
+    difference: Estimate
+    p_holm: float | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict.of(self.difference.value, self.p_holm, self.difference.n_clusters or 0)
 
 
 @dataclass(frozen=True)
@@ -249,6 +284,7 @@ class RealAndComputed:
     n_participants: int
     n_items: int
     deciders: tuple[Decider, ...]
+    pairs: tuple[PairOfDeciders, ...]
     teams: tuple[ComputedTeam, ...]
     not_possible: tuple[str, ...]
     method: str = DECIDERS_COMPARED
@@ -259,6 +295,7 @@ class Advised:
     advised_accuracy: AccuracyWithAdvice | MissingResult
     advised_reliance: Reliance | MissingResult
     advised_teams: RealAndComputed | MissingResult
+    advised_tests: families.Questions | MissingResult
 
 
 def build_advised(data: SourceData) -> Built:
@@ -271,7 +308,9 @@ def build_advised(data: SourceData) -> Built:
         try_estimate(_accuracy, data, trials, groups),
         try_estimate(_reliance, data, trials, groups),
         try_estimate(_computed, data, trials),
+        MissingResult(*NO_TESTS),
     )
+    found = corrected(found)
     return Built(found, _tables(found))
 
 
@@ -356,22 +395,16 @@ def _comparisons(
         pair = groups[reference] | groups[one.name]
         own, second = trials.of(pair), groups[one.name][pair]
         time = try_estimate(time_ratio, own, own.rt_ms, second)
-        yield Comparison(one.name, one.reference, one.accuracy, one.p_holm, time)
+        yield Comparison(one.name, one.reference, one.accuracy, time=time)
 
 
 def _contrasts(
     trials: AdvisedTrials, groups: dict[str, Bools], reference: str, others: Sequence[str]
 ) -> Iterator[Contrast]:
-    """Each of the others, as one family."""
-    found = []
     for name in others:
         pair = groups[reference] | groups[name]
         own = trials.of(pair)
-        found.append(difference(own, own.right_after, groups[name][pair]))
-    known = [one.p for one in found if one.p is not None]
-    adjusted = iter(families.holm(np.array(known)).tolist() if known else [])
-    for name, one in zip(others, found, strict=True):
-        yield Contrast(name, reference, one, None if one.p is None else next(adjusted))
+        yield Contrast(name, reference, difference(own, own.right_after, groups[name][pair]))
 
 
 def _other_analyses(assigned: pd.DataFrame, reference: str) -> Iterator[Analysis]:
@@ -453,11 +486,18 @@ def _computed(data: SourceData, trials: AdvisedTrials) -> RealAndComputed:
         n_participants=len(np.unique(own.participant)),
         n_items=len(np.unique(own.item)),
         deciders=tuple(deciders_of(own, right)),
+        pairs=tuple(pairs_of(own, right)),
         teams=tuple(teams),
         not_possible=(LEARNS_NOISE,)
         if is_noise
         else tuple(f"{one.method}: {one.reason}" for one in runs.not_possible),
     )
+
+
+def pairs_of(own: AdvisedTrials, right: dict[str, Floats]) -> Iterator[PairOfDeciders]:
+    """right: as in `deciders_of`."""
+    for one, other in combinations(right, 2):
+        yield PairOfDeciders(one, other, change(own, right[one] - right[other]))
 
 
 def deciders_of(own: AdvisedTrials, right: dict[str, Floats]) -> Iterator[Decider]:
@@ -466,9 +506,6 @@ def deciders_of(own: AdvisedTrials, right: dict[str, Floats]) -> Iterator[Decide
         (one, other): change(own, right[one] - right[other])
         for one, other in permutations(right, 2)
     }
-    tests = [pair for pair in combinations(right, 2) if pairs[pair].p is not None]
-    adjusted = families.holm(np.array([pairs[pair].p for pair in tests], dtype=float))
-    p_holm = dict(zip(map(frozenset, tests), adjusted.tolist(), strict=True))
     best = max(right, key=lambda code: float(right[code].mean()))
     for code, values in right.items():
         yield Decider(
@@ -476,8 +513,108 @@ def deciders_of(own: AdvisedTrials, right: dict[str, Floats]) -> Iterator[Decide
             share(own, values),
             pairs.get((FINAL, code)),
             pairs.get((best, code)),
-            p_holm.get(frozenset((best, code))),
         )
+
+
+# --- The chapter's tests as one family.
+
+
+def corrected(found: Advised) -> Advised:
+    """With the p values, and so the verdicts, of all tests as one family."""
+    accuracy, reliance = present(found.advised_accuracy), present(found.advised_reliance)
+    teams = present(found.advised_teams)
+    p = _tests(accuracy, reliance, teams)
+    after = families.together(p)
+    if accuracy:
+        others = (_other_corrected(one, p) for one in accuracy.other_analyses)
+        accuracy = replace(
+            accuracy,
+            comparisons=_with_p(accuracy.comparisons, after[ARMS]),
+            other_analyses=tuple(others),
+        )
+    if reliance:
+        reliance = _reliance_corrected(reliance, after)
+    if teams:
+        teams = _deciders_corrected(teams, after[MOST_ACCURATE])
+    verdicts = _verdicts(accuracy, reliance, teams)
+    return Advised(
+        accuracy or found.advised_accuracy,
+        reliance or found.advised_reliance,
+        teams or found.advised_teams,
+        questions_of(after, verdicts) or found.advised_tests,
+    )
+
+
+def _tests(
+    accuracy: AccuracyWithAdvice | None, reliance: Reliance | None, teams: RealAndComputed | None
+) -> dict[str, list[float | None]]:
+    """Each of QUESTIONS -> the p values of its tests, in the order of the results; [] where it is not asked."""
+    switching = present(reliance.switching) if reliance else None
+    return {
+        ARMS: [one.accuracy.p for one in accuracy.comparisons] if accuracy else [],
+        WEIGHT: [one.slope.p for one in _weights(reliance)],
+        OVERCONFIDENCE: [one.change_overconfidence.p for one in _rated(reliance)],
+        SWITCHING: switching.tests if switching else [],
+        MOST_ACCURATE: [one.difference.p for one in teams.pairs] if teams else [],
+    }
+
+
+def _verdicts(
+    accuracy: AccuracyWithAdvice | None, reliance: Reliance | None, teams: RealAndComputed | None
+) -> dict[str, list[Verdict | None]]:
+    """Those of `_tests`."""
+    switching = present(reliance.switching) if reliance else None
+    return {
+        ARMS: [one.verdict for one in accuracy.comparisons] if accuracy else [],
+        WEIGHT: [one.verdict for one in _weights(reliance)],
+        OVERCONFIDENCE: [one.verdict for one in _rated(reliance)],
+        SWITCHING: [one.verdict for one in switching.effects[1:]] if switching else [],
+        MOST_ACCURATE: [one.verdict for one in teams.pairs] if teams else [],
+    }
+
+
+def _weights(own: Reliance | None) -> list[WeightOfAdvice]:
+    return [found for one in (own.conditions if own else ()) if (found := present(one.weight))]
+
+
+def _rated(own: Reliance | None) -> list[BeforeAndAfter]:
+    return [found for one in (own.conditions if own else ()) if (found := present(one.calibration))]
+
+
+def _with_p(found: Sequence[Tested], p: Sequence[float | None]) -> tuple[Tested, ...]:
+    return tuple(replace(one, p_holm=after) for one, after in zip(found, p, strict=True))
+
+
+def _other_corrected(own: Analysis, p: dict[str, list[float | None]]) -> Analysis:
+    after = families.together({**p, ARMS: [one.accuracy.p for one in own.comparisons]})
+    return replace(own, comparisons=_with_p(own.comparisons, after[ARMS]))
+
+
+def _reliance_corrected(own: Reliance, after: dict[str, list[float | None]]) -> Reliance:
+    weights = iter(_with_p(_weights(own), after[WEIGHT]))
+    rated = iter(_with_p(_rated(own), after[OVERCONFIDENCE]))
+    conditions = tuple(
+        replace(
+            one,
+            weight=next(weights) if present(one.weight) else one.weight,
+            calibration=next(rated) if present(one.calibration) else one.calibration,
+        )
+        for one in own.conditions
+    )
+    switching = present(own.switching)
+    return Reliance(
+        conditions, switching.corrected(after[SWITCHING]) if switching else own.switching
+    )
+
+
+def _deciders_corrected(own: RealAndComputed, p: Sequence[float | None]) -> RealAndComputed:
+    pairs = _with_p(own.pairs, p)
+    by_pair = {frozenset((one.first, one.second)): one.p_holm for one in pairs}
+    best = next(one.code for one in own.deciders if one.best_minus is None)
+    deciders = tuple(
+        replace(one, p_holm=by_pair.get(frozenset((best, one.code)))) for one in own.deciders
+    )
+    return replace(own, deciders=deciders, pairs=pairs)
 
 
 # --- The tables of the page and of the files.
@@ -530,6 +667,7 @@ RELIANCE = (
     c.count(_("Trials"), "1.n", "n"),
     c.shown(_("Value"), lambda row: row[1].shown),
     c.shown(_("95% CI"), lambda row: row[1].shown_interval),
+    c.p_value(_("p (Holm)"), "1.p_holm", "p_holm"),
     *c.data("value=1.value", "ci=1.ci95"),
 )
 # Of rows: condition, FlowCell
@@ -542,7 +680,7 @@ FLOW = c.data(
     "n=1.n",
     "share=1.share",
 )
-# Of rows: condition, before or after, Rated
+# Of rows: condition, before or after, Rated, p_holm of the change
 CALIBRATIONS = (
     c.text(_("Arm"), "0", "condition"),
     c.text(_("Answers"), lambda row: WHEN[row[1]]),
@@ -556,6 +694,7 @@ CALIBRATIONS = (
     c.ci(_("95% CI"), "2.brier.ci95", "brier_low brier_high", digits=3),
     c.number(_("Calibration error"), "2.error.value", "ece", digits=3),
     c.ci(_("95% CI"), "2.error.ci95", "ece_low ece_high", digits=3),
+    c.p_value(_("p of the change of overconfidence (Holm)"), "3", "change_p_holm"),
 )
 DECISIONS = (
     c.text(_("Who decides"), lambda row: DECIDERS[row.code]),
@@ -573,6 +712,20 @@ DECISIONS = (
     c.points(_("Most accurate decider minus this one, points"), "best_minus.value", "best_minus"),
     c.points_ci(_("95% CI"), "best_minus.ci95", "best_minus_low best_minus_high"),
     c.p_value(_("p (Holm)"), "p_holm", "best_minus_p_holm"),
+)
+QUESTION_NAMES = {
+    ARMS: _("Do arms differ in accuracy?"),
+    WEIGHT: _("Does advice move confidence?"),
+    OVERCONFIDENCE: _("Does advice change overconfidence?"),
+    SWITCHING: _("On what does switching depend?"),
+    MOST_ACCURATE: _("Whose decisions are the most accurate?"),
+}
+TESTS = (
+    c.text(_("Question"), lambda row: QUESTION_NAMES[row.name]),
+    *c.data("question=name"),
+    c.count(_("Tests"), "n_tests", "n_tests"),
+    c.count(_("Clear"), "n_clear", "n_clear"),
+    c.p_value(_("Smallest p (Holm)"), "smallest_p", "smallest_p"),
 )
 REALISED = (
     c.text(_("Computed team"), lambda row: DECIDERS[row.method.value]),
@@ -607,6 +760,7 @@ class Measure:
     n: int
     value: float
     ci95: Interval | None
+    p_holm: float | None = None
 
     @property
     def shown(self) -> str:
@@ -631,7 +785,8 @@ def _measure(own: ConditionReliance, code: str) -> Measure | None:
     if code in ("slope", "limited"):
         weight = present(own.weight)
         part: Estimate | None = getattr(weight, code) if weight else None
-        return Measure(code, part.n, part.value, part.ci95) if part else None
+        p = weight.p_holm if weight and code == "slope" else None
+        return Measure(code, part.n, part.value, part.ci95, p) if part else None
     if code in NO_SHARES:
         of_differ = code.endswith("differ")
         found = present(own.detection_differ if of_differ else own.detection)
@@ -651,11 +806,11 @@ def analyses_of(own: AccuracyWithAdvice) -> Iterator[tuple[Analysis, Contrast]]:
             yield analysis, one
 
 
-def calibrations_of(own: Reliance) -> Iterator[tuple[str, str, Rated]]:
+def calibrations_of(own: Reliance) -> Iterator[tuple[str, str, Rated, float | None]]:
     for one in own.conditions:
         if found := present(one.calibration):
-            yield one.name, FIRST, found.before
-            yield one.name, FINAL, found.after
+            yield one.name, FIRST, found.before, None
+            yield one.name, FINAL, found.after, found.p_holm
 
 
 def effects_of(
@@ -673,7 +828,7 @@ def effects_of(
 
 def _tables(found: Advised) -> dict[str, pd.DataFrame]:
     accuracy, reliance = present(found.advised_accuracy), present(found.advised_reliance)
-    teams = present(found.advised_teams)
+    teams, tests = present(found.advised_teams), present(found.advised_tests)
     cells = [
         (one.name, cell)
         for one in (reliance.conditions if reliance else ())
@@ -688,5 +843,6 @@ def _tables(found: Advised) -> dict[str, pd.DataFrame]:
         "advised_calibration": c.tidy(CALIBRATIONS, calibrations_of(reliance) if reliance else ()),
         "advised_effects": c.tidy(EFFECTS, effects_of(accuracy, reliance)),
         "advised_deciders": c.tidy(DECISIONS, teams.deciders if teams else ()),
+        "advised_tests": c.tidy(TESTS, tests.questions if tests else ()),
         "advised_realised": c.tidy(REALISED, teams.teams if teams else ()),
     }

@@ -35,8 +35,7 @@ def calibration_page(source: SourceResults, about: About) -> Page:
         humans = None
     # A slope and an error need no bins of a line, which few test cases do not give
     models = [m for m in found.models if any(map(present, (m.binned, m.logistic, m.ece)))]
-    fits = [fit for m in models if (fit := present(m.logistic))]
-    sides = [f.lies(fit.slope_ci95) for fit in fits]
+    sides = [model.direction.value for model in models if present(model.logistic)]
     slope = present(humans.slope) if humans else None
     binned = present(humans.binned) if humans else None
     context = {
@@ -95,10 +94,16 @@ def _regressions(
         c.p_value("p", "2.line.p"),
         c.compact(_("Logistic slope"), "1.logistic.slope"),
         c.compact_ci(_("95% CI"), lambda row: _slope_of(row[1])),
-        c.p_value(_("p of the slope after Holm"), lambda row: getattr(row[1], "holm_p", None)),
+        c.p_value(_("p of the slope after Holm"), lambda row: _holm_p(row[1])),
     )
     caption = _("Confidence and accuracy: regression over bins, and the full-sample logistic fit")
     return c.page_table(caption, columns, rows, "calibration_bins")
+
+
+def _holm_p(fits: ConfidenceFits | None) -> float | None:
+    slope = present(fits.slope) if isinstance(fits, HumanCalibration) else fits
+    found: float | None = getattr(slope, "holm_p", None)
+    return found
 
 
 def _slope_of(fits: ConfidenceFits | None) -> Interval | None:

@@ -1,7 +1,7 @@
 """Whether confidence goes with accuracy: people's slider, models' difference of perplexities."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from analysis import columns as c
 from analysis.codec import MissingResult, present, try_estimate
 from analysis.data.dataset import Floats, ModelName, SourceData
 from analysis.report.chapter import Built
-from analysis.stats import NotEnough
+from analysis.stats import NotEnough, families
 from analysis.stats.arrays import Interval
 from analysis.stats.calibration import (
     Bin,
@@ -84,10 +84,11 @@ class WithoutUntouched:
 
 @dataclass(frozen=True)
 class RatingSlope:
-    """Accuracy of trials over a rating, per point of it."""
+    """Accuracy of trials over a rating, per point of it; holm_p and direction as one of the chapter's family."""
 
     direction: Verdict
     slope: TrialSlope
+    holm_p: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,9 +101,10 @@ class HumanCalibration(ConfidenceFits):
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCalibration(ConfidenceFits, ModelName):
-    """holm_p: of the logistic slope, as one of the family of models; NaN where there is none."""
+    """holm_p, direction: of the logistic slope, as one of the chapter's family; NaN where there is none."""
 
     holm_p: float
+    direction: Verdict
 
 
 @dataclass(frozen=True)
@@ -129,10 +131,14 @@ class Calibration:
 def build_calibration(data: SourceData) -> Built:
     """Raises NotEnough with neither trials nor scores."""
     data.need_trials_or_models()
-    models, together = _family(data, [_model(data, int(model)) for model in data.set_models])
+    models = [_model(data, int(model)) for model in data.set_models]
+    of_models = [fit.p for model in models if (fit := present(model.logistic))]
+    humans = try_estimate(_humans, data, of_models)
+    slope = present(humans.slope) if not isinstance(humans, MissingResult) else None
+    corrected, together = _family(data, models, [[slope.slope.p]] if slope else [])
     found = CalibrationResults(
-        humans=try_estimate(_humans, data),
-        models=models,
+        humans=humans,
+        models=corrected,
         models_tests=together,
         table_s3=_table_s3(data),
         table_s3_note=NOTE,
@@ -150,13 +156,14 @@ def confidence_of(data: SourceData, model: int) -> Floats:
     return gap
 
 
-def _humans(data: SourceData) -> HumanCalibration:
+def _humans(data: SourceData, of_models: Sequence[float]) -> HumanCalibration:
+    """of_models: the p values of their slopes."""
     trials = data.need_trials()
     confidence, right = trials["confidence"], trials["is_correct"]
     return HumanCalibration(
         binned=try_estimate(binned, confidence, right),
         logistic=try_estimate(logistic, confidence, right),
-        slope=try_estimate(_slope_over, "confidence", trials),
+        slope=try_estimate(_slope_over, "confidence", trials, of_models),
         ece=try_estimate(_human_error, data),
         without_untouched=try_estimate(_without_untouched, trials),
     )
@@ -170,13 +177,14 @@ def _model(data: SourceData, model: int) -> ModelCalibration:
         logistic=try_estimate(logistic, score, right),
         ece=try_estimate(_model_error, score, right, data.seed),
         holm_p=math.nan,
+        direction=Verdict.TOO_FEW,
     )
 
 
 def _family(
-    data: SourceData, models: list[ModelCalibration]
+    data: SourceData, models: list[ModelCalibration], others: Sequence[Sequence[float]]
 ) -> tuple[tuple[ModelCalibration, ...], Family | None]:
-    """The models with the p values of their slopes corrected as one family, and what is said of it."""
+    """The models with the p values of their slopes corrected, and what is said of these tests; others: as in `family`."""
     slopes = {n: fit.p for n, model in enumerate(models) if (fit := present(model.logistic))}
     if not slopes:
         return tuple(models), None
@@ -186,15 +194,20 @@ def _family(
         score, right = confidence_of(data, model), data.model_decided[model]
         known = ~(np.isnan(score) | np.isnan(right))
         errors[known, column] = fit_slope(score[known], right[known]).influence
-    together, holm_p = family(list(slopes.values()), errors)
+    together, holm_p = family(list(slopes.values()), errors, others)
     for n, p in zip(slopes, holm_p.tolist(), strict=True):
-        models[n] = replace(models[n], holm_p=p)
-    return tuple(models), together
+        fit = present(models[n].logistic)
+        side = Verdict.of(fit.slope, p, fit.n) if fit else Verdict.TOO_FEW
+        models[n] = replace(models[n], holm_p=p, direction=side)
+    return tuple(models), clear_of(together, [models[n].direction for n in slopes])
 
 
-def _slope_over(value: str, rows: pd.DataFrame) -> RatingSlope:
+def _slope_over(value: str, rows: pd.DataFrame, others: Sequence[float]) -> RatingSlope:
+    """others: the p values of the chapter's other question."""
     found, _ = trial_slope(rows[value], rows["is_correct"], rows["participant"], rows["item"])
-    return RatingSlope(found.verdict(found.p), found)
+    (p,) = families.together({value: [found.p], "others": others})[value]
+    p = math.nan if p is None else p
+    return RatingSlope(found.verdict(p), found, p)
 
 
 def _without_untouched(trials: pd.DataFrame) -> WithoutUntouched:
@@ -285,7 +298,7 @@ class ExpertiseCalibration:
 
 @dataclass(frozen=True)
 class SubfieldSlope:
-    """The same within a subfield; direction and `holm_p` as one of the family of subfields."""
+    """The same within a subfield; direction and `holm_p` as one of the chapter's family."""
 
     subfield: str
     holm_p: float
@@ -330,9 +343,14 @@ def build_expertise(data: SourceData) -> Built:
         if np.any(subfield == name)
     }
     described = [Ratings(name, distribution(rows["expertise"])) for name, rows in groups.items()]
+    fits = {
+        name: fit for name, rows in groups.items() if (fit := present(try_estimate(_fit, rows)))
+    }
+    slope = try_estimate(_slope_over, "expertise", rated, [own.p for own, _each in fits.values()])
+    others = [] if isinstance(slope, MissingResult) else [[slope.slope.p]]
     found = SelfRatedExpertise(
-        slope=try_estimate(_slope_over, "expertise", rated),
-        slopes_by_subfield=try_estimate(_slopes, groups, len(data.participants)),
+        slope=slope,
+        slopes_by_subfield=try_estimate(_slopes, fits, len(data.participants), others),
         p80_by_subfield=tuple(
             Percentile80(own.subfield, own.ratings.p80, own.ratings.p80_ci95, own.ratings.n, P80)
             for own in described
@@ -353,10 +371,12 @@ def _fit(rows: pd.DataFrame) -> tuple[TrialSlope, Floats]:
     return trial_slope(rows["expertise"], rows["is_correct"], rows["participant"], rows["item"])
 
 
-def _slopes(groups: Mapping[str, pd.DataFrame], n_participants: int) -> SubfieldSlopes:
-    """Raises NotEnough where no subfield has a slope."""
-    fits = {name: present(try_estimate(_fit, rows)) for name, rows in groups.items()}
-    known = {name: fit for name, fit in fits.items() if fit}
+def _slopes(
+    known: Mapping[str, tuple[TrialSlope, Floats]],
+    n_participants: int,
+    others: Sequence[Sequence[float]],
+) -> SubfieldSlopes:
+    """known: of the subfields that have a slope; others: as in `family`. Raises NotEnough where there is none."""
     if not known:
         raise NotEnough(
             "No subfield has enough trials for a slope over expertise.",
@@ -365,7 +385,7 @@ def _slopes(groups: Mapping[str, pd.DataFrame], n_participants: int) -> Subfield
     errors = np.zeros((n_participants, len(known)))
     for n, (_found, each) in enumerate(known.values()):
         errors[: len(each), n] = each
-    together, holm_p = family([found.p for found, _each in known.values()], errors)
+    together, holm_p = family([found.p for found, _each in known.values()], errors, others)
     slopes = tuple(
         SubfieldSlope(name, p, found.verdict(p), found)
         for (name, (found, _each)), p in zip(known.items(), holm_p.tolist(), strict=True)

@@ -13,7 +13,7 @@ from analysis.codec import MissingResult, present, try_estimate
 from analysis.data.dataset import Bools, Floats, ModelName, SourceData
 from analysis.data.filters import CHOICE
 from analysis.report.chapter import Built
-from analysis.stats import NotEnough
+from analysis.stats import NotEnough, families
 from analysis.stats.distributions import Spread, spread_of
 from analysis.stats.estimates import Proportion, defined, proportion
 from analysis.stats.families import Family, family
@@ -349,7 +349,7 @@ UNDEFINED = ("The correlation is not defined for any model.", "Dates and difficu
 
 @dataclass(frozen=True, kw_only=True)
 class ModelDates(ModelName):
-    """A model's difficulties against the dates of publication; p and direction as one of the family of models."""
+    """A model's difficulties against the dates of publication; holm_p and direction as one of the chapter's family."""
 
     correlation: DateCorrelation | MissingResult
     holm_p: float
@@ -363,15 +363,16 @@ class ModelDates(ModelName):
 
 @dataclass(frozen=True)
 class PeopleDates:
-    """Accuracy of people's trials over the date, per year."""
+    """Accuracy of people's trials over the date, per year; holm_p and direction as one of the chapter's family."""
 
     direction: DateDirection
     slope: TrialSlope
+    holm_p: float
 
 
 @dataclass(frozen=True)
 class PublicationDate:
-    """Of the models of the study's set, and of its people."""
+    """Of the models of the study's set, and of its people: two questions of one family (`families.together`)."""
 
     publication_date: tuple[ModelDates, ...] | MissingResult
     publication_date_tests: Family | MissingResult
@@ -384,23 +385,37 @@ def build_publication_date(data: SourceData) -> Built:
     if (~np.isnat(dates)).sum() < 3:
         raise NotEnough(*PUBLICATION_DATE_NO_DATES)
     models = try_estimate(_models, data, dates)
-    people = try_estimate(_people, data, dates)
+    slope = try_estimate(_people, data, dates)
     if isinstance(models, MissingResult):
-        if isinstance(people, MissingResult):
+        if isinstance(slope, MissingResult):
             raise NotEnough(models.reason, models.needed)
-        return Built(PublicationDate(models, models, people))
-    corrected, together = _corrected(data, dates, models)
+        return Built(PublicationDate(models, models, _people_corrected(slope, ())))
+    known = [one.p for model in models if (one := model.known)]
+    people = _people_corrected(slope, known)
+    others = [] if isinstance(slope, MissingResult) else [[slope.p]]
+    corrected, together = _corrected(data, dates, models, others)
     items = _publication_date_items(data, dates)
     tables = {"publication_date_items": pd.concat(items, ignore_index=True)} if items else {}
     return Built(PublicationDate(corrected, together, people), tables)
 
 
-def _people(data: SourceData, dates: Dates) -> PeopleDates:
+def _people_corrected(
+    slope: TrialSlope | MissingResult, models: Sequence[float]
+) -> PeopleDates | MissingResult:
+    """models: the p values of theirs."""
+    if isinstance(slope, MissingResult):
+        return slope
+    (p,) = families.together({"people": [slope.p], "models": models})["people"]
+    p = math.nan if p is None else p
+    return PeopleDates(DateDirection.of(slope.verdict(p)), slope, p)
+
+
+def _people(data: SourceData, dates: Dates) -> TrialSlope:
     trials = data.need_trials()
     days = np.where(np.isnat(dates), np.nan, dates.astype(np.int64))
     years = (days / DAYS_A_YEAR)[trials["item"].to_numpy()]
     slope, _ = trial_slope(years, trials["is_correct"], trials["participant"], trials["item"])
-    return PeopleDates(DateDirection.of(slope.verdict(slope.p)), slope)
+    return slope
 
 
 def _models(data: SourceData, dates: Dates) -> tuple[ModelDates, ...]:
@@ -416,16 +431,19 @@ def _models(data: SourceData, dates: Dates) -> tuple[ModelDates, ...]:
 
 
 def _corrected(
-    data: SourceData, dates: Dates, models: tuple[ModelDates, ...]
+    data: SourceData,
+    dates: Dates,
+    models: tuple[ModelDates, ...],
+    others: Sequence[Sequence[float]],
 ) -> tuple[tuple[ModelDates, ...], Family | MissingResult]:
-    """The models with p values and directions as one family, and what is said of the family."""
+    """The models with p values and directions after the correction, and what is said of their tests; others: as in `family`."""
     places = [n for n, model in enumerate(models) if model.known]
     if not places:
         return models, MissingResult(*UNDEFINED)
     rows, numbers = list(models), data.need_models()
     errors = [date_influence(dates, data.difficulty[numbers[n]]) for n in places]
     known = [rows[n].known for n in places]
-    together, holm_p = family([one.p for one in known if one], np.column_stack(errors))
+    together, holm_p = family([one.p for one in known if one], np.column_stack(errors), others)
     verdicts = []
     for n, one, p in zip(places, known, holm_p.tolist(), strict=True):
         verdicts.append(Verdict.of(one.rho, p, one.n) if one else Verdict.UNCLEAR)
