@@ -50,6 +50,7 @@ CONCLUDING = (
 )
 ALIKE = "mixed_model"  # in its studies, people and test cases vary alike
 SD_ALIKE = 0.6
+UNSAID = ("UNCLEAR", "TOO_FEW")
 
 
 def null_study(
@@ -114,13 +115,10 @@ def _advised(data: SourceData, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def conclusions(found: Any, path: str = "") -> Iterator[str]:
-    """Where results conclude something: each attribute that is a verdict other than “unclear” and “too few to say”."""
-    if isinstance(found, Verdict | DateDirection):
-        if found.name not in ("UNCLEAR", "TOO_FEW"):
-            yield path
-    elif isinstance(found, Family):
-        if found.n_clear:
-            yield path
+    """Where results conclude something: each verdict but those UNSAID, and each family with a clear test."""
+    if isinstance(found, Verdict | DateDirection | Family):
+        is_clear = found.n_clear > 0 if isinstance(found, Family) else found.name not in UNSAID
+        yield from [path] if is_clear else []
     elif is_dataclass(found) and not isinstance(found, type):
         derived = [
             n for n, v in vars(type(found)).items() if isinstance(v, property) and "verdict" in n

@@ -221,8 +221,8 @@ FINETUNING_METHOD = (
     "text's mean loss in nats per token. It is used because perplexities are skewed, and because a model that "
     "halves all perplexities also halves the difference of two versions. If the original's log perplexity fell "
     "more than the altered version's, the model learned the answers and not only the field's language. Models with "
-    "different prompts are compared only by their decisions. Holm's correction covers all pairs of models, with "
-    "each kind of test as one family."
+    "different prompts are compared only by their decisions. Holm's correction covers both kinds of "
+    "tests of all pairs of models, with an equal share of the 5% for each kind."
 )
 FINETUNING_NOTHING = (
     "No tuned model has been scored together with its base model.",
@@ -282,7 +282,7 @@ class TunedModel(ModelName):
 
 @dataclass(frozen=True)
 class Families:
-    """All pairs as one family of tests each: changed decisions, and whether originals changed as altered versions did."""
+    """All pairs' tests of two questions, corrected together: changed decisions, and whether originals changed as altered versions did."""
 
     decisions: Family
     interaction: Family | MissingResult
@@ -342,7 +342,7 @@ def _comparison(pair: Pair) -> Comparison:
 def _corrected(
     data: SourceData, pairs: list[Pair], models: list[TunedModel]
 ) -> tuple[tuple[TunedModel, ...], Families | MissingResult]:
-    """The models with p values as two families, and what is said of these."""
+    """The models with p values after the correction over both questions of the chapter, and what is said of each question's tests."""
     known = {n: found for n, model in enumerate(models) if (found := present(model.comparison))}
     if not known:
         return tuple(models), MissingResult(*UNDEFINED)
@@ -351,8 +351,8 @@ def _corrected(
     preferred = {
         n: found.nats.interaction.p for n, found in known.items() if models[n].have_one_prompt
     }
-    of_decisions, first = _family(data, pairs, changed, _changed)
-    tried = try_estimate(_family, data, pairs, preferred, _interaction)
+    of_decisions, first = _family(data, pairs, changed, preferred, _changed)
+    tried = try_estimate(_family, data, pairs, preferred, changed, _interaction)
     of_texts, second = (tried, {}) if isinstance(tried, MissingResult) else tried
     corrected = [
         replace(
@@ -364,9 +364,15 @@ def _corrected(
 
 
 def _family(
-    data: SourceData, pairs: list[Pair], p: dict[int, float], values: Callable[[Pair], Floats]
+    data: SourceData,
+    pairs: list[Pair],
+    p: dict[int, float],
+    others: dict[int, float],
+    values: Callable[[Pair], Floats],
 ) -> tuple[Family, dict[int, float]]:
-    """The pairs' tests as one family, and each pair's p after Holm; `values`: what each item says in a pair.
+    """The pairs' tests of a question, and each pair's p after the correction; others: p of the other question.
+
+    `values`: what each item says in a pair.
 
     Raises NotEnough where no p is defined.
     """
@@ -377,7 +383,8 @@ def _family(
     for column, n in enumerate(defined):
         own = values(pairs[n])
         errors[pairs[n].items, column] = own - own.mean()
-    together, holm_p = family(list(defined.values()), errors)
+    known = [one for one in others.values() if not np.isnan(one)]
+    together, holm_p = family(list(defined.values()), errors, [known] if known else [])
     return together, dict(zip(defined, holm_p.tolist(), strict=True))
 
 
