@@ -125,6 +125,7 @@ class Block:
     figures: Sequence[FigureView] = ()
     missing: Sequence[MissingResult] = ()
     finding: str = ""
+    is_few: bool = False
     text: Sequence[Paragraph] = ()
 
     @property

@@ -172,19 +172,6 @@ def listing(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def lies(ci95: Sequence[float | None] | None, reference: float = 0.0) -> str:
-    """On which side of a number an interval lies: above, below, or around it; "" where there is none.
-
-    >>> lies([0.1, 0.2]), lies([-0.1, 0.2]), lies([0.4, 0.45], 0.5), lies(None)
-    ('above', 'around', 'below', '')
-    """
-    if not ci95 or not (is_known(ci95[0]) and is_known(ci95[1])):
-        return ""
-    if ci95[0] > reference:
-        return "above"
-    return "below" if ci95[1] < reference else "around"
-
-
 def with_interval(value: str, shown: str, what: str = "95% CI") -> str:
     """A number with its interval in brackets, where there is one.
 

@@ -1,11 +1,11 @@
 """The answer in three numbers: people, models, and how they differ. The page, the terminal and report.json lead with them.
 
-Each interval takes neither the participants nor the test cases as given (clustered by both); beside it stands the naive one, which
-does, under that name.
+Each interval takes neither the participants nor the test cases as given (clustered by both).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from django.utils.translation import gettext as _
 
@@ -15,30 +15,22 @@ from analysis.report.chapters.accuracy.results import Accuracy, HumanAccuracy, M
 from analysis.report.chapters.uncertainty.results import Crossed, CrossedErrors, Errors
 from analysis.stats.arrays import Interval
 from analysis.stats.estimates import Mean
-from lib.formatting import lies
+from analysis.stats.verdicts import Concludes, Verdict
 from lib.levels import ENOUGH
 
 METHOD = (
     "ci95: 95% interval from standard errors clustered by participants and test cases (for models alone, by test "
-    "cases), otherwise from the crossed bootstrap; null if the data are insufficient. naive_ci95 treats trials as "
-    "independent (humans, binomial), test cases as independent (one model, binomial), or people and test cases as "
-    "fixed and models as a random sample (Student's t)."
+    "cases), otherwise from the crossed bootstrap; null if the data are insufficient."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A share, or a difference of shares, of n trials, test cases or models; intervals as METHOD says."""
+    """A share, or a difference of shares, of n trials, test cases or models; the interval as METHOD says."""
 
     value: float
     n: int
     ci95: Interval | None
-    naive_ci95: Interval | None
-
-    @property
-    def side(self) -> str:
-        """Of 0 on which the clustered interval lies, "" where there is none."""
-        return lies(self.ci95)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +52,7 @@ class Few:
 class Headline:
     """The answer for one source. models: of the only model, which `model` then names, else the mean over models.
 
-    few: None where there are enough participants and test cases, or no participants.
+    few: None where there are enough participants and test cases, or no participants. verdict: of the difference, None without one.
     """
 
     humans: Estimate | None
@@ -69,6 +61,9 @@ class Headline:
     n_models: int
     difference: Estimate | None
     few: Few | None
+    verdict: Annotated[
+        Verdict | None, Concludes("whether the models, on average, or people are right more often")
+    ]
     method: str = METHOD
 
     @property
@@ -78,16 +73,19 @@ class Headline:
 
 def headline(source: SourceResults) -> Headline:
     """The first thing to read."""
-    own, crossed = source.of(Accuracy), present(source.of(Crossed).crossed)
+    own, of_crossed = source.of(Accuracy), source.results.get(Crossed)
+    crossed = present(of_crossed.crossed) if of_crossed else None
     models = present(own.models) or ()
     is_one = len(models) == 1
+    difference, gap = _difference(own, crossed), crossed and crossed.difference
     return Headline(
         humans=_humans(own, crossed),
         models=_model(models[0], crossed) if is_one else _mean(present(own.models_mean), crossed),
         model=models[0].label if is_one else None,
         n_models=len(models),
-        difference=_difference(own, crossed),
+        difference=difference,
         few=_few(present(own.humans)),
+        verdict=(gap.verdict if gap else Verdict.TOO_FEW) if difference else None,
     )
 
 
@@ -109,30 +107,29 @@ def _humans(own: Accuracy, crossed: CrossedErrors | None) -> Estimate | None:
         return None
     share = humans.trials
     errors = crossed.humans.errors if crossed and crossed.humans else None
-    return Estimate(share.accuracy, share.n, _best(errors), share.ci95)
+    return Estimate(share.accuracy, share.n, _best(errors))
 
 
 def _model(model: ModelAccuracy, crossed: CrossedErrors | None) -> Estimate:
     found = (m.errors for m in (crossed.models if crossed else ()) if m.name == model.name)
-    return Estimate(model.items.accuracy, model.items.n, _best(next(found, None)), model.items.ci95)
+    return Estimate(model.items.accuracy, model.items.n, _best(next(found, None)))
 
 
 def _mean(mean: Mean | None, crossed: CrossedErrors | None) -> Estimate | None:
     if mean is None:
         return None
     errors = crossed.models_mean.errors if crossed and crossed.models_mean else None
-    return Estimate(mean.mean, mean.n, _best(errors), mean.ci95)
+    return Estimate(mean.mean, mean.n, _best(errors))
 
 
 def _difference(own: Accuracy, crossed: CrossedErrors | None) -> Estimate | None:
     gap, versus = crossed and crossed.difference, present(own.models_vs_humans)
     if gap is None and versus is None:
         return None
-    naive = versus.test.ci95 if versus and lies(versus.test.ci95) else None
     if gap:
-        return Estimate(gap.mean, gap.n, _best(gap.errors), naive)
+        return Estimate(gap.mean, gap.n, _best(gap.errors))
     assert versus is not None
-    return Estimate(versus.test.mean_difference, versus.test.n, None, naive)
+    return Estimate(versus.test.mean_difference, versus.test.n, None)
 
 
 def _best(errors: Errors | None) -> Interval | None:

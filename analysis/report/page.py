@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from analysis.codec import MissingResult
 from analysis.presentation import Block, FigureView, Gap, Section, render_block, render_meaning
 from analysis.report.chapter import Chapter, Page, SourceResults
+from analysis.report.conclusions import too_few
 from analysis.report.contents import GROUPS
 from analysis.report.headline import headlines
 from analysis.report.report import Report, StoredReport
@@ -78,6 +79,7 @@ def _block(
         figures=figures.get(chapter.id, ()),
         missing=missing,
         finding=page.finding,
+        is_few=too_few(source.of(chapter.results)),
     )
     if not chapter.template:
         return block

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from analysis.stats.families import holm
 from analysis.stats.item_differences import fisher_p
-from analysis.stats.verdicts import Verdict
+from analysis.stats.verdicts import HOLM, Concludes, Verdict
 
 METHOD = (
     "Fisher's exact test (two-sided) of each arm against all others together, of the share that left before finishing and of the share of "
@@ -37,7 +38,17 @@ class Loss:
         return self.lost_others / self.n_others
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(
+        self,
+    ) -> Annotated[
+        Verdict,
+        Concludes(
+            "whether an arm lost more participants than the others at a stage",
+            "all arms and stages",
+            HOLM,
+            "1 (exact test)",
+        ),
+    ]:
         """ABOVE: the arm lost more. An exact test holds its level at any size."""
         return Verdict.of(self.share - self.share_others, self.p_holm)
 

@@ -7,7 +7,7 @@ order and cannot be read in the other is not taken for one that prefers a side.
 
 import math
 from dataclasses import dataclass, replace
-from enum import Enum
+from typing import Annotated, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,7 @@ from analysis.stats.two_way_clustered import (
     rarer,
     share_of_ties,
 )
+from analysis.stats.verdicts import CHAPTER, HOLM, OF_ITEMS, Concludes, Verdict
 from lib.points import RIGHT, TIE, WRONG, points
 
 N_BINS = 10
@@ -72,24 +73,25 @@ class Share:
     method: str = SHARE
 
 
-class Leaning(Enum):
-    """Whether the side decides: `always` without exception, else where the interval is on one side of a half."""
-
-    ALWAYS_A = "always_a"
-    ALWAYS_B = "always_b"
-    TO_A = "to_a"
-    TO_B = "to_b"
-    NONE = "none"
-
-
 @dataclass(frozen=True)
 class Position:
-    """answers: the share of A; p_a: the mean probability of A where log-odds are known."""
+    """answers: the share of A, p against 1/2; p_a: the mean probability of A where log-odds are known.
+
+    p_holm, verdict (ABOVE: side A): as one of the family of a chapter, by `corrected`.
+    """
 
     answers: Share
     p_a: Share | None
-    leaning: Leaning
+    p: float
+    p_holm: float = math.nan
+    verdict: Annotated[
+        Verdict, Concludes("whether a model prefers a side", CHAPTER, HOLM, OF_ITEMS)
+    ] = Verdict.TOO_FEW
     method: str = POSITION
+
+    def corrected(self, p_holm: float) -> Self:
+        verdict = Verdict.of(self.answers.share - 0.5, p_holm, self.answers.n_items)
+        return replace(self, p_holm=p_holm, verdict=verdict)
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,10 @@ class Reliability:
 
 @dataclass(frozen=True)
 class Stated:
-    """What confidence says: bins that hold any answer, errors, scores from 0 to 1. overconfidence: in shares."""
+    """What confidence says: bins that hold any answer, errors, scores from 0 to 1. overconfidence: in shares, p against 0.
+
+    p_holm, verdict: as one of the family of a chapter, by `corrected`.
+    """
 
     n: int
     n_items: int
@@ -116,9 +121,18 @@ class Stated:
     brier_ci95: Interval | None
     overconfidence: float
     overconfidence_ci95: Interval | None
+    p: float
     error: CalibrationError
     bins: tuple[Reliability, ...]
+    p_holm: float = math.nan
+    verdict: Annotated[
+        Verdict, Concludes("whether a model is over- or underconfident", CHAPTER, HOLM, OF_ITEMS)
+    ] = Verdict.TOO_FEW
     method: str = CONFIDENCE
+
+    def corrected(self, p_holm: float) -> Self:
+        verdict = Verdict.of(self.overconfidence, p_holm, self.n_items)
+        return replace(self, p_holm=p_holm, verdict=verdict)
 
 
 @dataclass(frozen=True)
@@ -134,7 +148,10 @@ class Table:
 
 @dataclass(frozen=True)
 class AskedOrScored:
-    """One model, asked and scored, on the n items that have both; accuracies with score intervals."""
+    """One model, asked and scored, on the n items that have both; accuracies with score intervals.
+
+    p_holm, verdict: as one of the family of a chapter, by `corrected`.
+    """
 
     n: int
     asked: float
@@ -146,7 +163,24 @@ class AskedOrScored:
     table: Table
     mcnemar: McNemar
     correlation: Correlation | None
+    p_holm: float = math.nan
+    verdict: Annotated[
+        Verdict,
+        Concludes(
+            "whether a model is right more often when asked than by its perplexities",
+            CHAPTER,
+            HOLM,
+            OF_ITEMS,
+        ),
+    ] = Verdict.TOO_FEW
     method: str = PAIRED
+
+    @property
+    def p(self) -> float:
+        return self.mcnemar.p
+
+    def corrected(self, p_holm: float) -> Self:
+        return replace(self, p_holm=p_holm, verdict=Verdict.of(self.difference, p_holm, self.n))
 
 
 def clustered_share(values: npt.ArrayLike, item: npt.ArrayLike) -> Share:
@@ -173,28 +207,19 @@ def position(
     order o adds (y_t - m_o) / (2 n_o) to the error. Of p_a, y_t = 1 / (1 + exp(-log_odds)).
     Raises NotEnough unless there are answers in both orders.
 
-    >>> position([True, False], ["A", "A"], [np.nan, np.nan], [0, 0]).leaning
-    <Leaning.ALWAYS_A: 'always_a'>
     >>> position([True, False], ["A", "B"], [np.nan, np.nan], [0, 0]).answers.share
     0.5
     """
     first, items = np.asarray(original_is_a, dtype=bool), np.asarray(item)
     sides, odds = np.asarray(side, dtype=object), np.asarray(log_odds, dtype=float)
     chose_a = np.select([sides == "A", sides == "B"], [1.0, 0.0], 0.5)
-    answers = _share(_mean_of_orders(chose_a, first, items), len(chose_a))
+    towards_a = _mean_of_orders(chose_a, first, items)
     known = ~np.isnan(odds)
     p_a = None
     if all((known & of).any() for of in (first, ~first)):
         p = 1 / (1 + np.exp(-np.clip(odds[known], -700, 700)))
         p_a = _share(_mean_of_orders(p, first[known], items[known]), int(known.sum()))
-    return Position(answers, p_a, _leaning(answers))
-
-
-def _leaning(found: Share) -> Leaning:
-    if found.share in (0.0, 1.0):
-        return Leaning.ALWAYS_A if found.share == 1 else Leaning.ALWAYS_B
-    low, high = found.ci95 or (0.0, 1.0)
-    return Leaning.TO_A if low > 0.5 else Leaning.TO_B if high < 0.5 else Leaning.NONE
+    return Position(_share(towards_a, len(chose_a)), p_a, towards_a.share_p(0.5))
 
 
 def consistency(in_a: npt.ArrayLike, in_b: npt.ArrayLike) -> Proportion:
@@ -255,6 +280,7 @@ def stated(
         brier_ci95=brier.within(0.0, 1.0),
         overconfidence=over.estimate,
         overconfidence_ci95=over.within(-1.0, 1.0),
+        p=over.p,
         error=calibration_error(
             c, right, items, units="test cases", low=0.5, n_bins=N_BINS, seed=seed
         ),

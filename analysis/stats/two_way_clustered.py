@@ -58,6 +58,26 @@ class TwoWay:
             low, high = max(0.0, min(low, self.ci95[0])), min(1.0, max(high, self.ci95[1]))
         return low, high
 
+    def share_p(self, reference: float) -> float:
+        """Two-sided p of an estimate that is a share: the alpha whose score interval ends at the reference; NaN where unknown.
+
+        >>> found = clustered(0.6, 0.05, 10_000)
+        >>> round(found.share_p(found.share_ci95[0]), 6), found.share_p(0.6)
+        (0.05, 1.0)
+        """
+        if not self.is_known or self.estimate == reference:
+            return 1.0 if self.is_known else math.nan
+        end = 0 if self.estimate > reference else 1
+
+        def short_of(log_alpha: float) -> float:
+            """How far the interval ends from the reference, on the estimate's side."""
+            alpha = math.exp(log_alpha)
+            ends = share_interval(self.estimate, self.se, self.n_clusters, alpha, ties=self.ties)
+            return ends[end] - reference if end == 0 else reference - ends[end]
+
+        least = math.log(LEAST_P)
+        return LEAST_P if short_of(least) > 0 else math.exp(optimize.brentq(short_of, least, 0.0))
+
     def within(self, low: float = -math.inf, high: float = math.inf) -> Interval | None:
         """The interval, within bounds; None where it is not known, or where nothing varies and there are no parts."""
         return with_width(max(low, self.ci95[0]), min(high, self.ci95[1]))

@@ -4,12 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from analysis.stats.arrays import Interval
 from analysis.stats.families import Family, Question, Questions
 from lib.levels import ENOUGH, LEVEL
+
+HOLM, FDR, ALONE = "Holm", "Benjamini and Hochberg", "none: one test"
+CHAPTER = "all tests of the chapter, an equal share for each question"
+PEOPLE_AND_ITEMS = f"{ENOUGH} participants, {ENOUGH} test cases"
+OF_ITEMS, OF_TEMPLATES = (f"{ENOUGH} {noun}" for noun in ("test cases", "templates"))
+
+
+@dataclass(frozen=True)
+class Concludes:
+    """Beside the type of a field with a verdict, as `Annotated[Verdict, Concludes(...)]`: what it decides, and of which family.
+
+    tests: which are corrected together; needs: the fewest of what varies, below which it is too few to say.
+    """
+
+    what: str
+    tests: str = "this test"
+    correction: str = ALONE
+    needs: str = PEOPLE_AND_ITEMS
 
 
 class Verdict(Enum):
@@ -19,6 +37,10 @@ class Verdict(Enum):
     BELOW = "below"
     UNCLEAR = "unclear"
     TOO_FEW = "too_few_to_say"
+
+    @property
+    def is_clear(self) -> bool:
+        return self in (Verdict.ABOVE, Verdict.BELOW)
 
     @classmethod
     def of(cls, estimate: float, p: float | None, n_clusters: float = math.inf) -> Verdict:
@@ -70,4 +92,4 @@ def questions_of(
 
 
 def _n_clear(verdicts: Iterable[Verdict | None]) -> int:
-    return sum(one in (Verdict.ABOVE, Verdict.BELOW) for one in verdicts)
+    return sum(one is not None and one.is_clear for one in verdicts)

@@ -7,11 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
 from analysis.data.about import Participants, StudyName
 from analysis.stats import MissingResult
 from analysis.stats.arrays import Interval
-from analysis.stats.verdicts import Verdict
+from analysis.stats.verdicts import HOLM, Concludes, Verdict
 from analysis.teams.options import TeamOptions
 from lib.levels import ENOUGH
 from lib.points import RIGHT, TIE
@@ -19,6 +20,8 @@ from lib.points import RIGHT, TIE
 # From so many test cases on a team's held-out accuracy is within 10 points of what it is on other test cases in 19 of 20
 # simulated studies: docs/results.md
 FEWEST_ITEMS = 60
+NEEDED = f"{ENOUGH} participants, {FEWEST_ITEMS} test cases"
+ASKED_FOR = "the teams that were asked for, of a method"
 
 
 def verdict_of(
@@ -276,7 +279,7 @@ class PolicyPoint:
 class ChosenPolicy:
     """What a threshold found on training trials does on others; folds: in words what was held out.
 
-    threshold: median over the folds. gain: accuracy less that of the models (`team`) alone.
+    threshold: median over the folds. gain: accuracy less that of the models (`team`) alone; gain_p_holm over all that were chosen.
     """
 
     team: Team
@@ -293,6 +296,17 @@ class ChosenPolicy:
     accuracy_ci95: Interval | None
     gain: float
     gain_ci95: Interval | None
+    gain_p: float | None
+    gain_p_holm: float | None = None
+    gain_verdict: Annotated[
+        Verdict | None,
+        Concludes(
+            "whether asking where a model is not confident changes its accuracy",
+            "all models and policies",
+            HOLM,
+            NEEDED,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -445,7 +459,10 @@ class TeamResult:
     gain_p: float | None
     gain_p_holm: float | None
     gain_tests: int | None
-    gain_verdict: Verdict | None
+    gain_verdict: Annotated[
+        Verdict | None,
+        Concludes("whether a team is more accurate than its best member", ASKED_FOR, HOLM, NEEDED),
+    ]
     gain_two_way_se: float | None
     gain_two_way_ci95: Interval | None
     selector_accuracy: float
@@ -453,6 +470,23 @@ class TeamResult:
     complementarity: Complementarity | None
     near_chance: NearChance | None
     about: LogisticAbout | AsPublishedAbout | BayesianAbout | About
+
+    @property
+    def evidence_verdict(
+        self,
+    ) -> Annotated[
+        Verdict | None,
+        Concludes(
+            "whether two members' evidence correlates, by a Bayesian fit; never of two people"
+        ),
+    ]:
+        """None of two people, whose correlation the model has above 0 whatever the data."""
+        about = self.about
+        found = about.pair_correlation if isinstance(about, BayesianAbout) else None
+        if found is None or found.member_kinds.count(MemberKind.HUMAN) == 2:
+            return None
+        n = min(self.n_items, self.n_participants) if self.n_humans else self.n_items
+        return Verdict.of_interval(found.ci95, n_clusters=n)
 
     @property
     def is_judged(self) -> bool:
@@ -506,7 +540,15 @@ class AddingHuman:
     n_participants: int
     p_holm: float | None = None
     n_tests: int | None = None
-    verdict: Verdict | None = None
+    verdict: Annotated[
+        Verdict | None,
+        Concludes(
+            "whether one more person makes a team more accurate",
+            "all teams of a method with a person",
+            HOLM,
+            NEEDED,
+        ),
+    ] = None
 
     @property
     def larger_team(self) -> Team:

@@ -132,10 +132,7 @@ def near_chance(result: TeamResult) -> str:
     chance = result.near_chance
     if chance is None:
         return ""
-    start = (
-        "No member of this team differs clearly from chance: the 95% interval of the accuracy of each includes 50%. A fit to such members "
-        "learns only noise."
-    )
+    start = "The 95% interval of the accuracy of each member of this team includes 50%. A fit to such members may learn only noise."
     if not chance.n_flips:
         return sentences(
             start,

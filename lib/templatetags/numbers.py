@@ -4,7 +4,7 @@ The rules are lib/formatting.py; here they become filters, and nouns that follow
 reader's language. An unknown number (None or NaN) is a dash.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -76,12 +76,6 @@ _noun("decisions", lambda n: ngettext("%(n)s decision", "%(n)s decisions", n))
 _noun("texts", lambda n: ngettext("%(n)s text", "%(n)s texts", n))
 _noun("pairs", lambda n: ngettext("%(n)s pair", "%(n)s pairs", n))
 _noun("resamples", lambda n: ngettext("%(n)s resample", "%(n)s resamples", n))
-
-
-@register.filter
-def side(ci95: Sequence[float | None] | None, reference: float = 0.0) -> str:
-    """Where an interval lies: "above", "below" or "around" a number; "" where there is none. For `{% if %}`."""
-    return formatting.lies(ci95, reference)
 
 
 @register.filter

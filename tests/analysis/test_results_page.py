@@ -1,16 +1,14 @@
 """The lab's results page: what it says, of what, to whom; test_caching.py has how its numbers come about."""
 
 import re
-from dataclasses import replace
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
 from analysis.data.filters import ReportOptions
-from analysis.report.chapters.accuracy.results import Accuracy, ModelsVsHumans
 from analysis.report.contents import CHAPTERS, GROUPS
-from analysis.report.page import render_file, sections
+from analysis.report.page import render_file
 from analysis.report.report import StoredReport
 from analysis.services.compute import Asked
 from experiment.models import Item, Study
@@ -43,16 +41,6 @@ def test_the_page_shows_every_chapter_in_order_with_sentences_figures_and_tables
     for chapter in present:
         assert f'<details class="panel chapter" name="chapter" id="{chapter.id}">' in page
     assert "<details open" not in page
-
-
-def test_an_interval_around_zero_is_never_shown_as_a_difference() -> None:
-    source = stub.source(4)  # one is no member of the set, and two pairs have no interval
-    own = source.of(Accuracy)
-    assert isinstance(own.models_vs_humans, ModelsVsHumans)
-    test = replace(own.models_vs_humans.test, mean_difference=0.02, ci95=(-0.03, 0.07))
-    around = replace(own, models_vs_humans=replace(own.models_vs_humans, test=test))
-    page = sections(stub.report(None, HUMAN, stub.with_results(source, around)))
-    assert "the interval includes zero" in str(page[0].blocks[0].meaning)
 
 
 def test_simulated_participants_are_marked_at_the_top_and_on_every_figure(

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
+from typing import Annotated
 
 import pandas as pd
 
@@ -25,6 +26,7 @@ from analysis.stats.two_groups import (
     two_samples,
 )
 from analysis.stats.two_way_clustered import rarer
+from analysis.stats.verdicts import Concludes, Verdict
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,24 @@ class Compared:
     people_excluded: tuple[CountRow, ...]
     trials_excluded: tuple[CountRow, ...]
     models: tuple[ModelRow, ...]
+
+    @property
+    def verdict(
+        self,
+    ) -> Annotated[
+        Verdict | None,
+        Concludes(
+            "whether people on two sides differ in accuracy", "in pairs, where that is known"
+        ),
+    ]:
+        """By the same test cases in pairs, else by the sides as independent; None where neither is tested."""
+        tested = self.on_shared or self.apart
+        if tested is None:
+            return None
+        people = min(side.n_participants for side in (self.before, self.after))
+        items = self.n_shared_items if self.on_shared else math.inf
+        samples = [side.sample.n_clusters for side in (self.before, self.after) if side.sample]
+        return Verdict.of(tested.difference, tested.p, min(people, items, *samples))
 
 
 def side(title: str, stored: StoredReport, source: str) -> Side:

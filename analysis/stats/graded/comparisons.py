@@ -4,14 +4,14 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from scipy import special
 
 from analysis.stats.arrays import Bools, Floats, Interval, Ints
 from analysis.stats.estimates import agreeing
-from analysis.stats.families import Family, family
+from analysis.stats.families import Family, family, together
 from analysis.stats.graded import ABSTAINED, BAD, GOOD
 from analysis.stats.graded.ratios import (
     FEWEST_CLUSTERS,
@@ -21,20 +21,21 @@ from analysis.stats.graded.ratios import (
     share_interval,
 )
 from analysis.stats.two_way_clustered import PARTS, Part, TwoWay, of_parts, parts_of_changes, rarer
+from analysis.stats.verdicts import CHAPTER, HOLM, OF_TEMPLATES, Concludes, Verdict, clear_of
 
 Rate = Literal["rqr", "sr"]
 NO_SE = 1e-12  # what rounding leaves of an error of 0
 METHOD = (
     "First minus second model on the questions that both answered. Answers from one template are a cluster, in "
     "which the deviations of both models are combined. Two-sided p from Student's t, after Holm's correction over "
-    "all pairs of models. If models differ by the same amount in every cluster, p is that of a sign test of "
+    "all pairs of models and both rates, each rate with an equal share of the 5%. If models differ by the same amount in every cluster, p is that of a sign test of "
     f"clusters, and the interval is Newcombe's (1998) from both models' intervals; it also holds 0 if p is at least 0.05, and p is at least 0.05 if it holds 0. {PARTS}"
 )
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """difference: of the rate, first less second model, on n questions; p_holm: over the rate's family.
+    """difference: of the rate, first less second model, on n questions; p_holm, verdict: over the rate's family, and after `corrected` that of all rates.
 
     NaN and None where there are fewer than three clusters, or where a safety rate is not defined.
     """
@@ -49,6 +50,10 @@ class Comparison:
     ci95: Interval | None
     p: float
     p_holm: float = math.nan
+    verdict: Annotated[
+        Verdict,
+        Concludes("whether two models differ in a rate", CHAPTER, HOLM, OF_TEMPLATES),
+    ] = Verdict.TOO_FEW
     method: str = METHOD
 
 
@@ -90,10 +95,35 @@ def compare(
     if not tested:
         return Comparisons(tuple(pairs), None)
     influence = np.column_stack([found[n][1] for n in tested])
-    together, adjusted = family([pairs[n].p for n in tested], influence)
+    tests, adjusted = family([pairs[n].p for n in tested], influence)
     for n, p_holm in zip(tested, adjusted, strict=True):
-        pairs[n] = replace(pairs[n], p_holm=float(p_holm))
-    return Comparisons(tuple(pairs), together)
+        pairs[n] = _concluding(pairs[n], float(p_holm))
+    return Comparisons(tuple(pairs), clear_of(tests, [pair.verdict for pair in pairs]))
+
+
+def corrected(rates: Sequence[Comparisons]) -> list[Comparisons]:
+    """All pairs of these rates as one family, in which each rate has an equal share (`families.together`)."""
+    after = together({str(n): [pair.p for pair in one.pairs] for n, one in enumerate(rates)})
+    found = []
+    for n, own in enumerate(rates):
+        pairs = tuple(
+            pair if p is None else _concluding(pair, p)
+            for pair, p in zip(own.pairs, after[str(n)], strict=True)
+        )
+        others = [one.family.n_tests for one in rates if one is not own and one.family]
+        tests = own.family and replace(
+            own.family,
+            n_others=sum(others),
+            smallest_p=min(p for p in after[str(n)] if p is not None),
+        )
+        verdicts = [pair.verdict for pair in pairs]
+        found.append(Comparisons(pairs, tests and clear_of(tests, verdicts)))
+    return found
+
+
+def _concluding(pair: Comparison, p_holm: float) -> Comparison:
+    verdict = Verdict.of(pair.difference, p_holm, pair.n_clusters)
+    return replace(pair, p_holm=p_holm, verdict=verdict)
 
 
 def _pair(

@@ -1,17 +1,19 @@
 """Is a judge kinder than people to long answers, or to models of its own family?"""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats import NotEnough
+from analysis.stats import MissingResult, NotEnough
 from analysis.stats.arrays import Floats, Interval, Ints, with_width
 from analysis.stats.cr2 import Fitted, slopes
+from analysis.stats.families import holm
 from analysis.stats.graded.ratios import FEWEST_CLUSTERS
-from analysis.stats.verdicts import Verdict
+from analysis.stats.verdicts import CHAPTER, HOLM, OF_TEMPLATES, Concludes, Verdict
 
 CLUSTERS = (
     "Standard error robust to clusters and corrected for their leverage (CR2); two-sided p and 95% interval from Student's t "
@@ -29,7 +31,10 @@ OWN_FAMILY = (
 
 @dataclass(frozen=True)
 class Bias:
-    """estimate: in points of the rubric; n: grades. ci95 None, and p NaN, where length or family tells every difference exactly."""
+    """estimate: in points of the rubric; n: grades. ci95 None, and p NaN, where length or family tells every difference exactly.
+
+    p_holm: over both questions of a judge, where both can be asked.
+    """
 
     estimate: float
     se: float
@@ -39,10 +44,29 @@ class Bias:
     n: int
     n_clusters: int
     method: str
+    p_holm: float = math.nan
+    verdict: Annotated[
+        Verdict,
+        Concludes(
+            "whether a judge's points differ from people's with an answer's length, or for its own family",
+            CHAPTER,
+            HOLM,
+            OF_TEMPLATES,
+        ),
+    ] = Verdict.TOO_FEW
 
-    @property
-    def verdict(self) -> Verdict:
-        return Verdict.of(self.estimate, self.p, self.n_clusters)
+
+def corrected(biases: Sequence[Bias | MissingResult]) -> list[Bias | MissingResult]:
+    """With p values after Holm's correction over all of them that have one, and the verdicts."""
+    found = list(biases)
+    tests = {
+        n: one for n, one in enumerate(found) if isinstance(one, Bias) and math.isfinite(one.p)
+    }
+    after = holm(np.array([one.p for one in tests.values()]))
+    for (n, one), p in zip(tests.items(), after.tolist(), strict=True):
+        verdict = Verdict.of(one.estimate, p, one.n_clusters)
+        found[n] = replace(one, p_holm=p, verdict=verdict)
+    return found
 
 
 def bias_by_length(

@@ -1,6 +1,7 @@
 """What confidence before and after advice is worth, and how long answers with advice take."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from analysis.stats.reliance.trials import (
     mean,
     overconfidence,
 )
-from analysis.stats.verdicts import Verdict
+from analysis.stats.verdicts import CHAPTER, HOLM, Concludes, Verdict
 
 N_BINS = 10
 CALIBRATION = (
@@ -55,7 +56,11 @@ class BeforeAndAfter:
     method: str = CALIBRATION
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(
+        self,
+    ) -> Annotated[
+        Verdict, Concludes("whether advice changes overconfidence in an arm", CHAPTER, HOLM)
+    ]:
         """Of the change of overconfidence."""
         found = self.change_overconfidence
         return Verdict.of(found.value, self.p_holm, found.n_clusters or 0)

@@ -5,6 +5,7 @@ A decision has two sides, so that an answer which is not the advised one is the 
 
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Annotated
 
 import numpy as np
 from scipy import stats
@@ -14,7 +15,7 @@ from analysis.stats.arrays import Bools, Floats, Interval
 from analysis.stats.cr2 import Fitted, slopes
 from analysis.stats.reliance.trials import AdvisedTrials, Estimate, mean, share
 from analysis.stats.two_way_clustered import FEW, clustered, of_errors
-from analysis.stats.verdicts import Verdict
+from analysis.stats.verdicts import CHAPTER, HOLM, Concludes, Verdict
 
 SHARES = (
     "Shares of trials; standard errors clustered by participants and test cases, score interval (Wilson's, with Student's t) "
@@ -141,7 +142,9 @@ class WeightOfAdvice:
     method: str = WEIGHT.format(near=NEAR, few=FEW)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(
+        self,
+    ) -> Annotated[Verdict, Concludes("whether advice has weight in an arm", CHAPTER, HOLM)]:
         return Verdict.of(self.slope.value, self.p_holm, self.slope.n_clusters or 0)
 
 

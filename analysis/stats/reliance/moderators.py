@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from analysis.stats.arrays import Floats
 from analysis.stats.cr2 import Slope
 from analysis.stats.reliance.trials import NO_TRIALS, AdvisedTrials
 from analysis.stats.trial_model import METHOD, trial_model
-from analysis.stats.verdicts import Verdict
+from analysis.stats.verdicts import CHAPTER, HOLM, Concludes, Verdict
 
 ACCURACY = (
     "Log-odds of a right final answer by arm and by whether the advice of the test case is right (0.5) or wrong (-0.5), shown or not, "
@@ -55,7 +56,12 @@ class Effect:
     separates: bool
     slope: Slope | None
     holm_p: float | None = None
-    verdict: Verdict | None = None
+    verdict: Annotated[
+        Verdict | None,
+        Concludes(
+            "on what switching to the advice depends; other models have no verdicts", CHAPTER, HOLM
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)

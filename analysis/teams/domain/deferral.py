@@ -1,7 +1,7 @@
 """Who decides: models alone where they are certain, else a person is asked; on which trials, and who ends right."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,10 @@ import numpy.typing as npt
 from analysis.stats.arrays import Bools, Floats, Ints
 from analysis.teams.domain.combination import calibrated
 from analysis.teams.domain.evidence import Names
-from analysis.teams.domain.folds import Draws, Folds, difference, share_intervals
+from analysis.teams.domain.folds import Draws, Folds, difference, holm, share_intervals
 from analysis.teams.domain.logistic import coarser
 from analysis.teams.domain.runs import Runs
-from analysis.teams.results import ChosenPolicy, Method, Policy, PolicyPoint, Team
+from analysis.teams.results import ChosenPolicy, Method, Policy, PolicyPoint, Team, verdict_of
 from lib.points import RIGHT, TIE
 
 SHARES = tuple(step / 20 for step in range(21))
@@ -183,7 +183,14 @@ def policies(runs: Runs, method: Method, of: Sequence[Names] | None = None) -> P
             points += _points(team, evidence.item, judges, draws)
             chosen += _chosen(team, judges, folds, draws, seed)
     words = f"{ORDER} {POLICIES} {CHOSEN.format(folds=coarser(folds, seed).words)}"
-    return Policies(tuple(points), tuple(chosen), words)
+    return Policies(tuple(points), tuple(_corrected(chosen, draws)), words)
+
+
+def _corrected(chosen: Sequence[ChosenPolicy], draws: Draws) -> Iterator[ChosenPolicy]:
+    """With Holm's correction over all that were chosen, and the verdicts."""
+    for one, p in zip(chosen, holm([one.gain_p for one in chosen]), strict=True):
+        verdict = verdict_of(one.gain, p, draws.n_items, draws.n_people)
+        yield replace(one, gain_p_holm=p, gain_verdict=verdict)
 
 
 def _deciders(runs: Runs) -> list[Names]:
@@ -248,7 +255,8 @@ def _chosen(
             folds=words,
             accuracy_ci95=share_intervals(asked.points[:, None], draws)[0],
             gain=asked.accuracy - alone,
-            gain_ci95=difference(asked.points, judges.model, draws).ci95,
+            gain_ci95=(change := difference(asked.points, judges.model, draws)).ci95,
+            gain_p=change.p,
         )
 
     return [of(asked) for asked in choose_threshold(folds, judges, seed=seed)]

@@ -26,7 +26,7 @@ POLICY_COLUMNS = (
 )  # fmt: skip
 CHOSEN_COLUMNS = (
     "model=team.label", "display_name=team.display_name", "policy", "threshold", "share_asked", "n_asked", "n_trials", "n_correct", "n_ties", "accuracy",
-    "cost", "folds", "accuracy_ci95", "gain", "gain_ci95",
+    "cost", "folds", "accuracy_ci95", "gain", "gain_ci95", "gain_p", "gain_p_holm",
 )  # fmt: skip
 END = "_ci95"
 

@@ -1,6 +1,7 @@
 """Who is a member, which teams are tried, and chosen teams tried on a study's trials."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, combinations
 from math import comb
 from typing import Any
@@ -12,13 +13,18 @@ from analysis.data.dataset import SourceData
 from analysis.data.filters import ASKED, UnknownChoiceError
 from analysis.stats import NotEnough
 from analysis.teams.domain.deferral import policies
-from analysis.teams.domain.evaluation import MEASURES, MULTIPLICITY, resampling_words
+from analysis.teams.domain.evaluation import (
+    MEASURES,
+    MULTIPLICITY,
+    corrected_gains,
+    resampling_words,
+)
 from analysis.teams.domain.evidence import Evidence, Gathered, Names, gather, human_name
 from analysis.teams.domain.folds import by_item, by_item_and_participant
 from analysis.teams.domain.runs import Progress, Runs, member_results, method_named
 from analysis.teams.domain.tables import tables
 from analysis.teams.options import MOST_HUMANS, PUBLISHED, TeamOptions
-from analysis.teams.results import FewItems, MemberResult, Method, TriedTeams
+from analysis.teams.results import FewItems, MemberResult, Method, TeamResult, TriedTeams
 
 PUBLISHED_RULE = "The members of the published teams."
 PANEL_RULE = (
@@ -206,10 +212,12 @@ def try_teams(
     if not runs.held:
         missing = runs.not_possible[0]
         raise NotEnough(missing.reason, missing.needed)
-    method, results = Method(options.method), runs.results()
+    method = Method(options.method)
+    asked = {tuple(names), *(teams if options.all_subsets else ())}
+    results = of_asked(runs.results(), asked)
     found = policies(runs, method)
     used = runs.folds_of.get(method, runs.folds)
-    n_teams = sum(len(members) > 1 for members, _ in runs.held)
+    n_teams = sum(len(members) > 1 and members in asked for members, _ in runs.held)
     tried = TriedTeams(
         **in_common(gathered, runs),
         folds=used.words,
@@ -224,6 +232,16 @@ def try_teams(
         multiplicity=MULTIPLICITY.format(teams=f"{n_teams} team{'s' * (n_teams != 1)}"),
     )
     return tried, tables(runs, data.items, results, found, predicted=_predicted(runs))
+
+
+def of_asked(rows: Sequence[TeamResult], asked: Container[Names]) -> list[TeamResult]:
+    """The gains of the teams that were asked for as one family; others, which are there to be compared with, conclude nothing."""
+    is_asked = [row.team.names in asked for row in rows]
+    found = corrected_gains(rows, is_asked)
+    return [
+        row if of_it else replace(row, gain_p_holm=None, gain_tests=None, gain_verdict=None)
+        for row, of_it in zip(found, is_asked, strict=True)
+    ]
 
 
 def in_common(

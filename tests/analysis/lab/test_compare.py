@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -11,7 +12,8 @@ from django.utils import timezone
 from analysis.models import Computation
 from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.services import compare as comparing
-from analysis.stats.two_groups import Sample, two_samples
+from analysis.stats.two_groups import Sample, TwoSamples, two_samples
+from analysis.stats.verdicts import Verdict
 from experiment.models import Membership, Study
 from experiment.services.study_setup import pin_items
 from experiment.services.study_versions import freeze, revise
@@ -165,6 +167,36 @@ def test_models_of_one_side_only_have_no_difference(
     assert found.apart is not None
     assert found.apart.p == 1
     assert comparing.compare(*sides, same_people=True).apart is None
+
+
+@pytest.mark.parametrize(
+    ("difference", "p", "n_people", "verdict", "words"),
+    [
+        (0.1, 0.01, 40, Verdict.ABOVE, "People on the second side are more accurate."),
+        (-0.1, 0.01, 40, Verdict.BELOW, "People on the second side are less accurate."),
+        (0.1, 0.2, 40, Verdict.UNCLEAR, "do not differ clearly."),
+        (0.1, 0.01, 7, Verdict.TOO_FEW, "too few participants or test cases"),
+    ],
+)
+def test_a_comparison_has_one_verdict_by_the_pairs_where_there_are_any(
+    sides: tuple[comparing.Side, comparing.Side],
+    difference: float,
+    p: float,
+    n_people: int,
+    verdict: Verdict,
+    words: str,
+) -> None:
+    first, second = (replace(one, n_participants=n_people, sample=None) for one in sides)
+    found = comparing.compare(first, second, same_people=False)
+    tested = TwoSamples(difference, 0.02, (0.0, 0.2), p, 20.0)
+    other = replace(tested, difference=-difference, p=0.5)
+    paired = replace(found, apart=other, on_shared=tested, n_shared_items=30)
+    assert paired.verdict is verdict
+    assert replace(found, apart=tested, on_shared=None).verdict is verdict
+    assert replace(found, apart=None, on_shared=None).verdict is None
+    text = render_to_string("analysis/_compared.html", {"found": paired})
+    assert words in " ".join(text.split())
+    assert "judged on both sides" in text
 
 
 def test_a_difference_of_two_samples_is_welchs() -> None:

@@ -133,7 +133,7 @@ def test_terminal_page_and_file_lead_with_the_clustered_interval(written):
         sign = "+" if name == "difference" else ""
         assert f"95% clustered {low:{sign}.4f} to {high:{sign}.4f}" in written.printed
         assert form((low, high)) in panel
-        assert form(answer[name]["naive_ci95"]) not in panel
+    assert "naive" not in str(answer)
 
 
 def test_simulated_people_are_marked_on_every_table_and_figure_and_on_the_page(

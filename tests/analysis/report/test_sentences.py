@@ -257,7 +257,7 @@ def test_all_who_share_the_highest_rate_of_graded_answers_are_named_with_it(answ
     safety = (fates["abstained"] / (fates["abstained"] + fates["bad"])).dropna()
     sentences = {
         r"good answers came from (.+?)(?:, each with|:) a response quality rate of ([\d.]+)%": quality,
-        r"\. ([^.]+(?:\.5[^.]*)?) had the highest safety rate.*?: ([\d.]+)%": safety,
+        r"\. ([^.]+(?:\.5[^.]*)?) had the highest observed safety rate.*?: ([\d.]+)%": safety,
     }
     for sentence, rates in sentences.items():
         said = re.findall(sentence, text)

@@ -6,13 +6,13 @@ import pytest
 from analysis.data.choices import decisions
 from analysis.stats import NotEnough
 from analysis.stats.choices import (
-    Leaning,
     asked_or_scored,
     clustered_share,
     consistency,
     position,
     stated,
 )
+from analysis.stats.verdicts import Verdict
 from tests.analysis.asked_made import answers_of
 
 N_ITEMS = 200
@@ -43,7 +43,7 @@ def share_a(margins, bias):
 def test_a_model_that_always_says_a_is_at_half_and_is_called_so():
     answers = answers_of(margins_of(1), bias=50.0)
     found = position_of(answers)
-    assert found.leaning is Leaning.ALWAYS_A
+    assert found.p < 1e-6
     assert found.answers.share == 1.0
     assert found.answers.ci95[0] < 1.0 == found.answers.ci95[1]
     decided = decisions(answers)
@@ -62,8 +62,9 @@ def test_knowing_the_original_is_no_preference_for_a_side_and_a_preference_is_fo
     planted = share_a(margins, bias)
     assert found.answers.share == pytest.approx(planted, abs=0.03)
     assert found.p_a.share == pytest.approx(planted, abs=1e-9)
-    names = {-1.0: Leaning.TO_B, 0.0: Leaning.NONE, 1.0: Leaning.TO_A}
-    assert found.leaning is names[bias]
+    names = {-1.0: Verdict.BELOW, 0.0: Verdict.UNCLEAR, 1.0: Verdict.ABOVE}
+    assert found.corrected(found.p).verdict is names[bias]
+    assert found.verdict is Verdict.TOO_FEW  # before it is one of a family
     # What is added to a side cancels in the mean of the log-odds
     assert decisions(answers)["margin_nats"].to_numpy() == pytest.approx(margins)
 

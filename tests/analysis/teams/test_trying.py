@@ -132,3 +132,18 @@ def test_an_exact_name_is_meant_though_it_is_part_of_another(data):
     for asked, said in ((("llama",), "several names"), (("human",) * 10, "10 humans are too many")):
         with pytest.raises(UnknownChoiceError, match=said):
             chosen_members(named, asked)
+
+
+def test_the_family_of_gains_is_the_teams_that_were_asked_for(data):
+    """One whole team, with what it is compared with, is one test; every subset is a family of all of them."""
+    members = ("human", "org/model-1", "org/model-2")
+    one, _ = tried(data, *members)
+    by_size = {len(row.team): row for row in one.teams}
+    assert by_size[3].gain_tests == 1
+    assert by_size[3].gain_p_holm == by_size[3].gain_p
+    # The same team without the person shows what the person adds
+    assert by_size[2].gain is not None
+    assert (by_size[2].gain_p_holm, by_size[2].gain_tests, by_size[2].gain_verdict) == (None,) * 3
+    assert "over 1 team." in one.multiplicity
+    every, _ = tried(data, *members, all_subsets=True)
+    assert {row.gain_tests for row in every.teams if row.gain is not None} == {4}

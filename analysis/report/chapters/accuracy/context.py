@@ -16,7 +16,9 @@ from analysis.report.chapters.accuracy.results import (
     Subfields,
 )
 from analysis.report.chapters.participants.results import SMALL
+from analysis.report.headline import headline
 from analysis.stats.estimates import PairedTest, Proportion
+from analysis.stats.verdicts import Verdict
 
 SAME_POINTS = 0.05  # differences below are shown as no difference
 
@@ -25,7 +27,7 @@ HUMANS = (
     c.text(lazy("Trials"), "0"),
     c.count(lazy("n"), "1.n"),
     c.percent(lazy("Accuracy"), "1.accuracy"),
-    c.share_ci(lazy("95% CI"), "1.ci95"),
+    c.share_ci(lazy("Binomial 95% CI"), "1.ci95"),
 )
 TESTS = (
     c.text(lazy("Comparison"), "0"),
@@ -61,8 +63,12 @@ def accuracy_page(source: SourceResults, about: About) -> Page:
     if difference is None and humans and len(models) == 1:
         difference = models[0].items.accuracy - humans.trials.accuracy
     chat_test = present(chat.test) if chat else None
+    answer = headline(source)
     context = {
         "humans": humans,
+        "humans_ci95": answer.humans and answer.humans.ci95,
+        "models_ci95": answer.models and answer.models.ci95,
+        "is_few": answer.verdict is Verdict.TOO_FEW,
         "top": present(humans.top_expertise) if humans else None,
         "models": models,
         "model": models[0] if len(models) == 1 else None,

@@ -6,7 +6,7 @@ Long: three results of one chapter, and then the columns of their tables, which 
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from itertools import combinations, permutations
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -58,7 +58,7 @@ from analysis.stats.reliance.trials import (
     difference,
     share,
 )
-from analysis.stats.verdicts import Verdict, questions_of
+from analysis.stats.verdicts import CHAPTER, HOLM, Concludes, Verdict, questions_of
 from analysis.teams.domain.advised import ADVISER, evidence_of
 from analysis.teams.domain.chance import near_chance
 from analysis.teams.domain.evidence import HUMAN
@@ -162,7 +162,9 @@ class Contrast:
     p_holm: float | None = None
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(
+        self,
+    ) -> Annotated[Verdict, Concludes("whether two arms differ in accuracy", CHAPTER, HOLM)]:
         return Verdict.of(self.accuracy.value, self.p_holm, self.accuracy.n_clusters or 0)
 
 
@@ -247,7 +249,12 @@ class Decider:
     p_holm: float | None = None
 
     @property
-    def verdict(self) -> Verdict | None:
+    def verdict(
+        self,
+    ) -> Annotated[
+        Verdict | None,
+        Concludes("whether others decide less accurately than the most accurate", CHAPTER, HOLM),
+    ]:
         """Whether it is separated from the most accurate one: ABOVE 0, the difference is clear."""
         found = self.best_minus
         return Verdict.of(found.value, self.p_holm, found.n_clusters or 0) if found else None
@@ -263,7 +270,9 @@ class PairOfDeciders:
     p_holm: float | None = None
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(
+        self,
+    ) -> Annotated[Verdict, Concludes("whether two deciders differ", CHAPTER, HOLM)]:
         return Verdict.of(self.difference.value, self.p_holm, self.difference.n_clusters or 0)
 
 

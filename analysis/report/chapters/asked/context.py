@@ -20,7 +20,9 @@ from analysis.report.chapters.asked.results import (
     confidences_of,
     paired_of,
 )
-from analysis.stats.choices import Leaning, Position
+from analysis.stats.choices import Position
+from analysis.stats.families import TOGETHER
+from analysis.stats.verdicts import Verdict
 from lib import formatting as f
 
 
@@ -29,6 +31,7 @@ def asked_page(source: SourceResults, about: About) -> Page:
     pairs = paired_of(models)
     both = [(model, found) for model in pairs if (found := present(model.paired))]
     differences = [found.difference for _model, found in both]
+    verdicts = [found.verdict for _model, found in both]
     shares = [share.accuracy for model in models if (share := present(model.judged))]
     positions = [(m, own) for m in models if (own := present(m.position))]
     confidences = list(confidences_of(models))
@@ -36,21 +39,18 @@ def asked_page(source: SourceResults, about: About) -> Page:
         "n_models": len(models),
         "pair": both[0] if len(both) == 1 else None,
         "n_pairs": len(both),
-        "n_lower": sum(f.lies(found.ci95) == "below" for _model, found in both),
-        "n_higher": sum(f.lies(found.ci95) == "above" for _model, found in both),
+        "n_lower": verdicts.count(Verdict.BELOW),
+        "n_higher": verdicts.count(Verdict.ABOVE),
+        "n_too_few": verdicts.count(Verdict.TOO_FEW),
         "least": min(differences, default=None),
         "most": max(differences, default=None),
         "lowest": min(shares, default=None),
         "highest": max(shares, default=None),
-        "positions": [pair for pair in positions if pair[1].leaning is not Leaning.NONE],
-        "has_positions": bool(positions),
+        "positions": [pair for pair in positions if _says_something(pair[1])],
+        "has_positions": any(own.verdict is not Verdict.TOO_FEW for _model, own in positions),
         "unread": [(m, _ends(m), present(m.judged)) for m in models if m.n_unread],
         "no_probability": f.listing([m.label for m in models if _has_no_probability(m)]),
-        "stated": [
-            (model, own, f.lies(own.overconfidence_ci95))
-            for model, kind, own in confidences
-            if kind == STATED
-        ],
+        "stated": [(model, own) for model, kind, own in confidences if kind == STATED],
     }
     tables = [
         *c.page_table(_("Models asked and scored"), PAIRS, pairs, "asked_pairs"),
@@ -60,6 +60,11 @@ def asked_page(source: SourceResults, about: About) -> Page:
         *_states(models),
     ]
     return Page(context, tables, _methods(models, [own for _model, own in positions]))
+
+
+def _says_something(own: Position) -> bool:
+    """Whether a model prefers a side, or names the same one without exception."""
+    return own.verdict.is_clear or own.answers.share in (0.0, 1.0)
 
 
 def _has_no_probability(model: AskedModel) -> bool:
@@ -105,4 +110,5 @@ def _methods(models: Sequence[AskedModel], positions: Sequence[Position]) -> lis
     stated = [own for _model, _kind, own in confidences_of(models)]
     methods = [*paired, *(one.method for one in positions)]
     methods += [text for one in stated[:1] for text in (one.method, one.error.method)]
+    methods += [TOGETHER] if methods else []
     return list(dict.fromkeys([*methods, *(one.error.ci_method for one in stated)]))

@@ -1,14 +1,14 @@
 """Models that took the test by choosing, beside the same models scored by perplexity and people on the same test cases."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 from django.utils.translation import gettext_lazy as _
 
 from analysis import columns as c
-from analysis.codec import MissingResult, try_estimate
+from analysis.codec import MissingResult, present, try_estimate
 from analysis.data.dataset import Floats, ModelName, SourceData
 from analysis.data.filters import CHOICE
 from analysis.report.chapter import Built
@@ -27,6 +27,7 @@ from analysis.stats.choices import (
     stated,
 )
 from analysis.stats.estimates import Proportion, proportion
+from analysis.stats.families import together
 from analysis.stats.two_way_clustered import two_way
 from lib.points import TIE
 
@@ -58,7 +59,7 @@ MODELS = (
     c.percent(_("As B"), "by_order.original_b.share", "accuracy_original_b"),
     c.percent(_("“A” answers"), "position.answers.share", "share_a"),
     c.share_ci(_("95% CI"), "position.answers.ci95", "share_a_low share_a_high"),
-    *c.data("p_a=position.p_a.share"),
+    *c.data("p_a=position.p_a.share", "share_a_p_holm=position.p_holm"),
     c.percent(_("Same in both orders"), "consistent.accuracy", "consistency"),
     c.share_ci(_("95% CI"), "consistent.ci95", "consistency_low consistency_high"),
     *c.data("seconds_median"),
@@ -74,6 +75,7 @@ PAIRS = (
     c.points(_("Difference, points"), "paired.difference", "difference"),
     c.points_ci(_("95% CI"), "paired.ci95", "difference_low difference_high"),
     c.p_value(_("p (McNemar)"), "paired.mcnemar.p", "mcnemar_p"),
+    c.p_value(_("after Holm"), "paired.p_holm", "mcnemar_p_holm"),
     c.coefficient(_("Spearman's rho of margins"), "paired.correlation.rho", "rho"),
     c.coefficient_ci(_("95% CI"), "paired.correlation.ci95", "rho_low rho_high"),
     c.count(_("Both right"), "paired.table.both", "n_both"),
@@ -93,6 +95,7 @@ CONFIDENCES = (
     c.percent(_("Accuracy"), "2.accuracy", "accuracy"),
     c.points(_("Overconfidence, points"), "2.overconfidence", "overconfidence"),
     c.points_ci(_("95% CI"), "2.overconfidence_ci95", "overconfidence_low overconfidence_high"),
+    c.p_value(_("p after Holm"), "2.p_holm", "overconfidence_p_holm"),
     c.number(_("Calibration error"), "2.error.value", "ece", digits=3),
     c.ci(_("95% CI"), "2.error.ci95", "ece_low ece_high", digits=3),
     c.number(_("Brier score"), "2.brier", "brier", digits=3),
@@ -182,7 +185,9 @@ def build_asked(data: SourceData) -> Built:
     if data.choices.empty:
         raise NotEnough(NOBODY[0], NOBODY[1].format(study=data.study_slug))
     numbers = data.choices["model"]
-    models = tuple(_model(data, int(m), data.choices[numbers == m]) for m in np.unique(numbers))
+    models = _corrected(
+        [_model(data, int(m), data.choices[numbers == m]) for m in np.unique(numbers)]
+    )
     confidences = list(confidences_of(models))
     bins = [(model, kind, one) for model, kind, own in confidences for one in own.bins]
     states = [(model, state) for model in models for state in model.states]
@@ -196,6 +201,23 @@ def build_asked(data: SourceData) -> Built:
             "asked_states": c.tidy(STATES, states),
         },
     )
+
+
+# Each of them is one question of the chapter, with a test of each model
+QUESTIONS = ("paired", "position", STATED, P_ORIGINAL)
+
+
+def _corrected(models: list[AskedModel]) -> tuple[AskedModel, ...]:
+    """With the p values of all tests of the chapter as one family, and the verdicts."""
+    tests = {name: [present(getattr(model, name)) for model in models] for name in QUESTIONS}
+    after = together(
+        {name: [one.p if one else None for one in found] for name, found in tests.items()}
+    )
+    for name, found in tests.items():
+        for n, (one, p) in enumerate(zip(found, after[name], strict=True)):
+            if one and p is not None:
+                models[n] = replace(models[n], **{name: one.corrected(p)})
+    return tuple(models)
 
 
 def paired_of(models: Sequence[AskedModel]) -> list[AskedModel]:

@@ -44,6 +44,8 @@ def calibration_page(source: SourceResults, about: About) -> Page:
         "model_side": sides[0] if len(sides) == 1 else "",
         "n_models": len(sides),
         "n_rising": sides.count("above"),
+        "n_falling": sides.count("below"),
+        "n_too_few": sides.count("too_few_to_say"),
         "family": found.models_tests,
         "has_asked": source.of(Accuracy).has_asked,
     }

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +29,7 @@ from analysis.stats.families import Family, family
 from analysis.stats.logistic import Logistic, fit_slope, held_out_probability, logistic
 from analysis.stats.table_s3 import NOTE, TableRow, table_s3
 from analysis.stats.trial_slope import TrialSlope, trial_slope
-from analysis.stats.verdicts import Verdict, clear_of
+from analysis.stats.verdicts import CHAPTER, HOLM, OF_ITEMS, Concludes, Verdict, clear_of
 
 HUMAN_ROW = ModelName("human", "Humans", "", "")  # people as a row among the models
 # Of rows: who, what carries the name, bin
@@ -86,7 +87,10 @@ class WithoutUntouched:
 class RatingSlope:
     """Accuracy of trials over a rating, per point of it; holm_p and direction as one of the chapter's family."""
 
-    direction: Verdict
+    direction: Annotated[
+        Verdict,
+        Concludes("whether people's accuracy rises with confidence, or expertise", CHAPTER, HOLM),
+    ]
     slope: TrialSlope
     holm_p: float
 
@@ -104,7 +108,15 @@ class ModelCalibration(ConfidenceFits, ModelName):
     """holm_p, direction: of the logistic slope, as one of the chapter's family; NaN where there is none."""
 
     holm_p: float
-    direction: Verdict
+    direction: Annotated[
+        Verdict,
+        Concludes(
+            "whether a model's accuracy rises with its difference of perplexities",
+            CHAPTER,
+            HOLM,
+            OF_ITEMS,
+        ),
+    ]
 
 
 @dataclass(frozen=True)
@@ -302,7 +314,10 @@ class SubfieldSlope:
 
     subfield: str
     holm_p: float
-    direction: Verdict
+    direction: Annotated[
+        Verdict,
+        Concludes("whether people's accuracy rises with expertise in a subfield", CHAPTER, HOLM),
+    ]
     slope: TrialSlope
 
 

@@ -18,8 +18,8 @@ from analysis.report.chapters.finetuning.results import (
     TunedModel,
 )
 from analysis.report.chapters.memorisation.context import IN_TRAINING
+from analysis.stats.verdicts import Verdict
 from lib import formatting as f
-from lib.levels import LEVEL
 
 Compared = Sequence[tuple[TunedModel, Comparison]]
 
@@ -180,7 +180,7 @@ def _pairs(compared: Compared) -> list[dict[str, Any]]:
         {
             "model": model,
             "found": found,
-            "is_unclear": model.mcnemar_holm_p >= LEVEL,
+            "verdict": model.accuracy_verdict,
             "favours": _favours(model),
         }
         for model, found in compared
@@ -188,11 +188,9 @@ def _pairs(compared: Compared) -> list[dict[str, Any]]:
 
 
 def _favours(model: TunedModel) -> str:
-    """The version whose log perplexity fell more: "original", "altered", or "" where neither clearly did."""
-    found = present(model.comparison)
-    if found is None or not model.interaction_holm_p < LEVEL:
-        return ""
-    return "original" if found.nats.interaction.mean_difference > 0 else "altered"
+    """The version whose log perplexity fell more: "original", "altered", or "" where neither clearly did; "few" below enough."""
+    named = {Verdict.ABOVE: "original", Verdict.BELOW: "altered", Verdict.TOO_FEW: "few"}
+    return named.get(model.interaction_verdict, "") if model.interaction_verdict else ""
 
 
 def _summary(compared: Compared) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ from analysis.stats.finetuning import (
     decisions,
 )
 from analysis.stats.memorisation import by_cutoff
+from analysis.stats.verdicts import CHAPTER, HOLM, OF_ITEMS, Concludes, Verdict, clear_of
 
 COLUMNS = ["item", "run", "ppl_original", "ppl_altered"]
 
@@ -255,7 +257,7 @@ class TunedModel(ModelName):
     """A tuned model, the model that it was tuned from, and the items that both have.
 
     prompts: what base and tuned model were given, "" unknown. The two holm_p are of McNemar's test and of the
-    interaction in nats, each over all pairs; NaN where there is no test.
+    interaction in nats, each over all pairs, and decide the verdicts; NaN and None where there is no test.
     """
 
     base: str
@@ -264,7 +266,20 @@ class TunedModel(ModelName):
     prompts: tuple[str, str]
     comparison: Comparison | MissingResult
     mcnemar_holm_p: float
+    accuracy_verdict: Annotated[
+        Verdict | None,
+        Concludes("whether tuning changed a model's accuracy", CHAPTER, HOLM, OF_ITEMS),
+    ]
     interaction_holm_p: float
+    interaction_verdict: Annotated[
+        Verdict | None,
+        Concludes(
+            "whether tuning lowered the log perplexity of originals more than that of altered versions",
+            CHAPTER,
+            HOLM,
+            OF_ITEMS,
+        ),
+    ]
     subfields: tuple[SubfieldChange, ...]
     by_cutoff: CutoffChange | MissingResult
     corpora: tuple[CorpusChange, ...] | MissingResult
@@ -316,7 +331,9 @@ def _tuned(data: SourceData, pair: Pair) -> TunedModel:
         prompts=pair.prompts,
         comparison=try_estimate(_comparison, pair),
         mcnemar_holm_p=np.nan,
+        accuracy_verdict=None,
         interaction_holm_p=np.nan,
+        interaction_verdict=None,
         subfields=subfield_changes(data, pair),
         by_cutoff=try_estimate(cutoff_change, data, pair),
         corpora=try_estimate(corpus_changes, data, pair),
@@ -354,13 +371,16 @@ def _corrected(
     of_decisions, first = _family(data, pairs, changed, preferred, _changed)
     tried = try_estimate(_family, data, pairs, preferred, changed, _interaction)
     of_texts, second = (tried, {}) if isinstance(tried, MissingResult) else tried
-    corrected = [
-        replace(
-            model, mcnemar_holm_p=first.get(n, np.nan), interaction_holm_p=second.get(n, np.nan)
-        )
-        for n, model in enumerate(models)
-    ]
-    return tuple(corrected), Families(of_decisions, of_texts)
+    for n, p in first.items():
+        verdict = Verdict.of(known[n].mcnemar.difference, p, models[n].n_items)
+        models[n] = replace(models[n], mcnemar_holm_p=p, accuracy_verdict=verdict)
+    for n, p in second.items():
+        verdict = Verdict.of(known[n].nats.interaction.mean_difference, p, models[n].n_items)
+        models[n] = replace(models[n], interaction_holm_p=p, interaction_verdict=verdict)
+    of_decisions = clear_of(of_decisions, [one for m in models if (one := m.accuracy_verdict)])
+    if not isinstance(of_texts, MissingResult):
+        of_texts = clear_of(of_texts, [one for m in models if (one := m.interaction_verdict)])
+    return tuple(models), Families(of_decisions, of_texts)
 
 
 def _family(

@@ -121,6 +121,7 @@ def _biases(own: Reliability) -> list[Table]:
         c.number(_("Points"), "1.estimate"),
         c.ci(_("95% CI"), "1.ci95"),
         c.p_value("p", "1.p"),
+        c.p_value(_("p after Holm"), "1.p_holm"),
         c.count(_("Grades"), "1.n"),
     )
     named = (

@@ -18,7 +18,7 @@ from analysis.stats.arrays import Interval
 from analysis.stats.graded import FATES
 from analysis.stats.graded.agreement import Agreement, confusion, krippendorff_alpha, weighted_kappa
 from analysis.stats.graded.correction import METHOD, Corrected, CorrectedRates, corrected_rates
-from analysis.stats.graded.judge_bias import Bias, bias_by_length, own_family_bias
+from analysis.stats.graded.judge_bias import Bias, bias_by_length, corrected, own_family_bias
 from analysis.stats.graded.rates import Share
 from analysis.stats.graded.scale import on_rubric, on_scale, said
 from analysis.stats.graded.sensitivity import Sensitivity, by_threshold
@@ -338,6 +338,9 @@ def _reliability(data: GradedData) -> Reliability:
     if not pairs:
         raise NotEnough(*NO_PAIRS)
     table = try_estimate(_confusion, data, names, judges, human)
+    by_length, own_family = corrected(
+        [try_estimate(of, data, judges, human) for of in (_by_length, _own_family)]
+    )
     return Reliability(
         rubric=data.rubric.name,
         is_simulated=data.is_simulated,
@@ -348,8 +351,8 @@ def _reliability(data: GradedData) -> Reliability:
         people_alpha=try_estimate(
             krippendorff_alpha, graders, clusters=clusters_of(data, data.answers)
         ),
-        by_length=try_estimate(_by_length, data, judges, human),
-        own_family=try_estimate(_own_family, data, judges, human),
+        by_length=by_length,
+        own_family=own_family,
     )
 
 

@@ -17,7 +17,6 @@ from analysis.report.chapters.graded_comparisons.results import (
 from analysis.report.chapters.graded_rates.context import is_telling
 from analysis.stats.estimates import defined
 from analysis.stats.graded.grade_correlation import GradeCorrelation
-from lib import formatting as f
 
 
 def graded_comparisons_page(source: SourceResults, about: About) -> Page:
@@ -103,13 +102,11 @@ def _deferral(own: Deferrals) -> list[Table]:
 
 
 def _best(own: TextMetrics) -> tuple[str, GradeCorrelation] | None:
-    """The metric that goes most with the points, of those of which it is known on which side of none they are."""
+    """The metric of the highest rank correlation with the points, of those that are known to some extent."""
     known = [
         (m.name, found)
         for m in own.metrics
-        if (found := defined(present(m.correlation)))
-        and is_telling(found.rho_ci95, -1, 1)
-        and f.lies(found.rho_ci95) != "around"
+        if (found := defined(present(m.correlation))) and is_telling(found.rho_ci95, -1, 1)
     ]
     return max(known, key=lambda pair: pair[1].rho, default=None)
 

@@ -46,7 +46,6 @@ from analysis.report.chapters.graded_rates.drawing import (
 )
 from analysis.report.chapters.graded_rates.results import box
 from analysis.stats.graded.text_metrics import COLUMNS
-from lib.levels import LEVEL
 
 PANELS = {"rqr": "Response quality", "sr": "Safety"}
 SIDE, HEIGHT = 400, 300  # px
@@ -214,7 +213,7 @@ def _differences(own: Compared) -> tuple[pd.DataFrame, Rows]:
             "low": pair.ci95[0] if pair.ci95 else np.nan,
             "high": pair.ci95[1] if pair.ci95 else np.nan,
             "p_holm": pair.p_holm,
-            "colour": INK if pair.p_holm < LEVEL else LINE,
+            "colour": INK if pair.verdict.is_clear else LINE,
         }
         for pairs in (own.rqr, own.sr)
         for pair, name in zip(pairs, names, strict=True)

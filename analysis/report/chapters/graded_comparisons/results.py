@@ -20,7 +20,7 @@ from analysis.stats.graded import ABSTAINED, BAD, FATES, GOOD
 from analysis.stats.graded.bert_score import NAME as BERT_NAME
 from analysis.stats.graded.bert_score import Vectors
 from analysis.stats.graded.comparisons import METHOD as PAIRS_METHOD
-from analysis.stats.graded.comparisons import Comparison, compare
+from analysis.stats.graded.comparisons import Comparison, compare, corrected
 from analysis.stats.graded.grade_correlation import GradeCorrelation, grade_correlation
 from analysis.stats.graded.ratios import FEWEST_CLUSTERS, Ratio, ratio, share_interval
 from analysis.stats.graded.scale import said
@@ -29,10 +29,10 @@ from analysis.stats.graded.selective import selective
 from analysis.stats.graded.text_metrics import COLUMNS, NAMES, overlaps
 from analysis.stats.graded.text_metrics import METHOD as TEXTS_METHOD
 from analysis.stats.two_way_clustered import of_changes
+from analysis.stats.verdicts import Verdict
 from analysis.teams.domain.deferral import Asked, Judges, choose_threshold, deferring, who_decides
 from analysis.teams.domain.folds import Folds
 from analysis.teams.results import Policy
-from lib.levels import LEVEL
 
 RATES = ("rqr", "sr")
 PAIRS = (
@@ -59,7 +59,12 @@ class Compared:
 
     def clear(self, rate: str) -> list[Comparison]:
         """Pairs that differ by more than chance, after correction."""
-        return [pair for pair in getattr(self, rate) if pair.p_holm < LEVEL]
+        return [pair for pair in getattr(self, rate) if pair.verdict.is_clear]
+
+    @property
+    def is_few(self) -> bool:
+        """Whether each pair has too few templates to say."""
+        return all(pair.verdict is Verdict.TOO_FEW for pair in (*self.rqr, *self.sr))
 
 
 def compare_models(data: GradedData) -> Compared:
@@ -74,7 +79,7 @@ def compare_models(data: GradedData) -> Compared:
     models = [m for m in judged if data.models["judge"].iloc[m] == judge]
     fates = {str(data.models["name"].iloc[m]): _fates(data, m) for m in models}
     clusters = [f"cluster {k}" for k in data.cached(question_clusters)]
-    rqr, sr = (compare(fates, rate, clusters) for rate in ("rqr", "sr"))
+    rqr, sr = corrected([compare(fates, rate, clusters) for rate in ("rqr", "sr")])
     return Compared(
         judge=str(data.judges["name"].iloc[judge]) if judge >= 0 else "people",
         models=tuple(AnswererName(**data.model_name(m)) for m in models),

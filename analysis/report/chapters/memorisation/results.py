@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,7 @@ from analysis.stats.publication_date import (
     date_influence,
 )
 from analysis.stats.trial_slope import TrialSlope, trial_slope
-from analysis.stats.verdicts import Verdict, clear_of
+from analysis.stats.verdicts import CHAPTER, HOLM, OF_ITEMS, Concludes, Verdict, clear_of
 
 CUTOFFS_METHOD = (
     "A test case is before a model's cut-off if its article was published on that date or earlier. Articles may "
@@ -353,7 +354,10 @@ class ModelDates(ModelName):
 
     correlation: DateCorrelation | MissingResult
     holm_p: float
-    direction: DateDirection
+    direction: Annotated[
+        DateDirection,
+        Concludes("whether newer test cases are easier for a model", CHAPTER, HOLM, OF_ITEMS),
+    ]
 
     @property
     def known(self) -> DateCorrelation | None:
@@ -365,7 +369,9 @@ class ModelDates(ModelName):
 class PeopleDates:
     """Accuracy of people's trials over the date, per year; holm_p and direction as one of the chapter's family."""
 
-    direction: DateDirection
+    direction: Annotated[
+        DateDirection, Concludes("whether newer test cases are easier for people", CHAPTER, HOLM)
+    ]
     slope: TrialSlope
     holm_p: float
 

@@ -1,6 +1,7 @@
 """People's accuracy with participants and items as random effects, and how confidence separates right from wrong."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
@@ -31,7 +32,7 @@ from analysis.stats.power import (
     floor_width,
     target,
 )
-from analysis.stats.verdicts import Verdict
+from analysis.stats.verdicts import Concludes, Verdict
 
 COLUMNS = ("parameter", "estimate", "se", "ci_low", "ci_high")
 LRT = (
@@ -70,7 +71,7 @@ class ItemShare:
 
     value: float | None
     ci95: Interval | None
-    verdict: Verdict
+    verdict: Annotated[Verdict, Concludes("whether test cases vary more than participants")]
     method: str = SHARE
 
 

@@ -195,7 +195,7 @@ def _sentences_alone(own: ContextAccuracy) -> str:
 def _whole(test: PairedTest) -> str:
     points = f.with_interval(f.points(test.mean_difference), f.points_interval(test.ci95))
     return (
-        f"Reading the whole abstract instead of the sentence alone changed their accuracy by {points} points ({f.p_value(test.p)}, "
+        f"Their accuracy from the whole abstract minus that from the sentence alone is {points} points on average ({f.p_value(test.p)}, "
         f"{f.count(test.n, 'model')})."
     )
 

@@ -37,7 +37,7 @@ from analysis.teams.results import (
 )
 from analysis.teams.words import adding_one, few_cases, how_accurate, near_chance, together
 from lib import formatting as f
-from lib.formatting import lies, listing
+from lib.formatting import listing
 
 
 def of_panel(found: TeamingResult, rows: Iterable[TeamResult]) -> list[TeamResult]:
@@ -112,6 +112,9 @@ def _thresholds(found: TeamingResult) -> list[Table]:
         c.percent(_("Asked"), "share_asked", digits=0),
         c.percent(_("Accuracy"), "accuracy"),
         c.share_ci(_("95% CI"), "accuracy_ci95"),
+        c.points(_("Change, points"), "gain"),
+        c.points_ci(_("95% CI"), "gain_ci95"),
+        c.p_value(_("p (Holm)"), "gain_p_holm"),
     )
     caption = _("Deferral: confidence thresholds chosen on training trials, evaluated on held-out trials")  # fmt: skip
     return c.page_table(caption, columns, found.policies_chosen, "team_policies_chosen")
@@ -253,8 +256,8 @@ class Decider:
 
     @property
     def costs(self) -> bool:
-        """Whether every policy's interval lies below no change."""
-        return all(lies(row.gain_ci95) == "below" for row in self.rows)
+        """Whether asking clearly lowers the accuracy by every policy."""
+        return all(row.gain_verdict is Verdict.BELOW for row in self.rows)
 
 
 def _deciders(found: TeamingResult) -> list[Decider]:

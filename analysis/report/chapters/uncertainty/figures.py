@@ -36,7 +36,7 @@ from analysis.report.chapters.uncertainty.results import (
     Differences,
     Row,
 )
-from lib.levels import LEVEL
+from analysis.stats.verdicts import Verdict
 
 NUMBERS = (
     "accuracy", "difference", "low", "high", "difference_low", "difference_high",
@@ -148,7 +148,7 @@ def item_differences(source: SourceResults, tables: Tables) -> Figure:
     items = need_table(tables, "item_differences")
     frame = items.sort_values("difference", kind="stable").reset_index(drop=True)
     frame["rank"] = frame.index + 1
-    frame["kind"] = frame["q"].lt(LEVEL).map({True: MARKED, False: OTHER})
+    frame["kind"] = [MARKED if Verdict(one).is_clear else OTHER for one in frame["verdict"]]
     shown = frame.iloc[:: -(-len(frame) // MOST)]
     context = {
         "own": own,

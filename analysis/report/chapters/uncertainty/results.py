@@ -6,6 +6,7 @@ Long: three chapters of one theme, one after the other.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,7 @@ from analysis.stats.crossed_bootstrap import (
 from analysis.stats.estimates import SHARES, Mean, Proportion, mean_of, proportion
 from analysis.stats.item_differences import item_differences
 from analysis.stats.two_way_clustered import FEWEST_CLUSTERS, Deviations, TwoWay, over_items
+from analysis.stats.verdicts import FDR, Concludes, Verdict
 from lib.formatting import known
 from lib.levels import LEVEL
 from lib.points import TIE
@@ -109,6 +111,9 @@ class Difference:
     p: float | None
     two_way_p: float | None
     errors: Errors
+    verdict: Annotated[
+        Verdict, Concludes("whether the models, on average, or people are right more often")
+    ]
 
 
 @dataclass(frozen=True)
@@ -286,12 +291,14 @@ def _difference(
     mean: CrossedModels, humans: CrossedHumans, drawn: Resampled, paired: TwoWay
 ) -> Difference:
     gap = drawn.models.mean(axis=1) - drawn.humans
+    errors = _gap_errors(gap, paired)
     return Difference(
         n=mean.n,
         mean=mean.mean - humans.accuracy,
         p=p_with(gap, paired),
         two_way_p=known(paired.p),
-        errors=_gap_errors(gap, paired),
+        errors=errors,
+        verdict=Verdict.of_interval(errors.best_ci95, n_clusters=paired.n_clusters),
     )
 
 
@@ -332,6 +339,15 @@ class ItemDifference:
     holm_p: float
     ci95: Interval
     ahead: Ahead
+    verdict: Annotated[
+        Verdict,
+        Concludes(
+            "whether people and models differ on a test case",
+            "all test cases",
+            FDR,
+            "1 (exact test)",
+        ),
+    ]
 
 
 @dataclass(frozen=True)
@@ -379,13 +395,17 @@ def build_item_differences(data: SourceData) -> Built:
             "p": found.p,
             "q": found.q,
             "holm_p": found.holm_p,
+            "verdict": [
+                Verdict.of(size, q).value for size, q in zip(found.difference, found.q, strict=True)
+            ],
         }
     )
+    clear = [one for one in table["verdict"] if Verdict(one).is_clear]
     results = ItemDifferences(
         n_items=len(table),
-        n_significant_fdr=int((found.q < LEVEL).sum()),
+        n_significant_fdr=len(clear),
         n_significant_holm=int((found.holm_p < LEVEL).sum()),
-        n_models_better_fdr=int(((found.q < LEVEL) & (found.difference > 0)).sum()),
+        n_models_better_fdr=clear.count(Verdict.ABOVE.value),
         level=LEVEL,
         n_models=len(members),
         models_mean_accuracy=float(found.models.mean()),
@@ -403,7 +423,9 @@ def _extremes(table: pd.DataFrame, ahead: Ahead) -> Iterator[ItemDifference]:
     rows = rows.sort_values(["size", "p"], ascending=[False, True], kind="stable").head(SHOWN)
     for row in rows.drop(columns="size").to_dict("records"):
         ci95 = row.pop("ci_low"), row.pop("ci_high")
-        yield ItemDifference(**{str(k): v for k, v in row.items()}, ci95=ci95, ahead=ahead)
+        verdict = Verdict(row.pop("verdict"))
+        own = {str(k): v for k, v in row.items()}
+        yield ItemDifference(**own, ci95=ci95, ahead=ahead, verdict=verdict)
 
 
 # --- What the headline accuracies would be, had one choice been made otherwise.

@@ -11,7 +11,6 @@ from analysis.data.dataset import SourceData
 from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.chapters.asked.results import Asked, AskedModel
 from analysis.report.contents import CHAPTERS, chapter_named
-from analysis.stats.choices import Leaning
 from tests.analysis.asked_made import answers_of, with_asked
 from tests.analysis.report.chapters.chapter_results import (
     ACCURACY,
@@ -51,7 +50,7 @@ def test_a_model_that_always_says_a_is_at_half_and_the_page_says_why(data, found
     own = found[1]
     assert own.judged.accuracy == 0.5
     assert own.strict.n_ties == data.n_items
-    assert own.position.leaning is Leaning.ALWAYS_A
+    assert own.position.answers.share == 1.0
     assert own.by_order.original_a.share == 1.0
     assert own.by_order.original_b.share == 0.0
     assert own.consistent.accuracy == 0.0
@@ -130,3 +129,41 @@ def test_the_chapter_on_agreement_says_what_is_hard_for_a_model_that_was_asked(d
     words = page_of(AGREEMENT, results_of(replace(data, models=in_set), AGREEMENT))[1]
     assert "For the 3 models that were asked, the difficulty is the log-odds" in words
     assert "asked" not in page_of(AGREEMENT, results_of(data, AGREEMENT))[1]
+
+
+def test_all_questions_of_all_models_are_one_family(found):
+    questions = ("paired", "position", "stated", "p_original")
+    own = {name: [getattr(model, name) for model in found] for name in questions}
+    p = {n: [getattr(one, "p", None) for one in every] for n, every in own.items()}
+    for name, values in together(p).items():
+        for one, after in zip(own[name], values, strict=True):
+            if after is not None:
+                assert one.p_holm == after
+                assert one.verdict.is_clear == (after < 0.05)
+
+
+@pytest.mark.parametrize("verdict", Verdict)
+def test_sentences_on_models_that_were_asked_follow_their_verdicts(data, found, verdict):
+    def shown(models) -> str:
+        source = results_of(data, ASKED)
+        results = {**source.results, Asked: Asked(tuple(models))}
+        return page_of(ASKED, replace(source, results=results))[1]
+
+    def changed(model, *names: str):
+        every = {name: replace(getattr(model, name), verdict=verdict) for name in names}
+        return replace(model, **every)
+
+    one = shown([changed(found[0], "paired", "position", "stated")])
+    assert ("This is no clear difference." in one) == (verdict is Verdict.UNCLEAR)
+    assert ("whether they differ" in one) == (verdict is Verdict.TOO_FEW)
+    assert ("prefers side A" in one) == (verdict is Verdict.ABOVE)
+    assert ("prefers side B" in one) == (verdict is Verdict.BELOW)
+    assert ("No model showed a clear preference" in one) == (verdict is Verdict.UNCLEAR)
+    assert ("is overconfident" in one) == (verdict is Verdict.ABOVE)
+    assert ("is underconfident" in one) == (verdict is Verdict.BELOW)
+    two = shown([changed(found[n], "paired") for n in (0, 2)])
+    n_lower, n_higher = ((verdict is of) * 2 for of in (Verdict.BELOW, Verdict.ABOVE))
+    if verdict is Verdict.TOO_FEW:
+        assert "whether they differ" in two
+    else:
+        assert f"clearly lower for {n_lower} of them, and clearly higher for {n_higher}" in two

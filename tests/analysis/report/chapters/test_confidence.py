@@ -1,5 +1,7 @@
 """Calibration: the published fits row by row, and what the page may say of them."""
 
+from dataclasses import replace
+
 import pytest
 
 from analysis.codec import MissingResult, present
@@ -76,3 +78,28 @@ def test_models_without_bins_have_their_slopes_and_errors_on_the_page():
     assert (
         "For the one language model" if len(fitted) == 1 else f"of {len(fitted)} models"
     ) in words
+
+
+@pytest.mark.parametrize("verdict", Verdict)
+def test_what_is_said_of_models_slopes_follows_their_verdicts(small, verdict):
+    source = results_of(small)
+    own = source.of(Calibration).calibration
+    models = tuple(replace(model, direction=verdict) for model in own.models)
+
+    def shown(some) -> str:
+        changed = Calibration(replace(own, models=some))
+        return page_of(
+            CALIBRATION, replace(source, results={**source.results, Calibration: changed})
+        )[1]
+
+    one, every = shown(models[:1]), shown(models)
+    assert ("accuracy rises with the" in one) == (verdict is Verdict.ABOVE)
+    assert ("accuracy falls with the" in one) == (verdict is Verdict.BELOW)
+    assert ("accuracy shows no clear slope" in one) == (verdict is Verdict.UNCLEAR)
+    n_rising, n_falling = ((verdict is of) * len(models) for of in (Verdict.ABOVE, Verdict.BELOW))
+    if verdict is Verdict.TOO_FEW:
+        assert "too few test cases" in one
+        assert "too few test cases" in every
+    else:
+        assert f"For {n_rising} of " in every
+        assert f"and for {n_falling} it clearly falls" in every

@@ -18,6 +18,7 @@ from analysis.report.chapters.finetuning.results import (
 )
 from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
+from analysis.stats.verdicts import Verdict
 from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
 
 FINETUNING = chapter_named("finetuning")
@@ -200,3 +201,27 @@ def test_without_knowing_what_the_tuning_read_nothing_is_said_of_cut_offs(
 ) -> None:
     for cutoffs in ({}, {"base": "2023-01-12"}):
         assert isinstance(pair_of(with_cutoffs(small, **cutoffs)).by_cutoff, MissingResult)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "accuracy", "texts"),
+    [
+        (Verdict.ABOVE, "", "The originals gained more"),
+        (Verdict.BELOW, "", "The altered versions gained more"),
+        (Verdict.UNCLEAR, "do not show a change of accuracy", "do not show that either version"),
+        (Verdict.TOO_FEW, "whether accuracy changed", "whether either version gained more"),
+    ],
+)
+def test_what_is_said_of_a_tuned_model_follows_its_verdicts(
+    small: SourceData, verdict: Verdict, accuracy: str, texts: str
+) -> None:
+    source = results_of(small, FINETUNING)
+    own = source.of(FineTuning)
+    (model,) = need(own.finetuning)
+    assert model.accuracy_verdict is not None
+    changed = replace(model, accuracy_verdict=verdict, interaction_verdict=verdict)
+    results = {**source.results, FineTuning: replace(own, finetuning=(changed,))}
+    text = " ".join(page_of(FINETUNING, replace(source, results=results))[1].split())
+    said = ("do not show a change of accuracy", "whether accuracy changed")
+    assert [words for words in said if words in text] == [accuracy] * bool(accuracy)
+    assert texts in text

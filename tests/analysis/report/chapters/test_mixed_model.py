@@ -85,7 +85,9 @@ def test_the_published_study_is_as_wide_as_a_simulated_one_of_its_size(published
 
 
 @pytest.mark.parametrize(("statistic", "p"), [(3.2, 0.037), (2.6, 0.053)])
-def test_what_the_test_rejects_is_not_called_consistent(small, statistic, p):
+def test_the_model_without_participants_is_shown_where_the_test_does_not_reject_it(
+    small, statistic, p
+):
     source = results_of(small, MIXED_MODEL)
     found = source.of(Mixed).mixed_model
     test = replace(found.lrt.participants, statistic=statistic, p=p)
@@ -96,7 +98,7 @@ def test_what_the_test_rejects_is_not_called_consistent(small, statistic, p):
         sd_participants_ci95=(0.0, 1.3),
     )
     words = page_of(MIXED_MODEL, SourceResults("human", {Mixed: Mixed(shown)}))[1]
-    assert ("consistent with no variation" in words) == (p >= LEVEL)
+    assert ("test against no variation" in words) == (p >= LEVEL)
 
 
 def test_a_number_needed_is_rounded_to_one_that_is_enough(published):

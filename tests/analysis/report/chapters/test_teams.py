@@ -52,17 +52,14 @@ def test_tables_have_all_teams_and_a_model_with_an_adapter_as_one_member():
     assert any("without intercept" in method for method in own.methods)
 
 
-@pytest.mark.parametrize(
-    ("gain_ci95", "is_said"), [((-0.2, -0.1), True), ((-0.2, 0.01), False), (None, False)]
-)
-def test_asking_lowers_accuracy_only_where_its_interval_says_so(
-    gain_ci95: tuple[float, float] | None, is_said: bool
-) -> None:
+@pytest.mark.parametrize("verdict", Verdict)
+def test_asking_lowers_accuracy_only_where_every_corrected_test_says_so(verdict: Verdict) -> None:
     """All three are below the model alone by the estimate."""
     found = teaming()
-    rows = tuple(replace(r, accuracy=0.1, gain_ci95=gain_ci95) for r in found.policies_chosen)
+    rows = tuple(replace(r, accuracy=0.1, gain_verdict=verdict) for r in found.policies_chosen)
     _, text = page(replace(found, policies_chosen=rows))
-    assert ("asking lowers the accuracy here" in text) == is_said
+    assert ("Asking lowers the accuracy here" in text) == (verdict is Verdict.BELOW)
+    assert ("this is no clear change" in text) == (verdict is Verdict.UNCLEAR)
 
 
 def test_how_many_models_a_human_helps_goes_by_the_corrected_tests() -> None:

@@ -6,8 +6,9 @@ import statsmodels.api as sm
 from statsmodels.stats.multitest import multipletests
 
 from analysis.stats.graded import FATES
-from analysis.stats.graded.comparisons import compare
+from analysis.stats.graded.comparisons import compare, corrected
 from analysis.stats.graded.rates import clustered_rates
+from analysis.stats.verdicts import Verdict
 from tests.analysis.stats.graded.simulated import probabilities
 
 TEMPLATES = np.repeat(np.arange(25), 20)
@@ -134,3 +135,18 @@ def test_like_models_are_called_different_one_time_in_twenty():
         fates = {name: answers(rng, 0.4, 0.4, hard) for name in "ab"}
         p += [compare(fates, rate, TEMPLATES.tolist()).pairs[0].p for rate in ("rqr", "sr")]
     assert 0.03 <= np.mean(np.array(p) < 0.05) <= 0.08
+
+
+def test_both_rates_are_one_family_and_few_templates_conclude_nothing():
+    fates = three_models()
+    alone = [compare(fates, rate, TEMPLATES.tolist()) for rate in ("rqr", "sr")]
+    for own, before in zip(corrected(alone), alone, strict=True):
+        assert own.family.n_others == 3
+        assert own.family.n_clear == sum(pair.verdict.is_clear for pair in own.pairs)
+        assert own.family.smallest_p == min(pair.p_holm for pair in own.pairs)
+        for pair, usual in zip(own.pairs, before.pairs, strict=True):
+            assert usual.p_holm <= pair.p_holm <= min(1.0, 2 * usual.p_holm) + 1e-12
+            assert pair.verdict is Verdict.of(pair.difference, pair.p_holm, pair.n_clusters)
+    few = compare(fates, "sr", np.repeat(np.arange(7), 72)[:500].tolist())
+    assert {pair.verdict for pair in few.pairs} == {Verdict.TOO_FEW}
+    assert few.family.n_clear == 0

@@ -1,12 +1,14 @@
 """A judge's bias by length and by family, against another form of the estimator, and where it was planted."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import statsmodels.api as sm
 from scipy import linalg
 
-from analysis.stats import NotEnough
-from analysis.stats.graded.judge_bias import bias_by_length, own_family_bias
+from analysis.stats import MissingResult, NotEnough
+from analysis.stats.graded.judge_bias import bias_by_length, corrected, own_family_bias
 from analysis.stats.verdicts import Verdict
 
 
@@ -97,3 +99,14 @@ def test_where_judges_grade_their_own_family_alone_there_is_no_answer():
         bias_by_length([0.5] * 8, np.arange(20, 28), np.arange(8))
     with pytest.raises(NotEnough):
         bias_by_length([1.0, 0, 1], [5, 6, 7], np.zeros(3, dtype=int))
+
+
+def test_both_questions_of_a_judge_are_one_family():
+    found = bias_by_length([0, 0.5, 1.4, 1.5], [1, 2, 4, 8], np.arange(4))
+    tested = [replace(found, p=p, n_clusters=n) for p, n in ((0.03, 20), (0.01, 7))]
+    first, second = corrected(tested)
+    assert (first.p_holm, first.verdict) == (0.03, Verdict.ABOVE)
+    assert (second.p_holm, second.verdict) == (0.02, Verdict.TOO_FEW)
+    none = MissingResult("No.", "")
+    assert corrected([none, replace(tested[0], p=0.06)])[1].verdict is Verdict.UNCLEAR
+    assert corrected([none])[0] is none
