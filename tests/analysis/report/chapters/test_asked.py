@@ -11,6 +11,8 @@ from analysis.data.dataset import SourceData
 from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.chapters.asked.results import Asked, AskedModel
 from analysis.report.contents import CHAPTERS, chapter_named
+from analysis.stats.families import together
+from analysis.stats.verdicts import Verdict
 from tests.analysis.asked_made import answers_of, with_asked
 from tests.analysis.report.chapters.chapter_results import (
     ACCURACY,
