@@ -11,7 +11,7 @@ STATUS = Path("/proc/self/status")
 
 @dataclass(frozen=True)
 class Seconds:
-    """What a piece of work took, of the processor and by the clock."""
+    """The time of a piece of work, of the processor and by the clock."""
 
     cpu_s: float
     wall_s: float

@@ -76,7 +76,7 @@ def named(server_url: str, name: str) -> str:
 
 
 def refresh_statistics(server_url: str, names: Iterable[str]) -> None:
-    """What autovacuum does within a minute: without it the planner takes new tables for empty ones."""
+    """Does what autovacuum does within a minute: without it the planner takes new tables for empty ones."""
     for name in names:
         with psycopg.connect(named(server_url, name), autocommit=True) as connection:
             connection.execute("ANALYZE")

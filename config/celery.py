@@ -34,7 +34,7 @@ REDISTRIBUTE_AFTER_S = 3600  # Redis alone: a message that a killed worker held 
 
 
 def site_name(database: Mapping[str, Any]) -> str:
-    """What its queues begin with, one for each database: two sites on one broker would else share messages."""
+    """The prefix of its queues, one for each database: two sites on one broker would else share messages."""
     # The name of the engine before it was ours: queues keep theirs
     engine = str(database["ENGINE"]).replace("lib.fast.postgres", "django.db.backends.postgresql")
     address = [engine, *(str(database.get(key, "")) for key in ("HOST", "PORT", "NAME"))]
@@ -42,7 +42,7 @@ def site_name(database: Mapping[str, Any]) -> str:
 
 
 def transport_options(broker_url: str, queue: str, folder: Path) -> dict[str, Any]:
-    """What the broker needs beside its address; `folder` is for messages that are files."""
+    """The broker's options beside its address; `folder` is for messages that are files."""
     if broker_url.startswith("filesystem:"):
         places = {
             "data_folder_in": folder / "messages",

@@ -1,4 +1,4 @@
-"""What settings need on the disk, folders and secrets; and the error of a setting that cannot be used."""
+"""Folders and secrets that settings need on the disk; and the error of a setting that cannot be used."""
 
 import errno
 import os

@@ -12,7 +12,7 @@ from typing import Any
 
 
 def _forget_code() -> None:
-    """What this process has loaded of ours may be older than what is on disk, and workers would inherit it."""
+    """Forgets our modules: those that this process has loaded may be older than the files, and workers would inherit them."""
     for name in [name for name in sys.modules if name.partition(".")[0] in {"config", "lib"}]:
         del sys.modules[name]
 

@@ -32,7 +32,7 @@ def listening_address(env: Env) -> str:
 
 
 def is_reached_from_here_alone(address: str) -> bool:
-    """Whether no other machine can connect to what listens there.
+    """True if no other machine can connect to what listens there.
 
     >>> [is_reached_from_here_alone(a) for a in ("127.0.0.1:80", "[::1]:80", "unix:/run/site", "0.0.0.0:80", "lab.org:80")]
     [True, True, True, False, False]
@@ -56,7 +56,7 @@ def is_reached_from_here_alone(address: str) -> bool:
 
 
 def _proxies(env: Env) -> list[str]:
-    """Whose X-Forwarded-Proto gunicorn believes; it reads the variable by itself."""
+    """The proxies whose X-Forwarded-Proto gunicorn believes; it reads the variable by itself."""
     names = env.names("FORWARDED_ALLOW_IPS", [])
     try:
         for name in names:

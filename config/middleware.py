@@ -33,7 +33,7 @@ class RejectMalformedRequests:
 
 
 def is_utf8(request: HttpRequest) -> bool:
-    """Whether the body's charset is UTF-8 or unsaid; some of Python's other codecs yield no text at all."""
+    """True if the body's charset is UTF-8 or unsaid; some of Python's other codecs yield no text at all."""
     try:
         charset = (request.content_params or {}).get("charset", "utf-8")
         return codecs.lookup(charset).name == "utf-8"
@@ -42,13 +42,13 @@ def is_utf8(request: HttpRequest) -> bool:
 
 
 def is_too_large(request: HttpRequest) -> bool:
-    """Whether more is announced than the largest file of any form; before the first byte of it is kept."""
+    """True if more is announced than the largest file of any form; asked before the first byte of it is kept."""
     announced = request.META.get("CONTENT_LENGTH", "")
     return announced.isdecimal() and int(announced) > settings.UPLOAD_MAX_SIZE
 
 
 def is_small(request: HttpRequest) -> bool:
-    """Whether a page would read it into memory; files are read as they come."""
+    """True if a page would read it into memory; files are read as they come."""
     announced = request.META.get("CONTENT_LENGTH", "")
     is_file = request.content_type == "multipart/form-data"
     limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE

@@ -1,4 +1,4 @@
-"""What browsers are told about every answer, and what they tell of pages that would break it."""
+"""Policies that browsers are told with every answer, and their reports on pages that would break them."""
 
 import json
 import logging
@@ -83,7 +83,7 @@ def take_report(request: HttpRequest) -> HttpResponse:
 
 
 def described(report: dict[str, Any]) -> str:
-    """What was stopped where. Addresses can hold people's ids: of a page its pattern is said, of what it loads the site."""
+    """A sentence on what was stopped where. Addresses can hold people's ids: of a page its pattern is said, of what it loads the site."""
     said = {name: value for name, value in report.items() if isinstance(value, str)}
     directive = said.get("effective-directive") or said.get("violated-directive") or ""
     word = directive.split(" ")[0][:40]

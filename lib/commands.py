@@ -1,4 +1,4 @@
-"""What commands share: `--json`, tables and progress.
+"""The common parts of commands: `--json`, tables and progress.
 
 `--json` prints one JSON object on standard output, and nothing else there. Progress goes to standard error, and only
 to a terminal.

@@ -59,7 +59,7 @@ class ConfinedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of the process that reads a file; `memory` and `answer` in bytes."""
+    """Limits of the process that reads a file; `memory` and `answer` in bytes."""
 
     memory: int
     cpu_s: int
@@ -157,7 +157,7 @@ def confined(
     refusals: Sequence[type[Exception]] = (),
     size: int | None = None,
 ) -> T:
-    """What a function of a module makes of a file's bytes and other arguments.
+    """The result of a module's function for a file's bytes and other arguments.
 
     Args:
         reader: with types, which pydantic knows, of its arguments and what it returns.
@@ -234,7 +234,7 @@ def _named(name: str) -> Any:
 
 @cache
 def _types(reader: Reader[Any]) -> tuple[Sequence[TypeAdapter[Any]], TypeAdapter[Any]]:
-    """Of the arguments after the bytes, and of what is returned."""
+    """Adapters for the arguments after the bytes, and for the returned value."""
     *args, returned = map(TypeAdapter, list(get_type_hints(reader, include_extras=True).values()))
     return args[1:], returned
 
@@ -301,7 +301,7 @@ def _as_json(value: Any) -> bytes:
 
 
 def _words(error: Exception) -> list[Any]:
-    """What it is made of again."""
+    """The parts from which it can be made again."""
     if isinstance(error, OSError):
         return [error.errno, error.strerror, error.filename and os.fsdecode(error.filename)]
     simple = all(isinstance(word, str | int | tuple | None) for word in error.args)
@@ -309,7 +309,7 @@ def _words(error: Exception) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """What pydantic does not know, as what it knows."""
+    """A value that pydantic does not know, in types that it knows."""
     if hasattr(value, "tolist"):  # an array of numbers
         return value.tolist()
     if isinstance(value, Mapping):

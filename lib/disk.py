@@ -1,4 +1,4 @@
-"""What the system or SQLite would not write or read, as a sentence: which file, why, and what to do about it."""
+"""Failures of the system or of SQLite to read or write, as a sentence: which file, why, and what to do about it."""
 
 import errno
 import os

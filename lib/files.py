@@ -64,7 +64,7 @@ def sha256_of(path: Path) -> str:
 
 
 def not_utf8(path: Path) -> str:
-    """What to say of a file that has turned out to be no UTF-8: its first wrong byte and the line, from 1; "" where it is."""
+    """A sentence on a file that has turned out to be no UTF-8: its first wrong byte and the line, from 1; "" where it is UTF-8."""
     decoder, line = codecs.getincrementaldecoder("utf-8")(), 1
     with open_regular(path) as file:
         while True:
@@ -79,14 +79,14 @@ def not_utf8(path: Path) -> str:
 
 
 def wrong_byte(error: UnicodeDecodeError, line: int = 1) -> str:
-    """What to say of it; `line`: that in which the decoded bytes begin."""
+    """A sentence on the wrong byte; `line`: that in which the decoded bytes begin."""
     line += error.object.count(b"\n", 0, error.start)
     byte = error.object[error.start]
     return f"it is not UTF-8 text: byte 0x{byte:02x} in line {line}; save it as UTF-8"
 
 
 def not_json(error: Exception) -> str:
-    """What json says of one line of a file, without a count of lines that is none of the file's.
+    """The message of json about one line of a file, without json's own count of lines.
 
     >>> try: json.loads('{"text": }')
     ... except ValueError as error: not_json(error)

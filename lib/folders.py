@@ -23,7 +23,7 @@ def inside(root: Path, name: str) -> Path | None:
 
 
 def strays(root: Path, names: Iterable[str], of_files: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """What has no place in a copy of somebody's files, by name below `root`, and why.
+    """Names below `root` that have no place in a copy of somebody's files, and why.
 
     Links that lead out of it or nowhere, pipes, devices, and folders with the name of a file (`of_files`: its endings).
     `root` itself may be a link, which the server's administrator made.

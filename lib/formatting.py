@@ -11,7 +11,7 @@ NO_BREAK = "\N{NO-BREAK SPACE}"  # between the words of one number
 
 
 def is_known(value: float | None) -> TypeGuard[float]:
-    """Whether there is a number at all."""
+    """True if there is a number at all."""
     return value is not None and not math.isnan(value)
 
 

@@ -1,4 +1,4 @@
-"""What pages with a form share."""
+"""Functions that pages with a form share."""
 
 from http import HTTPStatus
 
@@ -22,5 +22,5 @@ def row_number(text: str) -> int:
 
 
 def address_of(request: HttpRequest) -> str:
-    """Of who asks; behind as many proxies as NUM_PROXIES says, what the outermost of them said."""
+    """The address of the client; behind as many proxies as NUM_PROXIES says, what the outermost of them said."""
     return str(BaseThrottle().get_ident(request))  # type: ignore[arg-type]

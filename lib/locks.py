@@ -26,7 +26,7 @@ def hold_at_once(*name: object) -> bool:
 
 
 def _ask(function: str, name: tuple[object, ...]) -> object:
-    """What this function of PostgreSQL's says of the lock of this name; None on SQLite, where nobody else writes."""
+    """The answer of this function of PostgreSQL's about the lock of this name; None on SQLite, where nobody else writes."""
     if connection.vendor != "postgresql":
         return None
     number = int.from_bytes(hashlib.sha256(repr(name).encode()).digest()[:8], signed=True)

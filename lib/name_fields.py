@@ -66,7 +66,7 @@ def hold_all_names(kind: type[models.Model], wanted: Iterable[str]) -> None:
 
 
 def is_free(kind: type[models.Model], slug: str) -> bool:
-    """Whether no row has this short name, nor will have it at the end of another transaction that asked first."""
+    """True if no row has this short name, nor will have it at the end of another transaction that asked first."""
     rows = kind._default_manager.filter(slug=slug)
     if rows.exists() or not hold_at_once("slug", kind._meta.label, slug):
         return False

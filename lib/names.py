@@ -1,4 +1,4 @@
-"""What names are: one line that can be printed, whoever gives it and by whichever way. Pure."""
+"""Names: one line that can be printed, whoever gives it and by whichever way. Pure."""
 
 # ruff: noqa: RUF001, RUF002 (signs that look alike are the point)
 
@@ -93,7 +93,7 @@ _PAIRS = (("rn", "m"), ("vv", "w"))
 
 
 def looks(*names: str) -> set[str]:
-    """What people may read these names as: letters of other alphabets, loose marks, capitals, and spaces do not count.
+    """Readings of these names that people would confuse: letters of other alphabets, loose marks, capitals and spaces do not count.
 
     Separators and accents do: “gpt-4.1” is not “gpt-41”, and “Rosé” not “Rose”.
 
@@ -129,7 +129,7 @@ def _folded(name: str) -> str:
 
 
 def has_double(name: str, others: Iterable[str]) -> bool:
-    """Whether people would take it for another of these; one that is the very same is none.
+    """True if people would take it for another of these; one that is the very same is none.
 
     >>> has_double("bоss", ["ada", "boss"]), has_double("boss", ["ada", "boss", "Boss"])
     (True, False)

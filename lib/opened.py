@@ -1,4 +1,4 @@
-"""What a form was opened with: what two people change of one thing is merged by field, and neither undoes the other's.
+"""Changes of two people to one thing since its form was opened: merged by field, so that neither undoes the other's.
 
 A hidden field holds a digest of each value that the page showed. When the form comes back, each field is compared with it and
 with what is stored by then, which `held` keeps as it is until the transaction ends:
@@ -40,7 +40,7 @@ RowT = TypeVar("RowT", bound=models.Model)
 
 
 class Merged(Enum):
-    """Whose value a field gets; LOST: nobody's until a person has decided."""
+    """The person whose value a field gets; LOST: nobody's until a person has decided."""
 
     STORED, SENT, LOST = range(3)
 
@@ -110,7 +110,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """What two people have changed. can_keep: whether mine can still be saved."""
+    """Changes of two people to one thing. can_keep: whether mine can still be saved."""
 
     name: str
     label: str
@@ -144,16 +144,16 @@ class OpenedForm(forms.BaseForm):
 
     @property
     def merges(self) -> bool:
-        """Whether what was sent is compared with what is stored: not where nothing is yet that somebody else could change."""
+        """True if what was sent is compared with what is stored: not where nothing is yet that somebody else could change."""
         row: models.Model | None = getattr(self, "instance", None)
         return row is None or not row._state.adding
 
     def stored(self, name: str) -> Any:
-        """What is stored now, as the field's initial value."""
+        """The stored value, as the field's initial value."""
         return self.get_initial_for_field(self.fields[name], name)
 
     def replaces(self) -> Mapping[str, tuple[str, str, str]]:
-        """What the form replaces as a whole and does not show: of each its label, what it is now in words, and exactly."""
+        """Everything that the form replaces as a whole and does not show: of each its label, what it is now in words, and exactly."""
         return {}
 
     @cached_property
@@ -161,7 +161,7 @@ class OpenedForm(forms.BaseForm):
         return self.replaces()
 
     def edits(self, names: Iterable[str]) -> Mapping[str, Edit]:
-        """Who changed each of these last, as far as that is known."""
+        """The last edit of each of these, as far as that is known."""
         return {}
 
     @property
@@ -252,7 +252,7 @@ class OpenedForm(forms.BaseForm):
         return str(field.label or forms.utils.pretty_name(name))
 
     def _has_touched(self, name: str, known: Mapping[str, str]) -> bool:
-        """Whether its sender has changed a field that now cannot change, and to something else than it is."""
+        """True if its sender has changed a field that now cannot change, and to something else than it is."""
         if self._field(name) is None or digest(self._sent(name)) == known[name]:
             return False
         field = self.fields.get(name)

@@ -1,4 +1,4 @@
-"""What the lab's pages share: how one is shown, says what was refused, and sends a file; fields of their forms."""
+"""Functions that the lab's pages share: to show one, to say what was refused, and to send a file; fields of their forms."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -79,7 +79,7 @@ class refused(AbstractContextManager[None]):
 
 
 def _fitting(why: ValidationError, form: forms.BaseForm) -> ValidationError:
-    """What is said of columns that the form does not ask for is said on top."""
+    """The error with messages about columns that the form does not ask for moved to its top."""
     if not hasattr(why, "error_dict"):
         return why
     found: dict[str, list[ValidationError]] = {}
@@ -104,7 +104,7 @@ def sent_as_csv(
 
 
 def offer(form: forms.BaseForm, name: str, choices: Iterable[Any]) -> None:
-    """What can be chosen is known when the page is shown."""
+    """Sets the choices, which are known only when the page is shown."""
     form.fields[name].choices = choices  # type: ignore[attr-defined]
 
 

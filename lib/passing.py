@@ -1,4 +1,4 @@
-"""Which failures pass: the database, its lock, the disk or the storage of files failed, and not the site's code. Pages ask for them again."""
+"""Passing failures: the database, its lock, the disk or the storage of files failed, and not the site's code. Pages ask again."""
 
 import errno
 import sys
@@ -18,7 +18,7 @@ LOCK_NOT_AVAILABLE = "55P03"
 
 
 def is_passing(error: BaseException | None) -> bool:
-    """Whether the same request can succeed later, with nothing changed in the code or by the sender."""
+    """True if the same request can succeed later, with nothing changed in the code or by the sender."""
     # Loaded only where files are in a bucket; some of its errors are of the system's kind too, without a number
     bucket = sys.modules.get("botocore.exceptions")
     if bucket and isinstance(error, bucket.ConnectionError | bucket.HTTPClientError):
@@ -37,5 +37,5 @@ def is_passing(error: BaseException | None) -> bool:
 
 
 def is_lock_elsewhere(error: BaseException) -> bool:
-    """Whether somebody else's lock on rows was waited for in vain; SQLite's lock is on everything."""
+    """True if somebody else's lock on rows was waited for in vain; SQLite's lock is on everything."""
     return getattr(error.__cause__, "sqlstate", None) == LOCK_NOT_AVAILABLE

@@ -114,7 +114,7 @@ def _table(node: SyntaxTreeNode) -> Table:
 
 
 def _inline(node: SyntaxTreeNode) -> str:
-    """Of a block, in the markup of reportlab's paragraphs."""
+    """The text of a block, in the markup of reportlab's paragraphs."""
     return "".join(_spans(inline) for inline in node.children)
 
 

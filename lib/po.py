@@ -37,7 +37,7 @@ class Message:
 
     @property
     def key(self) -> str:
-        """What gettext looks the message up by."""
+        """The key by which gettext looks the message up."""
         return f"{self.context}{CONTEXT_SEPARATOR}{self.source}" if self.context else self.source
 
     @property

@@ -1,4 +1,4 @@
-"""What a decision between two versions counts: 1 if right, 0 if wrong, and 1/2 for a tie, here and nowhere else.
+"""Points of a decision between two versions: 1 if right, 0 if wrong, and 1/2 for a tie, here and nowhere else.
 
 A tie is half, because that is what a guess between the two versions is worth on average. So an accuracy does not depend
 on who breaks ties, and a member of a team gains nothing from having its ties broken by chance.

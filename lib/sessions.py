@@ -14,7 +14,7 @@ LENGTH = 40  # of the table's column; a key has 32 characters, so no stored dige
 
 
 def stored(key: str | None) -> str:
-    """What the table calls the session of this key; no slow digest is needed, since keys have 165 random bits.
+    """The name of this key's session in the table; no slow digest is needed, since keys have 165 random bits.
 
     >>> stored("b" * 32)
     'bdb339768bc5e4fecbe55a442056919b2b325907'

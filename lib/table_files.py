@@ -29,7 +29,7 @@ Write = Callable[[Block], None]
 
 
 class Column(Protocol):
-    """What a file says of a column: `type` is text, integer, number, boolean, date or time; `null` is empty where a cell never is."""
+    """A column of a file: `type` is text, integer, number, boolean, date or time; `null` is empty where a cell never is."""
 
     @property
     def name(self) -> str: ...

@@ -93,7 +93,7 @@ class TableReader:
 
 
 def _mark(header: str, known: Collection[str]) -> str:
-    """What gives the most known columns, or else the most columns."""
+    """The separator that gives the most known columns, or else the most columns."""
     names = {*map(folded, known)}
 
     def gives(mark: str) -> tuple[int, int]:
@@ -122,7 +122,7 @@ def folded(name: str) -> str:
 
 
 def same_name(columns: Collection[str]) -> str:
-    """What is wrong with columns whose names are compared as equal, of which only one would be read; empty where nothing is.
+    """A sentence on columns whose names are compared as equal, of which only one would be read; empty where there are none.
 
     >>> same_name(["key", "Text 1", "text_1"])
     'several columns have the same name: “Text 1”, “text_1”'
@@ -157,7 +157,7 @@ def named(
     names: Mapping[str, str],
     chosen: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """Which columns of a file are read, and as what: as `chosen`, or else by the first of the `names` that it has.
+    """The columns of a file that are read, and as what: as `chosen`, or else by the first of the `names` that it has.
 
     names: what a column may be called, and our name. chosen: our name, and the file's column.
 

@@ -13,7 +13,7 @@ class Turns:
         self.waiting: deque[threading.Semaphore] = deque()
 
     def acquire(self, timeout_s: float | None) -> bool:
-        """Whether the lock is the caller's; False where it did not come within so long. None waits until it comes."""
+        """True if the lock is the caller's, False where it did not come within so long. None waits until it comes."""
         with self._guard:
             if not self._is_taken:
                 self._is_taken = True

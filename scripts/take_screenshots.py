@@ -107,7 +107,7 @@ def shoot_graded(page: Page) -> None:
 
 
 def shoot_import(page: Page) -> None:
-    """What the example file would do with two rows more, in which something is wrong."""
+    """The preview of the example file with two rows more, in which something is wrong."""
     from django.contrib.auth.models import User
 
     from experiment.models import ResearchField

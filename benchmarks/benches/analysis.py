@@ -25,7 +25,7 @@ CROWD_TARGET_S, CROWD_TARGET_MB = 90.0, 1024.0
 
 @dataclass(frozen=True)
 class Measured:
-    """What a report of one study cost; `chapters` are CPU seconds by title, `peak_mb` the process's highest so far."""
+    """The cost of one study's report; `chapters` are CPU seconds by title, `peak_mb` the process's highest so far."""
 
     name: str
     n_trials: int

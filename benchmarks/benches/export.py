@@ -35,7 +35,7 @@ DATABASES = {"postgresql": scratch_postgres, "sqlite": scratch_sqlite}
 
 @dataclass(frozen=True)
 class Measured:
-    """What one export cost its process, beyond the start; `database_cpu_s` is PostgreSQL's own, None where unknown."""
+    """The cost of one export to its process, beyond the start; `database_cpu_s` is PostgreSQL's own, None where unknown."""
 
     set: str
     format: str
@@ -103,7 +103,7 @@ class Bench(ReportingCommand):
 
 
 def in_own_process(url: str, *words: str) -> dict[str, Any]:
-    """What benchmarks/experiment/process.py says, with the settings of this site and that database.
+    """The output of benchmarks/experiment/process.py, with the settings of this site and that database.
 
     Raises:
         CommandError: it failed; it has said why.

@@ -36,7 +36,7 @@ KNOWN = ("config", "tokenizer", "dtype", "device")
 
 @dataclass(frozen=True)
 class Settings:
-    """What was compared, and on what."""
+    """The settings of a comparison, and what it was run on."""
 
     config: str
     dtype: str

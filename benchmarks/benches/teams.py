@@ -116,7 +116,7 @@ def make_judgments(n_trials: int, n_items: int, n_models: int, seed: int = 42) -
 
 @dataclass(frozen=True)
 class Measured:
-    """What one step cost; `group` names steps whose costs are added up, `peak_mb` is the process's highest so far."""
+    """The cost of one step; `group` names steps whose costs are added up, `peak_mb` is the process's highest so far."""
 
     name: str
     n_trials: int

@@ -1,4 +1,4 @@
-"""What llama-cpp-python's server (0.3.36) answers to a request, in front of a model of ours: as it was seen to, faults too.
+"""Answers of llama-cpp-python's server (0.3.36) in front of a model of ours: as they were seen, faults too.
 
 It takes strings alone, puts the start token that it knows before them, and shows all tokens but that one. Its n-th number
 is that of the n-th token shown in the n-th row of the model: the right one behind a start token, else one early.

@@ -1,1 +1,1 @@
-"""What people's trials cost, on studies of any size in databases of their own."""
+"""Costs of people's trials, on studies of any size in databases of their own."""

@@ -17,7 +17,7 @@ import psutil
 
 
 def export(set_name: str, format_name: str, rules: int | None) -> dict[str, Any]:
-    """What one export costs; nothing is kept of it."""
+    """The cost of one export; nothing is kept of it."""
     from django.db import connection
 
     from benchmarks.cost import Stopwatch, highest_mb

@@ -1,4 +1,4 @@
-"""Which families the sweep goes through: real configuration classes of transformers, at small sizes.
+"""Families of models that the sweep goes through: real configuration classes of transformers, at small sizes.
 
 Each has twelve layers, more than a look at the first few would see, and windows of 16 tokens, which every text exceeds
 many times; where a family mixes kinds of layers, the last two differ from those before.

@@ -34,7 +34,7 @@ Pair = tuple[float, float]  # perplexities of the original and the altered versi
 
 @dataclass(frozen=True)
 class Measured:
-    """What scoring a family gave beside the plain loop; of a family that is refused, why.
+    """The scores of a family beside the plain loop; for a family that is refused, why.
 
     Errors are relative, of a perplexity: `worst_error` of ours; `rounding` of the plain loop in float32, which shares
     nothing; `eager_error` of transformers' own eager attention beside its default, None where there is one only.

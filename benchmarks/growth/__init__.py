@@ -1,1 +1,1 @@
-"""What a site's work costs as its studies grow, and how draws bear many processes at once."""
+"""Costs of a site's work as its studies grow, and draws by many processes at once."""

@@ -123,7 +123,7 @@ def measure_works(study: Study, repeats: int) -> dict[str, float]:
 
 
 def bytes_per_trial() -> dict[str, float]:
-    """Of each table, with its indexes and what is stored out of line, per trial; empty on SQLite."""
+    """Bytes of each table, with its indexes and what is stored out of line, per trial; empty on SQLite."""
     if connection.vendor != "postgresql":
         return {}
     n = Trial.objects.count()

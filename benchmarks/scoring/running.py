@@ -25,7 +25,7 @@ EXACT_ITEMS = 10  # whose perplexities are also computed with a float64 log-sum-
 
 @dataclass(frozen=True)
 class Growth:
-    """What so many items cost; `cpu_ratio_with_probe` takes the other methods at their speed with the timed items."""
+    """The cost of so many items; `cpu_ratio_with_probe` takes the other methods at their speed with the timed items."""
 
     items: int
     distinct_tokens: int
@@ -86,7 +86,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Options:
-    """What to measure."""
+    """Options of a measurement."""
 
     limit: int
     batch_tokens: int
@@ -263,7 +263,7 @@ def growth(
     per_token: dict[str, float],
     tick: Callable[[], None],
 ) -> list[Growth]:
-    """What so many items cost, for each number of them that there are; the others at their CPU seconds per token."""
+    """The cost of so many items, for each number of them that there are; the others at their CPU seconds per token."""
     rows = []
     for n in options.linear:
         if n > len(groups):

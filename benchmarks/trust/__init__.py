@@ -1,1 +1,1 @@
-"""What the site survives, shown on a site of its own: `make trust`, and docs/trust.md."""
+"""Faults that the site survives, shown on a site of its own: `make trust`, and docs/trust.md."""

@@ -72,7 +72,7 @@ def out_of_step() -> Iterator[str]:
 
 
 def _broken() -> list[str]:
-    """What must hold of the rows at any moment."""
+    """Rules that must hold for the rows at any moment, and do not."""
     found = [*out_of_step(), *_misplaced(), *_untold()]
     people = Participant.objects.annotate(n=Count("trials"), last=Max("trials__position"))
     gaps = people.filter(n__gt=0).exclude(n=F("last")).count()
@@ -138,7 +138,7 @@ INTERNAL = re.compile(r"Internal Server Error: .*")
 
 
 def failures(log: Path, explained: Sequence[str] = ()) -> list[str]:
-    """What failed and how often; without errors in which one of the patterns, which name what the fault explains, is found."""
+    """Failures and how often each occurred; without errors in which one of the patterns, which name what the fault explains, is found."""
     if not log.exists():
         return []
     patterns = (PASSING, *explained)

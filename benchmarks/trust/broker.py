@@ -30,7 +30,7 @@ class Broker:
 
     @property
     def changes(self) -> dict[str, str]:
-        """What a site is told of it."""
+        """The settings with which a site uses it."""
         url = f"redis://127.0.0.1:{self.port}/0"
         return {"JOB_EXECUTOR": "celery", "CELERY_BROKER_URL": url}
 

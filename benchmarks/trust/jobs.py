@@ -82,7 +82,7 @@ def differences(run: ScoringRun, whole: ScoringRun, files: Path) -> list[str]:
 
 
 def export_problems(job: TrialExport, rows: int, files: Path) -> list[str]:
-    """What is wrong with the file of a finished export, which holds so many rows."""
+    """Problems of the file of a finished export, which holds so many rows."""
     job.refresh_from_db()
     path = files / "results" / job.path
     others = [file.name for file in path.parent.iterdir() if file != path]

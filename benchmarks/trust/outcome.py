@@ -50,7 +50,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one fault did on one database. An answer is acknowledged once the participant's browser was told that it is kept."""
+    """The effect of one fault on one database. An answer is acknowledged once the participant's browser was told that it is kept."""
 
     cases: int  # how often the fault struck, or what was sent
     acknowledged: int = 0

@@ -1,4 +1,4 @@
-"""What a fault strikes: the site on a copy of a prepared database, and people who take part in its study."""
+"""The target of faults: the site on a copy of a prepared database, and people who take part in its study."""
 
 import shutil
 import time
@@ -27,7 +27,7 @@ PREPARED = "prepared"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What copies are made of. `server` is a PostgreSQL server of our own, to be stopped and killed as a check likes."""
+    """The source of copies. `server` is a PostgreSQL server of our own, to be stopped and killed as a check likes."""
 
     kind: Database
     folder: Path
@@ -116,7 +116,7 @@ class World:
         problems: tuple[str, ...] = (),
         explained: tuple[str, ...] = (),
     ) -> Outcome:
-        """What is in the database beside what people were told, once all have come to their end; and the site's log.
+        """Compares the database with what people were told, once all have come to their end; and reads the site's log.
 
         `explained` are patterns of the errors that the fault makes the site log with a traceback: any other one is a problem.
         """

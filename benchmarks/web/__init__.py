@@ -1,1 +1,1 @@
-"""What a participant's journey costs here and in oTree 6, and how the site bears many people at once."""
+"""Costs of a participant's journey here and in oTree 6, and the site under many people at once."""

@@ -19,7 +19,7 @@ class DroppedError(Exception):
 
 @dataclass
 class Record:
-    """What all clients of a run saw."""
+    """Records of all clients of a run."""
 
     request_s: list[float] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)

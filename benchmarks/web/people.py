@@ -59,7 +59,7 @@ class Sent:
 
 @dataclass
 class Ledger:
-    """What participants were told, kept outside the site. Times are of `time.monotonic`."""
+    """A ledger of what participants were told, kept outside the site. Times are of `time.monotonic`."""
 
     acknowledged: dict[str, Sent] = field(default_factory=dict)  # by idempotency key
     finished: int = 0  # participants who were told so
@@ -117,7 +117,7 @@ class StrayedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What is open in a browser."""
+    """The page that is open in a browser."""
 
     path: str = ""
     text: str = ""
@@ -200,7 +200,7 @@ class Person:
         await self.leave(form, taken=lambda: self.ledger.acknowledge(key, sent))
 
     def judge(self) -> tuple[dict[str, str], str, Sent]:
-        """What this person fills in on the trial's page, its key, and the same for the ledger."""
+        """The values that this person fills in on the trial's page, its key, and the same for the ledger."""
         ratings, side = self._ratings(), self.rng.choice("AB")
         key = hidden_fields(self.page.text)["idempotency_key"]
         position = int(self.page.path.rstrip("/").rpartition("/")[2])
@@ -334,7 +334,7 @@ async def _all(
 
 
 async def noted(journey: Awaitable[None], ledger: Ledger) -> bool:
-    """Whether it came to its end; one that goes astray is a problem of the check, and the others go on."""
+    """True if it came to its end; one that goes astray is a problem of the check, and the others go on."""
     try:
         await journey
     except (StrayedError, DroppedError, KeyError, ValueError) as error:

@@ -68,7 +68,7 @@ class Way:
         await asyncio.gather(*(place() for _ in range(AT_ONCE)))
 
     def found(self) -> dict[str, Any]:
-        """What journeys cost and how they were served; None for what no journey showed."""
+        """Figures of what journeys cost and how they were served; None for what no journey showed."""
         record, n = self.ledger.record, self.ledger.finished
         requests_ms, pages_ms = (
             1000 * np.array(times or [np.nan]) for times in (record.request_s, self.ledger.page_s)
@@ -150,7 +150,7 @@ def tree_cpu_s(roots: Sequence[int]) -> float:
 
 
 def count_journeys(journeys: int, blocks: int, with_otree: bool) -> int:
-    """Of all ways, for a progress bar."""
+    """The number of journeys of all ways, for a progress bar."""
     return (3 if with_otree else 2) * (min(WARM_UP, journeys) + blocks * journeys)
 
 

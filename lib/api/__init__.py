@@ -1,1 +1,1 @@
-"""What the API's views share: problem details, parameters from an allow-list, pages, files. Knows nothing of studies."""
+"""Code that the API's views share: problem details, parameters from an allow-list, pages, files. It knows nothing of studies."""

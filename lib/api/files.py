@@ -40,7 +40,7 @@ class Column:
 
 
 def send(kind: str, name: str, write: Callable[[BinaryIO], object]) -> FileResponse:
-    """What `write` writes. Its length is sent first, so that a program knows when something is missing."""
+    """A response with what `write` writes. Its length is sent first, so that a program knows when something is missing."""
     with ExitStack() as stack:
         file = stack.enter_context(tempfile.TemporaryFile())
         write(file)

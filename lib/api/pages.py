@@ -31,7 +31,7 @@ class Order:
         return self.name.startswith("-")
 
     def of(self, row: Any) -> list[Any]:
-        """What stands in the columns of a row."""
+        """The values of a row's columns."""
         return [reduce(getattr, column.split("__"), row) for column in self.columns]
 
     def sort(self, rows: Rows) -> Rows:

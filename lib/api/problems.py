@@ -76,7 +76,7 @@ def handle(error: Exception, context: Mapping[str, Any]) -> JsonResponse | None:
 
 
 def is_of_api(request: HttpRequest) -> bool:
-    """Whether a program asked, which a page would not help."""
+    """True if a program asked, which a page would not help."""
     return request.path_info.startswith(ROOT)
 
 

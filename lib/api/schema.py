@@ -107,7 +107,7 @@ class Description(ApiView):
 
 
 class Nothing(ApiView):
-    """Whatever has no address: a problem and no page."""
+    """The answer where there is no such address: a problem and no page."""
 
     access: ClassVar[str] = "public"
     schema = None

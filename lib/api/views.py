@@ -1,4 +1,4 @@
-"""What every view of the API is: strict about what it is asked, never cached, limited by the minute, and described by its own code."""
+"""The base of the API's views: strict about parameters, never cached, limited by the minute, and described by its own code."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -49,7 +49,7 @@ BLOCK = 2000  # rows of a file that are in memory at once
 
 
 class OneRenderer(BaseContentNegotiation):
-    """Which format is meant is said by the parameter `format` alone: clients send `Accept` unasked."""
+    """Only the parameter `format` chooses the format: clients send `Accept` unasked."""
 
     def select_renderer(self, request: Any, renderers: Any, format_suffix: Any = None) -> Any:
         return renderers[0], renderers[0].media_type
@@ -154,11 +154,11 @@ class TableView(ApiView):
     result_class: ClassVar[type[serializers.Serializer[Any]]]
 
     def rows(self) -> pages.Rows:
-        """What the query selects, in any order."""
+        """The rows that the query selects, in any order."""
         raise NotImplementedError
 
     def wanted(self) -> dict[str, Any]:
-        """What the rows are filtered by."""
+        """The filters of the rows."""
         lookups = self.query_class.lookups.items()
         return {column: self.query[name] for name, column in lookups if name in self.query}
 
@@ -184,13 +184,13 @@ class TableView(ApiView):
         return files.send(kind, self.file_name(), write)
 
     def asked(self) -> str:
-        """What was asked for, apart from its form: the same for all pages, and for no other list."""
+        """The request apart from its form: the same for all pages, and for no other list."""
         given = self.request._request.GET.lists()
         asked = sorted((name, values) for name, values in given if name not in OF_FORM)
         return f"{self.request.path}?{urlencode(asked, doseq=True)}"
 
     def bound(self, asked: str) -> str:
-        """What a cursor goes on with: the trail says which token's owner began to read what."""
+        """The request and the token's owner, with whom a cursor goes on: the trail says whose token began to read."""
         return f"{self.request.auth.pk} {asked}"
 
     def serialise(self, rows: list[Any]) -> list[dict[str, Any]]:

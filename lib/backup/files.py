@@ -46,7 +46,7 @@ def write(path: Path, content: Iterable[bytes]) -> StoredFile:
 
 
 def read(path: Path) -> StoredFile:
-    """What is on disk now."""
+    """The file as it is on disk now."""
     digest, size = hashlib.sha256(), 0
     with path.open("rb") as file:
         for chunk in chunks(file):

@@ -41,7 +41,7 @@ Announce = Callable[[str, int, int], object]  # what, done, total; 0 where nobod
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a backup holds beside the database."""
+    """The parts of a backup beside the database."""
 
     parts: Collection[str]  # names of storages
     key: str  # tells the site's keys from another site's

@@ -1,4 +1,4 @@
-"""What a backup says of itself: written last, so that a folder without it is no backup."""
+"""The manifest of a backup: written last, so that a folder without it is no backup."""
 
 import hashlib
 import json

@@ -147,7 +147,7 @@ def refuse_used(values: Mapping[str, Any]) -> None:
 
 
 def analyze(values: Mapping[str, Any]) -> None:
-    """What the planner knows of tables is no part of a dump."""
+    """Collects the planner's statistics, which are no part of a dump."""
     with connected(values) as asked:
         asked.execute("ANALYZE")
 

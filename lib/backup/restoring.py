@@ -37,7 +37,7 @@ LATE = "token_records"  # rows name them
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a backup says of itself beside what is there."""
+    """A statement of the backup's manifest beside what is there."""
 
     what: str
     said: str
@@ -110,7 +110,7 @@ def compare_rows(manifest: Manifest) -> list[Finding]:
 
 
 def compare_facts(said: Facts, facts: Facts) -> list[Finding]:
-    """What an older release did not know of its rows is not compared."""
+    """Compares only what the backup's release knew of its rows."""
     return [Finding(name, str(said.get(name, fact)), str(fact)) for name, fact in facts.items()]
 
 

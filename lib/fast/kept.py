@@ -21,7 +21,7 @@ _lock = threading.Lock()
 
 
 def fill(key: Hashable, render: Callable[[Mapping[str, str]], str], own: Mapping[str, str]) -> str:
-    """What `render` makes of `own`, where for the same `key` everything else is the same."""
+    """The text that `render` makes of `own`, where for the same `key` everything else is the same."""
     parts = _kept.get(key)
     if parts is None:
         parts = MARKED.split(render({name: MARK.format(name) for name in own}))

@@ -1,4 +1,4 @@
-"""What a transaction does last, right before it is committed: what would keep others waiting from then on until it ends.
+"""Work that a transaction does last, right before it is committed, because others wait from then until it ends.
 
 Django does things once a transaction is committed. It knows which of them to leave out, since what asked for them was rolled back:
 what is to be done before waits among those.

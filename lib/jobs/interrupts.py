@@ -10,7 +10,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """What the signals that end this process would do is done after the block; in a thread beside the main one, they never come."""
+    """Holds back signals that end this process until the block is done; in a thread beside the main one, they never come."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""Who works on a job, and how it ends: one worker at a time, known by its heartbeat.
+"""Leases of jobs: one worker at a time works on a job, known by its heartbeat, until it ends.
 
 The database's row decides, on its own clock.
 """
@@ -48,7 +48,7 @@ class CancelledError(Exception):
 
 
 class NoRightError(Exception):
-    """Who asked for the job may no longer: write nothing more in their name."""
+    """The person who asked for the job has lost the right to it: write nothing more in their name."""
 
 
 @dataclass
@@ -184,7 +184,7 @@ def take(job: Job) -> Lease | None:
 
 
 def call(job: Job) -> bool:
-    """Whether to start a process for an open job, which then counts as on its way: one at a time for all of a kind."""
+    """True if a process is to be started for an open job, which then counts as on its way: one at a time for all of a kind."""
     recently = _recently()
     fresh = Now() - timedelta(seconds=settings.JOB_STALE_SECONDS)
     busy = Q(status=Status.WAITING, heartbeat_at__gte=recently) | Q(
@@ -218,7 +218,7 @@ def stale(jobs: QuerySet[J]) -> QuerySet[J]:
 
 
 def is_held(job: Job) -> bool:
-    """Whether a worker has it that is not gone."""
+    """True if a living worker has it."""
     row = type(job)._default_manager.filter(pk=job.pk)
     return row.filter(status=Status.RUNNING).exists() and not stale(row).exists()
 

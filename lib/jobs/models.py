@@ -75,7 +75,7 @@ class Job(models.Model):
 
     @classmethod
     def whose_turn(cls) -> models.expressions.Combinable:
-        """Of a row, who is served where a worker takes it: an account by its number, an owner by its number below zero."""
+        """The owner whose turn a row uses: an account by its number, another owner by its number below zero."""
         asked_by = models.F("asked_by")
         if not cls.owner:
             return asked_by
@@ -103,7 +103,7 @@ class LivingWorker(models.Model):
 
 
 class Turn(models.Model):
-    """Whose job a worker took: the higher the row's number, the more recently. No clock is asked."""
+    """The last turn of an owner: the higher the row's number, the more recently a worker took one of their jobs. No clock is asked."""
 
     person = models.BigIntegerField(
         db_index=True,

@@ -153,7 +153,7 @@ class _Lane:
         return POLL_S
 
     def _has_died(self, process: subprocess.Popen[bytes]) -> bool:
-        """Whether it was killed, said once; its job is found again like any whose worker is gone."""
+        """True if it was killed, said once; its job is found again like any whose worker is gone."""
         self.process = None
         if process.returncode:
             logger.warning("The process of a job ended with exit status %s.", process.returncode)
@@ -174,7 +174,7 @@ class _Lane:
 
 
 def _lanes() -> list[list[str]]:
-    """What is done beside each other: the apps' jobs in turn, and each queue of long work."""
+    """Work that is done in parallel: the apps' jobs in turn, and each queue of long work."""
     long = sorted({kind.queue for kind in kinds()} - {""})
     rest = [queue for queue in settings.JOB_APPS if queue not in long]
     return [queues for queues in (rest, *([queue] for queue in long)) if queues]

@@ -1,4 +1,4 @@
-"""Which process works on a job, and which workers live: so that a page can say at once that nobody would do what is asked of it."""
+"""Living workers and the jobs that they take, so that a page can say at once if nobody would do what is asked of it."""
 
 import os
 import secrets
@@ -46,7 +46,7 @@ class Worker:
 
     @property
     def is_known_dead(self) -> bool:
-        """Whether it certainly lives no more. Of another host or container nothing is known."""
+        """True if it certainly lives no more. Of another host or container nothing is known."""
         here = Worker.of_this_process()
         if self.host != here.host or _place(self.start) != _place(here.start):
             return False
@@ -116,7 +116,7 @@ def living() -> list[LivingWorker]:
 
 
 def is_taken(kind: type[Job]) -> bool:
-    """Whether a worker that lives takes jobs of this kind."""
+    """True if a living worker takes jobs of this kind."""
     return any(kind._meta.label_lower in row.kinds for row in living())
 
 

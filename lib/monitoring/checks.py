@@ -1,4 +1,4 @@
-"""What the site needs to answer, part by part: each check says nothing, or raises."""
+"""Checks of what the site needs to answer, part by part: each says nothing, or raises."""
 
 import json
 import shutil
@@ -100,7 +100,7 @@ def disk() -> None:
 
 
 def chores() -> None:
-    """What workers do once a day, the check of the counters among it."""
+    """The daily work of workers, the check of the counters among it."""
     late = Chore.objects.filter(name__in=settings.DAILY_CHORES, next_at__lt=Now() - CHORE_LATE)
     done = Chore.objects.filter(name__in=settings.DAILY_CHORES, done_at__isnull=False)
     names = {name.rpartition(".")[2] for name in settings.DAILY_CHORES}

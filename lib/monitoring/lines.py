@@ -69,7 +69,7 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
 
 
 def _message(record: logging.LogRecord, request: Any) -> str:
-    """What it says, with the request's path as `shown_path` has it."""
+    """The line's message, with the request's path as `shown_path` has it."""
     if request is not None and isinstance(record.args, tuple):
         paths = [request.path, request.path_info, request.get_full_path()]
         paths += [path.encode("unicode_escape").decode() for path in paths]  # as Django writes them
@@ -93,7 +93,7 @@ current: ContextVar[str] = ContextVar("request_id", default="")
 
 
 def take_or_make(sent: str) -> str:
-    """What the proxy sent, if it can be nothing else than such a name, else a new one.
+    """The name that the proxy sent, if it can be nothing else than such a name, else a new one.
 
     >>> take_or_make("0123456789abcdef0123456789abcdef")
     '0123456789abcdef0123456789abcdef'

@@ -38,7 +38,7 @@ def count(request: HttpRequest, status: int, duration_s: float) -> None:
 
 
 def exposition(accept: str) -> tuple[bytes, str]:
-    """What to send, and of what type."""
+    """The metrics to send, and their type."""
     registry = CollectorRegistry()
     if settings.METRICS_DIR:
         multiprocess.MultiProcessCollector(registry, path=settings.METRICS_DIR)  # type: ignore[no-untyped-call]

@@ -70,7 +70,7 @@ def deep(request: HttpRequest) -> HttpResponse:
 @never_cache
 @with_token
 def metrics(request: HttpRequest) -> HttpResponse:
-    """What Prometheus reads."""
+    """The page that Prometheus reads."""
     content, content_type = exposition(request.headers.get("Accept", ""))
     return HttpResponse(content, content_type)
 

@@ -16,7 +16,7 @@ def kind_of(job: Job) -> str:
 
 @register.simple_tag
 def is_taken(job: Job) -> bool:
-    """Whether a worker lives that takes such jobs: `{% is_taken export as taken %}`."""
+    """True if a living worker takes such jobs: `{% is_taken export as taken %}`."""
     return workers.is_taken(type(job))
 
 

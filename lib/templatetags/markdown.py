@@ -1,4 +1,4 @@
-"""What Markdown files need: `{% load markdown %}`. They are rendered as HTML is: what no filter escapes is no tag at least."""
+"""Filters of Markdown files: `{% load markdown %}`. They are rendered as HTML is: what no filter escapes is no tag at least."""
 
 import json
 
@@ -12,7 +12,7 @@ register = template.Library()
 
 @register.filter
 def plain(text: object) -> SafeString:
-    """What people wrote, in one line of Markdown and in a cell of a table: words alone."""
+    """The words that people wrote, in one line of Markdown and in a cell of a table."""
     return SafeString(escaped(str(text)))
 
 

@@ -1,1 +1,1 @@
-"""What nobody would send, sent: malformed requests, damaged files, and participants among faults. Every case has a seed and a number."""
+"""Malformed requests, damaged files, and participants among faults. Every case has a seed and a number."""

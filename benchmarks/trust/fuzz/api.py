@@ -1,4 +1,4 @@
-"""Whatever is sent to the API, it answers as its description says: schemathesis writes the requests, in range and out of it."""
+"""The API answers as its description says, whatever is sent: schemathesis writes the requests, in range and out of it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -41,13 +41,13 @@ REFUSED = (400, 401, 403, 404, 405)
 
 
 def operations() -> dict[str, Any]:
-    """What the description offers, by method and address."""
+    """The operations that the description offers, by method and address."""
     described: Any = schemathesis.openapi.from_dict(yaml.safe_load(description()))
     return {found.ok().label: found.ok() for found in described.get_all_operations()}
 
 
 def cases(operation: Any, known: dict[str, str]) -> st.SearchStrategy[Any]:
-    """What the description allows and what it does not, about the study that there is and about others."""
+    """Requests that the description allows and others that it does not, about the study that there is and about others."""
     named = {name: value for name, value in known.items() if f"{{{name}}}" in operation.path}
     ways: list[Any] = [
         operation.as_strategy(path_parameters=named or None),
@@ -95,7 +95,7 @@ def fuzz(
 
 
 def tokens_of(material: Material) -> list[str]:
-    """Of each scope, of both, of one study, and one that opens nothing."""
+    """Tokens of each scope, of both, of one study, and one that opens nothing."""
     user, study = material.user, material.study
     scopes = [[scope] for scope in Scope] + [list(Scope)]
     made = [create_token(user, f"token {n}", of).secret for n, of in enumerate(scopes)]

@@ -1,4 +1,4 @@
-"""What no page sends and no program writes, as hypothesis draws it: values, files, forms and bytes on the wire."""
+"""Input that no page sends and no program writes, as hypothesis draws it: values, files, forms and bytes on the wire."""
 
 import json
 from dataclasses import dataclass, field, replace

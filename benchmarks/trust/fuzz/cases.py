@@ -62,7 +62,7 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 @dataclass
 class Tally:
-    """What a run of cases came to. Of journeys: steps, answers that were told to be stored, requests that a fault ended."""
+    """The outcome of a run of cases. For journeys: steps, answers that were told to be stored, requests that a fault ended."""
 
     cases: int = 0
     taken: int = 0

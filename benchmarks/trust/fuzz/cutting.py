@@ -1,4 +1,4 @@
-"""What befalls a request in this process: its database connection is cut, or a statement of its ends in the midst; and the clock."""
+"""Accidents of a request in this process: its connection to the database is cut, or a statement of its ends in the midst; and the clock."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -76,7 +76,7 @@ def befallen(fault: Fault | None) -> Iterator[None]:
 
 
 def forget_process_state() -> None:
-    """What a process keeps in memory, another one does not have."""
+    """Forgets what a process keeps in memory, as another one does not have it."""
     from experiment.services import channels, counts, drawing, study_language
     from lib.fast import kept
 

@@ -55,7 +55,7 @@ OPTIONS = (Options(), Options(Defaults("machine", "GPT-4"), new_subfields=True))
 
 
 class WrongImportError(Exception):
-    """What was taken is not what the files say."""
+    """The import took something else than the files say."""
 
 
 @dataclass(frozen=True, slots=True)

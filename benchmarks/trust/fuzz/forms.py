@@ -30,7 +30,7 @@ TAKEN = (302, 303, 200)
 
 @dataclass
 class Form:
-    """Who would send what. `taken` are the statuses of a form that is; a person is where they were until one was."""
+    """A form, and the person who would send it. `taken` are the statuses of a form that is; a person is where they were until one was."""
 
     name: str
     client: Any  # Django's test client, whose answers have types of their own

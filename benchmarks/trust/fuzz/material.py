@@ -1,4 +1,4 @@
-"""What is fuzzed: a study that takes participants, a field with test cases in every state, and a researcher."""
+"""Material to fuzz: a study that takes participants, a field with test cases in every state, and a researcher."""
 
 from dataclasses import dataclass
 

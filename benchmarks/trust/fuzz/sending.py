@@ -116,7 +116,7 @@ def run(people: Material, lab: Material, seed: int, n: int) -> Tally:
 
 
 def _check_valid(visitors: People, tally: Tally) -> None:
-    """Whoever fills the forms in as asked is taken."""
+    """Checks that a person who fills the forms in as asked is taken."""
     for name in PAGES:
         form = visitors.at(name)
         status = deliver(form, form.sent).status_code
@@ -154,7 +154,7 @@ def _try(form: Form, sent: Sent, visitors: People, tally: Tally) -> None:
 
 
 def _left_behind(form: Form, committed: Committed) -> str:
-    """What a refused form changed."""
+    """The changes that a refused form left behind."""
     tables = committed.tables - OF_THE_VISIT - {"experiment_participant"}
     if form.name == "sign-in":
         tables -= {"experiment_auditevent"}  # says that it was refused

@@ -1,4 +1,4 @@
-"""What participants' browsers, their network and other users of the database do to requests.
+"""Faults of participants' browsers, of their network and of other users of the database.
 
 Long: one strike after the other, each read by itself.
 """
@@ -43,7 +43,7 @@ TOLD = 409  # that another answer is stored, or that the page is another one
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What one request was answered; `next` is where an accepted one leads."""
+    """The answer to one request; `next` is where an accepted one leads."""
 
     status: int
     next: str = ""
@@ -265,7 +265,7 @@ def many_starts(world: World, scale: Scale) -> Outcome:
 
 
 def uneven(study: Study, n_people: int) -> list[str]:
-    """What is wrong with how often each test case was given out; everybody was given one."""
+    """Problems with how often each test case was given out; everybody was given one."""
     problems = [str(drift) for drift in check([study])]
     given = 0
     for stratum in study.trial_counts:
@@ -293,7 +293,7 @@ TRICKLE_S, TRICKLED = 0.05, 40  # bytes, one by one; the others at once
 
 
 class Cut(StrEnum):
-    """What becomes of a request and its answer. After all but the last two, the connection is closed."""
+    """The fate of a request and its answer. After all but the last two, the connection is closed."""
 
     BEFORE = "before the request"
     WITHIN_HEAD = "within the request's head"

@@ -1,4 +1,4 @@
-"""What no page sends and no program writes, each kind in a process of its own."""
+"""Input that no page sends and no program writes, each kind in a process of its own."""
 
 import json
 import subprocess

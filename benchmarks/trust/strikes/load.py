@@ -103,7 +103,7 @@ def held_mib(pids: Iterable[int]) -> dict[int, float]:
 
 
 def grown(before: Mapping[int, float], after: Mapping[int, float]) -> float:
-    """Of the processes that lived all along: how much more the most grown one holds, as a share.
+    """The growth in memory, as a share, of the most grown process among those that lived all along.
 
     >>> grown({1: 100.0, 2: 80.0}, {2: 84.0, 3: 500.0})
     0.05

@@ -163,7 +163,7 @@ def celery_struck(world: World, _: Scale) -> Outcome:
 
 
 def _worker(world: World, command: Command, changes: dict[str, str]) -> Outcome:
-    """Of two runs of a model nothing strikes the first; the second is to come to the same."""
+    """Strikes the second of two runs of a model; it is to come to the same as the first."""
     site = Site(
         world.url, world.folder, {"JOB_STALE_SECONDS": STALE_S, "OMP_NUM_THREADS": "1"} | changes
     )

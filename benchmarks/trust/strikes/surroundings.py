@@ -245,7 +245,7 @@ def _clock(shifts_s: float | str) -> dict[str, str]:
 
 
 def _wrong_times(world: World) -> tuple[str, ...]:
-    """What a clock must not do: make people too fast, or durations negative."""
+    """Times that a clock must not cause: people who are too fast, or negative durations."""
     with using(world.url):
         back = Judgment.objects.filter(received_at__lt=F("trial__shown_at"))
         timed = sum(j.elapsed_ms is not None for j in back.select_related("trial"))
@@ -459,7 +459,7 @@ def _ask_again(run: ScoringRun) -> None:
 
 
 def redis_gone(world: World, scale: Scale) -> Outcome:
-    """Who asks for a run is answered at once all the same; it waits in the database, and is done once Redis is back."""
+    """Takes Redis away: people who ask for a run are answered at once all the same; it waits in the database, and is done once Redis is back."""
     broker = Broker(world.folder)
     with ExitStack() as stack:
         stack.callback(broker.stop)
