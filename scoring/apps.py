@@ -5,7 +5,7 @@ class ScoringConfig(AppConfig):
     name = "scoring"
 
     def ready(self) -> None:
-        """What graders quoted goes with the words of who became anonymous; a data set has answers and grades too."""
+        """Registers graders' quotations, which go with the words of a person who became anonymous; a data set has answers and grades."""
         from experiment.models import Study
         from experiment.services.export import data_set
         from experiment.services.withdrawal import people_erased

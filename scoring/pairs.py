@@ -84,7 +84,7 @@ def score_pairs(
     batch_tokens: int | None = None,
     **model_args: Any,
 ) -> list[ScoredPair]:
-    """Which version of each text surprises a model less: PPL = exp(-(1/t) sum log p(x_i | x_<i)) of both.
+    """Scores both versions of each text: PPL = exp(-(1/t) sum log p(x_i | x_<i)), where the lower one surprises the model less.
 
     Args:
         pairs: texts with [[original, altered]], or (original, altered), which only condition `full` takes. A mapping

@@ -1,4 +1,4 @@
-"""What language models chose in a study's test cases, and the runs that they chose in."""
+"""Choices of language models in a study's test cases, and their runs."""
 
 from rest_framework import serializers
 

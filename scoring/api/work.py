@@ -24,7 +24,7 @@ from scoring.services.summary import counted
 
 
 class RunRequest(Strict):
-    """What `manage.py score` takes on its command line."""
+    """The options that `manage.py score` takes on its command line."""
 
     model = serializers.ChoiceField(choices=[name for name, _ in BACKENDS])
     model_args = serializers.DictField(

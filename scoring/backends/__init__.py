@@ -82,7 +82,7 @@ def check_args(kind: str, args: Mapping[str, str], reading: Sequence[str] = READ
 
 
 def is_true(args: Mapping[str, str], name: str) -> bool | None:
-    """What an argument that is True or False says; None where it is not given.
+    """The truth value of an argument; None where it is not given.
 
     Raises:
         ScoringError: it is neither.
@@ -105,7 +105,7 @@ def placed(args: Mapping[str, str]) -> dict[str, str]:
 
 
 def wrong(what: str) -> ScoringError:
-    """What is to be raised of `--model_args`."""
+    """The error to be raised about `--model_args`."""
     return ScoringError(f"{what}.", option="--model_args")
 
 

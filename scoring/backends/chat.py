@@ -102,7 +102,7 @@ class ChatGenerator:
         self._stack.enter_context(self._portal.wrap_async_context_manager(self._client))
 
     def identity(self) -> dict[str, Any]:
-        """What is known of the model; the server does not say more."""
+        """Everything that is known of the model; the server does not say more."""
         return {
             "generator": self.kind,
             "base_url": str(self._address),

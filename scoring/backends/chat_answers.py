@@ -100,7 +100,7 @@ def _text(content: Any) -> str:
 
 
 def _thought(message: Mapping[str, Any]) -> str:
-    """What a server gives as thought: beside the text, or as parts of it."""
+    """The thought that a server gives: beside the text, or as parts of it."""
     content = message.get("content")
     parts = content if isinstance(content, list) else []
     thoughts = [p for p in parts if isinstance(p, dict) and p.get("type") in THOUGHTS]

@@ -1,4 +1,4 @@
-"""Which files a model is loaded from, whether they were copied whole, and their hash: before a library reads them.
+"""The files that a model is loaded from: whether they were copied whole, and their hash, before a library reads them.
 
 Only safetensors: other formats can run code when they are read. Links are followed, as the Hub's cache is made of them.
 """
@@ -158,7 +158,7 @@ def check_folder(folder: Path, what: str = "model") -> None:
 
 
 def _check_one_set(folder: Path) -> None:
-    """Of one file and of what an index names, libraries choose differently."""
+    """Refuses a file beside those that an index names, since libraries choose differently between them."""
     index = folder / f"model{INDEX}"
     if (folder / SINGLE).is_file() and index.is_file() and SINGLE not in _shards(index):
         raise ScoringError(
@@ -168,7 +168,7 @@ def _check_one_set(folder: Path) -> None:
 
 
 def weights_read(folder: Path) -> dict[str, list[str]]:
-    """Which files of weights transformers reads where others lie beside them, for an identity; else nothing."""
+    """The files of weights that transformers reads where others lie beside them, for an identity; else nothing."""
     index = folder / f"model{INDEX}"
     is_single = (folder / SINGLE).is_file() or not index.is_file()
     names = [SINGLE] if is_single else _shards(index)
@@ -223,7 +223,7 @@ def config_sha256(config: Mapping[str, Any]) -> str:
 
 
 def has_custom_code(folder: Path) -> bool:
-    """Whether the configuration names Python files of its own to run."""
+    """True if the configuration names Python files of its own to run."""
     try:
         return "auto_map" in json.loads((folder / "config.json").read_text())
     except (OSError, ValueError):

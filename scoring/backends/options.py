@@ -131,7 +131,7 @@ class Writing:
     reasoning_effort: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """What was asked for.
+        """The settings that were given, by name.
 
         >>> Writing(100, 0.0, None, None).as_dict()
         {'max_tokens': 100, 'temperature': 0.0}
@@ -227,7 +227,7 @@ COMPLETIONS_NAMES = (
 
 @dataclass(frozen=True)
 class CompletionsOptions:
-    """What was asked for; `probing` is the policy for a server that has not been seen to work."""
+    """The settings of a completions server; `probing` is the policy for a server that has not been seen to work."""
 
     base_url: str
     model: str
@@ -279,7 +279,7 @@ VLLM_READ: Mapping[str, Callable[[str], Any]] = {
 
 
 def engine_args(args: Mapping[str, str]) -> dict[str, Any]:
-    """What `vllm.LLM` is called with.
+    """The arguments of `vllm.LLM`.
 
     A prompt's log-probabilities need the whole prompt computed, so that a cache of beginnings brings nothing and has
     been wrong; weights come from safetensors and code that comes with a model is never run.

@@ -30,7 +30,7 @@ LEAST = 2  # tokens: the second is the first that has a probability
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was asked for; None and "" where nothing was."""
+    """The way of reading that was asked for; None and "" where nothing was."""
 
     max_length: int | None = None  # tokens
     overlong: str = ""
@@ -67,7 +67,7 @@ class Reading:
 
 
 def without_reading(args: Mapping[str, str]) -> dict[str, str]:
-    """What is left of the arguments for the model's own backend."""
+    """The arguments that are left for the model's own backend."""
     return {name: value for name, value in args.items() if name not in READING_ARGS}
 
 
@@ -192,7 +192,7 @@ def _number(name: str, text: str, least: int) -> int:
 
 
 def in_order(groups: Sequence[Group], most_tokens: int) -> list[list[int]]:
-    """Which groups (by index) are scored together: as many as have at most so many tokens, and at least one."""
+    """Groups (by index) that are scored together: as many as have at most so many tokens, and at least one."""
     batches: list[list[int]] = []
     filled = 0
     for index, group in enumerate(groups):

@@ -1,4 +1,4 @@
-"""What `scoring.domain.prompts` starts beside its own process: renders chat templates, each within bounds of memory and time.
+"""A process that `scoring.domain.prompts` starts beside its own: it renders chat templates, each within bounds of memory and time.
 
 Run as a file, since it needs nothing of this project, and no PyTorch.
 """

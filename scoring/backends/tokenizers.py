@@ -62,7 +62,7 @@ def load_tokenizer(
 
 
 def source_of(args: Mapping[str, str]) -> tuple[str, str | None]:
-    """Which tokenizer a model is read with, and its revision: the one that is named, the adapter's own, else the model's.
+    """The tokenizer that a model is read with, and its revision: the one that is named, the adapter's own, else the model's.
 
     An adapter was trained with the tokenizer that lies beside it: it may know more tokens, or another chat template.
 
@@ -122,7 +122,7 @@ def tokenizer_hash(tokenizer: Any) -> str:
 
 
 def hub_has(name: str, revision: str | None, what: str) -> bool:
-    """Whether the Hub has this; False where it cannot be reached, so that only a stored copy can help.
+    """True if the Hub has this; False where it cannot be reached, so that only a stored copy can help.
 
     transformers itself would try for most of a minute, and not distinguish "no such name" from "no network".
 
@@ -178,7 +178,7 @@ def _load(source: str, name: str, revision: str | None, local_files_only: bool) 
 
 
 def _check_rules(tokenizer: Any, source: str, name: str, revision: str | None) -> None:
-    """Whether texts are cut as tokenizer.json says: the class that a configuration names may have rules of its own.
+    """Checks that texts are cut as tokenizer.json says: the class that a configuration names may have rules of its own.
 
     Raises:
         ScoringError: they are cut otherwise.

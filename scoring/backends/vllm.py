@@ -56,7 +56,7 @@ class VllmBackend:
         self.remarks: list[str] = []
 
     def identity(self) -> Mapping[str, Any]:
-        """What decides the numbers, as far as vLLM says it; the hash of the weights where they lie in a folder."""
+        """Everything that decides the numbers, as far as vLLM says it; the hash of the weights where they lie in a folder."""
         return {
             "backend": self.kind,
             "model": self._args["model"],

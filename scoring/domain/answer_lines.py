@@ -17,7 +17,7 @@ AS_IT_CAME = ("answer", "raw")
 
 @dataclass(frozen=True, slots=True)
 class ReadAnswer:
-    """Of the question with this key, or, where the key is empty, with this text.
+    """The answer to the question with this key, or, where the key is empty, with this text.
 
     thought: what stood before the answer, in tags. confidence: that the answer is right, 0 to 100 as it is said; None where it is not.
     """

@@ -1,4 +1,4 @@
-"""What a scoring backend is: token ids of texts in, token log-probabilities out. Knows no model and no library."""
+"""The interface of scoring backends: token ids of texts in, token log-probabilities out. Knows no model and no library."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class Backend(Protocol):
     context_tokens: int | None
 
     def identity(self) -> Mapping[str, Any]:
-        """What decides the numbers, as JSON: model name, revision, hashes, dtype, device, attention, versions, strategy."""
+        """Everything that decides the numbers, as JSON: model name, revision, hashes, dtype, device, attention, versions, strategy."""
         ...
 
     def prepare(self, groups: Sequence[Group]) -> None:
@@ -72,7 +72,7 @@ class Backend(Protocol):
         ...
 
     def plan(self, groups: Sequence[Group], batch_tokens: int | None) -> list[list[int]]:
-        """Which groups (by index) are scored together; the same for the same groups.
+        """Groups (by index) that are scored together; the same for the same groups.
 
         `batch_tokens` None lets the backend choose.
         """

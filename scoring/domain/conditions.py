@@ -1,4 +1,4 @@
-"""What a model reads under a condition: an item's texts in full, sentence by sentence, or with swapped results.
+"""The texts that a model reads under a condition: an item's in full, sentence by sentence, or with swapped results.
 
 docs/decisions/0006-conditions.md says what the paper's authors did, and where and why this differs. An abstract is cut into
 sentences that are the same units in both versions: a place is a boundary when a sentence begins there in the original *and*
@@ -39,7 +39,7 @@ class Sentence:
 
     @property
     def is_result(self) -> bool:
-        """Whether it holds an alternation: what the paper calls a result."""
+        """True if it holds an alternation: what the paper calls a result."""
         return bool(self.original.spans)
 
 
@@ -98,13 +98,13 @@ class _Version:
         return MarkedText(self.text, self._spans((0, 0), (len(self.starts), 0), 0))
 
     def sentence(self, start: Place, end: Place) -> MarkedText:
-        """What stands between two places, without the whitespace around it (no passage begins or ends with it)."""
+        """The text between two places, without the whitespace around it (no passage begins or ends with it)."""
         piece = self._between(start, end)
         core = piece.strip(WHITESPACE)
         return MarkedText(core, self._spans(start, end, self._at(start) + piece.index(core)))
 
     def whitespace(self, start: Place, end: Place) -> str:
-        """What follows the last word between two places."""
+        """The whitespace after the last word between two places."""
         piece = self._between(start, end)
         return piece[len(piece.rstrip(WHITESPACE)) :]
 

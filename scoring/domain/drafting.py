@@ -53,7 +53,7 @@ def marked_text(answer: str) -> str:
 
 
 def json_values(answer: str) -> Iterator[Any]:
-    """What in the answer can be read as JSON: all of it, code fences, from the first brace to the last."""
+    """The parts of the answer that can be read as JSON: all of it, code fences, from the first brace to the last."""
     inner = answer[answer.find("{") : answer.rfind("}") + 1]
     for text in (answer, *(match.group(1) for match in FENCE.finditer(answer)), inner):
         try:
@@ -63,7 +63,7 @@ def json_values(answer: str) -> Iterator[Any]:
 
 
 def changed_abstract(markup: str, abstract: str) -> Finding | None:
-    """What differs where the text without its alternations is not the abstract; None where it is, or cannot be read.
+    """A difference between the text without its alternations and the abstract; None where there is none, or it cannot be read.
 
     >>> changed_abstract("Rats [[slept, ran]].", "Rats slept.") is None
     True

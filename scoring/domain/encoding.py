@@ -116,7 +116,7 @@ def _name(tokenizer: Any) -> str:
 
 
 def _string(tokenizer: Any, prompt: Prompt, text: str) -> tuple[str, int]:
-    """What the model reads, up to the text's end, and where the text's first character stands in it."""
+    """The text that the model reads, up to its end, and where the text's first character stands in it."""
     if prompt.kind != "chat":
         return prompt.place(text)
     core = text.strip()

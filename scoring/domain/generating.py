@@ -1,4 +1,4 @@
-"""What a text generator is: messages in, a text out, with what it took. Knows no model and no library."""
+"""The interface of text generators: messages in, a text out, with what it took. Knows no model and no library."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -96,7 +96,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Of a million tokens, in whatever currency."""
+    """Prices of a million tokens, in whatever currency."""
 
     prompt: Decimal
     completion: Decimal
@@ -143,7 +143,7 @@ class Generator(Protocol):
     max_tokens: int
 
     def identity(self) -> Mapping[str, Any]:
-        """What decides the texts, as JSON: the model and how it writes."""
+        """Everything that decides the texts, as JSON: the model and how it writes."""
         ...
 
     def generate(

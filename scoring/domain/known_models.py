@@ -171,7 +171,7 @@ CORPORA = (REFINEDWEB, ARXIV_2021, ARXIV_2023, BIORXIV_2021, BIORXIV_2023, GETTY
 
 
 class Membership(StrEnum):
-    """Whether a corpus is among a model's training data; ABSENT: known not to be."""
+    """The place of a corpus in a model's training data; ABSENT: known not to be part of it."""
 
     KNOWN = "known"
     LIKELY = "likely"
@@ -234,7 +234,7 @@ _OTHERS = {
 
 
 def training_facts(name: str) -> TrainingFacts:
-    """What is known of a published model, by its name; of others, and of what is tuned from the unknown, nothing.
+    """The known facts about a published model, by its name; of others, and of what is tuned from the unknown, nothing.
 
     >>> training_facts("meta-llama/Llama-2-7b-chat-hf").cutoff, training_facts("org/model").cutoff
     (datetime.date(2022, 9, 30), None)

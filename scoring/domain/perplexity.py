@@ -88,7 +88,7 @@ def perplexity(logprobs: npt.ArrayLike, mask: npt.ArrayLike) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a pair of texts comes to; the model chooses the text that surprises it less. points: 1 right, 1/2 a tie, 0 wrong."""
+    """The decision on a pair of texts; the model chooses the text that surprises it less. points: 1 right, 1/2 a tie, 0 wrong."""
 
     points: float
     is_near_tie: bool
@@ -103,7 +103,7 @@ class Decision:
 
 
 def near_tie(ppl_original: npt.ArrayLike, ppl_altered: npt.ArrayLike) -> Mask:
-    """Whether mean negative log-likelihoods, ln PPL, differ by less than 0.001 nat: a lower precision could turn them.
+    """True if mean negative log-likelihoods, ln PPL, differ by less than 0.001 nat: a lower precision could turn them.
 
     >>> near_tie([9.0, 9.0], [9.008, 9.01]).tolist()
     [True, False]
@@ -238,7 +238,7 @@ def score_versions(
     result: GroupResult,
     counts_prompt: bool,
 ) -> list[TextScore]:
-    """What a backend's log-probabilities come to.
+    """Scores of texts from a backend's log-probabilities.
 
     counts_prompt: whether the perplexity is of every token but the first, as published, or of the text's tokens.
 

@@ -1,4 +1,4 @@
-"""What stands before a text when a model reads it. A template holds the text's place as `<choice abstract>`.
+"""The words before a text when a model reads it. A template holds the text's place as `<choice abstract>`.
 
 | kind | the model reads | counted |
 |---|---|---|
@@ -102,12 +102,12 @@ class Prompt:
 
     @property
     def before(self) -> str:
-        """What stands before the text; in a chat this is the model's template's to say."""
+        """The words before the text; in a chat this is the model's template's to say."""
         return self.template.partition(PLACEHOLDER)[0]
 
     @property
     def counts_itself(self) -> bool:
-        """Whether the prompt's own tokens count in the perplexity."""
+        """True if the prompt's own tokens count in the perplexity."""
         return self.kind == "paper"
 
     def fill(self, text: str) -> str:

@@ -1,4 +1,4 @@
-"""What a model thinks before it answers, kept apart from the answer. Pure: knows no server and no tokenizer."""
+"""A model's thoughts before it answers, kept apart from the answer. Pure: knows no server and no tokenizer."""
 
 import re
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ _NO_WIDTH = "\u200b\u200c\u200d\u2060\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What a model writes around its thought. end: the text that closes it, where it is none of the usual tags."""
+    """The marks around a model's thought. end: the text that closes it, where it is none of the usual tags."""
 
     end: str = ""
 
@@ -48,7 +48,7 @@ class Marks:
         return re.compile(re.escape(begin)) if begin != self.end else None
 
     def has(self, token: str) -> bool:
-        """Whether a tokenizer's token is a mark or a part of one, and so is to be seen in the text.
+        """True if a tokenizer's token is a mark or a part of one, and so is to be seen in the text.
 
         >>> Marks().has("</think>"), Marks().has("<|im_end|>"), Marks("<|end_of_thought|>").has("<|end_of_thought|>")
         (True, False, True)
@@ -59,7 +59,7 @@ class Marks:
         return is_tag is not None or token in _OF_CHANNELS
 
     def begun_in(self, prompt: str) -> bool:
-        """Whether a prompt ends with the opening tag, so that the model's first words are its thought.
+        """True if a prompt ends with the opening tag, so that the model's first words are its thought.
 
         >>> Marks().begun_in("assistant: <think>\\n"), Marks().begun_in("<think>\\n\\n</think>\\n")
         (True, False)
@@ -83,7 +83,7 @@ class Said:
 def apart(
     text: str, finish: Finish, marks: Marks = USUAL, *, thought: str = "", begun: bool = False
 ) -> Said:
-    r"""What a model wrote, its thought apart from its answer.
+    r"""A model's words, its thought apart from its answer.
 
     The answer is what follows the last closing tag. The opening tag stands before it at the beginning of a line, or in the
     prompt: chat templates often write it. Without one, `</think>` closes a thought only at the beginning or end of a line.
@@ -139,7 +139,7 @@ def _end(text: str, marks: Marks, begun: bool) -> re.Match[str] | None:
 
 
 def _is_open(text: str, finish: Finish, marks: Marks) -> bool:
-    """Whether what follows the last closing tag is a thought that has begun."""
+    """True if what follows the last closing tag is a thought that has begun."""
     openings = list(_openings(text, marks))
     sure = [one for one in openings if marks.end or _SURE_BEGIN.fullmatch(one["tag"])]
     at_once = [one for one in openings[:1] if _is_blank(text[: one.start()])]

@@ -1,4 +1,4 @@
-"""What an import did with models' results, added to what it did with items and people; the keys are a contract."""
+"""The report of an import of models' results, added to that of items and people; the keys are a contract."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -23,7 +23,7 @@ PAPER_NAMES = {model.name for model in PAPER_MODELS}
 
 @dataclass(frozen=True, slots=True)
 class FullReport:
-    """Of all that a directory holds; `created`, `absent` and `notes` are of people and models together.
+    """The report on all that a directory holds; `created`, `absent` and `notes` are of people and models together.
 
     models: each, and how often it is right about the full human-created abstracts, where it read them.
     """
@@ -70,7 +70,7 @@ def make_full_report(
     outcome: ImportedAll | None,
     problems: Sequence[Problem] = (),
 ) -> FullReport:
-    """Of an import, or of a refused one, which has no outcome."""
+    """The report of an import, or of a refused one, which has no outcome."""
     people = make_report(data, slug, texts, outcome.people if outcome else None, problems)
     models = outcome.models if outcome else results.models
     rows = outcome.runs if outcome else StoredRuns()

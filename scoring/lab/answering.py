@@ -76,7 +76,7 @@ class AnsweringForm(AtZeroForm):
 
 
 class ShownForm(forms.Form):
-    """Which answers of a run are listed."""
+    """The filter of a run's listed answers."""
 
     end = forms.ChoiceField(
         label="Ended",

@@ -145,7 +145,7 @@ class ChoicesFileForm(forms.Form):
 
 
 class ShownForm(forms.Form):
-    """Which choices of a run are listed."""
+    """The filter of a run's listed choices."""
 
     SHOWN = (("", "all"), ("wrong", "wrong"), ("unread", "could not be read"))
     which = forms.ChoiceField(label="Answers", required=False, choices=SHOWN)
@@ -268,7 +268,7 @@ def _context(study: Study) -> dict[str, Any]:
 
 @lru_cache(256)
 def _summary(pk: int, *state: Any) -> Choices:
-    """Of a run in this state; a page that is looked at again and again reads no answers anew."""
+    """The choices of a run in this state; a page that is looked at again and again reads no answers anew."""
     return summarise(ChoiceRun.objects.get(pk=pk))
 
 

@@ -98,7 +98,7 @@ def checked_model_args(backend: str, args: Mapping[str, str]) -> dict[str, str]:
 
 
 class ScoredForm(forms.Form):
-    """Which model is to score; once it is valid, with its `backend` and `parsed_args`."""
+    """The model that is to score; once it is valid, with its `backend` and `parsed_args`."""
 
     model = forms.ChoiceField(label="Kind of model", choices=offered_backends)
     model_args: forms.CharField
@@ -131,12 +131,12 @@ class FoldedForm(forms.Form):
 
     @property
     def wants_advanced(self) -> bool:
-        """Whether something beyond the usual was typed or is wrong."""
+        """True if something beyond the usual was typed or is wrong."""
         return any(field.errors or field.data for field in self.advanced_fields)
 
 
 class QueueForm(FoldedForm, ScoredForm):
-    """What `manage.py score` takes on its command line."""
+    """The options that `manage.py score` takes on its command line."""
 
     model_args = forms.CharField(
         label="Model arguments",
@@ -205,7 +205,7 @@ class QueueForm(FoldedForm, ScoredForm):
         return cleaned
 
     def settings(self) -> dict[str, Any]:
-        """What `queue_runs` takes."""
+        """The arguments of `queue_runs`."""
         values = dict(self.cleaned_data)
         del values["model"]
         return values | {"model_args": values.pop("parsed_args")}
@@ -225,7 +225,7 @@ def _money(label: Any, help_text: Any = "") -> forms.DecimalField:
 def instructions_field(
     initial: Callable[[], str], rows: int, help_text: Any, label: Any = None
 ) -> UnixTextField:
-    """What a model is told, as shipped where it is left empty."""
+    """A field for the instructions to a model, as shipped where it is left empty."""
     return UnixTextField(
         label=label or "Instructions",
         required=False,
@@ -237,7 +237,7 @@ def instructions_field(
 
 
 class ModelForm(forms.Form):
-    """Which model is asked, and what it may cost; `asked` once it is valid."""
+    """The model that is asked, and what it may cost; `asked` once it is valid."""
 
     generator = forms.ChoiceField(label="Kind of model", choices=KINDS)
     model = forms.CharField(

@@ -62,7 +62,7 @@ def remember(request: HttpRequest, slug: str, task: Task, row: int) -> str:
 
 
 def recall(request: HttpRequest, slug: str, token: str) -> Shown | None:
-    """What the page of this name showed; None where it is too old, or another study's."""
+    """The answer that the page of this name showed; None where it is too old, or another study's."""
     found = request.session.get(STORE, {}).get(token)
     shown = None if found is None else Shown(*found)
     return shown if shown is not None and shown.slug == slug else None

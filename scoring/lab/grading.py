@@ -80,7 +80,7 @@ class PlanForm(OfStudy, forms.Form):
 
 
 class JudgeForm(AtZeroForm):
-    """Which judge grades what; `draft` once it is valid."""
+    """The judge, and what it grades; `draft` once it is valid."""
 
     prefix = "judge"
     runs = forms.TypedMultipleChoiceField(

@@ -1,4 +1,4 @@
-"""What the template of a study's models shows."""
+"""The content of the page of a study's models."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -134,7 +134,7 @@ class RunRow:
 
     @property
     def kind(self) -> dict[str, Any]:
-        """What distinguishes a model's runs."""
+        """The settings that distinguish a model's runs."""
         return {
             "published": self.is_published,
             "prompt": self.run.prompt,
@@ -181,7 +181,7 @@ def compare(
 
 
 def _newest(rows: Sequence[RunRow]) -> list[RunRow]:
-    """Of runs of the same kind the newest, which comes first."""
+    """The newest run of each kind, which comes first."""
     first: dict[tuple[Any, ...], RunRow] = {}
     for row in rows:
         first.setdefault((row.model.pk, row.run.prompt_text, *row.kind.values()), row)

@@ -1,4 +1,4 @@
-"""What the template of a run shows."""
+"""The content of the page of a run."""
 
 import shlex
 from collections.abc import Iterator, Mapping

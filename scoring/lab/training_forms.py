@@ -22,7 +22,7 @@ def _number(label: Any, help_text: Any = "", minimum: int = 1) -> forms.IntegerF
 
 
 class TrainingForm(FoldedForm):
-    """What `manage.py lm_train` takes on its command line; `settings` and `base` once it is valid."""
+    """The options that `manage.py lm_train` takes on its command line; `settings` and `base` once it is valid."""
 
     name = forms.CharField(label="Name of the new model", max_length=180, validators=[is_name])
     corpus = forms.ModelChoiceField(

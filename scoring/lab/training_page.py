@@ -1,4 +1,4 @@
-"""What the templates of corpora, trainings and models show."""
+"""The content of the pages of corpora, trainings and models."""
 
 import json
 from collections.abc import Sequence

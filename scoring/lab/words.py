@@ -53,7 +53,7 @@ def stands(job: Job, units: str) -> str:
 
 
 def spent(spending: Spending) -> str:
-    """What the answers of a run took.
+    """The tokens, time and money that the answers of a run took.
 
     >>> spent(Spending())
     '0 answers in 0 s, 0 tokens read and 0 written'

@@ -31,7 +31,7 @@ TOKENS = ("pad", "eos", "bos")
 
 @cache
 def git_hash() -> str | None:
-    """Of this project's own code, as `git describe --always --dirty` says it; None outside a repository."""
+    """The commit of this project's own code, as `git describe --always --dirty` says it; None outside a repository."""
     command = ["git", "describe", "--always", "--dirty"]
     try:
         described = subprocess.run(
@@ -56,7 +56,7 @@ def environment() -> str:
 
 
 def tokenizer_fields(runs: Sequence[ScoringRun]) -> dict[str, Any]:
-    """Of the tokenizer of one model's runs, if it still is the one that they were scored with; else nothing."""
+    """Fields on the tokenizer of one model's runs, if it still is the one that they were scored with; else nothing."""
     tokenizer = _tokenizer(runs[0])
     if tokenizer is None:
         return {}

@@ -73,7 +73,7 @@ class _Text:
         self.counted = counted & ~np.isnan(logprobs)
 
     def is_outdone(self, other: "_Text") -> bool:
-        """Whether the other has a likelier token in the first place where they differ."""
+        """True if the other has a likelier token in the first place where they differ."""
         n = min(len(self.ids), len(other.ids))
         differs = np.flatnonzero(self.ids[:n] != other.ids[:n])
         if not differs.size or not self.counted[differs[0]]:
@@ -134,7 +134,7 @@ def samples_of(run: ScoringRun) -> Iterator[dict[str, Any]]:
 
 
 def _added(path: str, run: ScoringRun) -> Mapping[tuple[int, int], Mapping[str, Any]] | None:
-    """What an app above knows of the run; None on a machine that lacks the packages for it."""
+    """The facts that an app above knows of the run; None on a machine that lacks the packages for it."""
     try:
         found: Mapping[tuple[int, int], Mapping[str, Any]] = import_string(path)(run)
     except ImportError:
@@ -190,7 +190,7 @@ def _sample(
 
 
 def task_hash(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Of all samples of a task, as the harness makes it."""
+    """The hash of all samples of a task, as the harness makes it."""
     return text_hash(
         "".join(row["doc_hash"] + row["prompt_hash"] + row["target_hash"] for row in rows)
     )

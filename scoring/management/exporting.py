@@ -1,4 +1,4 @@
-"""What commands share that write a study's test cases as a task of another tool."""
+"""The common part of commands that write a study's test cases as a task of another tool."""
 
 import re
 

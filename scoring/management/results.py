@@ -1,4 +1,4 @@
-"""What `score` came to: as JSON, of one model or of several, and as lines for a terminal."""
+"""The outcome of `score`: as JSON, of one model or of several, and as lines for a terminal."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -13,7 +13,7 @@ from scoring.services.summary import RunSummary, score_rows
 
 
 def as_json(scored: Sequence[Evaluation]) -> dict[str, Any]:
-    """Of one evaluation its figures; of several, `results` has them one by one, an `error` where one failed."""
+    """The figures of one evaluation; of several, `results` has them one by one, an `error` where one failed."""
     if len(scored) == 1:
         return _of_one(scored[0].summaries)
     return {"results": [_of_several(one) for one in scored]}
@@ -120,7 +120,7 @@ def _remarks(summary: RunSummary, condition: str) -> Iterator[str]:
 
 
 def _reading(run: ScoringRun, condition: str) -> Iterator[str]:
-    """What was asked for that changes how texts were read."""
+    """The settings that changed how texts were read."""
     reading, longest = Reading.of(run.model_args), run.identity.get("max_length")
     if reading.overlong == "rolling":
         yield f"{condition}: texts of more than {longest:,} tokens were read in rolling windows"

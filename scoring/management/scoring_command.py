@@ -1,4 +1,4 @@
-"""What `score` and `score_corpus` share: which models are asked for, with what prompts; one run after the other, to the end.
+"""The common part of `score` and `score_corpus`: models and their prompts; one run after the other, to the end.
 
 Models and prompts are read before any model is opened.
 """
@@ -182,7 +182,7 @@ class Evaluation:
 
     @cached_property
     def summaries(self) -> list[RunSummary]:
-        """What its runs came to; asked for when all are over."""
+        """Summaries of its runs; asked for when all are over."""
         return [summarise_run(run) for run in self.runs]
 
 
@@ -195,7 +195,7 @@ class ScoringCommand(ModelCommand):
     run: ScoringRun | None = None  # the one that is scored now
 
     def add_model_arguments(self, parser: CommandParser) -> None:
-        """Which models, called what, with what prompts and in what batches."""
+        """Adds the options on models, their names, prompts and batches."""
         parser.add_argument("--model", choices=self.words)
         parser.add_argument(
             "--model_args",
@@ -353,7 +353,7 @@ class ScoringCommand(ModelCommand):
             raise ScoringError(evaluations[0].error)
 
     def _check_scored(self, evaluation: Evaluation) -> None:
-        """What is finished was scored with this model: its name says little, and a folder's content changes."""
+        """Checks that what is finished was scored with this model: its name says little, and a folder's content changes."""
         finished = [run for run in evaluation.runs if run.status == Status.FINISHED]
         if not finished:
             return

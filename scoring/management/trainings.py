@@ -1,4 +1,4 @@
-"""What `lm_train` asks for, and how it shows what a training would take and what came of it."""
+"""The options of `lm_train`, and the display of what a training would take and what came of it."""
 
 from argparse import ArgumentTypeError
 from collections.abc import Iterator, Mapping

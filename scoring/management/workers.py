@@ -41,7 +41,7 @@ def gpus(environment: Mapping[str, str] = os.environ) -> list[str]:
 
 
 def environments(n: int, devices: Sequence[str], cores: int) -> list[dict[str, str]]:
-    """What distinguishes the environments of n workers: a GPU for each, or a share of the cores.
+    """The environments of n workers: a GPU for each, or a share of the cores.
 
     >>> environments(2, ["0", "1"], 8)
     [{'CUDA_VISIBLE_DEVICES': '0'}, {'CUDA_VISIBLE_DEVICES': '1'}]

@@ -1,4 +1,4 @@
-"""What commands share that have a model write: which model is asked, and what it may cost."""
+"""The common part of commands that have a model write: which model is asked, and what it may cost."""
 
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator, Mapping
@@ -67,7 +67,7 @@ class ModelCommand(ReportingCommand):
     """A command that needs a model."""
 
     def execute(self, *args: Any, **options: Any) -> str | None:
-        """Whatever keeps a model from its work ends the command with its one sentence."""
+        """Ends the command with one sentence if something keeps a model from its work."""
         try:
             return super().execute(*args, **options)
         except ScoringError as error:
@@ -192,7 +192,7 @@ def read_asked(options: Mapping[str, Any], named: Mapping[str, Any] | None = Non
 
 
 def add_field_arguments(parser: CommandParser) -> None:
-    """What `find_field` reads."""
+    """Adds the options that `find_field` reads."""
     about = parser.add_mutually_exclusive_group(required=True)
     about.add_argument("--field", metavar="SLUG", help="the field of research")
     about.add_argument("--study", metavar="SLUG", help="or the field of a study")
@@ -216,7 +216,7 @@ def find_field(options: Mapping[str, Any]) -> ResearchField:
 
 
 def content_of(path: Path | None) -> str:
-    """What a file holds; nothing where none is named.
+    """The content of a file; nothing where none is named.
 
     Raises:
         CommandError: it cannot be read.

@@ -1,4 +1,4 @@
-"""What language models are asked and what they answer; grades of answers, by judges (models) and by people."""
+"""Questions to language models and their answers; grades of answers, by judges (models) and by people."""
 
 from decimal import Decimal
 from pathlib import PurePosixPath
@@ -56,7 +56,7 @@ class GeneratingJob(Job):
 
     @property
     def prices(self) -> Prices | None:
-        """Of a million tokens read and written; None where they were not given."""
+        """Prices of a million tokens read and written; None where they were not given."""
         if self.prompt_price is None or self.completion_price is None:
             return None
         return Prices(Decimal(self.prompt_price), Decimal(self.completion_price))
@@ -74,7 +74,7 @@ class WritingJob(GeneratingJob):
 
 
 class ModelAnswer(models.Model):
-    """What a model answered, as it came, and what it took. It stays as it is, unless it failed and is asked for again."""
+    """A model's answer, as it came, and what it took. It stays as it is, unless it failed and is asked for again."""
 
     # The turns before this answer that are not those of an earlier one
     messages = models.JSONField(default=list)
@@ -224,7 +224,7 @@ class GradingRun(GeneratingJob):
 
 
 class JudgeGrade(ModelAnswer):
-    """What a judge said of an answer: `text` as it came last; no points where it says none that can be read."""
+    """A judge's verdict on an answer: `text` as it came last; no points where it says none that can be read."""
 
     run = models.ForeignKey(GradingRun, models.CASCADE, related_name="grades")
     answer = models.ForeignKey(
@@ -252,7 +252,7 @@ class JudgeGrade(ModelAnswer):
 
 
 class PersonGrade(models.Model):
-    """What a person gave an answer, not knowing whose it is; one of those who differ is settled by a third."""
+    """A person's grade of an answer, given without knowing whose it is; where two differ, a third settles it."""
 
     grader = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, related_name="grades", null=True

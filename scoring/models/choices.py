@@ -90,7 +90,7 @@ class ChoiceRun(CountedRun, GeneratingJob):
 
     @property
     def is_greedy(self) -> bool:
-        """Whether a server was asked at temperature 0, so that it writes what is likeliest."""
+        """True if a server was asked at temperature 0, so that it writes what is likeliest."""
         said = self.model_args.get("temperature", "")
         return self.generator == Kind.CHAT and bool(said) and float(said) == 0
 

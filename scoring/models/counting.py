@@ -1,4 +1,4 @@
-"""Which runs of models count in a study: one rule for scores and for choices."""
+"""The runs of models that count in a study: one rule for scores and for choices."""
 
 from typing import Any, TypeVar
 

@@ -91,7 +91,7 @@ class DraftAttempt(ModelAnswer):
 
     @property
     def findings(self) -> list[Finding]:
-        """What the checks said of it; places in a text that is not kept alone are not kept either."""
+        """The findings of the checks; places in a text that is not kept alone are not kept either."""
         return [Finding(**{**found, "level": Level(found["level"])}) for found in self.problems]
 
 

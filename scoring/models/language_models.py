@@ -66,7 +66,7 @@ class LanguageModel(models.Model):
 
 
 class TrainingCorpus(models.Model):
-    """Whether a corpus is among a model's training data."""
+    """The place of a corpus in a model's training data."""
 
     class Status(models.TextChoices):
         KNOWN = Membership.KNOWN.value, "known to be"

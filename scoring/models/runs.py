@@ -148,7 +148,7 @@ class ScoringRun(CountedRun, Job):
 
     @property
     def mode(self) -> str:
-        """Which tokens the reported perplexity counts: all but the first (`paper`), or the text's (`clean`)."""
+        """The tokens that the reported perplexity counts: all but the first (`paper`), or the text's (`clean`)."""
         return "paper" if self.prompt == self.Prompt.PAPER else "clean"
 
 

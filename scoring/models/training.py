@@ -55,7 +55,7 @@ class TrainingQuerySet(models.QuerySet["Training"]):
         return self.exclude(status=Training.Status.FINISHED)
 
     def keeps(self, name: str) -> bool:
-        """Whether a model of this name is for a training alone: what it will make, and what is called after it."""
+        """True if a model of this name is for a training alone: what it will make, and what is called after it."""
         of, at, _ = name.rpartition(AT)
         own = models.Q(pk__in=self.promised(), name=name)
         return self.filter(own | models.Q(name=of) if at else own).exists()

@@ -1,4 +1,4 @@
-"""Which past runs may have read an adapter that lay beside full weights, when nothing said so.
+"""Past runs that may have read an adapter which lay beside full weights, when nothing said so.
 
 Their hash of weights is over all safetensors of the folder, the adapter's included; one of today is over the model's.
 Knows only folders that this machine still has: what the others held cannot be known.

@@ -179,7 +179,7 @@ def unread(run: AnsweringRun) -> Unread:
 
 
 def counted(runs: Collection[AnsweringRun], questions: QuerySet[Item]) -> list[AnsweringRun]:
-    """Of each model's runs with an answer one: no simulated one before a real one, most of the questions, the newest.
+    """One of each model's runs with an answer: no simulated one before a real one, most of the questions, the newest.
 
     Args:
         runs: that are over.

@@ -1,4 +1,4 @@
-"""What answers took, by model, and how they ended, by category: counted by the database, however many there are."""
+"""Costs of answers, by model, and how they ended, by category: counted by the database, however many there are."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ IS_TIMED = Q(seconds__gt=0)  # a line of an import may say no time
 
 @dataclass(slots=True)
 class Cost:
-    """Of a model's answers; `n_*` count questions.
+    """The cost of a model's answers; `n_*` count questions.
 
     n_known: the server said what the answer took. usage, money: of these. n_priced: of these, those with a price, whose
     cost `money` is. n_timed: those that say how long they took. seconds: of these from asking to the end, added up, whatever
@@ -75,7 +75,7 @@ def _per(total: float, n: int) -> float | None:
 
 
 def costs(study: Study) -> list[Cost]:
-    """Of each model that answered questions of the study, by name; runs of one model are taken together."""
+    """The costs of each model that answered questions of the study, by name; runs of one model are taken together."""
     runs = AnsweringRun.objects.filter(study=study).select_related("language_model")
     by_number = {run.pk: run for run in runs.defer("items", "identity")}
     names = told_apart(run.language_model for run in by_number.values())
@@ -116,12 +116,12 @@ class States:
 
     @property
     def cells(self) -> list[tuple[int, float]]:
-        """Of each way to end, in the order of `Finish`: how often, and its share."""
+        """For each way to end, in the order of `Finish`: how often, and its share."""
         return [(self.counts[f], self.counts[f] / self.n if self.n else 0.0) for f in Finish]
 
 
 def states(answers: QuerySet[Answer]) -> list[States]:
-    """Of all answers, then of those of each category, by dimension and name."""
+    """The states of all answers, then of those of each category, by dimension and name."""
     counted: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     rows = answers.order_by().values_list("item__categories", "finish").annotate(n=Count("pk"))
     for categories, finish, n in rows:

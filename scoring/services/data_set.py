@@ -1,4 +1,4 @@
-"""What a study's whole data set has of questions: these, what models answered, and what judges and people gave.
+"""The questions in a study's whole data set: these, what models answered, and what judges and people gave.
 
 A name of a column means the same in every table of a data set. Rows are read in pieces: there may be tens of thousands.
 Those of grades are in an order that does not tell in which participants came.
@@ -239,7 +239,7 @@ def _without_empty(row: Row) -> Row:
 
 
 def more_tables(study: Study, query: TrialQuery, form: Form) -> MoreTables:
-    """Of the questions that the query's test cases may be; of participants' answers, those that are among the trials.
+    """Tables of the questions that the query's test cases may be; of participants' answers, those that are among the trials.
 
     For the public they have nothing that may quote a participant, unless `form` asks for words, and nothing of when people graded.
     """

@@ -81,7 +81,7 @@ NAME_LENGTH = UnscoredText._meta.get_field("name").max_length
 
 @dataclass
 class BatchRows:
-    """What a batch comes to in the database and in its Parquet file."""
+    """The rows of a batch in the database and in its Parquet file."""
 
     item_scores: list[ItemScore] = field(default_factory=list)
     corpus_scores: list[CorpusScore] = field(default_factory=list)
@@ -156,7 +156,7 @@ def _corpus_score(run: ScoringRun, text: EncodedText, score: TextScore) -> Corpu
 
 
 def _zlib_bytes(run: ScoringRun, text: str, encoded: Encoded) -> int:
-    """Of what the perplexity counts: as published, that is the prompt too in mode `paper`; of a text that was cut, what is left."""
+    """Bytes of what the perplexity counts: as published, that is the prompt too in mode `paper`; of a text that was cut, what is left."""
     by_paper = run.mode == "paper"
     read, at = Prompt(run.prompt, run.prompt_text).place(text) if by_paper else (text, 0)
     begin = 0
@@ -213,7 +213,7 @@ def execute(
 
 
 def execute_slice(run: ScoringRun) -> None:
-    """What a Celery worker does with a message: some more of the run, with the one model of its process."""
+    """Does some more of the run, as a Celery worker with the one model of its process."""
     try:
         execute(run, opener=models.open, max_pairs=PAIRS_PER_SLICE)
     except Exception:

@@ -24,7 +24,7 @@ BATCH = 500
 
 
 class AnswersError(ScoringError):
-    """What is wrong with a file: a sentence for each problem, with its place."""
+    """The problems of a file: a sentence for each, with its place."""
 
     def __init__(self, problems: list[str], n: int) -> None:
         more = [f"… and {n - len(problems):,} more."] if n > len(problems) else []
@@ -109,7 +109,7 @@ class _Checked:
 
     @property
     def confidence_unit(self) -> float:
-        """What a file's 1 is of 100: 100 where nothing in it is above 1, so that it counts from 0 to 1."""
+        """The size of a file's 1 on a scale to 100: 100 where nothing in it is above 1, so that it counts from 0 to 1."""
         return 100.0 if self.most_confident <= 1 else 1.0
 
     def add_problem(self, place: int, what: str) -> None:

@@ -1,4 +1,4 @@
-"""What an administrator has read from IMPORTS_DIR or uploads: published data (`scoring.imports.work` does it), reference texts."""
+"""Imports that an administrator has read from IMPORTS_DIR or uploads: published data (`scoring.imports.work` does it), reference texts."""
 
 import secrets
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ STEPS = 2  # read, store
 
 
 def folders() -> list[str]:
-    """What lies in IMPORTS_DIR and may be imported, by name."""
+    """The folders in IMPORTS_DIR that may be imported, by name."""
     root: Path = settings.IMPORTS_DIR
     return sorted(path.name for path in root.iterdir() if path.is_dir() and path.name[0] != ".")
 

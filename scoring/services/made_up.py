@@ -73,7 +73,7 @@ def draw_text(
 
 
 def regraded(points: float, rubric: Rubric, rng: random.Random, share: float = 0.15) -> float:
-    """What another grader gives the same answer: in this share of cases the next grade above or below."""
+    """The points that another grader gives the same answer: in this share of cases the next grade above or below."""
     if points == rubric.abstention or rng.random() >= share:
         return points
     values = [value for value in rubric.values if value >= 0]
@@ -201,7 +201,7 @@ def _judged(study: Study, runs: Sequence[AnsweringRun], rubric: Rubric, seed: in
 
 
 def _over(n: int, seed: int) -> dict[str, Any]:
-    """What a run's row says once all n are done."""
+    """The fields of a run's row once all n are done."""
     now = timezone.now()
     return {
         "generator": Kind.IMPORTED,
@@ -244,7 +244,7 @@ def _of_participants(study: Study) -> QuerySet[Judgment]:
 
 
 def _judge_participants(judged: GradingRun, rubric: Rubric) -> None:
-    """What simulated participants wrote is graded by the expert's words, as it is by the exact-match judge."""
+    """Grades simulated participants' words by the expert's, as the exact-match judge does."""
     texts = (
         "pk",
         "written_answer__abstained",

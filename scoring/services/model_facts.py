@@ -1,4 +1,4 @@
-"""What is known of models in a study.
+"""The known facts about models in a study.
 
 A model's row is all labs', so no run writes into it: what a run finds out stays with the run, and is believed where it counts.
 """

@@ -119,14 +119,14 @@ run, spent = _Reviewing.run, _Reviewing.spent
 
 @dataclass(frozen=True, slots=True)
 class Opinions:
-    """Of each model its latest verdict, and how hard it finds the text."""
+    """The latest verdict of each model, and how hard it finds the text."""
 
     reviews: tuple[ModelReview, ...] = ()
     screenings: tuple[ItemScreening, ...] = ()
 
 
 def opinions(item: Item, user: User) -> Opinions:
-    """What the user may see; empty for who could still review the text."""
+    """The opinions that the user may see; empty for a person who could still review the text."""
     research_field = ResearchField.objects.filter(name=item.field).first()
     if research_field is None or reviews.is_awaited(item, research_field, user):
         return Opinions()

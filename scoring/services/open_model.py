@@ -62,7 +62,7 @@ class OneModel:
 
 
 def default_name(kind: str, args: Mapping[str, str]) -> str:
-    """What a model is called by default: a hub name or the last two parts of a path.
+    """The default name of a model: a hub name or the last two parts of a path.
 
     Raises:
         ScoringError: the arguments do not say which model is meant.
@@ -136,7 +136,7 @@ def ensure_language_model(name: str) -> LanguageModel:
 
 
 def says_chat(name: str) -> bool:
-    """Whether the name of a model says that it is tuned for chat or instructions.
+    """True if the name of a model says that it is tuned for chat or instructions.
 
     >>> [says_chat(name) for name in ("org/tiny-1b-Instruct-v2", "org/tiny-7b-chat", "org/gemma-2-2b-it", "org/chatter-1b", "gpt2")]
     [True, True, True, False, False]
@@ -145,7 +145,7 @@ def says_chat(name: str) -> bool:
 
 
 def short_name(name: str) -> str:
-    """What to show of a model that is not a published one: the last part of a hub's name or of a path.
+    """The shown name of a model that is not a published one: the last part of a hub's name or of a path.
 
     >>> short_name("org/model-1b"), short_name("models/tiny/")
     ('model-1b', 'tiny')

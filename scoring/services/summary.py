@@ -1,4 +1,4 @@
-"""What a run came to: decisions, near-ties, zlib/perplexity ratios, what could not be scored; the same for commands and pages."""
+"""The summary of a run: decisions, near-ties, zlib/perplexity ratios, what could not be scored; the same for commands and pages."""
 
 import math
 from collections import defaultdict
@@ -131,7 +131,7 @@ def within_item(scores: Iterable[ItemScore]) -> WithinItem:
 
 
 def unscored(run: ScoringRun, study: Study | None = None) -> list[UnscoredText]:
-    """What could not be scored, and why; with a study, of the test cases that it shows."""
+    """Texts that could not be scored, and why; with a study, of the test cases that it shows."""
     texts = run.unscored.order_by("name", "unit")
     if study is not None:
         texts = texts.filter(item__in=Item.objects.shown_by([study]).values("pk"))

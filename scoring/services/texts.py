@@ -25,7 +25,7 @@ from scoring.training.corpus.read.reference import read_texts
 
 
 def describe_corpus(path: Path, text_column: str = "text", id_column: str = "id") -> dict[str, str]:
-    """What a run remembers of a corpus' file, to read the same texts again.
+    """The facts about a corpus' file by which a run reads the same texts again.
 
     Raises:
         ScoringError: the file cannot be read.
@@ -70,7 +70,7 @@ def _bytes(path: Path) -> bytes:
 
 @dataclass(frozen=True)
 class RunText:
-    """What is scored as one: both versions of an item or of one of its sentences, or one text of a corpus."""
+    """The unit that is scored as one: both versions of an item or of one of its sentences, or one text of a corpus."""
 
     name: str
     item: Item | None
@@ -80,7 +80,7 @@ class RunText:
 
     @property
     def place(self) -> tuple[int | None, int]:
-        """What its rows in the database are found by."""
+        """The key by which its rows are found in the database."""
         return (self.item.pk if self.item else None, self.unit)
 
     @property
@@ -90,7 +90,7 @@ class RunText:
 
 @dataclass(frozen=True)
 class Unscorable:
-    """What cannot be scored, and why."""
+    """A text that cannot be scored, and why."""
 
     name: str
     item: Item | None
@@ -111,7 +111,7 @@ class RunTexts:
 
     @property
     def sha256(self) -> str:
-        """Of all that a model will see and of whose it is."""
+        """The hash of all that a model will see and of whose it is."""
         said = [
             (text.name, text.item and text.item.version, text.unit, [m.text for m in text.texts])
             for text in self.texts

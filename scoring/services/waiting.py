@@ -1,4 +1,4 @@
-"""What waits for one person, of all fields and studies: reviews, answers to grade or to settle, and decisions about studies."""
+"""Work that waits for one person, of all fields and studies: reviews, answers to grade or to settle, and decisions about studies."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ def waiting_for(user: User, now: datetime) -> Waiting:
 
 
 def lately_ended(user: User, now: datetime) -> list[work.Listed]:
-    """What the user asked a worker for, and what became of it since yesterday."""
+    """Work that the user asked a worker for and that ended since yesterday, and what became of it."""
     return work.ended_of(user, now - LATELY)
 
 
@@ -79,7 +79,7 @@ def _reviews(user: User) -> list[Reviews]:
 
 
 def _grades(user: User) -> list[Grades]:
-    """Of studies with a plan: before somebody made one, nobody has asked for grades."""
+    """Grades that wait in studies with a plan: before somebody made one, nobody has asked for grades."""
     plans = GradingPlan.objects.filter(study__in=studies_with(user, Right.CURATE))
     found = [
         Grades(plan.study, people.n_waiting_for(user, plan), people.n_open(plan.study, user))

@@ -29,7 +29,7 @@ def short_count(value: float) -> str:
 
 @register.filter
 def curve_name(name: str) -> str:
-    """What a line is called, in the reader's language."""
+    """The name of a line, in the reader's language."""
     names = {
         "loss": "training texts",
         "held-out": "held-out texts",

@@ -1,4 +1,4 @@
-"""What waits for who is signed in: for the first page of the lab, and as a number for the menu of every page."""
+"""Work that waits for the user: for the first page of the lab, and as a number for the menu of every page."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What decides a training, besides the corpus and the model that it starts from; the presets. Pure.
+"""Settings that decide a training, besides the corpus and the model that it starts from; the presets. Pure.
 
 A step's tokens are rows on a device x accumulation x devices x tokens of a row.
 """
@@ -205,7 +205,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What came of a training; losses are nats per token, means over tokens."""
+    """The outcome of a training; losses are nats per token, means over tokens."""
 
     steps: int
     tokens: int  # seen, over all epochs

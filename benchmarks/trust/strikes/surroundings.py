@@ -459,7 +459,7 @@ def _ask_again(run: ScoringRun) -> None:
 
 
 def redis_gone(world: World, scale: Scale) -> Outcome:
-    """Takes Redis away: people who ask for a run are answered at once all the same; it waits in the database, and is done once Redis is back."""
+    """Takes Redis away: people who ask for a run are answered at once; it waits in the database, and is done once Redis is back."""
     broker = Broker(world.folder)
     with ExitStack() as stack:
         stack.callback(broker.stop)

@@ -26,7 +26,7 @@ _current: ContextVar["PackAttention | None"] = ContextVar("brainbench_pack", def
 
 
 class PackAttention:
-    """What all layers need to know of the pack that is being run."""
+    """The facts about the running pack that all layers need."""
 
     def __init__(self, pack: Pack, device: torch.device) -> None:
         self.pack = pack

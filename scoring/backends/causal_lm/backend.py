@@ -111,7 +111,7 @@ class TransformersBackend:
         return self.model.device
 
     def identity(self) -> dict[str, Any]:
-        """What decides the numbers; `machine` says where they were made and may differ."""
+        """Everything that decides the numbers; `machine` says where they were made and may differ."""
         choice = self.choice
         return {
             "backend": self.kind,
@@ -135,7 +135,7 @@ class TransformersBackend:
         return {**self.provenance, **described(self.model)}
 
     def _about(self) -> dict[str, Any]:
-        """What a verdict on strategies depends on: all of this but the model's name."""
+        """Everything that a verdict on strategies depends on: all of this but the model's name."""
         placed = {name: self.args.get(name, "") for name in ("device_map", "quantization")}
         about = {
             **self._described(),
@@ -172,7 +172,7 @@ class TransformersBackend:
             raise ScoringError("Memory ran out while the model was tested.") from error
 
     def _warnings(self, strategy: Strategy) -> list[str]:
-        """What whoever asked for this model should know; a tokenizer is looked at where it is not the model's own."""
+        """Warnings for the person who asked for this model; a tokenizer is looked at where it is not the model's own."""
         if source_of(self.args)[0] == self.args["pretrained"]:
             return []
         try:
@@ -243,7 +243,7 @@ class TransformersBackend:
 
 
 def described(model: PreTrainedModel) -> dict[str, Any]:
-    """What a loaded model computes with, for an identity."""
+    """The way in which a loaded model computes, for an identity."""
     has_experts = model._can_set_experts_implementation()
     return {
         "architecture": type(model).__name__,
@@ -294,7 +294,7 @@ def _one(single: Single, text: Ids) -> LogProbs | TextError:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether memory ran out: a GPU has an exception of its own for it, a CPU only says so."""
+    """True if memory ran out: a GPU has an exception of its own for it, a CPU only says so."""
     said = str(error)
     return (
         isinstance(error, torch.OutOfMemoryError | MemoryError)

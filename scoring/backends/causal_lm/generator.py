@@ -63,7 +63,7 @@ class TransformersGenerator:
         return Marks(self.tokenizer.decode([int(end)]) if end.isdigit() else end)
 
     def identity(self) -> dict[str, Any]:
-        """What decides the answers; of the model and its tokenizer, what scoring names too."""
+        """Everything that decides the answers; of the model and its tokenizer, what scoring names too."""
         return {
             "generator": self.kind,
             **self.provenance,
@@ -166,7 +166,7 @@ class TransformersGenerator:
     def _written_many(
         self, prompts: Sequence[Sequence[int]], most: int, sample: int
     ) -> list[list[int]]:
-        """What follows each prompt, up to its end; where memory runs out, fewer at once from then on.
+        """The tokens that follow each prompt, up to its end; where memory runs out, fewer at once from then on.
 
         Raises:
             ScoringError: memory does not hold one of them.

@@ -111,7 +111,7 @@ class Backbone:
 
 
 def logit_transform(model: PreTrainedModel) -> Transform:
-    """What the architectures we know do to their logits after the head, in place."""
+    """The changes that the architectures we know make to their logits after the head, in place."""
     config = model.config.get_text_config()
     cap = getattr(config, "final_logit_softcapping", None) or getattr(
         config, "logits_soft_cap", None

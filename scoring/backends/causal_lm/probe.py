@@ -1,4 +1,4 @@
-"""Which forward strategy is right for an architecture: tried out, never assumed.
+"""A probe of the right forward strategy for an architecture: tried out, never assumed.
 
 Sharing can be silently wrong (windows shorter than the text, ALiBi, state-space models, attention of an architecture's
 own ...). So each strategy, from the fastest down, must first give what one text at a time gives: on a tiny model of the
@@ -60,7 +60,7 @@ class Verdicts:
         self._kept: dict[str, Verdict] = {}
 
     def find(self, longest: int, **question: Any) -> Verdict | None:
-        """What is known of texts up to this length."""
+        """The verdict that is known for texts up to this length."""
         key = {**self.about, **question}
         name = _name(key)
         verdict = self._kept.get(name) or self._read(name, key)
@@ -212,7 +212,7 @@ def _try_out(
 
 
 def _on_tiny(model: PreTrainedModel, up_to: int) -> Trial | None:
-    """What to try on a tiny model; None where none can be made."""
+    """The trial on a tiny model; None where none can be made."""
     tiny = tiny_model(model)
     if tiny is None:
         return None
@@ -308,7 +308,7 @@ def _choose_head(backbone: Backbone, text: Ids) -> Head:
 
 
 def _same_logits(backbone: Backbone, chunked: ChunkedHead, hidden: torch.Tensor) -> bool:
-    """Whether the head's weights in chunks give the model's own logits for hidden states (n, D), as they are and large."""
+    """True if the head's weights in chunks give the model's own logits for hidden states (n, D), as they are and large."""
     limit = LOGITS_TOLERANCES.get(backbone.model.dtype, LOW_PRECISION_LOGITS)
     largest = backbone.own_logits(hidden).abs().max().item()
     for scale in {1.0, max(1.0, LARGE_LOGIT / largest) if largest > 0 else 1.0}:
@@ -337,5 +337,5 @@ def check_causal(model: PreTrainedModel, whole: LogProbs, begun: LogProbs) -> No
 
 
 def all_finite(result: Sequence[LogProbs]) -> bool:
-    """Whether every scored token of these texts has a finite log-probability."""
+    """True if every scored token of these texts has a finite log-probability."""
     return all(bool(np.isfinite(text[1:]).all()) for text in result)

@@ -43,7 +43,7 @@ class Strategy(ABC):
 
     @abstractmethod
     def plan(self, groups: Groups, batch_tokens: int) -> list[list[int]]:
-        """Which groups go through the model together."""
+        """The groups that go through the model together."""
 
     def _read(self, hidden: Tensor, rows: Rows, groups: Groups) -> list[list[LogProbs]]:
         """Log-probabilities of all texts from hidden states (N, D) and the rows that predict their tokens."""

@@ -160,7 +160,7 @@ class _Setter:
         self.values = config.to_dict()
 
     def before(self, name: str) -> Any:
-        """What it was at first; None where there is no such size."""
+        """The size as it was at first; None where there is no such size."""
         value = self.values.get(self.config.attribute_map.get(name, name))
         return None if isinstance(value, bool) else value
 
@@ -207,7 +207,7 @@ class Trial:
 
     @cached_property
     def alone(self) -> list[LogProbs]:
-        """What each text that is compared gets when it is all that the model sees."""
+        """The log-probabilities of each compared text when it is all that the model sees."""
         single = Single(self.backbone, self.head, self.every)
         return single.logprobs([[self.groups[n][m] for n, m in self.checked]])[0]
 
@@ -237,7 +237,7 @@ class Trial:
 
 
 def _computes(model: PreTrainedModel) -> bool:
-    """Whether the model's device still does: most errors of a GPU's kernel leave a process without it."""
+    """True if the model's device still computes: most errors of a GPU's kernel leave a process without it."""
     try:
         return bool(torch.ones(1, device=model.device).sum().item() == 1)
     except torch.AcceleratorError:

@@ -46,7 +46,7 @@ class Endpoint:
 
     @property
     def constants(self) -> dict[str, Any]:
-        """What every request says."""
+        """The part that every request has in common."""
         return {"model": self.model, "max_tokens": 1, "temperature": 0, "logprobs": 1}
 
     async def ask(
@@ -139,11 +139,11 @@ class ByStrings:
         self._n_after = int(np.argmin(added[::-1]))  # end tokens, which no text is scored with
 
     def has_start(self) -> bool:
-        """Whether our tokenizer puts one start token before a text."""
+        """True if our tokenizer puts one start token before a text."""
         return self.ids_of("") == [self._tokenizer.bos_token_id]
 
     def ids_of(self, text: str) -> list[int]:
-        """What our tokenizer makes of a text, without an end token."""
+        """The token ids of a text by our tokenizer, without an end token."""
         ids = [int(i) for i in self._tokenizer(text)["input_ids"]]
         return ids[: len(ids) - self._n_after]
 

@@ -115,7 +115,7 @@ class CompletionsBackend:
         self._by: ByIds | ByStrings = ByIds(self._endpoint)
 
     def identity(self) -> Mapping[str, Any]:
-        """What is known of the model; a server does not give its dtype, attention, device or weights."""
+        """Everything that is known of the model; a server does not give its dtype, attention, device or weights."""
         import tokenizers
         import transformers
 
@@ -257,7 +257,7 @@ class CompletionsBackend:
         return ask_all(self._address, self._options.concurrency, work, items)
 
     async def _answers_otherwise(self, client: Client) -> bool:
-        """Whether the server scores a simple sentence: then it was the text that it failed on."""
+        """True if the server scores a simple sentence: then it was the text that it failed on."""
         try:
             await self._by.ask(client, self._sentence(), self._probing)
         except (ScoringError, AnswerError, RefusedError, TextError):

@@ -30,7 +30,7 @@ class Address:
 
     @property
     def is_here(self) -> bool:
-        """Whether it is this machine: what is sent there goes to nobody else.
+        """True if it is this machine: what is sent there goes to nobody else.
 
         >>> [parse_address(f"http://{host}:8000").is_here for host in ("localhost", "127.0.0.5", "[::1]", "gpu.lab", "10.0.0.1")]
         [True, True, True, False, False]

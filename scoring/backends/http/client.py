@@ -172,7 +172,7 @@ class Client:
             raise GaveUpError(sentence, error.status, error.is_of_request) from error
 
     async def answers(self, path: str, payload: Any, timeout_s: float) -> bool:
-        """Whether the server answers this with 200, asked once."""
+        """True if the server answers this with 200, asked once."""
         body = json.dumps(payload).encode()
         try:
             raw = await self._exchange(path, body, timeout_s, MAX_ERROR_BYTES)

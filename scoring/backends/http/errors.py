@@ -1,4 +1,4 @@
-"""What can go wrong with a model's server, as errors whose sentences can be shown. And how long to wait before a request is sent again. Opens no connection.
+"""Failures of a model's server, as errors whose sentences can be shown, and the wait before a request is sent again. Opens no connection.
 
 A server's own words are cleaned before they are shown: one line, without control characters, and short.
 """
@@ -86,7 +86,7 @@ class RetryableError(Exception):
 
     @property
     def is_of_request(self) -> bool:
-        """Whether the server failed at this request; else it puts off all of them, or is not there."""
+        """True if the server failed at this request; else it puts off all of them, or is not there."""
         return self.is_reached and self.retry_after_s is None and self.status != TOO_MANY
 
 
@@ -135,7 +135,7 @@ def of_transport(error: httpx2.TransportError, *, answering: bool) -> RetryableE
 
 
 def of_status(reply: RawReply, origin: str, *, has_key: bool) -> Exception:
-    """What an answer other than 200 means."""
+    """The meaning of an answer other than 200."""
     status, message = reply.status, error_message(reply)
     if status in RETRIED:
         pause_s = retry_after_s(reply.headers.get("retry-after", ""), reply.headers.get("date", ""))
@@ -194,7 +194,7 @@ def _refusal(reply: RawReply) -> RefusedError:
 
 
 def of_content(reply: RawReply, origin: str) -> ScoringError:
-    """What came in place of JSON; its words are not shown, because they may be those of another service."""
+    """The error for an answer that is no JSON; its words are not shown, because they may be those of another service."""
     return NoAnswerError(
         f"The server at {origin} answered with something that is not JSON ({_kind(reply)}); base_url may be wrong."
     )
@@ -214,7 +214,7 @@ def clean(text: str, limit: int = SHOWN_CHARACTERS) -> str:
 
 
 def error_message(reply: RawReply, read: Callable[[Any], str | None] | None = None) -> str:
-    """What a model's server says went wrong, as `error_in` (or `read`) finds it in its JSON.
+    """The message of a model's server about what went wrong, as `error_in` (or `read`) finds it in its JSON.
 
     Other words are not shown, because they may be those of another service: only what kind of answer it was.
 
@@ -248,7 +248,7 @@ def _origin(location: str) -> str:
 
 
 def is_too_long(message: str) -> bool:
-    """Whether a server refuses a text for its length, which each says in words of its own.
+    """True if a server refuses a text for its length, which each says in words of its own.
 
     >>> is_too_long("This model's maximum context length is 512 tokens"), is_too_long("no such model")
     (True, False)
@@ -257,7 +257,7 @@ def is_too_long(message: str) -> bool:
 
 
 def is_moderated(refusal: RefusedError) -> bool:
-    """Whether a server refuses a text for what it says, which each tells in a code or in words of its own.
+    """True if a server refuses a text for what it says, which each tells in a code or in words of its own.
 
     >>> is_moderated(RefusedError(403, "Your input was flagged", "")), is_moderated(RefusedError(403, "Your account was flagged"))
     (True, False)

@@ -40,7 +40,7 @@ _SAMPLE = re.compile(r"samples/.+\.json")
 
 
 def read_log(content: bytes) -> tuple[Mapping[str, Any], Iterator[tuple[str, Any]]]:
-    """What a log says of itself, and its samples, each with its place in the file.
+    """The header of a log, and its samples, each with its place in the file.
 
     Raises:
         ValueError: what is wrong, in words that go on after the file's name; also while samples are read.
@@ -131,7 +131,7 @@ def _without_tokens(output: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_greedy(about: Mapping[str, Any]) -> bool:
-    """Whether a log says that the temperature was 0."""
+    """True if a log says that the temperature was 0."""
     config = about.get("model_generate_config")
     temperature = config.get("temperature") if isinstance(config, dict) else None
     return type(temperature) in (int, float) and temperature == 0

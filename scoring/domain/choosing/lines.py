@@ -109,7 +109,7 @@ def _of_own(value: Mapping[str, Any]) -> ReadChoice:
 
 
 def _of_harness(value: Mapping[str, Any]) -> ReadChoice:
-    """Of the task that `export_lm_eval_task --method choice` writes; its choices are A and B."""
+    """A choice of the task that `export_lm_eval_task --method choice` writes; its choices are A and B."""
     doc, said = value["doc"], value["filtered_resps"]
     if not isinstance(doc, dict) or "order" not in doc:
         raise ValueError(
@@ -140,7 +140,7 @@ def _of_harness(value: Mapping[str, Any]) -> ReadChoice:
 
 
 def place_of(value: Mapping[str, Any], before: str, sample: Any) -> dict[str, Any]:
-    """Which test case, shown how, and which of several answers: fields of `ReadChoice`.
+    """The test case, how it was shown, and the number of the answer among several: fields of `ReadChoice`.
 
     Args:
         before: what stands before a column's name where an error names it.
@@ -166,7 +166,7 @@ def _whole(number: Any) -> Any:
 
 
 def asked_of(value: Mapping[str, Any], before: str) -> dict[str, str]:
-    """Of ASKED, what is said. Raises ValueError where it is no text."""
+    """The fields among ASKED that are given. Raises ValueError where one is no text."""
     found = {name: value[name] for name in ASKED if name in value}
     for name, text in found.items():
         if not isinstance(text, str):

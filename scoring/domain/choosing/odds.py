@@ -118,7 +118,7 @@ def _place(tokens: Sequence[Token]) -> tuple[int, int] | None:
 
 
 def _fault(tokens: Sequence[Token], n: int) -> str:
-    """Of FAULTS, what is wrong with the token's list; empty where nothing is."""
+    """The first of FAULTS in the token's list; empty where there is none."""
     token = tokens[n]
     numbers = [token.logprob, *(logprob for _, logprob in token.likeliest)]
     if not all(math.isfinite(number) and number <= ROUNDING for number in numbers):

@@ -1,4 +1,4 @@
-"""What the answers of a model about a test case come to: P(original), a decision, or nothing. Pure.
+"""Outcomes of a model's answers about a test case: P(original), a decision, or nothing. Pure.
 
 docs/decisions/0024-models-that-choose.md says why both orders are asked, how answers are averaged, and why ties stay ties.
 """
@@ -46,7 +46,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class ItemChoice:
-    """What a model decides about a test case.
+    """A model's decision about a test case.
 
     p_original: probability that it gives the original; None where one answer in each order is all that there is, which is no
     probability. log_odds: of the original, in nats; finite, also where all answers agree. stated: probability of the original by the confidence that the model states, where it does. is_flip: the decision

@@ -1,4 +1,4 @@
-"""What of a model's text is a choice: what names one side and no other, or nothing. No letter is searched for in words.
+"""Choices in a model's text: those that name one side and no other, or nothing. No letter is searched for in words.
 
 export_inspect_task copies this file, to read answers elsewhere by the same rules: it needs nothing but Python.
 """
@@ -144,7 +144,7 @@ def _letter(value: Any) -> str | None:
 
 
 def _names_another(side: str, text: str) -> bool:
-    """Whether a text names the other side: its letter alone, as a capital or in quotes. An article at a sentence's start is one, too."""
+    """True if a text names the other side: its letter alone, as a capital or in quotes. An article at a sentence's start is one, too."""
     other = SIDES[side == SIDES[0]]
     return bool(re.search(rf"(?<!\w){other}(?!\w)|[\"'`“]{other.lower()}[\"'`”]", text))
 

@@ -1,1 +1,1 @@
-"""What a grade is: the rubric as data, and what of a judge's text is one."""
+"""Grades: the rubric as data, and the reading of a judge's text."""

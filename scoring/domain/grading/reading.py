@@ -1,4 +1,4 @@
-"""What of a judge's text is a grade: what says one number and no other, or nothing. No number is searched for in words."""
+"""Grades in a judge's text: those that say one number and no other, or nothing. No number is searched for in words."""
 
 import json
 import math
@@ -128,7 +128,7 @@ def normalised(text: str) -> str:
 
 
 def is_abstention(text: str) -> bool:
-    """Whether an answer begins by saying that its writer does not know.
+    """True if an answer begins by saying that its writer does not know.
 
     >>> is_abstention("I don't know."), is_abstention("Unknownase")
     (True, False)

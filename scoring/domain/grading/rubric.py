@@ -25,7 +25,7 @@ KEYS = {"name", "levels", "deductions", "abstention", "good_from"}
 
 
 class Fate(StrEnum):
-    """What an answer counts as. Every answer has one, those whose grade cannot be read too."""
+    """The class of an answer. Every answer has one, those whose grade cannot be read too."""
 
     GOOD = "good"
     ABSTAINED = "abstained"
@@ -44,7 +44,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Deduction:
-    """What an answer loses, once, whatever its level."""
+    """A deduction from an answer's points, once, whatever its level."""
 
     name: str
     points: float
@@ -99,7 +99,7 @@ class Rubric:
         return min(max(0.0, points), self.top) / self.top
 
     def fate(self, points: float | None) -> Fate:
-        """What an answer with these points counts as; None and NaN: nothing that could be read.
+        """The class of an answer with these points; None and NaN: nothing that could be read.
 
         >>> [str(BIOSCORE.fate(points)) for points in (2, 1.5, -1, -0.5, None)]
         ['good', 'bad', 'abstained', 'bad', 'unparsed']
@@ -113,7 +113,7 @@ class Rubric:
 
     @cached_property
     def sha256(self) -> str:
-        """Of its JSON: rubrics with the same words and numbers have the same."""
+        """The hash of its JSON: rubrics with the same words and numbers have the same."""
         return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
@@ -142,7 +142,7 @@ class Rubric:
 
     @classmethod
     def from_json(cls, data: Any) -> "Rubric":
-        """What `to_json` gives, or a person wrote; a share may be written as a fraction, "2/3".
+        """The rubric that `to_json` gives, or a person wrote; a share may be written as a fraction, "2/3".
 
         Raises:
             ScoringError: it is no rubric; one sentence on what is wrong.

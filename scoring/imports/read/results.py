@@ -1,4 +1,4 @@
-"""What the published results of language models come to, once read, and what they say of themselves. Plain data."""
+"""Published results of language models, once read, and what they say of themselves. Plain data."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ class PublishedScores:
     rows_file: str  # where the rows are from
 
     def original(self, values: npt.NDArray[Any]) -> list[Any]:
-        """Of an (n, 2) array, what belongs to the original."""
+        """The values of an (n, 2) array that belong to the original."""
         return list(values[np.arange(len(values)), self.labels].tolist())
 
     def altered(self, values: npt.NDArray[Any]) -> list[Any]:
@@ -63,7 +63,7 @@ class PublishedModel:
 
 @dataclass(frozen=True)
 class PublishedResults:
-    """What a directory holds of models. Nothing of it is to be stored while `problems` is not empty."""
+    """The models' results in a directory. Nothing of it is to be stored while `problems` is not empty."""
 
     models: Sequence[PublishedModel] = ()
     absent: Sequence[str] = ()
@@ -99,7 +99,7 @@ PROMPT_UNKNOWN = (
 
 
 def read_the_sentence(scores: PublishedScores, family: str) -> bool:
-    """Whether the model is known to have read the paper's sentence and the abstract, and nothing else."""
+    """True if the model is known to have read the paper's sentence and the abstract, and nothing else."""
     return scores.zlib_bytes is not None and PROMPTS.get(family) == _SENTENCE
 
 

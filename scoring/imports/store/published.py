@@ -19,7 +19,7 @@ from scoring.imports.store.runs import ItemRows, StoredRuns, check_rows, publish
 
 @dataclass(frozen=True)
 class ImportedAll:
-    """What was written; `models` are those whose results are stored, with what is stored of them."""
+    """The written results; `models` are those whose results are stored, with what is stored of them."""
 
     people: Imported
     models: Sequence[PublishedModel]

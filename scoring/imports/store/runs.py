@@ -218,7 +218,7 @@ def _key(run: ScoringRun) -> RunKey:
 
 
 def _has_same_files(run: ScoringRun, part: Part, problems: list[Problem]) -> bool:
-    """Whether what was read then and what was read now is the same, as far as both have it."""
+    """True if what was read then and what was read now is the same, as far as both have it."""
     known = _files(run)
     changed = [
         name

@@ -220,7 +220,7 @@ def _next_runs(watch: bool, only: Sequence[int] | None, models: OneModel) -> Ite
 
 
 def _refuse_contradictions(options: Mapping[str, Any]) -> None:
-    """What would be ignored is not taken.
+    """Refuses options that would be ignored.
 
     Raises:
         CommandError: two options do not go together.

@@ -67,14 +67,14 @@ Group = Sequence[Question]
 
 
 class _Waiting:
-    """What is still to be asked: what follows an answer first, then the rest, taken from the iterator one by one."""
+    """Questions that are still to be asked: what follows an answer first, then the rest, taken from the iterator one by one."""
 
     def __init__(self, questions: Iterable[Question]) -> None:
         self._first = deque[Question]()
         self._rest = iter(questions)
 
     def __bool__(self) -> bool:
-        """Whether there is a question, which is then held until it is taken."""
+        """True if there is a question, which is then held until it is taken."""
         self._first.extend(islice(self._rest, 0 if self._first else 1))
         return bool(self._first)
 
@@ -201,7 +201,7 @@ def _group(
     under_way: Mapping[Future[list[Generated]], Group],
     spending: Spending,
 ) -> Group:
-    """What is asked next: as much as there is a place and, with all that is under way, money for.
+    """The next group to ask: as much as there is a place and, with all that is under way, money for.
 
     Raises:
         BudgetSpentError: nothing is under way, and the next question does not fit.
@@ -278,7 +278,7 @@ class Asking(Generic[J]):
 
     @classmethod
     def can_resume(cls, job: J) -> bool:
-        """Whether it is over with questions left, or some that failed."""
+        """True if it is over with questions left, or some that failed."""
         if job.is_open or job.generator == Kind.IMPORTED:
             return False
         has_failed = cls.answers(job).filter(finish=Finish.FAILED).exists()

@@ -1,4 +1,4 @@
-"""What every job has that asks a model: which model, what it may cost, what it has spent."""
+"""The common part of jobs that ask a model: which model, what it may cost, what it has spent."""
 
 import hashlib
 import json
@@ -127,7 +127,7 @@ class Spending:
             )
 
     def fits(self, more: Usage) -> bool:
-        """Whether the budget allows that much more."""
+        """True if the budget allows that much more."""
         whole = self.usage + more
         if self.budget_tokens is not None and whole.total > self.budget_tokens:
             return False
@@ -138,7 +138,7 @@ class Spending:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Of the texts that a run was given, those that do not say what was asked for."""
+    """The texts of a run that do not say what was asked for."""
 
     n: int
     of: int
@@ -158,7 +158,7 @@ class Unread:
 
 
 def spending_of(job: GeneratingJob, answers: QuerySet[A]) -> Spending:
-    """Of what is stored, however much it is: the database adds it up."""
+    """The spending that is stored, however much it is: the database adds it up."""
     found = answers.order_by().aggregate(
         read=Sum("prompt_tokens", filter=IS_KNOWN, default=0),
         written=Sum("completion_tokens", filter=IS_KNOWN, default=0),

@@ -1,4 +1,4 @@
-"""What a model said, as a turn of the conversation that asks it again."""
+"""A model's words as a turn of the conversation that asks it again."""
 
 from scoring.domain.generating import Message
 

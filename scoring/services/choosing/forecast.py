@@ -1,4 +1,4 @@
-"""What a run of choices will take, before anything is asked."""
+"""A forecast of what a run of choices will take, before anything is asked."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

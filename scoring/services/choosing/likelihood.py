@@ -1,4 +1,4 @@
-"""Which side a model holds likelier to be named: the log-likelihoods of the answers A and B after the same words.
+"""The side that a model is likelier to name: the log-likelihoods of the answers A and B after the same words.
 
 As lm-evaluation-harness does for a choice between texts: words and answer are tokenised together, and the tokens that the
 words alone have are no part of the answer. With a chat template the model's turn begins with the letter, else after a space.
@@ -151,7 +151,7 @@ def _keep(job: ChoiceRun, lease: Lease, rows: Sequence[ModelChoice]) -> None:
 
 
 def _cases(job: ChoiceRun, model: Backend) -> tuple[list[_Case], list[ModelChoice]]:
-    """What the model reads, in the run's order; and rows of what it cannot."""
+    """The texts that the model reads, in the run's order; and rows for those that it cannot read."""
     texts = _abstracts([*job.items, *job.examples])
     examples = [texts[pk] for pk in job.examples if pk in texts]
     cases, unfit = [], []

@@ -1,4 +1,4 @@
-"""What a model that chooses is told and shown. The sentences are in templates/scoring/choosing."""
+"""Instructions and test cases for a model that chooses. The sentences are in templates/scoring/choosing."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -55,7 +55,7 @@ def told(name: str, own: str = "", field: str = "") -> str:
 
 
 def request(instructions: str, form: str, layout: str, abstract: Abstract, side: str) -> str:
-    """What a model is asked about a test case whose original is shown as `side`."""
+    """The question to a model about a test case whose original is shown as `side`."""
     case = shown(abstract, side, layout)
     return f"{instructions.replace(VERSIONS, case)}\n\n{words(form)}"
 

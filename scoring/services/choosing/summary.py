@@ -1,4 +1,4 @@
-"""What the choices of a run come to, test case by test case and as a whole."""
+"""A summary of the choices of a run, test case by test case and as a whole."""
 
 import math
 from collections import Counter
@@ -18,7 +18,7 @@ READ = "read"  # the state of an answer that is a choice
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Of a run. Test cases without an answer in both orders are not judged; ties count half.
+    """The choices of a run. Test cases without an answer in both orders are not judged; ties count half.
 
     n_items: asked about. points: sum over those judged. n_a, n_sided: answers that chose side A, and those that chose one.
     states: answers by how they ended, `read` where they are a choice.
@@ -40,7 +40,7 @@ class Choices:
 
     @property
     def accuracy(self) -> float | None:
-        """Of the test cases that were judged."""
+        """The accuracy over the test cases that were judged."""
         return self.points / self.n_judged if self.n_judged else None
 
     @property
@@ -50,7 +50,7 @@ class Choices:
 
     @property
     def share_a(self) -> float | None:
-        """Of the answers: 1/2 without a preference for a side, as the original is A half of the time."""
+        """The share of answers that name A: 1/2 without a preference for a side, as the original is A half of the time."""
         return self.n_a / self.n_sided if self.n_sided else None
 
     @property
@@ -83,7 +83,7 @@ def outcomes(choices: QuerySet[ModelChoice]) -> dict[int, ItemChoice | None]:
 
 
 def summarise(run: ChoiceRun, study: Study | None = None, source: str = "") -> Choices:
-    """Of what a run has chosen so far about test cases that a study shows, by default the run's own; and of a source of them."""
+    """The choices of a run so far about test cases that a study shows, by default the run's own; and of a source of them."""
     shown = Item.objects.shown_by([study or run.study])
     choices = run.choices.filter(item__in=shown.values("pk"))
     if source:

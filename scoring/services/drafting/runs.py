@@ -120,7 +120,7 @@ class _Drafting(Asking[DraftingRun]):
         )
 
     def _next_question(self, draft: GeneratedDraft) -> Question | None:
-        """What is to be asked now; None once the draft is settled."""
+        """The question to ask now; None once the draft is settled."""
         attempts = list(draft.attempts.all())
         if not attempts:
             turns = texts.opening(

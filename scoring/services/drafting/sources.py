@@ -69,7 +69,7 @@ def of_pasted(text: str, subfield: str, research_field: ResearchField) -> list[S
 
 
 def changed_of_pasted(text: str) -> list[str]:
-    """What `of_pasted` reads otherwise than it was pasted, a sentence for each abstract."""
+    """A sentence for each abstract that `of_pasted` reads otherwise than it was pasted."""
     read = enumerate(abstracts_of(text), 1)
     said = [f"Abstract {n}: {'; '.join(changes)}." for n, (_, changes) in read if changes]
     more = [f"… and {len(said) - MOST_PROBLEMS} more."] if len(said) > MOST_PROBLEMS else []

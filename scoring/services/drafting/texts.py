@@ -1,4 +1,4 @@
-"""What a model is told when it drafts, what is wrong with an answer, and which of several answers is the best."""
+"""Instructions to a model that drafts, the problems of an answer, and the choice of the best of several answers."""
 
 from collections.abc import Sequence
 
@@ -50,7 +50,7 @@ def examples(subfield: str) -> list[str]:
 
 
 def repair(findings: Sequence[Finding]) -> Message:
-    """What is wrong with an answer, for the model to mend."""
+    """A message on the problems of an answer, for the model to repair."""
     text = render_to_string("scoring/drafting/repair.txt", {"findings": findings})
     return Message("user", text.strip())
 

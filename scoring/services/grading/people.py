@@ -114,7 +114,7 @@ class GradeRefusedError(ScoringError):
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a person chose: a level or none (abstained), and deductions by name."""
+    """A person's choice: a level or none (abstained), and deductions by name."""
 
     level: float | None
     deductions: Sequence[str] = ()
@@ -153,7 +153,7 @@ class Progress:
 
 
 def next_for(user: User, study: Study) -> Target | None:
-    """What the person grades next: never one that they graded, each person in an order of their own."""
+    """The next answer for the person to grade: never one that they graded, each person in an order of their own."""
     plan = plan_of(study)
     found: list[tuple[int, int]] = []
     for waiting, name in _waiting_for(user, plan):
@@ -214,7 +214,7 @@ def give(user: User, study: Study, row: int, given: Given) -> PersonGrade:
 
 
 def is_same(grade: PersonGrade, columns: Mapping[str, object]) -> bool:
-    """Whether a grade says what is given now: a form that was sent twice is one grade."""
+    """True if a grade says what is given now: a form that was sent twice is one grade."""
     return all(getattr(grade, name) == value for name, value in columns.items())
 
 
@@ -297,7 +297,7 @@ def n_open(study: Study, user: User | None = None) -> int:
 
 
 def next_dispute(user: User, study: Study) -> Dispute | None:
-    """What this person may settle next: what they did not grade themselves, unless they lead the study."""
+    """The next answer for this person to settle: one that they did not grade themselves, unless they lead the study."""
     plan = plan_of(study)
     for rows, sign in zip(_open_to(user, study, _disputed(plan)), (1, -1), strict=True):
         pk = rows.order_by("pk").values_list("pk", flat=True).first()
@@ -374,6 +374,6 @@ def _differing(rows: QuerySet[Any], name: str, plan: GradingPlan) -> QuerySet[An
 
 
 def differing_grades(row: int) -> tuple[PersonGrade, ...]:
-    """What people gave an answer, in an order that does not say who came first."""
+    """The grades that people gave an answer, in an order that does not say who came first."""
     found = PersonGrade.objects.filter(is_adjudication=False, **column(row))
     return tuple(found.order_by("points", "pk"))

@@ -32,7 +32,7 @@ def held(study: Study) -> GradingPlan:
 
 
 def grades_of(study: Study) -> QuerySet[PersonGrade]:
-    """What people gave answers of the study, adjudications included."""
+    """The grades that people gave answers of the study, adjudications included."""
     of_people = Q(judgment__trial__participant__study=study)
     return PersonGrade.objects.filter(Q(answer__run__study=study) | of_people)
 

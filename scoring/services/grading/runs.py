@@ -67,7 +67,7 @@ def again(said: str, rubric: Rubric) -> list[Message]:
 
 
 def prompt_sha256(told: str) -> str:
-    """Of all that a judge is told beside the texts that it grades."""
+    """The hash of all that a judge is told beside the texts that it grades."""
     empty = Target(0, "", "", "", "stop", False)
     asked = opening(told, empty)[1].content
     return hashlib.sha256(f"{told}\0{asked}".encode()).hexdigest()
@@ -153,7 +153,7 @@ def newest_like(draft: GradingRun, models: Sequence[str]) -> tuple[GradingRun | 
 
 
 def has_said_all(judge: str, same: GradingRun | None) -> bool:
-    """Whether another run would store the same grades again: the exact-match judge says of an answer what it said before."""
+    """True if another run would store the same grades again: the exact-match judge says of an answer what it said before."""
     return judge == Kind.EXACT and same is not None and not (same.is_open or can_resume(same))
 
 
@@ -173,7 +173,7 @@ def _of_same_judge(draft: GradingRun) -> QuerySet[GradingRun]:
 
 
 def can_resume(run: GradingRun) -> bool:
-    """Whether it is over with answers left: new ones, or some at which the judge failed."""
+    """True if it is over with answers left: new ones, or some at which the judge failed."""
     if run.is_open or run.generator not in JUDGES:
         return False
     return run.status != GradingRun.Status.FINISHED or targets.has_open(run)
@@ -215,7 +215,7 @@ def _check_judge(asked: Asked) -> None:
 
 
 def _check_told(study: Study, asked: Asked) -> None:
-    """What participants write goes to no other machine, unless the consent page says so."""
+    """Checks that participants' words go to no other machine, unless the consent page says so."""
     if asked.generator != Kind.CHAT or study.answers_read_by:
         return
     if not parse_address(asked.model_args["base_url"]).is_here:
@@ -308,7 +308,7 @@ class _Grading(Asking[GradingRun]):
         self.job.identity = identity
 
     def _questions(self) -> Iterator[Question]:
-        """What the judge is to be asked; what needs no judge is graded on the way."""
+        """The questions to the judge; what needs no judge is graded on the way."""
         for chunk in targets.unsettled(self.job):
             self.lease.check()
             known = {t.row: points for t in chunk if (points := self._known(t)) is not None}
@@ -332,7 +332,7 @@ class _Grading(Asking[GradingRun]):
         return None
 
     def _store_unasked(self, rows: Sequence[Target], known: Mapping[int, float]) -> None:
-        """Of what no model was asked: tries is 0; without points where there is no text, with how the answer ended."""
+        """Stores grades that no model was asked for: tries is 0; without points where there is no text, with how the answer ended."""
         if not rows:
             return
         is_exact = self.job.generator == Kind.EXACT
@@ -363,7 +363,7 @@ class _Grading(Asking[GradingRun]):
         self.on_progress(self.job)
 
     def _said_first(self, rows: Sequence[int]) -> dict[int, str]:
-        """What was stored before the run was stopped, and was no grade."""
+        """The texts that were stored before the run was stopped, and were no grade."""
         answers = [row for row in rows if row > 0]
         judgments = [-row for row in rows if row < 0]
         was_first = Q(tries=1) & ~Q(finish=Finish.FAILED)

@@ -1,4 +1,4 @@
-"""What is graded, in pieces, for a study may have tens of thousands: models' answers and what participants wrote."""
+"""Answers to grade, in pieces, for a study may have tens of thousands: models' answers and what participants wrote."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -75,7 +75,7 @@ def judgments_of(run: GradingRun) -> QuerySet[Judgment]:
 
 
 def hold(row: int) -> bool:
-    """Whether the answer is still there; until the transaction ends nobody takes its words away."""
+    """True if the answer is still there; until the transaction ends nobody takes its words away."""
     if row > 0:
         return True
     people = Participant.objects.select_for_update(of=("self",), no_key=True)
@@ -94,7 +94,7 @@ NOT_RETRIED = (Finish.FILTERED, Finish.TOO_LONG)
 
 
 def is_settled() -> Q:
-    """Of a judge's grade: nothing is asked about it again.
+    """The condition that a judge's grade is settled: nothing is asked about it again.
 
     A server that failed may answer when it is asked anew. A model's answer that had failed, about which no judge is asked,
     is settled until the model has answered after all.
@@ -126,7 +126,7 @@ def has_open(run: GradingRun) -> bool:
 
 
 def unsettled(run: GradingRun) -> Iterator[list[Target]]:
-    """What has no grade yet that stands, in pieces, in the order of the rows."""
+    """Answers that have no grade yet that stands, in pieces, in the order of the rows."""
     rows = (
         open_answers(run)
         .order_by("pk")

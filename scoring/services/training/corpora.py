@@ -40,7 +40,7 @@ ENDING = ".sources"  # a corpus's name has no full stop
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What came of one path."""
+    """The outcome for one path."""
 
     path: str
     name: str  # of the file that its documents are kept in

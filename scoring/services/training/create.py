@@ -130,7 +130,7 @@ def may_ask(user: User, training: Training) -> bool:
 
 
 def may_steer(training: Training, user: User) -> bool:
-    """Whether the user may stop and continue it: whoever started it, and site administrators."""
+    """True if the user may stop and continue it: the person who started it, and site administrators."""
     return user.is_superuser or training.created_by_id == user.pk
 
 

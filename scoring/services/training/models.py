@@ -98,7 +98,7 @@ def _manifest(training: Training, trained: Trained, corpus: "Manifest") -> dict[
 
 
 def _add_corpora(model: LanguageModel, training: Training) -> None:
-    """What it has read: the corpus, and what its base had."""
+    """Adds the corpora that it has read: its own, and those of its base."""
     known = {training.corpus.slug: TrainingCorpus.Status.KNOWN.value}
     if training.base:
         known = dict(training.base.training_corpora.values_list("corpus", "status")) | known

@@ -125,7 +125,7 @@ class _Work:
             register(self.job, trained, corpus)
 
     def _check_base(self) -> None:
-        """What it starts from is what it was begun with.
+        """Checks that it starts from what it was begun with.
 
         Raises:
             TrainingError: they are others.

@@ -1,4 +1,4 @@
-"""What a built corpus holds, by hash: written last when it is built, checked before it is trained on.
+"""The content of a built corpus, by hash: written last when it is built, checked before it is trained on.
 
 A corpus is a folder: Parquet shards of the training part and of the held-out part, the list of what was left out and
 why, and the manifest.
@@ -109,7 +109,7 @@ class BuiltCorpus:
         return (text for (text,) in self.rows(part, ["text"]))
 
     def excluded(self) -> Iterator[Excluded]:
-        """What was left out, by id."""
+        """Documents that were left out, by id."""
         with (self.folder / EXCLUDED).open(encoding="utf-8") as file:
             for line in file:
                 yield Excluded(**json.loads(line))

@@ -1,4 +1,4 @@
-"""What no corpus takes though it has a text: retracted articles, notices about other articles, texts in other languages. Pure."""
+"""Texts that no corpus takes: retracted articles, notices about other articles, texts in other languages. Pure."""
 
 import re
 from collections.abc import Collection
@@ -44,7 +44,7 @@ def plain_language(text: str) -> str:
 
 
 def is_english(text: str) -> bool:
-    """Whether a text reads as English, by its most frequent words: an abstract may be in another language than its article.
+    """True if a text reads as English, by its most frequent words: an abstract may be in another language than its article.
 
     >>> is_english("Sleep was measured in forty rats and nothing was found."), is_english("Se midió el sueño en ratas.")
     (True, False)

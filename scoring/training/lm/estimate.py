@@ -1,4 +1,4 @@
-"""What a training would take, before it is begun: weights and memory computed, a batch measured. Trains nothing, reads no weights.
+"""An estimate of a training before it is begun: weights and memory computed, a batch measured. Trains nothing, reads no weights.
 
 Shapes are counted on torch's meta device, which holds none, and a batch is timed with some at random. Memory is that of one device that holds the whole
 model: DeepSpeed and FSDP need less.
@@ -138,7 +138,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """What the corpus gives, counted."""
+    """The amount of text that the corpus gives, counted."""
 
     documents: int
     rows: int

@@ -26,7 +26,7 @@ from scoring.training.settings import Lora, Shape, TrainingError, TrainingSettin
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What a training begins with: a model's folder or name and revision, or a tokenizer and, perhaps, a config.json."""
+    """The start of a training: a model's folder or name and revision, or a tokenizer and, perhaps, a config.json."""
 
     pretrained: str | Path | None = None
     revision: str | None = None
@@ -111,7 +111,7 @@ def _ready(
 def scratch_config(
     settings: TrainingSettings, file: Path | None, tokenizer: Any
 ) -> PreTrainedConfig:
-    """Of the settings' shape or a file; its vocabulary and special tokens are the tokenizer's, if there is one."""
+    """The configuration of the settings' shape or of a file; its vocabulary and special tokens are the tokenizer's, if there is one."""
     tokens: dict[str, Any] = {}
     if tokenizer is not None:
         names = ("bos_token_id", "eos_token_id", "pad_token_id")

@@ -63,7 +63,7 @@ def remove(folder: Path) -> None:
 
 @contextmanager
 def system_errors(path: Path) -> Iterator[None]:
-    """What safetensors says of a full disk, as Python says it."""
+    """Turns the words of safetensors about a full disk into Python's."""
     try:
         yield
     except SafetensorError as error:

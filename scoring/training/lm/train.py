@@ -32,7 +32,7 @@ ABOUT = "training.json"  # beside checkpoints: which training they are of; besid
 
 
 def about_of(settings: TrainingSettings, corpus: BuiltCorpus, tokenizer: Any) -> dict[str, Any]:
-    """What decides a training, besides the model that it starts from."""
+    """Everything that decides a training, besides the model that it starts from."""
     return {
         "settings": asdict(settings),
         "corpus": {"name": corpus.manifest.name, "sha256": corpus.sha256},

@@ -58,7 +58,7 @@ from scoring.training.corpus.unwanted import DELETED, ENGLISH, RETRACTED, why_un
 
 
 def work_of(document: Document) -> str:
-    """What stays the same when another form of the paper is found: its DOI, PMID, PMCID, or else its id."""
+    """The part of a document that stays the same when another form of the paper is found: its DOI, PMID, PMCID, or else its id."""
     return document.doi or document.pmid or document.pmcid or document.id
 
 
@@ -156,7 +156,7 @@ def _with_near_copies(store: Store, groups: Groups, on_done: Callable[[int], Non
 
 
 def _order(document: Document) -> tuple[bool, int, str, str]:
-    """What is kept comes first, whichever file it was in."""
+    """The order of documents: what is kept comes first, whichever file it was in."""
     return document.kind != "fulltext", -len(document.text), document.id, document.text
 
 

@@ -166,7 +166,7 @@ def shingles(hashes: Hashes) -> Hashes:
 
 
 def jaccard(a: Hashes, b: Hashes) -> float:
-    """Of two sorted sets of shingles.
+    """Jaccard's similarity of two sorted sets of shingles.
 
     >>> jaccard(np.array([1, 2, 3], np.uint64), np.array([2, 3, 4], np.uint64))
     0.5

@@ -1,4 +1,4 @@
-"""Whether a document gives a test case away. Knows test cases by their texts and DOIs alone, and writes no text anywhere.
+"""A check that a document gives no test case away. It knows test cases by their texts and DOIs alone, and writes no text anywhere.
 
 A document is left out if
 
@@ -49,7 +49,7 @@ class ItemTexts:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """What a document gives away, and by what."""
+    """The test case that a document gives away, and by what."""
 
     by: By
     of: str  # the test case's key
@@ -94,7 +94,7 @@ class Overlaps:
         self._needed = np.maximum(np.ceil(SHARE * n), np.minimum(n, LEAST))
 
     def of(self, doi: str, hashes: Hashes, own: Hashes) -> Overlap | None:
-        """Of a document's DOI, its words and its shingles: the test case it is of, or shares most with."""
+        """The overlap of a document, by its DOI, its words and its shingles: the test case it is of, or shares most with."""
         if key := self._dois.get(plain_doi(doi)) if doi else None:
             return Overlap("test case: DOI", key)
         if not self._keys:

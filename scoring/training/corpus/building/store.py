@@ -1,4 +1,4 @@
-"""What is kept of documents between reading and writing: texts in a scratch file, a few numbers in memory. Compares nothing."""
+"""A store of documents between reading and writing: texts in a scratch file, a few numbers in memory. Compares nothing."""
 
 import hashlib
 from array import array
@@ -51,7 +51,7 @@ class TokenCounter:
 
 
 class Statistics:
-    """Of the documents that are in."""
+    """Statistics of the documents that are in."""
 
     def __init__(self) -> None:
         self.parts: dict[Part, PartFacts] = {"train": PartFacts(), "held_out": PartFacts()}
@@ -120,7 +120,7 @@ class Store(ExitStack):
         return of_line(self._texts.readline().decode(), f"document {row}")
 
     def text_hashes(self) -> Hashes:
-        """Of the words, by row."""
+        """Hashes of the words, by row."""
         return np.frombuffer(self._text_hashes, np.uint64)
 
     def places(self) -> npt.NDArray[np.float64]:

@@ -143,7 +143,7 @@ class Client(AbstractContextManager["Client"]):
         self._http.close()
 
     def search(self, database: Database, term: str, span: Slice, most: int = LARGEST) -> Found:
-        """What was published in these days, in print or online.
+        """Papers that were published in these days, in print or online.
 
         Raises:
             CorpusError: the server refuses, or cannot be reached.
@@ -191,7 +191,7 @@ class Client(AbstractContextManager["Client"]):
     def _ask(
         self, utility: str, form: dict[str, str], root: str, read: Callable[[Any], Any]
     ) -> Any:
-        """What `read` makes of a good answer; asked again, with growing pauses, where a fault may pass."""
+        """The value that `read` makes of a good answer; asked again, with growing pauses, where a fault may pass."""
 
         def attempt() -> Any:
             self._pace.wait()

@@ -139,7 +139,7 @@ class Gathering:
                 yield document
 
     def _new(self, numbers: Iterable[str]) -> list[str]:
-        """Of these, those that no slice has yet."""
+        """Those of these that no slice has yet."""
         known = (self.elsewhere, self.kept, self.without_text, self.books, self.missing)
         return [number for number in numbers if not any(number in some for some in known)]
 
@@ -149,7 +149,7 @@ OPEN_ACCESS = "open access[filter]"
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be fetched, and where to."""
+    """An order: what is to be fetched, and where to."""
 
     sources: tuple[Source, ...]
     first_year: int
@@ -180,7 +180,7 @@ class SourceFetched:
 
 @dataclass(frozen=True)
 class Fetched:
-    """What the folder holds of an order's sources and years; `new` documents of it came with this run."""
+    """The content of the folder for an order's sources and years; `new` documents of it came with this run."""
 
     sources: tuple[SourceFetched, ...]
     new: int
@@ -311,7 +311,7 @@ class Fetching:
         return self._order.limit is not None and self._new >= self._order.limit
 
     def _done(self, state: State) -> list[Done]:
-        """Of the years that are asked for."""
+        """The slices of the years that are asked for."""
         asked = {year.name for year in self._order.years}
         return [done for name, done in state.slices.items() if name[:4] in asked]
 

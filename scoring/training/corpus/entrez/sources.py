@@ -1,4 +1,4 @@
-"""What is fetched (journals, or what a query finds), and what of it a folder holds already, month by month."""
+"""Sources of documents (journals, or a query's results), and what of them a folder holds already, month by month."""
 
 import hashlib
 import json
@@ -85,7 +85,7 @@ FORMAT, VERSION = "brainbench-live-literature", 1
 
 @dataclass(frozen=True)
 class Done:
-    """What a slice held; numbers are PMIDs, or PMCIDs without their letters."""
+    """The content of a slice; numbers are PMIDs, or PMCIDs without their letters."""
 
     kept: tuple[str, ...] = ()
     without_text: tuple[str, ...] = ()

@@ -103,7 +103,7 @@ Lines = Iterator[tuple[int, str]]
 
 @dataclass
 class Problems:
-    """What keeps files from being read, by place, records that are no documents, and dates that were left off."""
+    """Problems that keep files from being read, by place, records that are no documents, and dates that were left off."""
 
     found: list[str] = field(default_factory=list)
     passed_over: Counter[str] = field(default_factory=Counter)  # by what they are
@@ -311,7 +311,7 @@ ENDINGS = (*READERS, NBIB, *XML)
 
 
 def ending_of(path: Path) -> str:
-    """Of a file's name, in small letters; with what is packed in a .gz.
+    """The ending of a file's name, in small letters; with what is packed in a .gz.
 
     >>> ending_of(Path("pubmed26n0001.XML.gz")), ending_of(Path("notes.v2.txt"))
     ('.xml.gz', '.txt')
@@ -338,7 +338,7 @@ def _lines(file: BinaryIO, name: str, problems: Problems) -> Lines:
 
 
 def _lines_of_utf_16(data: bytes, name: str, problems: Problems) -> Lines:
-    """Of a whole file, as its lines do not end at one byte."""
+    """The lines of a whole file, as its lines do not end at one byte."""
     if len(data) > MOST_BYTES:
         problems.add(name, f"is UTF-16 text of more than {MOST_BYTES:,} bytes. Save it as UTF-8")
         return

@@ -14,7 +14,7 @@ Values = Mapping[str, list[str]]
 
 
 def is_tagged(line: str) -> bool:
-    """Whether a file that begins with this line is in the format.
+    """True if a file that begins with this line is in the format.
 
     >>> is_tagged("PMID- 90000005"), is_tagged("PMID and more")
     (True, False)
