@@ -1,4 +1,4 @@
-"""Who may ask for what: a token opens the studies of its owner, within its scopes. Every view about a study begins here."""
+"""Access to the API: a token opens the studies of its owner, within its scopes. Every view about a study begins here."""
 
 from typing import Any, ClassVar, cast
 

@@ -107,7 +107,7 @@ class ParticipantsQuery(PersonQuery):
 
 
 class Participants(PersonTable):
-    """Who took part, by pseudonym. A row joins trials by `participant`."""
+    """Participants, by pseudonym. A row joins trials by `participant`."""
 
     table = "participants"
     query_class = ParticipantsQuery

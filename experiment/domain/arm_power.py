@@ -99,7 +99,7 @@ def _contrast(
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """Of a difference: its variance, and the mean and variance of the standard error that the report's test takes for it."""
+    """Errors of a difference: its variance, and the mean and variance of the standard error that the report's test takes for it."""
 
     variance: float
     se: float

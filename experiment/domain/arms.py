@@ -1,4 +1,4 @@
-"""Who gets into which arm of a study. Pure, as `assignment`, whose rule it follows.
+"""The assignment of participants to the arms of a study. Pure, as `assignment`, whose rule it follows.
 
 Everybody who consents gets into the arm with the lowest *expected finishers per share*::
 
@@ -50,7 +50,7 @@ class ArmLoad:
 
 @dataclass(frozen=True, slots=True)
 class ArmDraw:
-    """What an assignment went by, read at one moment; with the participant's seed it gives the same arm again.
+    """The data that an assignment went by, read at one moment; with the participant's seed it gives the same arm again.
 
     left_at: (page, how many left there), of all arms, as `finished`, which counts excluded finishers too.
     """
@@ -78,7 +78,7 @@ class ArmDraw:
         return participant_rng(seed, PURPOSE).choice(lowest(self.loads()))
 
     def is_full(self, wanted: int, *, catches_up: bool = True) -> bool:
-        """Whether the arm that the next participant would get into has as many expected valid finishers as it may.
+        """True if the arm that the next participant would get into has as many expected valid finishers as it may.
 
         That is its share of `wanted`; or more, where it `catches_up` with an arm that has more valid finishers by their
         shares: until it is expected to be one behind, or `MOST_BEYOND` above its own share of `wanted`. Without that

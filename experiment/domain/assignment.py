@@ -1,4 +1,4 @@
-"""Who gets which item next, on which side and in which order. Pure: knows nothing about rows or requests.
+"""The assignment of items to participants, with their sides and their order. Pure: knows nothing about rows or requests.
 
 Every draw takes the item of a stratum with the lowest *expected exposure*::
 

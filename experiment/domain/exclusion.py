@@ -1,4 +1,4 @@
-"""Which participants and trials are left out of the analysis, and why. Pure.
+"""Participants and trials that are left out of the analysis, and why. Pure.
 
 The rules are those that the BrainBench paper states in its methods, and two of ours: attention checks, and participants who read
 hardly anything. Codes are stable, because exports and published analyses name them. Flags are for a person to look at: they exclude nothing.
@@ -112,7 +112,7 @@ CLOCKS_DRIFT = 1_000
 
 
 def is_overstated(browser_ms: int | None, server_ms: int | None) -> bool:
-    """Whether a browser reports more time than the server saw pass, by more than clocks differ; not where either measured nothing.
+    """True if a browser reports more time than the server saw pass, by more than clocks differ; not where either measured nothing.
 
     >>> is_overstated(60_000, 300), is_overstated(6_000, 5_000), is_overstated(6_006, 5_000), is_overstated(60_000, None)
     (True, False, True, False)
@@ -154,7 +154,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class TrialFacts:
-    """What the rules look at in a judged trial.
+    """The facts about a judged trial that the rules look at.
 
     `rt_ms` is the browser's time to Continue, on the first page where advice followed, or, where the browser could not measure (no JavaScript), the server's
     time between showing and receiving. `rt_choice_ms` is the browser's time to the first choice, None if not measured.
@@ -179,7 +179,7 @@ class TrialFacts:
 
 @dataclass(frozen=True, slots=True)
 class ParticipantFacts:
-    """What the rules look at in a participant; `cheated` is None until they were asked."""
+    """The facts about a participant that the rules look at; `cheated` is None until they were asked."""
 
     finished: bool
     cheated: bool | None
@@ -216,7 +216,7 @@ def judge_participant(facts: ParticipantFacts, rules: Rules) -> Verdict:
 
 
 def left_untouched(trials: Sequence[TrialFacts], reading: Untouched) -> bool:
-    """Whether sliders were never moved in these trials; those of abstracts, since who does not know rates no answer.
+    """True if sliders were never moved in these trials; those of abstracts, since “I do not know” has no rating.
 
     >>> one_slider = TrialFacts(1, "human", True, False, 60_000, True, expertise_moved=False)
     >>> left_untouched([one_slider], "neither"), left_untouched([one_slider], "either")
@@ -294,7 +294,7 @@ def _is_too_fast(trial: TrialFacts, rules: Rules) -> bool:
 
 
 def _is_mostly_too_fast(trials: Sequence[TrialFacts], rules: Rules) -> bool:
-    """Whether they finished without having read: such a participant would fill a place and add nothing.
+    """True if they finished without having read: such a participant would fill a place and add nothing.
 
     >>> fast = TrialFacts(1, "human", True, False, 900, True, True, server_ms=1_000)
     >>> slow = TrialFacts(2, "human", True, False, 9_000, True, True, server_ms=9_100)

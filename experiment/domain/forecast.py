@@ -1,4 +1,4 @@
-"""What a study will take: how long for a participant, until its target, and what a dry run says of people and cost. Pure."""
+"""Forecasts of a study: a participant's time, its time until the target, and people and cost by a dry run. Pure."""
 
 import math
 import statistics
@@ -72,7 +72,7 @@ PayPer = Literal["participant", "hour"]
 
 @dataclass(frozen=True, slots=True)
 class ArmContrast:
-    """What the report's test of a condition against the reference will find, on the test cases of one source.
+    """The power of the report's test of a condition against the reference, on the test cases of one source.
 
     n_clusters: the smallest number of people or test cases. difference: of the shares of right answers that are expected of
     simulated participants. detectable: the difference that is found with a chance of 80%; power: the chance to find `difference`;
@@ -90,7 +90,7 @@ class ArmContrast:
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """What the simulated participants did.
+    """The behaviour of the simulated participants.
 
     `minutes` are the quartiles of finishers, from consent to the end; `excluded` how many finishers each reason left out;
     `exposures` the valid judgments of each test case, by stratum; `trials` the rows of the sample export; `arms` what the
@@ -125,7 +125,7 @@ class Simulated:
 
 @dataclass(frozen=True, slots=True)
 class Pay:
-    """What a finisher gets, and the recruitment site's fee on it in percent."""
+    """The pay of a finisher, and the recruitment site's fee on it in percent."""
 
     amount: Decimal
     per: PayPer
@@ -134,7 +134,7 @@ class Pay:
 
 @dataclass(frozen=True, slots=True)
 class Recruiting:
-    """What a target of valid finishers takes, were everyone like the simulated ones.
+    """The people and the cost of a target of valid finishers, were everyone like the simulated ones.
 
     Finishers are paid, those excluded afterwards as well. `days` is None without an arrival rate.
     """

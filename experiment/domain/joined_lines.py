@@ -59,7 +59,7 @@ _COMPOUND = frozenset(
 
 @dataclass(frozen=True)
 class Words:
-    """Of a text, in lower case: `hyphenated` are its pairs, `of-the` of `state-of-the-art` too, in order."""
+    """The words of a text, in lower case: `hyphenated` are its pairs, `of-the` of `state-of-the-art` too, in order."""
 
     whole: frozenset[str]
     hyphenated: Sequence[str]
@@ -71,7 +71,7 @@ class Words:
         return cls(frozenset(_WORD.findall(text)), sorted(pairs))
 
     def has_beginning(self, pair: str) -> bool:
-        """Whether a pair begins with this one: `T-cell` of `T-cells`."""
+        """True if a pair begins with this one: `T-cell` of `T-cells`."""
         at = bisect_left(self.hyphenated, pair)
         return self.hyphenated[at : at + 1] != [] and self.hyphenated[at].startswith(pair)
 

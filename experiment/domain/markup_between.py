@@ -1,4 +1,4 @@
-"""What tells two texts apart: as markup, and word by word as a person reads an edit. Pure."""
+"""Differences between two texts: as markup, and word by word as a person reads an edit. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -70,7 +70,7 @@ def _segments(pieces: list[_Piece]) -> list[Segment]:
 
 
 def _pieces(original: list[str], altered: list[str], most_steps: int) -> list[_Piece]:
-    """What both have, and what they have in its place; neither side of a difference is empty where that can be."""
+    """The pieces that both have, and those in whose place they differ; neither side of a difference is empty where that can be."""
     pieces: list[_Piece] = []
     for tag, i, i_end, j, j_end in _opcodes(original, altered, most_steps):
         one, other = original[i:i_end], altered[j:j_end]

@@ -38,7 +38,7 @@ class Preset:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What is set in the study besides its rules."""
+        """The settings of the study besides its rules."""
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in NO_SETTING}
         return values | {"demographic_fields": list(self.demographic_fields)}
 
@@ -185,7 +185,7 @@ FIELD_WORDS = {
 
 
 def as_markdown() -> str:
-    """What docs/participants.md says of the presets: setting by setting, and what both do beyond the printed procedure.
+    """The table of presets in docs/participants.md: setting by setting, and what both do beyond the printed procedure.
 
     >>> as_markdown().splitlines()[0]
     '| setting | `brainbench-strict` | `brainbench` | why it differs |'

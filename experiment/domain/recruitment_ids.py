@@ -1,4 +1,4 @@
-"""Whether a value in an entry link is an id that a recruitment site gave, or what stands there when it gave none; and what a
+"""Values in an entry link: ids that a recruitment site gave, or what stands there when it gave none; and what a
 link's way through pages and mail programs made of it."""
 
 import html
@@ -68,7 +68,7 @@ _NO_WORDS = _NO_IDS | _NAMES | _PREVIEWS
 
 
 def is_id(value: str, *names: str) -> bool:
-    """Whether the value of a parameter with one of these names can tell one visitor from another.
+    """True if the value of a parameter with one of these names can tell one visitor from another.
 
     An empty value, a placeholder that was not filled in, and a word for "nothing" come with every visitor alike.
 
@@ -100,7 +100,7 @@ _SHAPES = {
 
 
 def is_of_site(value: str, site: str) -> bool:
-    """Whether an id is written as the site's are; always, of a site whose ids are not known.
+    """True if an id is written as the site's are; always, of a site whose ids are not known.
 
     >>> is_of_site("5f3a9c0b5f3a9c0b5f3a9c0b", "prolific"), is_of_site("5f3a9c", "prolific")
     (True, False)
@@ -148,7 +148,7 @@ def as_sent(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def is_preview(value: str) -> bool:
-    """Whether the value says that a visitor only looks at the study from the recruitment site.
+    """True if the value says that a visitor only looks at the study from the recruitment site.
 
     >>> is_preview("ASSIGNMENT_ID_NOT_AVAILABLE"), is_preview("{{preview}}")
     (True, False)

@@ -30,7 +30,7 @@ class Form:
     words: bool = False
 
     def as_dict(self) -> dict[str, str]:
-        """What was chosen, by name, as an address and the audit trail have it."""
+        """The choices, by name, as an address and the audit trail have them."""
         said = {"format": self.format}
         said |= {name: "true" for name in ("bom", "zip") if getattr(self, name)}
         said |= {"release": "true", "k": str(self.k)} if self.k else {}
@@ -128,7 +128,7 @@ YEARS = (0, 5, 10, 20)
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """What may be said of each participant, and of how many each answer was left out.
+    """The answers of each participant that may be published, and of how many each was left out.
 
     smaller_k: where every answer was left out, one that leaves some; None if no other does, or some are left.
     """

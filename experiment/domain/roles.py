@@ -1,4 +1,4 @@
-"""Who may do what in a study and in a field of research. Every page, command and interface asks here; nothing else decides.
+"""Rights in a study and in a field of research. Every page, command and interface asks here; nothing else decides.
 
 Test cases belong to fields: a field's curators and leads write, review and retire them, whatever studies they are in. A study's
 curator sees the test cases of that study with their texts, pauses them, and sees nothing of its data; who also writes them is a member
@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """What a member is to one study. A site administrator is a researcher in every one."""
+    """The role of a member in one study. A site administrator is a researcher in every one."""
 
     RESEARCHER = "researcher"
     CURATOR = "curator"
@@ -18,7 +18,7 @@ class Role(StrEnum):
 
 
 class Right(StrEnum):
-    """What can be allowed in a study."""
+    """A right that can be given in a study."""
 
     SEE_ITEMS = "see_items"  # the test cases with their texts
     CURATE = "curate"  # pause and resume test cases while it runs
@@ -39,7 +39,7 @@ RIGHTS: dict[Role, frozenset[Right]] = {
 
 
 class FieldRole(StrEnum):
-    """What a member is to one field of research. A site administrator is a lead in every one."""
+    """The role of a member in one field of research. A site administrator is a lead in every one."""
 
     LEAD = "lead"
     CURATOR = "curator"
@@ -47,7 +47,7 @@ class FieldRole(StrEnum):
 
 
 class FieldRight(StrEnum):
-    """What can be allowed in a field of research."""
+    """A right that can be given in a field of research."""
 
     USE_FIELD = "use_field"  # its accepted test cases and questions: read, and taken into studies
     CURATE_FIELD = "curate_field"  # its test cases: read, write, review, import, export

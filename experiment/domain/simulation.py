@@ -34,7 +34,7 @@ CONCURRENT: dict[str, int] = {"trickle": 4, "steady": 11}
 
 @dataclass(frozen=True, slots=True)
 class TrialScript:
-    """What a simulated participant does in a trial. Whether the choice is right is drawn, not which side."""
+    """The actions of a simulated participant in a trial. Chance decides if the choice is right, and not which side it is."""
 
     rt_ms: int
     correct: bool
@@ -44,7 +44,7 @@ class TrialScript:
     follows: float = FOLLOWS
 
     def written(self, expert_answer: str, most: int) -> str:
-        """What is answered to a question, of so many characters at most; "" for "I do not know".
+        """The answer to a question, of so many characters at most; "" for "I do not know".
 
         >>> TrialScript(40_000, True, 60, 20, recognised=False).written("Bread rises.", most=5)
         'Bread'

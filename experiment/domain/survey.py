@@ -26,7 +26,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
 
 
 class Fault(StrEnum):
-    """What is wrong with a question's parts; the page words each."""
+    """A fault in a question's parts; the page words each."""
 
     PARTS = "parts"
     LABELS = "labels"

@@ -1,4 +1,4 @@
-"""What a study's prose says of numbers, its field and deletion, where the settings say otherwise. Pure.
+"""Statements of a study's prose on numbers, its field and deletion, where the settings say otherwise. Pure.
 
 It finds plain English phrases, and is advice for a person: nothing is decided by it.
 """
@@ -62,7 +62,7 @@ FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the set-up gives; `parts` are other numbers of trials that a text may name. Minutes are as the pages state them."""
+    """The facts of the set-up; `parts` are other numbers of trials that a text may name. Minutes are as the pages state them."""
 
     n_trials: int
     parts: frozenset[int]

@@ -1,4 +1,4 @@
-"""Which judged trials of a study are meant: what the export page, its file, the command and the API ask alike. Pure.
+"""A selection of a study's judged trials: what the export page, its file, the command and the API ask alike. Pure.
 
 It is read from texts by name, each with any number of values (an address, a form, a command's options). What is not known
 is a problem, and never ignored.
@@ -69,7 +69,7 @@ class TrialQuery:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What cannot be asked: the name, the value, and the values that can; `why` where these do not say it."""
+    """A value that cannot be asked for: the name, the value, and the values that can; `why` where these do not say it."""
 
     name: str
     value: str = ""

@@ -38,7 +38,7 @@ def seal(code: str, key: str, owner: str) -> str:
 
 
 def unseal(sealed: str, key: str, owner: str) -> str:
-    """What was sealed so.
+    """The text that was sealed so.
 
     >>> unseal(seal("ABCD-EFGH-2345", "a key", "somebody"), "a key", "somebody")
     'ABCD-EFGH-2345'

@@ -1,4 +1,4 @@
-"""What an import did, or would do, as lines of a terminal. The typed reports are in report.py."""
+"""The outcome of an import, done or planned, as lines of a terminal. The typed reports are in report.py."""
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
@@ -92,7 +92,7 @@ def report_lines(
     absent: Iterable[str],
     notes: Iterable[str],
 ) -> list[str]:
-    """Of published data. created: rows that are new, by name; absent, notes: of all that was read; more: what else is there."""
+    """Lines about published data. created: rows that are new, by name; absent, notes: of all that was read; more: what else is there."""
     left = report.excluded_before_publication
     study = f"study {report.study} ({report.texts} texts)"
     done = (

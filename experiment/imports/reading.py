@@ -1,4 +1,4 @@
-"""What somebody's file says, read in a process of its own, within limits (lib/confined.py): pages and commands read no other way.
+"""Files from outside, read in a process of its own, within limits (lib/confined.py): pages and commands read no other way.
 
 most: rows, of which a page takes fewer than a command.
 """

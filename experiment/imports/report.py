@@ -1,4 +1,4 @@
-"""What an import did: typed, and as JSON whose keys are a contract. The lines for people are in lines.py."""
+"""The outcome of an import: typed, and as JSON whose keys are a contract. The lines for people are in lines.py."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -61,7 +61,7 @@ def make_report(
     outcome: Imported | None,
     problems: Sequence[Problem] = (),
 ) -> ImportReport:
-    """Of an import, or of a refused one, which has no outcome."""
+    """The report of an import, or of a refused one, which has no outcome."""
     people = data.participants if outcome is None or outcome.trials_stored else ()
     counts = {
         source: sum(item.source == source for item in data.items) for source in ("human", "machine")
@@ -105,7 +105,7 @@ def _page_of(item: Item) -> str | None:
 
 
 def nothing_written(n_problems: int) -> str:
-    """What a command ends with that has named the problems."""
+    """The last sentence of a command that has named the problems."""
     return f"Nothing was written: {n_problems} problem{'' if n_problems == 1 else 's'}."
 
 

@@ -66,7 +66,7 @@ def add_release(parser: CommandParser) -> None:
 
 
 def asked(study: Study, options: Mapping[str, Any]) -> tuple[TrialQuery, Form]:
-    """What the options ask of the study, with its usual kind of participants where they name none.
+    """The query for what the options ask of the study, with its usual kind of participants where they name none.
 
     Raises:
         CommandError: an option's value is not known, or the study has no participants of that kind, but others.

@@ -1,4 +1,4 @@
-"""What the commands share that bring a file into a field of research: its field, and what the file calls its columns."""
+"""The common part of commands that bring a file into a field of research: its field, and the file's names of its columns."""
 
 from argparse import ArgumentTypeError
 from collections.abc import Mapping

@@ -15,7 +15,7 @@ from lib.name_fields import NameField
 
 
 class Adviser(models.Model):
-    """Whose choices participants of advised arms see. Once frozen, what it says of a test case never changes.
+    """The source of the choices that participants of advised arms see. Once frozen, what it says of a test case never changes.
 
     source: names what is asked: a model as reports name it, several joined by " + ", or a kind of participants; empty for
     planted advice.
@@ -93,7 +93,7 @@ class Adviser(models.Model):
 
 
 class Advice(models.Model):
-    """What an adviser says of one test case.
+    """The advice of an adviser about one test case.
 
     p_chosen: probability that this choice is right. passages: for each alternation, in order, its share of the evidence,
     from -1 (all of it against the choice) to 1; empty where it is not known.

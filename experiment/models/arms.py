@@ -125,6 +125,6 @@ def trial_counts(study: Study, arm: Arm | None) -> dict[Stratum, int]:
 
 
 def ratings_required(study: Study, arm: Arm | None) -> bool:
-    """Whether participants in this arm must give both ratings."""
+    """True if participants in this arm must give both ratings."""
     own = None if arm is None else arm.ratings_required
     return study.ratings_required if own is None else own

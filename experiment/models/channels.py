@@ -131,7 +131,7 @@ class RecruitmentRecordQuerySet(models.QuerySet["RecruitmentRecord"]):
 
 
 class RecruitmentRecord(models.Model):
-    """Who a participant is at the place that recruited them: apart from what they answered, and for a time.
+    """The id of a participant at the place that recruited them: apart from what they answered, and for a time.
 
     Who came by a plain link has none; the row goes when its day is past, or when the participant withdraws.
     """

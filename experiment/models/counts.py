@@ -1,4 +1,4 @@
-"""What would else be counted from all of a study's rows, at every draw and on every page of the lab.
+"""Counters of what would else be counted from all of a study's rows, at every draw and on every page of the lab.
 
 `services/counting.py` changes these in the transaction that changes the rows, and can count them anew.
 """

@@ -1,4 +1,4 @@
-"""What people say and do about a version of a test case while it is written, reviewed and used."""
+"""Statements and actions of people about a version of a test case while it is written, reviewed and used."""
 
 import uuid
 
@@ -124,7 +124,7 @@ class Explanation(models.Model):
 
 
 class ItemScratch(models.Model):
-    """What somebody has typed that no version can hold: its text cannot be read yet, or a detail is wrong.
+    """Typed words that no version can hold: their text cannot be read yet, or a detail is wrong.
 
     Of a version's draft each writer has one row; one without a version is a test case that was begun.
     """

@@ -23,7 +23,7 @@ def text_hash(text: str) -> str:
 
 
 def item_hash(markup: str, expert_answer: str = "") -> str:
-    """What identifies an item's text; of a question with its answer."""
+    """The hash that identifies an item's text; of a question with its answer."""
     return text_hash(f"{markup}\n{expert_answer}" if expert_answer else markup)
 
 
@@ -198,7 +198,7 @@ class Item(models.Model):
 
     @property
     def stratum(self) -> str:
-        """What the item is drawn as, where it is no practice item."""
+        """The stratum that the item is drawn from, where it is no practice item."""
         return self.source if self.kind == self.Kind.TEST else self.kind
 
     @property

@@ -251,7 +251,7 @@ class Participant(models.Model):
 
     @property
     def arm_number(self) -> int:
-        """Of their arm, as the counters name it; 0 where they have none."""
+        """The number of their arm, as the counters name it; 0 where they have none."""
         return 0 if self.arm is None else self.arm.number
 
     @property
@@ -278,5 +278,5 @@ class Participant(models.Model):
         return self.n_questions < self.n_trials
 
     def is_asked(self, position: int) -> bool:
-        """Whether a question stands at this place of their plan."""
+        """True if a question stands at this place of their plan."""
         return 0 < position <= self.n_trials and self.plan[position - 1][0] == QUESTION

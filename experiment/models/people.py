@@ -16,7 +16,7 @@ from lib.name_fields import NameField
 
 
 class Membership(models.Model):
-    """What a user is to one study; domain/roles.py says what that allows."""
+    """The membership of a user in one study; domain/roles.py says what that allows."""
 
     class Role(models.TextChoices):
         RESEARCHER = "researcher", _("researcher: sets up, watches, exports")
@@ -74,7 +74,7 @@ class Invitation(models.Model):
         return f"{self.name}: {self.role or 'site'} {self.study or ''}".strip()
 
     def is_open(self, now: datetime) -> bool:
-        """Whether its link still works."""
+        """True if its link still works."""
         return self.used_at is None and self.revoked_at is None and now < self.expires_at
 
 
@@ -127,7 +127,7 @@ class AccessToken(models.Model):
 
 
 class AuditEvent(models.Model):
-    """Who did what, when and why: appended, never changed (a trigger), each chained to the one before by its hash.
+    """An action with its author, time and reason: appended, never changed (a trigger), each chained to the one before by its hash.
 
     It names people and studies by their names at that time, so that it outlives them; it holds no participant's data.
     """
@@ -182,7 +182,7 @@ class AuditEvent(models.Model):
 
     @property
     def label(self) -> str:
-        """What was done, in words; the code of an action that this version does not know."""
+        """The action in words; the code of an action that this version does not know."""
         known = self.action in self.Action.values
         return str(self.Action(self.action).label) if known else self.action
 

@@ -71,7 +71,7 @@ class Subfield(models.Model):
 
 
 class FieldMember(models.Model):
-    """What a user is to one field; domain/roles.py says what that allows."""
+    """The membership of a user in one field; domain/roles.py says what that allows."""
 
     class Role(models.TextChoices):
         LEAD = (
@@ -136,7 +136,7 @@ class QuestionTemplate(models.Model):
 
 
 class WrittenAnswer(models.Model):
-    """What a participant wrote in answer to a question; stored with the judgment, and never changed.
+    """A participant's written answer to a question; stored with the judgment, and never changed.
 
     Words that were taken away leave the row: grades of them still count, as those of who did not know do.
     """

@@ -380,7 +380,7 @@ class Study(models.Model):
 
     @property
     def drawable_items(self) -> ItemQuerySet:
-        """What can be drawn now: accepted, and not paused."""
+        """The items that can be drawn now: accepted, and not paused."""
         return Item.objects.drawable_in(self)
 
     @property
@@ -395,17 +395,17 @@ class Study(models.Model):
 
     @property
     def forms_cells(self) -> bool:
-        """Whether participants are asked what forms the groups."""
+        """True if participants are asked what forms the groups."""
         return bool(self.cell_field) and self.cell_field in self.demographic_fields
 
     @property
     def is_open(self) -> bool:
-        """Whether people can enter, pilots or real ones."""
+        """True if people can enter, pilots or real ones."""
         return self.recruitment in (self.Recruitment.OPEN, self.Recruitment.PILOT)
 
     @property
     def has_begun(self) -> bool:
-        """Whether people can enter, or real ones have: what was checked as it opened holds from then on."""
+        """True if people can enter, or real ones have: what was checked as it opened holds from then on."""
         return self.is_open or self.version > 0
 
     @property
@@ -418,7 +418,7 @@ class Study(models.Model):
         return self.n_trials - self.question_items
 
     def has(self, stratum: Stratum) -> bool:
-        """Whether it gives participants any of these, or has some that models alone are tried on."""
+        """True if it gives participants any of these, or has some that models alone are tried on."""
         is_given = self.trial_counts.get(stratum, 0) > 0
         return is_given or Item.objects.shown_by([self]).of_stratum(stratum).exists()
 
@@ -432,12 +432,12 @@ class Study(models.Model):
 
     @property
     def shows_abstracts(self) -> bool:
-        """Whether there is anything to practise: else participants answer questions alone."""
+        """True if there is anything to practise: else participants answer questions alone."""
         return self.n_abstracts > 0
 
     @property
     def tasks(self) -> Tasks:
-        """What participants are given to do."""
+        """The tasks of participants."""
         if not self.question_items:
             return "abstracts"
         return "both" if self.shows_abstracts else "questions"
@@ -447,7 +447,7 @@ class Study(models.Model):
         return sum(self.trial_counts.values())
 
     def live_since(self, now: datetime) -> datetime:
-        """Whoever was seen last before it has left, as far as is known."""
+        """The time since which a participant counts as live: those seen last before it have left, as far as is known."""
         return now - timedelta(minutes=self.live_minutes)
 
     @property

@@ -122,14 +122,14 @@ class SurveyQuestion(models.Model):
         return survey.levels(self.kind, self.parts)
 
     def is_for(self, arm: Arm | None) -> bool:
-        """Whether participants in this arm are asked."""
+        """True if participants in this arm are asked."""
         if self.advised_only:
             return arm is not None and arm.is_advised
         return self.arm_id is None or (arm is not None and arm.pk == self.arm_id)
 
 
 class SurveyAnswer(models.Model):
-    """What a participant answered: a label, the point of a scale, a number or words, as text. Nothing without an answer."""
+    """A participant's answer: a label, the point of a scale, a number or words, as text. Nothing without an answer."""
 
     participant = models.ForeignKey(
         Participant, models.CASCADE, related_name="survey_answers", db_index=False

@@ -178,7 +178,7 @@ class Judgment(models.Model):
 
     @property
     def own_server_ms(self) -> int | None:
-        """What passed on the server until the participant's own answer, as `own_time`."""
+        """The time on the server until the participant's own answer, as `own_time`."""
         advised = getattr(self.trial, "advised", None)
         first_ms = None if advised is None else advised.first_server_ms
         return self.server_ms if first_ms is None else first_ms

@@ -93,7 +93,7 @@ def show_from_site(request: HttpRequest, study: Study, source: str) -> HttpRespo
 
 
 def _is_another(named: ExternalIds, seen: ExternalIds) -> bool:
-    """Whether a link names somebody else, or another channel, than the visit so far."""
+    """True if a link names somebody else, or another channel, than the visit so far."""
     is_other_person = bool(named.id) and named.who != seen.who
     return is_other_person or (bool(named.channel) and named.channel != seen.channel)
 
@@ -101,7 +101,7 @@ def _is_another(named: ExternalIds, seen: ExternalIds) -> bool:
 def _begins_again(
     request: HttpRequest, study: Study, seen: identity.Entry, participant: Participant | None
 ) -> bool:
-    """Whether who opens a channel's link after the end is let in once more; else they keep their completion."""
+    """True if a visitor who opens a channel's link after the end may take part once more; else they keep their completion."""
     channel = channel_of(study, seen.external.channel)
     may = channel is not None and channel.returns == channel.Returns.AGAIN
     if not may or participant is None or not participant.has_ended:
@@ -150,7 +150,7 @@ def render_consent(
 def _left_out(
     request: HttpRequest, study: Study, seen: identity.Entry | None
 ) -> list[StudyProblem]:
-    """What a member who tries a draft will not meet as participants will; nobody else gets to a draft's first page."""
+    """Problems because of which a member who tries a draft sees less than participants will; nobody else gets to a draft's first page."""
     is_tried = study.recruitment == study.Recruitment.DRAFT and not is_preview(request)
     return completion_problems(study) if is_tried and seen and not seen.simulated else []
 

@@ -1,4 +1,4 @@
-"""What participants may send."""
+"""Forms of participants."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -258,7 +258,7 @@ class TrialForm(forms.Form):
 
     @property
     def is_malformed(self) -> bool:
-        """Whether something was sent that the page cannot send (as against something left out)."""
+        """True if something was sent that the page cannot send (as against something left out)."""
         return any(
             error.code != "required"
             for errors in self.errors.as_data().values()
@@ -306,7 +306,7 @@ class TrialForm(forms.Form):
 
     @property
     def written(self) -> Written | None:
-        """What was written, of a form that asks for it."""
+        """The written answer, of a form that asks for one."""
         return None
 
 

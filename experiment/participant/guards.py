@@ -1,4 +1,4 @@
-"""Who may see a participant's page, and what they see instead."""
+"""Guards of participants' pages, and what is shown instead of a page."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -50,7 +50,7 @@ def shows_problems(view: View) -> View:
 
 
 def refused(request: HttpRequest, study: Study, error: FlowError) -> HttpResponse:
-    """What is shown of an action that the participant's state, or the study's, does not allow."""
+    """The page about an action that the participant's state, or the study's, does not allow."""
     url, code = study.get_absolute_url(), ""
     if isinstance(error, UnfilledLinkError):
         if request.method == "GET":

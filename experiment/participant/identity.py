@@ -1,4 +1,4 @@
-"""Who is at the other end: signed cookies that name a visitor's entry and a participant, per study."""
+"""The identity of a visitor: signed cookies that name their entry and a participant, per study."""
 
 import re
 import uuid
@@ -62,7 +62,7 @@ class Entry:
     code: str = field(default_factory=new_code)
 
     def may_be(self, participant: Participant) -> bool:
-        """Whether this visit can be the participant's that the browser remembers.
+        """True if this visit can be the participant's that the browser remembers.
 
         A link without an id may be theirs; one with another id is another person at this computer.
         """
@@ -114,7 +114,7 @@ def _is_simulated(token: str) -> bool:
 
 
 def is_damaged(study: Study, query: QueryDict, external: ExternalIds) -> bool:
-    """Whether a link with these ids is not as the recruitment site sends it: something of it was lost or changed on the way."""
+    """True if a link with these ids is not as the recruitment site sends it: something of it was lost or changed on the way."""
     channel = channels(study).get(external.source)
     names = parameters(channel) if channel else SOURCES.get(external.source, ())
     ids = (external.id, external.study_id, external.session_id)
@@ -136,7 +136,7 @@ def _read_ids(query: Mapping[str, str], source: str, names: Sequence[Parameter])
 
 
 def simulated_token() -> str:
-    """What `simulate_participants --http` adds to the entry link, so that no other visitor can pose as simulated."""
+    """The token that `simulate_participants --http` adds to the entry link, so that no other visitor can pose as simulated."""
     return signing.dumps("simulated", salt=SIMULATED_SALT)
 
 
@@ -176,7 +176,7 @@ def sent_entry(request: HttpRequest, study: Study) -> Entry | None:
 
 
 def for_form(study: Study, entry: Entry) -> str:
-    """What a page's form says of the visit that it was shown to."""
+    """A page's form names the visit that it was shown to by this."""
     return signing.dumps(_values_of(entry), salt=_form_salt(study))
 
 
@@ -273,7 +273,7 @@ _named: Prepared[Any] = Prepared(
 
 
 def read_participant(request: HttpRequest, study: Study) -> Participant | None:
-    """Who this browser is in the study."""
+    """The participant of this browser in the study."""
     remembered = getattr(request, "participant", None)
     if remembered is not None and remembered.study is study:
         return cast(Participant, remembered)
@@ -294,7 +294,7 @@ def _note_link(request: HttpRequest, public_id: str) -> None:
 
 
 def was_shown_code(request: HttpRequest) -> bool:
-    """Whether the browser whose participant was read may know that participant's own code."""
+    """True if the browser whose participant was read may know that participant's own code."""
     return not getattr(request, "came_by_link", False)
 
 

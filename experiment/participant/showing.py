@@ -119,7 +119,7 @@ class TrialPage:
 
     @property
     def revises(self) -> bool:
-        """Whether it asks to keep or change an answer, after which advice is shown."""
+        """True if it asks to keep or change an answer, after which advice is shown."""
         return self.advice is not None and self.advice.follows_answer
 
 
@@ -145,7 +145,7 @@ def practice_page(participant: Participant) -> TrialPage:
 
 
 def practice_result(participant: Participant) -> tuple[Item, Side] | None:
-    """What the start page says of the practice, which only the right choice leaves; None where there was none."""
+    """The result of the practice on the start page, which only the right choice leaves; None where there was none."""
     if not participant.judges_abstracts:
         return None
     return practice_item(participant.study), practice_side(participant)
@@ -197,7 +197,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What the debrief lists, and how many catch trials it leaves out.
+    """The list of the debrief, and how many catch trials it leaves out.
 
     n_questions: that were asked. They are not listed: their answers are graded later, and who has read an expert answer
     could tell it to others who are still to be asked.
@@ -238,7 +238,7 @@ def results(participant: Participant) -> Results:
 
 
 def told_of_groups(study: Study) -> tuple[Adviser | None, bool]:
-    """Whose advice the debrief tells everybody of, and whether all groups had it."""
+    """The adviser whom the debrief tells everybody of, and whether all groups had its advice."""
     arms = arms_of(study)
     is_told = len(arms) > 1 and any(arm.is_advised for arm in arms)
     return adviser_of(study) if is_told else None, all(arm.is_advised for arm in arms)
@@ -306,7 +306,7 @@ def go_on(
 
 
 def _page(request: HttpRequest, participant: Participant, shown: Trial | None) -> dict[str, str]:
-    """What a GET of the participant's page would show; nothing where that fails."""
+    """The content that a GET of the participant's page would show; nothing where that fails."""
     try:
         if shown is None:
             response = show(request, participant)
@@ -452,7 +452,7 @@ def _shown(page: TrialPage, study: Study) -> dict[str, str]:
 
 
 def _advice_context(page: TrialPage, advice: ShownAdvice, *, with_given: bool) -> dict[str, Any]:
-    """What is shown of advice and, after an answer of one's own, that answer in its place."""
+    """The advice that is shown and, after an answer of one's own, that answer in its place."""
     segments = by_side(markup.parse(page.markup).segments, cast(Side, page.original_side))
     passages = [s.side_a if advice.side == "A" else s.side_b for s in segments if s.is_alternation]
     context: dict[str, Any] = {
@@ -468,7 +468,7 @@ def _advice_context(page: TrialPage, advice: ShownAdvice, *, with_given: bool) -
 
 
 def is_preview(request: HttpRequest) -> bool:
-    """Whether somebody only looks at the page, who takes no part (experiment/preview)."""
+    """True if somebody only looks at the page, who takes no part (experiment/preview)."""
     return getattr(request, "is_preview", False)
 
 
@@ -525,7 +525,7 @@ def _own(request: HttpRequest, participant: Participant) -> dict[str, str]:
 
 @lru_cache(maxsize=4096)
 def shown_abstract(text: str, original_side: str, language: str) -> dict[str, str]:
-    """Of an item's markup: the abstract's HTML, and by side the ids of its passages."""
+    """The shown abstract from an item's markup: its HTML, and by side the ids of its passages."""
     segments = by_side(markup.parse(text).segments, cast(Side, original_side))
     context = {
         "segments": segments,

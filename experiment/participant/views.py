@@ -109,7 +109,7 @@ def practice(request: HttpRequest, study: Study, participant: Participant) -> Ht
 def trial_form(
     request: HttpRequest, participant: Participant, position: int = 0
 ) -> tuple[TrialForm, bool]:
-    """What was sent, and whether from the page that shows advice after an answer of one's own; 0 is the practice."""
+    """The form that was sent, and whether from the page that shows advice after an answer of one's own; 0 is the practice."""
     revises = "revises" in request.POST
     form_class = RevisionForm if revises else TrialForm
     if participant.is_asked(position):
@@ -272,7 +272,7 @@ def _no_code(
 
 @shows_problems
 def come_back(request: HttpRequest, study: Study) -> HttpResponse:
-    """Whoever holds a participant's code goes on as that participant, in any browser."""
+    """Lets a person with a participant's code go on as that participant, in any browser."""
     if request.method != "POST":
         return render(request, "participant/return.html", {"study": study})
     code = request.POST.get("code", "")

@@ -1,4 +1,4 @@
-"""What participants may send in answer to a question."""
+"""Written answers of participants to questions."""
 
 from typing import Any
 

@@ -99,7 +99,7 @@ def _advised(trial: Trial, advice: Advice, procedure: str) -> AdvisedTrial:
 def note_shown(
     participant: Participant, trial: Trial, now: datetime, *, is_first: bool
 ) -> AdvisedTrial | None:
-    """What the trial's page shows of advice as it is sent now; `is_first`: it was not sent before."""
+    """Stores what the trial's page shows of advice as it is sent now; `is_first`: it was not sent before."""
     row = AdvisedTrial.objects.filter(trial=trial.pk).first()
     if row is None and is_first:
         advice = advice_for(participant, trial, Procedure.BEFORE)
@@ -233,7 +233,7 @@ def example_of(adviser: Adviser) -> ShownAdvice:
 
 
 def practice_follows(participant: Participant) -> bool:
-    """Whether the example of advice comes after an answer of one's own to the practice, as advice does in the trials."""
+    """True if the example of advice comes after an answer of one's own to the practice, as advice does in the trials."""
     ahead = ahead_of(participant)
     return ahead is not None and ahead.procedure == Procedure.AFTER
 

@@ -20,7 +20,7 @@ from experiment.services import audit
 
 
 class WorkedOut(Protocol):
-    """What the adviser of a study says of its test cases, not stored yet."""
+    """The advice of a study's adviser about its test cases, not stored yet."""
 
     def freeze(self, now: datetime, *, by: User | None = None) -> None:
         """Store it."""
@@ -39,18 +39,18 @@ def adviser_of(study: Study) -> Adviser | None:
 
 
 def is_advised(study: Study) -> bool:
-    """Whether participants of any of its arms see advice."""
+    """True if participants of any of its arms see advice."""
     return Arm.objects.filter(study=study).exclude(advice=Arm.Advice.NONE).exists()
 
 
 def gives_advice(study: Study) -> bool:
-    """Whether any arm has advice, or had when somebody was given some."""
+    """True if any arm has advice, or had when somebody was given some."""
     given = AdvisedTrial.objects.filter(trial__participant__study=study)
     return is_advised(study) or given.exists()
 
 
 def must_be_revealed(study: Study) -> bool:
-    """Whether participants see advice that was made up, which a debriefing text must explain."""
+    """True if participants see advice that was made up, which a debriefing text must explain."""
     adviser = adviser_of(study)
     return adviser is not None and adviser.is_planted and is_advised(study)
 
@@ -74,7 +74,7 @@ def items_without_advice(study: Study) -> ItemQuerySet:
 
 
 def lacks_advice(study: Study, items: Iterable[Item]) -> bool:
-    """Whether participants in an advised arm would be given one of these without advice."""
+    """True if participants in an advised arm would be given one of these without advice."""
     given = Item.objects.filter(pk__in=[item.pk for item in items])
     return is_advised(study) and unadvised(study, given).exists()
 
@@ -168,7 +168,7 @@ def _ask(paths: Iterable[str], study: Study, to_add: set[int] | None) -> list[An
 
 
 def _goes_by(study: Study) -> list[Any]:
-    """What advice depends on as far as people set it, and what is frozen; empty where no participant sees any."""
+    """The settings that advice depends on as far as people make them, and what is frozen; empty where no participant sees any."""
     if not is_advised(study):
         return []
     adviser = Adviser.objects.filter(study=study).values_list(*GOES_BY).first()

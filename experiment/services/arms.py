@@ -148,7 +148,7 @@ def assign(participant: Participant, now: datetime) -> bool:
 
 
 def _is_full(study: Study, draw: ArmDraw, wanted: int, cell: str) -> bool:
-    """Whether the study, or a cell of it, has no place: arms catch up in each cell, or in a study without cells.
+    """True if the study, or a cell of it, has no place: arms catch up in each cell, or in a study without cells.
 
     Over all cells, an arm would get people whose cell has no place for them.
     """
@@ -187,7 +187,7 @@ def replay(participant: Participant) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """What an assignment can go by: all who are there, or those alone who hold a place."""
+    """The participants that an assignment can go by: all who are there, or those alone who hold a place."""
 
     everybody: ArmDraw
     holders: ArmDraw
@@ -198,7 +198,7 @@ class Present:
         return sum(arm.valid for arm in self.everybody.arms)
 
     def admits(self, study: Study, wanted: int | None, cell: str = "") -> ArmDraw | None:
-        """What the next participant is assigned by; None where there is no place.
+        """The draw by which the next participant is assigned; None where there is no place.
 
         Everybody who is there is balanced. Where the study were full with them, those who have not answered a trial hold no
         place (`services/arrivals.py`), and are left out of the assignment that they would prevent.
@@ -210,7 +210,7 @@ class Present:
 
 
 def read(study: Study, kind: str, now: datetime, cell: str = "") -> Present:
-    """What an assignment would go by now; in a cell, of those in it. A study without arms is as one, with nobody under way."""
+    """The participants that an assignment would go by now, in a cell those in it. A study without arms is as one, with nobody under way."""
     held: dict[int, Counter[int]] = defaultdict(Counter)
     live: dict[int, Counter[int]] = defaultdict(Counter)
     valid: Counter[int] = Counter()

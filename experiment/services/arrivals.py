@@ -100,7 +100,7 @@ class Burst:
 
 
 def largest(study: Study, now: datetime) -> Burst | None:
-    """Of the last day; None where no address had many."""
+    """The largest burst of the last day; None where no address had many."""
     rows = study.arrivals.filter(since__gte=now - KEPT, n__gte=MANY).order_by("-n", "-since")
     found = rows.values_list("n", "n_links", "since").first()
     return None if found is None else Burst(*found)

@@ -82,7 +82,7 @@ MOST_EVENTS = 500  # that are looked through
 def last_changes(
     names: Iterable[str], study: Study | None = None, field: str = "", **row: str
 ) -> dict[str, Edit]:
-    """Who changed each of these last, by name, as far as the newest events of the study or field say; `row` names one of its rows."""
+    """The last change of each of these, by name, as far as the newest events of the study or field say; `row` names one of its rows."""
     found: dict[str, Edit] = {}
     wanted = set(names)
     for event in events_of(study, field).order_by("-pk")[:MOST_EVENTS]:
@@ -134,7 +134,7 @@ def verify() -> Break | None:
 
 
 def first_changed(events: QuerySet[AuditEvent]) -> Break | None:
-    """Of some events, the first that does not say what it said; that one between them is missing cannot be seen from these alone."""
+    """The first of some events that does not say what it said; that one between them is missing cannot be seen from these alone."""
     for event in _in_order(events):
         if event.chained() != event.sha256:
             return Break(event.pk, CHANGED)

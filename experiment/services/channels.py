@@ -148,7 +148,7 @@ def count_damaged_link(study: Study, now: datetime) -> None:
 
 
 def _is_of_another_platform(channel: Channel) -> bool:
-    """Whether participants came from the platform that it no longer names; the ids that are kept are that one's."""
+    """True if participants came from the platform that it no longer names; the ids that are kept are that one's."""
     before = Channel.objects.filter(pk=channel.pk).exclude(platform=channel.platform)
     came_by = "" if channel.code == PLAIN else channel.code
     people = Participant.objects.filter(study=channel.study_id, external_source=came_by)
@@ -156,7 +156,7 @@ def _is_of_another_platform(channel: Channel) -> bool:
 
 
 def host_problem(url: str) -> str:
-    """What is wrong with where an address leads; empty where nothing is."""
+    """A sentence on an address that cannot be used; empty where it can."""
     host = _host(url)
     if not url or any(host == known or host.endswith(f".{known}") for known in _hosts()):
         return ""
@@ -178,7 +178,7 @@ def _hosts() -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class ExternalIds:
-    """Who the participant is at the place that recruited them; all empty for a plain link.
+    """The participant's ids at the place that recruited them; all empty for a plain link.
 
     source: whose ids these are, a platform's or one channel's.
     """
@@ -238,7 +238,7 @@ def ending(study: Study, external: ExternalIds = NO_EXTERNAL_IDS) -> Ends:
 
 
 def sent_by(study: Study, code: str) -> str:
-    """What the channel of this short name, or the platform, is called; empty for a plain link."""
+    """The name of the channel of this short name, or of the platform; empty for a plain link."""
     channel = channels(study).get(code)
     return channel.label if channel else str(dict(Channel.Platform.choices).get(code, code))
 

@@ -1,4 +1,4 @@
-"""What a site does of itself: daily chores, metrics, copies of its database, codes after its key was changed."""
+"""Work that a site does of itself: daily chores, metrics, copies of its database, codes after its key was changed."""
 
 import hmac
 from dataclasses import dataclass
@@ -86,7 +86,7 @@ ANSWERS_WITHIN_S = 3
 
 
 def facts() -> dict[str, Fact]:
-    """Of the database that is opened."""
+    """Facts about the database that is opened."""
     broken = audit.verify()
     newest = AuditEvent.objects.order_by("-pk").values_list("sha256", flat=True).first()
     foreign = codes_open(databases=[DEFAULT_DB_ALIAS])
@@ -102,7 +102,7 @@ def facts() -> dict[str, Fact]:
 
 
 def withdraw_again() -> tuple[Reapplied, Facts]:
-    """Who withdrew after the backup was made is gone from it too; and the facts after that."""
+    """Withdraws again those who withdrew after the backup was made; and the facts after that."""
     withdrawals = reapply_withdrawals()
     return withdrawals, facts()
 

@@ -59,14 +59,14 @@ def entry_kind(study: Study, now: datetime, *, is_member: bool, channel: str = "
 
 
 def was_opened(study: Study) -> bool:
-    """Whether anybody but its members could know of the study: a draft that went back to one was open to those who return."""
+    """True if anybody but its members could know of the study: a draft that went back to one was open to those who return."""
     if study.recruitment != Study.Recruitment.DRAFT or study.version:
         return True
     return AuditEvent.objects.filter(study=study.slug, action=Action.RECRUITMENT).exists()
 
 
 def is_full(study: Study, now: datetime) -> bool:
-    """Whether enough valid participants finished; in a study with arms, as `ArmDraw.is_full` says."""
+    """True if enough valid participants finished; in a study with arms, as `ArmDraw.is_full` says."""
     if (wanted := study.target_valid) is None:
         return False
     return arms.read(study, Participant.Kind.REAL, now).admits(study, wanted) is None
@@ -83,7 +83,7 @@ def note_turned_away(study: Study, now: datetime) -> None:
 
 
 def is_known(study: Study, kind: str, external: ExternalIds) -> bool:
-    """Whether somebody of this kind came to the study under the same id, where the channel lets nobody in twice."""
+    """True if somebody of this kind came to the study under the same id, where the channel lets nobody in twice."""
     channel = channel_of(study, external.channel)
     if channel is not None and channel.returns == channel.Returns.AGAIN:
         return False
@@ -206,7 +206,7 @@ def find_by_code(study: Study, code: str) -> Participant | None:
 
 
 def find_by_link(study: Study, external: ExternalIds) -> Participant | None:
-    """Who began with a link of the same session at the recruitment site, where the channel lets them go on so.
+    """The participant who began with a link of the same session at the recruitment site, where the channel lets them go on so.
 
     The id alone is no proof: it stands in addresses, and other studies' researchers know it. A session's id is
     new for each submission and is known to the participant, the site and this study. Where it is the id again, it is not.

@@ -62,7 +62,7 @@ class ItemOfArm(NamedTuple):
 
 @dataclass
 class Difference:
-    """What changes the counters of one study and kind, and by how much; nothing is written before `write`."""
+    """Changes of the counters of one study and kind; nothing is written before `write`."""
 
     people: dict[Ending, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     items: dict[ItemOfArm, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
@@ -106,7 +106,7 @@ def settle(person: Participant, judgments: Iterable[Judgment], study: Study) -> 
 
 
 def come_back(person: Participant) -> None:
-    """Who was taken for having left is there again; their row is locked."""
+    """Counts a participant as present again who was taken for having left; their row is locked."""
     difference = Difference()
     difference.add(person, judged_by([person]), person.study.fast_limit_ms, sign=-1)
     difference.write(person.study, person.kind)
@@ -148,7 +148,7 @@ def sweep_if_due(study: Study, kind: str, now: datetime) -> None:
 
 
 def judged_by(people: Collection[Participant]) -> list[Judgment]:
-    """What these participants judged, with the trials."""
+    """The judgments of these participants, with the trials."""
     if len(people) == 1:
         return [judgment for person in people for judgment in _judged_by(person.pk)]
     return list(_with_trials(trial__participant__in=[person.pk for person in people]))

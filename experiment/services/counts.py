@@ -72,7 +72,7 @@ class KeyCounts:
 
 
 def by_key(study: Study, kind: str, now: datetime) -> dict[str, KeyCounts]:
-    """Of every test case that was given to participants of this kind."""
+    """Counts of every test case that was given to participants of this kind."""
     judged: Counter[str] = Counter()
     valid: Counter[str] = Counter()
     held: Counter[str] = Counter()
@@ -165,7 +165,7 @@ def judgments_of(study: Study, kind: str) -> JudgmentQuerySet:
 
 
 def is_joined(study: Study, kind: str) -> bool:
-    """Whether people of this kind would come from other studies."""
+    """True if people of this kind would come from other studies."""
     return kind == Kind.IMPORTED and kind not in kind_counts(study)
 
 
@@ -193,7 +193,7 @@ def studies_joined(study: Study, kind: str) -> list[str]:
 
 
 def kind_note(study: Study, kind: str) -> str:
-    """What has to be said beside numbers of this kind; empty where they are of real people."""
+    """A note that has to stand beside numbers of this kind; empty where they are of real people."""
     counts = kind_counts(study)
     joined = is_joined(study, kind) and published_elsewhere(study).exists()
     if kind == Kind.REAL and (kind in counts or not counts):
@@ -236,7 +236,7 @@ MAX_BARS = 12
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Of a histogram: how many items have `first` to `last` judgments; `percent` is of the longest bar."""
+    """A bar of a histogram: how many items have `first` to `last` judgments; `percent` is of the longest bar."""
 
     first: int
     last: int
@@ -290,7 +290,7 @@ def exposures(rows: Sequence[ItemExposure]) -> list[Exposures]:
 
 
 def summary(stratum: str, counts: Sequence[int]) -> Exposures:
-    """Of one stratum, from the judgments of each of its items."""
+    """A summary of one stratum, from the judgments of each of its items."""
     mean, sd = statistics.fmean(counts), statistics.pstdev(counts)
     return Exposures(stratum, len(counts), mean, sd, min(counts), max(counts), histogram(counts))
 
@@ -335,7 +335,7 @@ def study_duration(study: Study, arm: Arm | None = None) -> Duration:
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """What a study takes before it is known in which arm: the fewest and the most."""
+    """The length of a study before it is known in which arm: the fewest and the most."""
 
     has_arms: bool
     abstracts: tuple[int, int]

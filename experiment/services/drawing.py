@@ -1,4 +1,4 @@
-"""Which item a participant gets next, and the trial that shows it.
+"""The draw of a participant's next item, and the trial that shows it.
 
 A draw reads the counters, chooses, and takes the item if nobody took it meanwhile. Nothing is locked while choosing. The
 counter of the chosen item is raised on condition that it still says what was read; who was overtaken begins again, and sees
@@ -90,7 +90,7 @@ class PoolItem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """What a draw goes by, read at one moment.
+    """The counters that a draw goes by, read at one moment.
 
     pool: in the order of the items' ids. held: (item id, page its holder is on, number of such holders), live ones.
     left_at: page -> how many left there; those who withdrew are not counted: their rows do not say how far they came.
@@ -118,7 +118,7 @@ class Counters:
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """What a participant was given so far.
+    """The items that a participant was given so far.
 
     works: of abstracts, and of questions. templates: template -> number of questions.
     """
@@ -221,7 +221,7 @@ def read_for(participant: Participant, stratum: str, now: datetime) -> Counters:
 
 
 def read(study: Study, kind: str, stratum: str, now: datetime, arm: Arm | None = None) -> Counters:
-    """What a draw from this stratum, in this arm, would go by now."""
+    """The counters that a draw from this stratum, in this arm, would go by now."""
     counters = _read(study, kind, stratum, now, arm)
     if any(row.counter_id is None for row in counters.pool):
         ids = [row.item_id for row in counters.pool]
@@ -364,7 +364,7 @@ def show_trial(participant: Participant, position: int, now: datetime) -> Trial:
 
 
 def trials_met(participant: Participant) -> list[Trial]:
-    """What the participant was given, with the judgments: what a draw, a page and an answer need of them."""
+    """The participant's trials with the judgments: what a draw, a page and an answer need of them."""
     trials = _trials_met(participant.pk)
     for trial in trials:
         trial.participant = participant

@@ -1,4 +1,4 @@
-"""Which participants and trials the rules leave out: decided at the finish, again after a change (`reapplying`), or only to see."""
+"""Participants and trials that the rules leave out: decided at the finish, again after a change (`reapplying`), or only to see."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class Marks:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """What a set of rules says of finished participants and of their judgments, by primary key."""
+    """Verdicts of a set of rules on finished participants and on their judgments, by primary key."""
 
     participants: Mapping[int, Marks]
     judgments: Mapping[int, Marks]
@@ -66,7 +66,7 @@ class Verdicts:
 
 
 def verdicts(study: Study, kind: str, rules: Rules) -> Verdicts:
-    """What these rules would say; nothing is stored. Imported participants keep what their publication decided."""
+    """The verdicts of these rules; nothing is stored. Imported participants keep what their publication decided."""
     finished = Participant.objects.of(study, kind).finished()
     if kind == Participant.Kind.IMPORTED:
         people = {pk: Marks(*m) for pk, *m in finished.values_list("pk", "excluded_by", "flags")}
@@ -76,7 +76,7 @@ def verdicts(study: Study, kind: str, rules: Rules) -> Verdicts:
 
 
 def verdicts_of(people: ParticipantQuerySet, rules: Rules) -> Verdicts:
-    """What these rules would say of those who finished among them, who are not imported; nothing is stored.
+    """The verdicts of these rules on those who finished among them, who are not imported; nothing is stored.
 
     Exports and comparisons ask it of everybody: what the rules look at is read, and no rows are made of it.
     """
@@ -100,7 +100,7 @@ def verdicts_of(people: ParticipantQuerySet, rules: Rules) -> Verdicts:
 def _told_by_judgment(
     people: ParticipantQuerySet,
 ) -> Iterator[tuple[int, list[exclusion.TrialFacts]]]:
-    """What the rules look at in each participant's trials; each goes by the key of its judgment."""
+    """The facts that the rules look at in each participant's trials; each goes by the key of its judgment."""
     rows = Judgment.objects.filter(trial__participant__in=people.order_by().values("pk"))
     read = rows.order_by("trial__participant_id").values_list(
         "trial__participant_id",
@@ -184,7 +184,7 @@ def _participant_marks(verdict: exclusion.Verdict) -> Marks:
 
 
 def _trial_marks(verdict: exclusion.Verdict, trial: int) -> Marks:
-    """Of a trial by the key under which the rules were told of it."""
+    """The marks of a trial by the key under which the rules were told of it."""
     return Marks(" ".join(verdict.trials[trial]), " ".join(verdict.trial_flags[trial]))
 
 

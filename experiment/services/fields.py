@@ -171,7 +171,7 @@ def _record(subfield: Subfield, by: User, change: str, changed: list[str]) -> No
 
 
 def _refuse_shipped(name: str, by: User | None) -> None:
-    """Whoever made a field that comes with the project before its texts come would lead the whole site's texts."""
+    """Refuses a field that comes with the project: its maker would lead the whole site's texts before they come."""
     if not is_site(by) and _is_shipped(name):
         message = _("This name is kept for a field that comes with the site. Choose another one.")
         raise ValidationError({"name": message})

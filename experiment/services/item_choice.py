@@ -1,4 +1,4 @@
-"""Which test cases a study takes: by the published set they came with, source, field, subfield, or key by key."""
+"""The test cases that a study takes: by the published set they came with, source, field, subfield, or key by key."""
 
 import tomllib
 from collections import Counter
@@ -38,7 +38,7 @@ class ListedKey:
 
 @dataclass(frozen=True, slots=True)
 class ItemChoice:
-    """What test cases must be; an empty condition lets every one through.
+    """Conditions on test cases; an empty one lets every one through.
 
     collection: the published set they came with. keys: of exactly these test cases, practice items and catch items.
     """
@@ -51,7 +51,7 @@ class ItemChoice:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether anything is asked for besides the published set."""
+        """True if anything is asked for besides the published set."""
         return any((self.source, self.field, self.subfields, self.keys))
 
 
@@ -77,7 +77,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a study draws from, by stratum and, of test cases, by subfield; and how many others it could draw from.
+    """The pool that a study draws from, by stratum and, of test cases, by subfield; and how many others it could draw from.
 
     n_waiting: of the published texts of its test cases' collections, those whose repair waits for a person.
     """
@@ -172,7 +172,7 @@ TESTED = [Item.Kind.TEST, Item.Kind.QUESTION]
 
 
 def field_follows(study: Study) -> bool:
-    """Whether nobody gave the study a field of its own: it has none, a preset's, or that of what it asks."""
+    """True if nobody gave the study a field of its own: it has none, a preset's, or that of what it asks."""
     asked = study.items.filter(kind__in=TESTED)
     return study.field in PRESET_FIELDS | {""} or asked.filter(field=study.field).exists()
 

@@ -182,7 +182,7 @@ def _row(item: Item) -> bytes:
 
 
 def _card(tests: Sequence[Item], n_bytes: int) -> dict[str, Any]:
-    """What the data card says; n is of tests, by source, subfield and state."""
+    """The text of the data card; n is of tests, by source, subfield and state."""
     dates = sorted(str(item.publication_date) for item in tests if item.publication_date)
     accepted = [item for item in tests if item.status == Item.Status.ACCEPTED]
     return {

@@ -57,7 +57,7 @@ def change_role(member: Member, role: Role | FieldRole, by: User) -> None:
 
 @transaction.atomic
 def remove_member(member: Member, by: User) -> None:
-    """What they wrote, and their verdicts, stay; their invitations that nobody has used yet go. Raises ValidationError for the last who leads."""
+    """Removes a member. Their texts and verdicts stay; their unused invitations go. Raises ValidationError for the last who leads."""
     _held(member)
     _keep_a_lead(member, _("The last researcher of a study cannot be removed."))
     member.delete()
@@ -95,7 +95,7 @@ def asked_to_join(user: User) -> QuerySet[FieldMember]:
 
 @transaction.atomic
 def answer(member: FieldMember, agrees: bool) -> None:
-    """What somebody says who was asked to join a field; a second answer changes nothing."""
+    """Stores the answer of a person who was asked to join a field; a second answer changes nothing."""
     ResearchField.objects.select_for_update(no_key=True).get(pk=member.field_id)
     asked = FieldMember.objects.filter(pk=member.pk, agreed_at=None)
     if agrees:

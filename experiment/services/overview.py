@@ -1,4 +1,6 @@
-"""What a study's first page shows: the flow of its participants, how far they come, how long they stay, what they wrote, and when its target will be reached."""
+"""The first page of a study: the flow of its participants, how far they come, how long they stay, what they wrote, and
+when its target will be reached.
+"""
 
 import statistics
 from collections import Counter, defaultdict
@@ -155,7 +157,7 @@ def by_arm(study: Study, kind: str, now: datetime) -> list[ArmRow]:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Of an open study with a target that is not reached: whether those under way fill it.
+    """The places of an open study with a target that is not reached, and whether those under way fill it.
 
     n_waiting: who have not answered a trial and hold no place. turned_away_at: when it was last full for a visitor, if that
     was within a day.
@@ -399,7 +401,7 @@ FARTHEST = timedelta(days=365)
 
 
 class Outlook(StrEnum):
-    """What can be said; the page words each."""
+    """The state of a forecast; the page words each."""
 
     REACHED = "reached"
     EXPECTED = "expected"
@@ -425,14 +427,14 @@ class Forecast:
 
     @property
     def is_soon(self) -> bool:
-        """Whether the hour matters."""
+        """True if the hour matters."""
         if self.soonest is None or self.latest is None:
             return False
         return self.latest - self.soonest < SOON
 
 
 def forecast(study: Study, kind: str, n_valid: int, now: datetime) -> Forecast | None:
-    """Of the study's target of valid real finishers; None where there is no target."""
+    """A forecast of the study's target of valid real finishers; None where there is no target."""
     if study.target_valid is None or kind != Kind.REAL:
         return None
     n_missing = study.target_valid - n_valid

@@ -29,7 +29,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which participants; what is empty does not narrow. `pseudonym`: how it begins. `after`: the last one seen."""
+    """A selection of participants; what is empty does not narrow. `pseudonym`: how it begins. `after`: the last one seen."""
 
     kind: str
     status: Status | None = None

@@ -1,4 +1,4 @@
-"""What went wrong, in words for participants, and the status of the answer; problems.py shows it."""
+"""Words for participants about what went wrong, and the status of the answer; problems.py shows it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """What the sentences may name."""
+    """The values that the sentences may name."""
 
     study: Study | None = None
     parameter: str = ""  # of a link, which should hold an id

@@ -54,12 +54,12 @@ def template_of(row: QuestionTemplate) -> Template:
 
 
 def is_fixed(row: QuestionTemplate) -> bool:
-    """Whether its texts have made questions. One that files know by its name alone can still be given its texts."""
+    """True if its texts have made questions. One that files know by its name alone can still be given its texts."""
     return bool(row.rules) and row.questions.filter(made_from__has_key="row").exists()
 
 
 def as_toml(row: QuestionTemplate) -> str:
-    """What `fill_template` reads.
+    """The file that `fill_template` reads.
 
     >>> print(as_toml(QuestionTemplate(key="a", question="Q?", rules=[{"when": "", "answer": "A."}])))
     key = "a"
@@ -140,7 +140,7 @@ def save_template(
 
 @dataclass(frozen=True, slots=True)
 class QuestionChoice:
-    """What questions must be; an empty condition lets every one through.
+    """Conditions on questions; an empty one lets every one through.
 
     templates: by key, one of these. categories: of each dimension one of these. keys: exactly these. n: so many of what fits,
     spread evenly over templates and drawn by `seed`; None for all.
@@ -373,7 +373,7 @@ def content(wanted: WantedQuestions, items: Sequence[Item]) -> bytes:
 
 
 def split_of(items: Sequence[Item], share: float, seed: int) -> list[str]:
-    """Of each question whether it is for training or for tests, templates and categories alike in both."""
+    """For each question, whether it is for training or for tests, templates and categories alike in both."""
     strata = {item.key: (_template(item), sorted(item.categories.items())) for item in items}
     parts = split_questions.split(strata.items(), share, seed)
     return [parts[item.key] for item in items]

@@ -1,4 +1,4 @@
-"""What keeps a study from being opened, what is worth knowing before, and where each is mended."""
+"""Problems that keep a study from being opened, remarks that are worth knowing before, and where each is corrected."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
@@ -28,7 +28,7 @@ KINDS = {"human": "human-created", "machine": "machine-created", "catch": "catch
 
 @dataclass(frozen=True, slots=True)
 class StudyProblem:
-    """What keeps participants from completing a study, or the study from being opened; or else what is worth knowing.
+    """A problem that keeps participants from completing a study, or the study from being opened; or else a remark.
 
     section: of the set-up, where it is mended; or `recruitment`, whose page is another.
     """
@@ -42,7 +42,7 @@ class StudyProblem:
 
 
 def readiness_problems(study: Study) -> list[StudyProblem]:
-    """What keeps the study from being opened to people; empty when it can be."""
+    """Problems that keep the study from being opened to people; empty when it can be."""
     problems = completion_problems(study)
     if not study.contact.strip():
         sentence = "no contact address: participants must know whom they can ask"
@@ -66,7 +66,7 @@ def _look_alike(study: Study) -> list[str]:
 
 
 def _advice_problems(study: Study) -> Iterator[StudyProblem]:
-    """What participants of an advised arm would lack, or would not be told at the end."""
+    """Things that participants of an advised arm would lack, or would not be told at the end."""
     if not is_advised(study):
         return
     adviser = adviser_of(study)
@@ -82,7 +82,7 @@ def _advice_problems(study: Study) -> Iterator[StudyProblem]:
 
 
 def _channel_problems(channel: Channel) -> Iterator[StudyProblem]:
-    """What those who come by it would lack at the end."""
+    """Things that those who come by it would lack at the end."""
     named = f"channel “{channel.code}”"
     for address in (getattr(channel, name) for name in ADDRESSES):
         if host_problem(address):
@@ -102,7 +102,7 @@ def _channel_problems(channel: Channel) -> Iterator[StudyProblem]:
 
 
 def completion_problems(study: Study) -> list[StudyProblem]:
-    """What keeps participants, simulated ones too, from taking the study as it will be: nobody tries it with these.
+    """Problems that keep participants, simulated ones too, from taking the study as it will be: nobody tries it with these.
 
     What else keeps it from opening is of its contact, its dates and its channels, by none of which simulated participants come.
     """
@@ -139,7 +139,7 @@ def works_by_stratum(
 
 
 def item_problems(study: Study, without: Collection[int] = ()) -> list[StudyProblem]:
-    """What test cases are lacking; `without` as in `works_by_stratum`."""
+    """Test cases that are lacking; `without` as in `works_by_stratum`."""
     groups = groups_of(study)
     problems = [problem for group in groups for problem in _lacking(study, without, group)]
     practice = study.drawable_items.filter(kind=Item.Kind.PRACTICE)
@@ -149,7 +149,7 @@ def item_problems(study: Study, without: Collection[int] = ()) -> list[StudyProb
 
 
 def _lacking(study: Study, without: Collection[int], arm: Arm | None) -> Iterator[StudyProblem]:
-    """What participants in this arm would run out of."""
+    """Test cases that participants in this arm would run out of."""
     works = works_by_stratum(study, without, () if arm is None else arm.subfields)
     counts: dict[str, int] = dict(trial_counts(study, arm).items())
     for stratum, needed in counts.items():
@@ -262,7 +262,7 @@ def _other_fields(study: Study) -> Iterator[StudyProblem]:
 
 
 def facts_of(study: Study) -> Facts:
-    """What texts may say of the study."""
+    """The facts that texts may state about the study."""
     parts: set[int] = set()
     for arm in groups_of(study):
         counts, (abstracts, _) = trial_counts(study, arm), n_asked(study, arm)

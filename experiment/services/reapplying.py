@@ -78,7 +78,7 @@ def apply_changed_rules(study: Study, before: Rules) -> Changed | None:
 
 
 def ask(study: Study) -> RuleApplication:
-    """What decides everybody again; begun anew where it is under way. The study's row is locked."""
+    """Starts deciding about everybody again; begun anew where it is under way. The study's row is locked."""
     _renew_results(study)
     anew = {"reached": 0, "done": 0, "participants": 0, "trials": 0}
     total = decided_by_rules(study).count()
@@ -134,7 +134,7 @@ def advance(job: RuleApplication, lease: Lease) -> bool:
 
 
 def _end(study: Study, pages: FastPages | None, lease: Lease) -> bool:
-    """Whether it is over: all are decided, and counted under the rules' time. The study's row is held."""
+    """True if it is over: all are decided, and counted under the rules' time. The study's row is held."""
     if study.counted_min_rt_ms is not None:
         if pages is None or pages.limit_ms != study.min_rt_ms:
             return False
@@ -146,7 +146,7 @@ def _end(study: Study, pages: FastPages | None, lease: Lease) -> bool:
 
 
 def _renew_results(study: Study) -> None:
-    """Whether all are decided by the same rules is said with what was computed."""
+    """Renews stored results, which say whether all are decided by the same rules."""
     for (kind,) in study.participants.order_by().values_list("kind").distinct():
         raise_revision(study, kind)
 
@@ -185,7 +185,7 @@ def _decide_again(
 
 
 def rules_under_way(study: Study) -> RuleApplication | None:
-    """What applies the newest rules, or failed or was stopped before all were decided; None where all are."""
+    """The application of the newest rules, or one that failed or was stopped before all were decided; None where all are."""
     jobs = study.rule_applications.order_by("pk")
     still_open = jobs.filter(status__in=RuleApplication.OPEN_STATUSES).first()
     newest = still_open or jobs.last()
@@ -194,14 +194,14 @@ def rules_under_way(study: Study) -> RuleApplication | None:
 
 
 def are_mixed(study: Study, kind: str, rules: int | None = None) -> bool:
-    """Whether two versions of the rules decide about these participants; a version that is asked for decides alone."""
+    """True if two versions of the rules decide about these participants; a version that is asked for decides alone."""
     return (
         rules is None and kind != Participant.Kind.IMPORTED and rules_under_way(study) is not None
     )
 
 
 def note_beside_numbers(study: Study, kind: str, rules: int | None = None) -> str:
-    """What has to be said beside numbers of this kind, and of who is left out of them."""
+    """A note that has to stand beside numbers of this kind, on those who are left out of them too."""
     mixed = mixed_sentence(study) if are_mixed(study, kind, rules) else ""
     return " ".join(filter(None, (kind_note(study, kind), mixed)))
 

@@ -70,7 +70,7 @@ def check(studies: Iterable[Study]) -> list[Drift]:
 
 
 def _kinds(study: Study) -> list[str]:
-    """Of its participants and of what is counted: there is nothing to compare of others."""
+    """The kinds of its participants and of what is counted: there is nothing to compare of others."""
     found = {
         kind
         for model in (Participant, ItemCount, PeopleCount)
@@ -131,7 +131,7 @@ def recount_people(study: Study, kind: str) -> None:
 
 
 def item_counts(study: Study, kind: str) -> dict[ItemOfArm, dict[str, int]]:
-    """Of the rows: item and arm -> how often it was assigned, judged by settled participants, and validly."""
+    """Counts of the rows: item and arm -> how often it was assigned, judged by settled participants, and validly."""
     found: dict[ItemOfArm, dict[str, int]] = defaultdict(dict)
     trials = Trial.objects.filter(participant__study=study, participant__kind=kind).order_by()
     given = trials.values_list("participant__arm__number", "item")
@@ -146,7 +146,7 @@ def item_counts(study: Study, kind: str) -> dict[ItemOfArm, dict[str, int]]:
 
 
 def people_counts(study: Study, kind: str) -> dict[Ending, dict[str, int]]:
-    """Of the rows: how many settled participants ended in which way, and what the finishers add up to."""
+    """Counts of the rows: how many settled participants ended in which way, and what the finishers add up to."""
     people = Participant.objects.of(study, kind)
     found: dict[Ending, dict[str, int]] = defaultdict(dict)
     fate = Case(
@@ -282,7 +282,7 @@ Pages = dict[int, tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class FastPages:
-    """Of each finisher, by primary key, how many; their answers change no more, but for who is made anonymous."""
+    """Fast pages of each finisher, by primary key; their answers change no more, except in a person who is made anonymous."""
 
     limit_ms: int
     of: Pages

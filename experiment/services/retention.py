@@ -34,7 +34,7 @@ def is_due(study: Study, today: date) -> bool:
 
 
 def concerned(study: Study) -> dict[str, int]:
-    """Whose data lead to them still: how many participants, those of them with details, with a comment, and with ids."""
+    """Participants whose data still lead to them: how many, and those with details, with a comment, and with ids."""
     people = _people(study)
     return {
         "participants": people.count(),

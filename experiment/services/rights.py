@@ -1,4 +1,6 @@
-"""What a user may do in a study or a field (domain/roles.py), and access tokens: given out once, found by their hash, worth no more than their owner's rights at that moment."""
+"""Rights of a user in a study or a field (domain/roles.py), and access tokens: given out once, found by their hash,
+worth no more than their owner's rights at that moment.
+"""
 
 import hashlib
 import secrets
@@ -197,7 +199,7 @@ def find_token(secret: str) -> AccessToken:
 
 
 def owners_rights(token: AccessToken, study: Study) -> frozenset[Right]:
-    """What its owner may do in the study, and the token at most; nothing where the study is none of its."""
+    """The rights of its owner in the study, which are the token's at most; none where the study is none of its."""
     if token.study_id not in (None, study.pk):
         return frozenset()
     return rights_of(token.user, study)

@@ -93,7 +93,7 @@ Found = TypeVar("Found")
 def by_own_code(
     study: Study, address: str, here: Participant | None, code: str, find: Callable[[], Found]
 ) -> Found:
-    """What `find` finds by a participant's own code; where it finds nothing, that counts. `here`: whose code the browser was shown.
+    """The result of `find` by a participant's own code; where it finds nothing, that counts. `here`: whose code the browser was shown.
 
     Whoever types the code of their own page is never held up by others at their address.
 
@@ -122,7 +122,7 @@ def key_of(step: str, name: str, address: str) -> str:
 
 
 def _network(address: str) -> str:
-    """Of an IPv6 address what one connection is given as a whole: it has as many addresses as it likes.
+    """The network of an address: of an IPv6 address what one connection is given as a whole, as it has as many addresses as it likes.
 
     >>> _network("2001:db8:1:2:3:4:5:6"), _network("192.0.2.7"), _network("::ffff:192.0.2.7")
     ('2001:db8:1:2::/64', '192.0.2.7', '192.0.2.7')
@@ -170,12 +170,12 @@ def has_second_step(user: User | AnonymousUser) -> bool:
 
 
 def is_verified(user: User | AnonymousUser) -> bool:
-    """Whether who asks has given a code since they signed in; a user of a request knows."""
+    """True if the user has given a code since they signed in; a user of a request knows."""
     return bool(user.is_verified())  # type: ignore[union-attr]
 
 
 def new_app(user: User) -> TOTPDevice:
-    """What the user's app is to be told; the same until a code of it confirms it, or the password changes.
+    """The key for the user's app; the same until a code of it confirms it, or the password changes.
 
     Whoever was at the account before a change may know the key, so its name says of which password it is.
     """

@@ -307,7 +307,7 @@ def _study(parts: Mapping[str, Place], slug: str, title: str) -> Study:
 
 
 def _check(study: Study, place: Place) -> None:
-    """What the columns and the whole row must be."""
+    """Checks the columns and the whole row."""
     columns = {column: f"rules.{rule}" for rule, column in RULE_COLUMNS.items()}
     try:
         # An empty briefing becomes the built-in one

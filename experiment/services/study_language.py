@@ -424,7 +424,7 @@ def _placeholders(text: str) -> Counter[str]:
 
 
 def _writes(form: str, day: date) -> bool:
-    """Whether it is a format that writes such dates: a date alone has no hours."""
+    """True if it is a format that writes such dates: a date alone has no hours."""
     try:
         return bool(dateformat.format(day, form).strip())
     except (TypeError, ValueError):
@@ -459,7 +459,7 @@ def _stored_problem(source: str, forms: Any) -> TextProblem | None:
 
 
 def _texts_in(forms: Any) -> tuple[str, ...]:
-    """Of JSON, of which nobody may have made sure that it is a list of texts; an empty text where it is none."""
+    """The texts in JSON of which nobody may have made sure that it is a list of texts; an empty text where it is none."""
     is_list = isinstance(forms, list | tuple) and bool(forms)
     return tuple(forms) if is_list and all(isinstance(form, str) for form in forms) else ("",)
 

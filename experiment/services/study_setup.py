@@ -284,7 +284,7 @@ def set_paused(
 
 
 def lacking_without(study: Study, item: Item) -> list[StudyProblem]:
-    """What participants would run out of while this one is paused, beyond what they do now.
+    """Test cases that participants would run out of while this one is paused, beyond those that they lack now.
 
     Who finds no test case left is told so, and goes on where they were once there is one.
     """

@@ -63,7 +63,7 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What of the three would be other than it is; None stays."""
+    """Changes of the three; None stays."""
 
     rules: Rules | None
     consent: str | None
@@ -379,7 +379,7 @@ def _outcome(rows: Sequence[Any], found: Verdicts) -> Outcome:
 
 
 def _own_correct(row: Any) -> bool | None:
-    """Of the answer without advice; None where advice came before any."""
+    """True if the answer without advice was right; None where advice came before any."""
     if row.trial__advised__procedure == AdvisedTrial.Procedure.BEFORE:
         return None
     first = row.trial__advised__first_side

@@ -35,7 +35,7 @@ def forget() -> None:
 
 
 def asked(participant: Participant, place: str) -> list[SurveyQuestion]:
-    """What this participant is asked there."""
+    """The questions that this participant is asked there."""
     return questions_for(participant.study, participant.arm, place)
 
 
@@ -45,7 +45,7 @@ def questions_for(study: Study, arm: Arm | None, place: str) -> list[SurveyQuest
 
 
 def answers_given(participant: Participant, place: str) -> dict[str, str]:
-    """What is stored of the participant's answers there, by the question's name."""
+    """The stored answers of the participant there, by the question's name."""
     stored = SurveyAnswer.objects.filter(participant=participant, question__place=place)
     return dict(stored.values_list("question__name", "value"))
 
@@ -113,7 +113,7 @@ def move_question_up(question: SurveyQuestion, by: User | None = None) -> None:
 
 
 def lacks_example(study: Study) -> bool:
-    """Whether the question about trust in the adviser can be offered."""
+    """True if the question about trust in the adviser can be offered."""
     is_free = not study.survey_questions.filter(name="trust").exists()
     return not study.version and is_free and is_advised(study)
 

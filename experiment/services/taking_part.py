@@ -1,4 +1,4 @@
-"""What a participant does, page by page: about themselves, the practice, the trials, each shown and answered, and the end."""
+"""The way of a participant, page by page: about themselves, the practice, the trials, each shown and answered, and the end."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ Stage, Place = Participant.Stage, SurveyQuestion.Place
 
 
 def may_resume(participant: Participant, now: datetime) -> bool:
-    """Whether a return now goes on where the participant was."""
+    """True if a return now goes on where the participant was."""
     seen = participant.last_seen_at
     return seen is not None and now - seen <= timedelta(hours=participant.study.resume_hours)
 
@@ -199,21 +199,21 @@ def touch(participant: Participant, now: datetime) -> None:
 
 @transaction.atomic
 def _return(participant: Participant, now: datetime) -> None:
-    """Who was taken for having left is there again."""
+    """Counts a participant as present again who was taken for having left."""
     back = lock(participant)
     back.last_seen_at = max(back.last_seen_at or now, now)
     update(back, "last_seen_at")
 
 
 def is_shown(participant: Participant, position: int) -> bool:
-    """Whether the participant is on this trial's page and it was drawn."""
+    """True if the participant is on this trial's page and it was drawn."""
     on_page = participant.stage == Stage.TRIAL and participant.position == position
     return on_page and participant.trials.filter(position=position).exists()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a participant sends for one trial; None is "not given" or, for measures, "no JavaScript", of `translated` "".
+    """A participant's answer in one trial; None is "not given" or, for measures, "no JavaScript", of `translated` "".
 
     To a question, `side` is "": what was written is in `Sent`.
     """
@@ -375,7 +375,7 @@ def _stored(trial: Trial, first: AdvisedTrial | None) -> Judgment | AdvisedTrial
 
 
 def _passed_ms(participant: Participant, trial: Trial, sent: Sent) -> int | None:
-    """What passed on the server since the trial was first shown; a simulated participant's time is made up, as is what it sends."""
+    """The time on the server since the trial was first shown; a simulated participant's time is made up, as is what it sends."""
     if participant.kind == Participant.Kind.SIMULATED:
         return None
     return server_ms(trial.shown_at, sent.received_at)

@@ -1,4 +1,4 @@
-"""Which test cases, questions and templates a user may read and take into studies. Every way from a field's text to a person asks here.
+"""Test cases, questions and templates that a user may read and take into studies. Every way from a field's text to a person asks here.
 
 A field is its members', unless its lead shares it with studies or the site. The published set and the built-in texts are the site's,
 and so is what belongs to no field. A study's members also see what it draws from (ItemQuerySet.shown_by).
@@ -28,7 +28,7 @@ OF_SITE = Q(is_demo=True) | ~Q(collection="") | Q(field="")
 
 
 def is_site(user: Person) -> bool:
-    """Whether it is the site itself, or one of its administrators."""
+    """True if it is the site itself, or one of its administrators."""
     return user is None or (user.is_active and user.is_superuser)
 
 
@@ -75,7 +75,7 @@ def usable_items(user: Person, study: Study | None = None) -> ItemQuerySet:
 
 
 def of_own(user: Person, study: Study | None = None) -> Q:
-    """Of usable texts, those that a choice may take which names no field: of fields that the user curates or the study draws from.
+    """The usable texts that a choice may take which names no field: of fields that the user curates or the study draws from.
 
     What others share is taken by its name. Otherwise a lab that shares its field would decide what another lab's study asks.
     """

@@ -226,7 +226,7 @@ def _open_to_change(person: Participant) -> None:
 
 
 def _coarsen(person: Participant) -> None:
-    """Of times only what a rule needs: whole seconds on a page, and no hour of the day."""
+    """Coarsens times to what a rule needs: whole seconds on a page, and no hour of the day."""
     judgments = Judgment.objects.filter(trial__participant=person)
     for judgment in judgments.filter(rt_ms=None).select_related("trial"):
         judgments.filter(pk=judgment.pk).update(rt_ms=judgment.elapsed_ms)
@@ -282,12 +282,12 @@ class Held:
 
     @property
     def has_attention(self) -> bool:
-        """Whether they answered attention checks, which `anonymise` keeps."""
+        """True if they answered attention checks, which `anonymise` keeps."""
         return any(answer.question.kind == "attention" for answer in self.survey)
 
     @property
     def has_erased_survey(self) -> bool:
-        """Whether they answered survey questions that `anonymise` does not keep."""
+        """True if they answered survey questions that `anonymise` does not keep."""
         return any(answer.question.kind != "attention" for answer in self.survey)
 
 

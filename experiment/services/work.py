@@ -48,7 +48,7 @@ class Listed:
 
     @property
     def about(self) -> str:
-        """What it is about, with its study."""
+        """The job's subject, with its study."""
         text = str(self.job)
         return text if self.study is None or str(self.study) in text else f"{text}, {self.study}"
 
@@ -79,7 +79,7 @@ def listing(study: Study | None = None) -> tuple[list[Listed], list[Listed]]:
 
 
 def ended_of(user: User, since: datetime) -> list[Listed]:
-    """What the user asked for and what ended since then, the latest first."""
+    """Work that the user asked for and that ended since then, the latest first."""
     rows = [
         _listed(job)
         for model in all_kinds()
@@ -98,14 +98,14 @@ def find(kind: str, pk: int, study: Study | None = None) -> Job | None:
 
 
 def may_work(user: User, job: Any) -> bool:
-    """Whether the user may ask for work of the job's study, as on its pages; without a study, as on the site's."""
+    """True if the user may ask for work of the job's study, as on its pages; without a study, as on the site's."""
     if job.study is None:
         return user.is_active and user.is_superuser
     return may(user, Right.WORK, job.study)
 
 
 def may_lead(user: User, job: Any) -> bool:
-    """Whether the user may have a model write in the job's field, as on its pages."""
+    """True if the user may have a model write in the job's field, as on its pages."""
     return FieldRight.LEAD_FIELD in field_rights_of(user, job.field)
 
 
@@ -147,7 +147,7 @@ def retry(job: J, by: Who) -> J:
 
 
 def number_of(by: Who) -> int:
-    """Who asks, as a job's row has it."""
+    """The number of the person who asks, as a job's row has it."""
     return NOBODY if by is None or by.pk is None else by.pk
 
 

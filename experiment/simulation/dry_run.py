@@ -89,7 +89,7 @@ def _found(job: DryRun, n_trials: int) -> Simulated:
 
 
 def _arms(job: DryRun) -> Iterator[ArmContrast]:
-    """What the report will find between arms, source by source; nothing where no arm has advice, as it compares no others."""
+    """Contrasts that the report will find between arms, source by source; none where no arm has advice, as it compares no others."""
     study = job.study
     if not is_advised(study):
         return
@@ -137,7 +137,7 @@ def _conditions(job: DryRun, source: Stratum, items: Mapping[int, str]) -> list[
 
 
 def _share_advised(arm: Arm, n_tests: int) -> float:
-    """Of the trials of test cases of a participant in this arm."""
+    """The share of test cases with advice among the trials of a participant in this arm."""
     if not arm.is_advised:
         return 0.0
     return 1.0 if arm.advised_items is None else min(1.0, arm.advised_items / n_tests)

@@ -221,7 +221,7 @@ class SimulatedParticipant:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to simulate."""
+    """A plan of the simulation."""
 
     finish: int
     dropout: float
@@ -260,7 +260,7 @@ def simulate(study: Study, plan: Plan, new_driver: Callable[[], Driver]) -> Iter
 
 
 def _scripts(study: Study, plan: Plan, rng: random.Random) -> list[Script]:
-    """Of as many trials as the longest arm has: who gets into a shorter one skips the rest."""
+    """Scripts for as many trials as the longest arm has: a participant in a shorter one skips the rest."""
     longest = max(sum(trial_counts(study, arm).values()) for arm in groups_of(study))
     drawn = draw_scripts(plan.finish, plan.dropout, plan.accuracy, longest, rng)
     return [

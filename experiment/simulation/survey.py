@@ -1,4 +1,4 @@
-"""What simulated participants answer to survey questions."""
+"""Simulated participants' answers to survey questions."""
 
 import random
 from collections.abc import Sequence

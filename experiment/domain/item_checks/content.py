@@ -1,4 +1,4 @@
-"""What the alternations of a text say: numbers, contradictions, and edits where the writers' criteria allow none. Pure."""
+"""Checks of a text's alternations: numbers, contradictions, and edits where the writers' criteria allow none. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -212,7 +212,7 @@ def check_whole_sentences(abstract: Abstract) -> Iterator[Finding]:
 
 
 def _has_whole_sentence(one: Placed, spans: list[list[tuple[int, int]]]) -> bool:
-    """Whether either passage covers a sentence; the full stop may stand behind it."""
+    """True if either passage covers a sentence; the full stop may stand behind it."""
     return any(
         side.start <= start and end - 1 <= side.end
         for (side, _), sentences in zip(one.sides, spans, strict=True)

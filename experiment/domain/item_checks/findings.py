@@ -1,4 +1,4 @@
-"""What a check is told of a test case, what it says of it and where, and what stands where in its text. Pure."""
+"""A check's view of a test case, its findings, and their places in the text. Pure."""
 
 import hashlib
 from bisect import bisect_left, bisect_right

@@ -152,5 +152,5 @@ def has_direction(word: Word) -> bool:
 
 
 def is_verb_of_direction(word: Word) -> bool:
-    """Whether it is a form of a verb such as to increase; the noun is often spelled alike."""
+    """True if it is a form of a verb such as to increase; the noun is often spelled alike."""
     return word.stem in _MOVING

@@ -93,7 +93,7 @@ def checked(categories: Categories) -> dict[str, list[str]]:
 
 
 def dimension_fault(name: str) -> str:
-    """What is wrong with the name of a dimension; empty where nothing is.
+    """The fault of a dimension's name; empty where there is none.
 
     >>> dimension_fault("topic, sub"), dimension_fault("a:b")
     ('', 'does not begin with a letter or digit, or contains a colon or semicolon')
@@ -106,7 +106,7 @@ def dimension_fault(name: str) -> str:
 
 
 def category_fault(name: str) -> str:
-    """What is wrong with a category; empty where nothing is.
+    """The fault of a category; empty where there is none.
 
     >>> category_fault("Drug Meta"), category_fault("a; b")
     ('', 'is empty or contains a semicolon')

@@ -89,7 +89,7 @@ class LeftOut:
     other: int | None = None
 
     def __str__(self) -> str:
-        """Which row, and why it makes no question.
+        """The row, and why it makes no question.
 
         >>> str(LeftOut(3, Reason.SAME_QUESTION, other=1))
         'row 3: the same as row 1'

@@ -142,7 +142,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What holds of a row or not. `holds` raises as `Text.write` does."""
+    """A condition that a row fulfils or not. `holds` raises as `Text.write` does."""
 
     slots: frozenset[str]
     holds: Callable[[Mapping[str, Value | Rows]], bool]
@@ -173,7 +173,7 @@ def _joined(pieces: Iterable[str]) -> str:
 
 
 def condition(source: str) -> Condition:
-    """Of an empty text: what always holds.
+    """The condition in a text; an empty one always holds.
 
     Raises:
         LanguageError: as `text`.
@@ -198,7 +198,7 @@ def _expression(source: str) -> nodes.Node:
 
 
 def _made(make: Callable[[], Any]) -> Any:
-    """What Jinja makes of it, its errors as ours."""
+    """The text as Jinja reads it, its errors as ours."""
     try:
         return make()
     except TemplateError as error:
@@ -294,7 +294,7 @@ def _attribute(node: nodes.Getattr, loop: tuple[str, bool] | None) -> Iterator[s
 
 
 def _compared(node: nodes.Compare) -> Iterator[nodes.Node]:
-    """What is compared; of a list after “in”, what stands in it."""
+    """The parts that are compared; of a list after “in”, its elements."""
     yield node.expr
     for each in node.ops:
         is_list = each.op in ("in", "notin") and isinstance(each.expr, nodes.List | nodes.Tuple)

@@ -19,7 +19,7 @@ class SourceError(ValueError):
 
 
 def source_of(made_from: Mapping[str, Any]) -> dict[str, Any]:
-    """Of `Item.made_from` what files hold; empty of a question that no template made here.
+    """The part of `Item.made_from` that files hold; empty for a question that no template made here.
 
     >>> source_of({"cells": {"bio": "A;B"}})
     {}
@@ -36,7 +36,7 @@ def written(made_from: Mapping[str, Any]) -> str:
 
 
 def read(cell: str) -> dict[str, Any]:
-    """What `written` gave.
+    """The values that `written` gave.
 
     Raises:
         SourceError: it is no such thing.

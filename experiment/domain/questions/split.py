@@ -1,4 +1,4 @@
-"""Which questions models may be trained on, and which they are tested with. Pure."""
+"""The split of questions into those for training models and those for testing them. Pure."""
 
 import hashlib
 from collections.abc import Hashable, Iterable

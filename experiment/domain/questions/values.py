@@ -209,7 +209,7 @@ def _decimal(value: Any) -> Decimal:
 
 
 def _is_held(number: Decimal) -> bool:
-    """Whether a float holds it: neither as infinity nor, unless it is 0, as 0."""
+    """True if a float holds it: neither as infinity nor, unless it is 0, as 0."""
     held = float(number)
     return math.isfinite(held) and bool(held) == bool(number)
 
@@ -297,5 +297,5 @@ def _value(cell: str, column: str, is_numeric: bool) -> Value:
 
 
 def _is_nothing(other: object) -> bool:
-    """Whether it is the text "", beside which any value may stand."""
+    """True if it is the text "", beside which any value may stand."""
     return isinstance(other, str) and len(other) == 0

@@ -17,7 +17,7 @@ ENDINGS = (".csv", ".npy")
 
 @dataclass(frozen=True)
 class Published:
-    """What a directory holds. Nothing of it is to be stored while `problems` is not empty."""
+    """The content of a directory. Nothing of it is to be stored while `problems` is not empty."""
 
     present: Sequence[str]
     absent: Sequence[str]

@@ -27,7 +27,7 @@ def fill_table(
     unique_answers: bool,
     most: int = MOST_ROWS,
 ) -> FilledTable:
-    """Of a table's bytes: CSV, JSON lines or Parquet; of so many rows at most.
+    """The questions from a table's bytes: CSV, JSON lines or Parquet; of so many rows at most.
 
     Raises:
         FileRefusedError: it is no table.

@@ -45,7 +45,7 @@ _CONTEXT = 30
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """What holds for rows of a file that has no such column, or an empty cell in it."""
+    """Defaults for rows of a file that has no such column, or an empty cell in it."""
 
     source: str = "human"
     generator: str = ""

@@ -48,7 +48,7 @@ class Record:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Which no other row of the file may have; the last names it, where it may be named."""
+        """The values that no other row of the file may have; the last names it, where it may be named."""
         raise NotImplementedError
 
     def problem(self, message: str, column: str | None = None) -> RowProblem:
@@ -60,7 +60,7 @@ R = TypeVar("R", bound=Record)
 
 @dataclass(frozen=True)
 class RecordsFile(Generic[R]):
-    """What a file holds. `ignored` columns are not read; nothing is to be stored while there are problems.
+    """The content of a file. `ignored` columns are not read; nothing is to be stored while there are problems.
 
     unnamed: where no column bears the name of one that has to be there. unit: what people call a row of it.
     """
@@ -99,7 +99,7 @@ def shortened(problems: list[RowProblem]) -> list[RowProblem]:
 
 
 def read_file(read: Callable[[], RecordsFile[R]]) -> RecordsFile[R]:
-    """What is read; one problem, of no row, where it is no such file."""
+    """The records of a file; one problem, of no row, where it is no such file."""
     try:
         return read()
     except ColumnsError as error:
@@ -231,7 +231,7 @@ class Cells:
         return frozenset(name for name, column in self.columns.items() if column in self.row.cells)
 
     def common(self, default_source: str = "human", default_generator: str = "") -> dict[str, Any]:
-        """What every record has but its text."""
+        """The part that every record has, besides its text."""
         return {
             "row": self.row.row,
             "line": self.row.line,

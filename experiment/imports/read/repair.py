@@ -42,7 +42,7 @@ def published_markup(combined: str, original: str, altered: str) -> str | None:
 
 
 def reads_as(markup: str, original: str, altered: str) -> bool:
-    """Whether it gives these versions by itself."""
+    """True if it gives these versions by itself."""
     try:
         abstract = parse(markup)
     except MarkupError:

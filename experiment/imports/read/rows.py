@@ -32,7 +32,7 @@ LONGEST_NAME = 1_000  # characters, of a column
 
 @dataclass(frozen=True, slots=True)
 class RowProblem:
-    """What keeps a file from being imported.
+    """A problem that keeps a file from being imported.
 
     row: of data, from 1: the line of column names is none. line: of the file, from 1, where the row begins. Both None
     where it is about the whole file.

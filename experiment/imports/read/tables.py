@@ -21,7 +21,7 @@ from lib.tables import shown
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What keeps an import from being done; `line` counts from 1, `row` (of data) from 0."""
+    """A problem that keeps an import from being done; `line` counts from 1, `row` (of data) from 0."""
 
     file: str
     message: str

@@ -1,4 +1,4 @@
-"""What the published test-case files hold. Plain Python: no database."""
+"""The published files of test cases. Plain Python: no database."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

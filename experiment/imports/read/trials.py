@@ -102,7 +102,7 @@ class PublishedTrial:
 
     @property
     def block(self) -> int:
-        """Which person's rows it is among."""
+        """The number of the person whose rows it is among."""
         return self.index // TRIALS_PER_PERSON
 
     @property
@@ -124,7 +124,7 @@ class PublishedParticipant:
 
 @dataclass(frozen=True, slots=True)
 class Excluded:
-    """What the publication left out: whole participants, and trials of the others."""
+    """The data that the publication left out: whole participants, and trials of the others."""
 
     participants: int = 0
     trials: int = 0

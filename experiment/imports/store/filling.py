@@ -83,7 +83,7 @@ class FilledTemplate:
 def fill_template(
     template: QuestionTemplate, data: bytes, wanted: Wanted, most: int = MOST_ROWS
 ) -> FilledTemplate:
-    """Of a table's bytes: CSV, JSON lines or Parquet; of so many rows at most.
+    """The filled template from a table's bytes: CSV, JSON lines or Parquet; of so many rows at most.
 
     Raises:
         FileRefusedError: it is no table.

@@ -1,4 +1,4 @@
-"""What an import of test cases would do, row by row."""
+"""The plan of an import of test cases, row by row."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -160,7 +160,7 @@ def _checked(row: ItemRow, research_field: ResearchField) -> ItemRow:
 
 
 def _unacceptable(rows: Sequence[ItemRow]) -> Iterator[RowProblem]:
-    """What no reviewer may pass, an import does not accept either."""
+    """Problems of rows that no reviewer may pass: an import does not accept them either."""
     for row in rows:
         errors = [finding for finding in row.findings if finding.level == Level.ERROR]
         if errors:

@@ -43,7 +43,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class PlannedRow(Generic[R]):
-    """What becomes of a row. item: the version that it is compared with, None for a new one.
+    """The plan for a row. item: the version that it is compared with, None for a new one.
 
     note: what a person should know of it. findings: what the checks will say of the text. Neither keeps it from being done.
     """
@@ -57,7 +57,7 @@ class PlannedRow(Generic[R]):
 
     @property
     def in_place(self) -> bool:
-        """Whether a draft is changed; else an update makes a new version."""
+        """True if a draft is changed; else an update makes a new version."""
         return self.item is not None and self.item.status == Item.Status.DRAFT
 
 
@@ -135,7 +135,7 @@ class Plan(Generic[R]):
 
     @property
     def remarks(self) -> list["Remark"]:
-        """What a person should know of rows that can be done, in their order."""
+        """Remarks on rows that can be done, which a person should know, in their order."""
         return [remark for row in self.rows for remark in _remarks(row)]
 
     def count_checked(self, level: Level) -> int:
@@ -215,11 +215,11 @@ class Planner(Generic[R]):
         raise NotImplementedError
 
     def differences(self, record: R, item: Item) -> tuple[Change, ...]:
-        """What the row says otherwise than the version; about columns that it does not have, it says nothing."""
+        """Differences between the row and the version; about columns that it does not have, it says nothing."""
         raise NotImplementedError
 
     def note(self, record: R, item: Item | None) -> str:
-        """What a person should know of a row that is new, or changes the item."""
+        """A remark on a row that is new, or changes the item, which a person should know."""
         return ""
 
     def plan(self, records: Iterable[R], progress: Progress = unseen) -> list[PlannedRow[R]]:
@@ -317,7 +317,7 @@ def _check_changeable(record: Record, newest: Item) -> None:
 
 
 def changes_of(record: Record, item: Item, names: Iterable[str]) -> Iterator[Change]:
-    """Of the columns of these names that the row has."""
+    """Changes in the columns of these names that the row has."""
     for name in names:
         before, after = getattr(item, name), getattr(record, name)
         if name in record.given and before != after:

@@ -42,7 +42,7 @@ class Created:
 
 @dataclass(frozen=True)
 class Imported:
-    """What was written, and the row that takes the place of each damaged one, by key."""
+    """The written rows, and the row that takes the place of each damaged one, by key."""
 
     study: Study
     created: Created
@@ -89,7 +89,7 @@ def import_published(data: Published, slug: str, texts: str) -> Imported:
 
 
 def _is_another(study: Study) -> bool:
-    """Whether the study has participants of its own: published trials and items would change it under its participants."""
+    """True if the study has participants of its own: published trials and items would change it under its participants."""
     kinds = set(study.participants.values_list("kind", flat=True))
     mixed = study.is_demo or kinds & {Participant.Kind.REAL, Participant.Kind.PILOT}
     return bool(mixed) and Participant.Kind.IMPORTED not in kinds

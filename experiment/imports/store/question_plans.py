@@ -71,7 +71,7 @@ class _Planner(Planner[QuestionRecord]):
         return PlannedRow(record, Action.UNCHANGED, item, note=note)
 
     def note(self, record: QuestionRecord, item: Item | None) -> str:
-        """Of a new question, which other asks the same; a file's keys may well mean it so."""
+        """A remark on a new question, which other asks the same; a file's keys may well mean it so."""
         if item is not None:
             return ""
         name = record.key or f"row {record.row}"

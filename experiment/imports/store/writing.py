@@ -230,7 +230,7 @@ class _Writer(Generic[R]):
 
 
 def _merged_source(record: QuestionRecord, item: Item) -> dict[str, Any]:
-    """What a row does not say stays: from which row of which table it was made, and how cells that it lacks were written."""
+    """The source of a row. It keeps what the row does not say: its row of its table, and how cells that it lacks were written."""
     cells = {
         name: cell
         for name, cell in item.made_from.get("cells", {}).items()

@@ -92,7 +92,7 @@ def _made_and_read() -> set[str]:
 
 
 def _clauses(sql: str) -> Iterator[str]:
-    """What stands between the commas of CREATE TABLE, whose order is of no matter; another statement as it is."""
+    """The parts between the commas of CREATE TABLE, whose order is of no matter; another statement as it is."""
     if not sql.startswith("CREATE TABLE"):
         yield sql
         return

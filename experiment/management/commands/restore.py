@@ -87,7 +87,7 @@ class Command(ReportingCommand):
         self._say(manifest, done, must, options)
 
     def _values(self, options: Any) -> tuple[Values, bool]:
-        """Which database, and whether it is the site's own."""
+        """The settings of the database, and whether it is the site's own."""
         values, url, name = connection.settings_dict, options["into"], options["into_env"]
         if name is not None and not (url := os.environ.get(name)):
             raise CommandError(f"--into-env: the environment variable {name} is not set.")

@@ -1,4 +1,4 @@
-"""What is said of a version: by checks and in answer to them, by people in threads, and by its history."""
+"""Remarks on a version: by checks and in answer to them, by people in threads, and by its history."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -83,7 +83,7 @@ class Standing:
 
 
 def findings(item: Item) -> list[Finding]:
-    """Of a version as it is stored; of a question, what no reader sees in it."""
+    """Findings in a version as it is stored; of a question, what no reader sees in it."""
     if item.is_question:
         found = [*check_characters(item.markup), *check_characters(item.expert_answer)]
         return [replace(finding, place=None) for finding in found]
@@ -91,7 +91,7 @@ def findings(item: Item) -> list[Finding]:
 
 
 def findings_of_text(markup: str, facts: Facts) -> list[Finding]:
-    """Of a text as it is being written, readable or not; errors first."""
+    """Findings in a text as it is being written, readable or not; errors first."""
     try:
         others = others_near(parse(markup).original, facts)
     except MarkupError:  # which is found below
@@ -100,7 +100,7 @@ def findings_of_text(markup: str, facts: Facts) -> list[Finding]:
 
 
 def errors_of(item: Item) -> list[Finding]:
-    """Of a text that can be read, by itself: what keeps any from being accepted."""
+    """Errors of a text that can be read, by itself: those that keep any from being accepted."""
     found = [*check_characters(item.markup), *check_characters(item.expert_answer), *item.warnings]
     return [finding for finding in found if finding.level == Level.ERROR]
 
@@ -237,7 +237,7 @@ def _store_comment(comment: Comment) -> Comment:
 
 
 def _stands(quote: str, item: Item) -> bool:
-    """Whether a passage is in the text, whichever wordings it was copied from."""
+    """True if a passage is in the text, whichever wordings it was copied from."""
     both = "".join(
         segment.text if isinstance(segment, Plain) else f"{segment.original} {segment.altered}"
         for segment in item.segments
@@ -251,7 +251,7 @@ Action = ItemChange.Action
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What somebody did; `pieces` where the text changed, `from_version` where a version was made from an older one.
+    """An action of a person; `pieces` where the text changed, `from_version` where a version was made from an older one.
 
     values: name, before and after of each other column, in words.
     """

@@ -32,7 +32,7 @@ FILLED = Q(made_from__has_key="row")
 
 
 def writers_of(item: Item) -> QuerySet[User]:
-    """Who made the version, who changed its text or its details, and who wrote the template that made it.
+    """The people who made the version, changed its text or its details, or wrote the template that made it.
 
     Also of earlier versions with the same text.
     """
@@ -45,7 +45,7 @@ def writers_of(item: Item) -> QuerySet[User]:
 
 
 def open_moves(item: Item, research_field: ResearchField, user: User) -> frozenset[Move]:
-    """What the user may do with the version as it stands; nothing for who does not belong to the field."""
+    """The moves that the user may make with the version as it stands; none for a user outside the field."""
     rights = field_rights_of(user, research_field)
     if FieldRight.CURATE_FIELD not in rights:
         return frozenset()
@@ -181,7 +181,7 @@ def held(item: Item) -> Iterator[Item]:
 
 
 def _hold_versions(key: str) -> None:
-    """Who would add a version, or change several, waits; what comes after this reads what they left."""
+    """Holds the versions: others who would add or change some wait, and what comes after this reads what they left."""
     rows = Item.objects.select_for_update(no_key=True).filter(key=key).order_by("version")
     list(rows.values_list("pk"))
 
@@ -212,7 +212,7 @@ class Count:
 
     @property
     def suffices(self) -> bool:
-        """Whether it can be accepted for its reviews: nobody is opposed, and one at least accepts."""
+        """True if it can be accepted for its reviews: nobody is opposed, and one at least accepts."""
         return not self.opposed and self.accepting >= max(1, self.needed)
 
 
@@ -293,7 +293,7 @@ def own(item: Item, user: User) -> Review | None:
 
 
 def is_awaited(item: Item, research_field: ResearchField, user: User) -> bool:
-    """Whether the user could still review this text: until then others' verdicts, a model's and its difficulty are hidden.
+    """True if the user could still review this text: until then others' verdicts, a model's and its difficulty are hidden.
 
     Of a draft, too: the same text can come back to review, and verdicts on it hold again.
     """

@@ -23,7 +23,7 @@ class Act(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What is said once for all: why they go back or are retired, and why each kind of warning (its code) is none."""
+    """Words that are said once for all: why they go back or are retired, and why each kind of warning (its code) is none."""
 
     reason: str = ""
     explanations: Mapping[str, str] | None = None
@@ -77,7 +77,7 @@ def take(
 
 
 def plan(items: Iterable[Item], act: Act, by: User) -> Plan:
-    """What `take` would do once everything is said that it asks for; nothing is stored."""
+    """A plan of what `take` would do once everything is said that it asks for; nothing is stored."""
     items = tuple(items)
     warnings = _warnings(items) if act == Act.SUBMIT else ()
     said = {each.code: "-" for each in warnings}

@@ -97,7 +97,7 @@ def write_draft(item: Item, *, by: User | None, markup: str | None = None, **det
 
 
 def action_of(changed: Collection[str]) -> ItemChange.Action:
-    """What a change of these columns is."""
+    """The action that a change of these columns is."""
     if set(changed) == {"note"}:
         return Action.NOTE
     is_text = not {"markup", "expert_answer"}.isdisjoint(changed)
@@ -149,13 +149,13 @@ def scratch_named(uid: UUID, research_field: ResearchField, user: User) -> ItemS
 
 
 def begun(research_field: ResearchField, user: User) -> QuerySet[ItemScratch]:
-    """What the writer has begun and no draft holds yet, the latest first."""
+    """Texts that the writer has begun and no draft holds yet, the latest first."""
     own = ItemScratch.objects.filter(field=research_field, user=user, item=None)
     return own.exclude(values={}).order_by("-at")
 
 
 def last_changes(item: Item, names: Iterable[str]) -> dict[str, Edit]:
-    """Who changed each of these columns last."""
+    """The last change of each of these columns."""
     found: dict[str, Edit] = {}
     wanted = set(names)
     for change in item.changes.select_related("by").order_by("-pk"):
@@ -166,7 +166,7 @@ def last_changes(item: Item, names: Iterable[str]) -> dict[str, Edit]:
 
 
 def is_overtaken(scratch: ItemScratch) -> bool:
-    """Whether the draft has been changed since this was typed."""
+    """True if the draft has been changed since this was typed."""
     item = scratch.item
     return bool(scratch.values) and item is not None and item.edits != scratch.edits
 
@@ -179,7 +179,7 @@ def held(scratch: ItemScratch) -> Iterator[ItemScratch]:
 
 
 def is_own(scratch: ItemScratch, window: str) -> bool:
-    """Whether this page's last save, whose answer it may never have got, is what is stored."""
+    """True if this page's last save, whose answer it may never have got, is what is stored."""
     item = scratch.item
     is_last = window != "" and window == scratch.window
     return is_last and (item is None or item.edits == scratch.edits)

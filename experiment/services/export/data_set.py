@@ -84,7 +84,7 @@ class Projection:
 
 @dataclass
 class Held:
-    """Which test cases are in the trials that passed by, by key and version; and the keys of each participant's."""
+    """The test cases in the trials that passed by, by key and version; and the keys of each participant's."""
 
     of: Sequence[Column]
     items: set[tuple[str, int]] = field(default_factory=set)
@@ -106,7 +106,7 @@ class Held:
         return {key for key, _ in self.items}
 
     def has(self, people: Sequence[str], key: str) -> bool:
-        """Whether each of these participants was given it; of nobody, whether anybody was."""
+        """True if each of these participants was given it; of nobody, whether anybody was."""
         return key in self.keys and all(key in self.given.get(name, ()) for name in people)
 
 
@@ -130,7 +130,7 @@ STATES: list[str] = []  # (study) -> a name for all that these tables are made o
 
 
 def more_tables(study: Study, query: TrialQuery, form: Form) -> MoreTables:
-    """Whatever is found outside the database is found now."""
+    """Finds now whatever is found outside the database."""
     found: list[MoreTables] = [import_string(path)(study, query, form) for path in TABLES]
 
     def tables(held: Held) -> Iterator[Table]:
@@ -191,7 +191,7 @@ def describe(
     written: Sequence[Written],
     manifest: dict[str, Any],
 ) -> None:
-    """What the data are: for programs, for people, and as of when."""
+    """Describes the data: for programs, for people, and as of when."""
     columns: dict[str, Column] = {}
     for table, column in ((one.table, column) for one in written for column in one.table.columns):
         known = columns.setdefault(column.name, column)

@@ -37,7 +37,7 @@ PARTICIPANT, ITEM = HEADER.index("participant"), HEADER.index("item_key")
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What an export holds, and of what; `sha256` is of the file's bytes, or of the trials of several.
+    """The content of an export; `sha256` is of the file's bytes, or of the trials of several.
 
     rules_version: that says what is excluded. rules_mixed: but not of everybody yet. codebook, code: the versions of what columns mean, and of what wrote them.
     released: what was coarsened and left out for the public, None where nothing was. files: the hashes of a data set's files; table_rows: how many rows these have.
@@ -67,7 +67,7 @@ class Manifest:
 
     @property
     def stem(self) -> str:
-        """Of the file's name."""
+        """The file's name without its ending."""
         return f"{self.study}-{self.kind}-{self.set}-{self.made_at:%Y%m%dT%H%MZ}"
 
     def as_dict(self) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def ensure_exported(study: Study, query: TrialQuery, form: Form = CSV) -> TrialE
 
 
 def takes_long(study: Study, query: TrialQuery) -> bool:
-    """Whether a completed query is a worker's to answer."""
+    """True if a worker is to answer a completed query."""
     return not is_quickly_counted(study, query) or count(study, query) > LARGE
 
 

@@ -1,4 +1,6 @@
-"""What others may see of participants: trials as a public file holds them, with coarse answers; and identities, by pseudonym, for who says why."""
+"""Participants' data for others: trials as a public file holds them, with coarse answers; and identities, by
+pseudonym, for a stated reason.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -35,7 +37,7 @@ WHO = NAMES.index("participant")
 
 
 def released_columns(columns: Sequence[Column], form: Form) -> tuple[Column, ...]:
-    """Of a study's columns, those of its public file."""
+    """The columns of a study that its public file has."""
     without = dropped(columns, form)
     return tuple(
         replace(
@@ -55,7 +57,7 @@ def dropped(columns: Sequence[Column], form: Form) -> list[str]:
 
 
 def release_of(study: Study, query: TrialQuery, k: int) -> Released:
-    """What may be said of the participants of these trials: all who are in the file decide how many are alike."""
+    """The answers of these trials' participants that may be published: all who are in the file decide how many are alike."""
     if deciding(study, query).other is None:
         people = Participant.objects.filter(
             pk__in=judged(study, query).order_by().values("trial__participant")
@@ -82,7 +84,7 @@ def nothing_left(said: Mapping[str, Any] | None) -> str:
 
 
 def about(said: Released, columns: Sequence[Column], form: Form) -> dict[str, Any]:
-    """What a manifest says of a release."""
+    """The part of a manifest about a release."""
     left = {"dropped": dropped(columns, form), "suppressed": dict(said.suppressed)}
     return {"k": form.k, **left, "is_empty": said.is_empty, "smaller_k": said.smaller_k}
 

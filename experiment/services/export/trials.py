@@ -57,14 +57,14 @@ def completed(study: Study, query: TrialQuery) -> TrialQuery:
 
 @dataclass(frozen=True, slots=True)
 class Deciding:
-    """Whose verdict says what is excluded: a version's number, and its rules where they are not those that rows hold."""
+    """The rules that decide what is excluded: a version's number, and its rules where they are not those that rows hold."""
 
     version: int | None
     other: Rules | None = None
 
 
 def deciding(study: Study, query: TrialQuery) -> Deciding:
-    """What says which trials are excluded.
+    """The rules that say which trials are excluded.
 
     Raises:
         UnknownVersionError: there are no such rules.
@@ -159,7 +159,7 @@ def _is_excluded_by(code: str) -> Q:
 
 
 def _holds(field: str, code: str) -> Q:
-    """Whether a column of codes, joined by spaces, has this one."""
+    """The condition that a column of codes, joined by spaces, has this one."""
     return (
         Q(**{field: code})
         | Q(**{f"{field}__startswith": f"{code} "})
@@ -257,7 +257,7 @@ def count(study: Study, query: TrialQuery) -> int:
 
 
 def is_quickly_counted(study: Study, query: TrialQuery) -> bool:
-    """Whether `count` takes a moment however many took part: other rules are applied to each of them."""
+    """True if `count` takes a moment however many took part: other rules are applied to each of them."""
     if deciding(study, query).other is None:
         return True
     everything = TrialQuery(kind=query.kind)
@@ -301,7 +301,7 @@ def _is_counted(query: TrialQuery) -> bool:
 
 
 def _counted(study: Study, query: TrialQuery) -> int:
-    """Of settled participants by the counters of the items, of the few under way by their rows."""
+    """The number of rows: of settled participants by the counters of the items, of the few under way by their rows."""
     items = ItemCount.objects.filter(study=study, kind=query.kind)
     wanted = {"source": query.source, "subfield": query.subfields, "key": query.items}
     of_item = {f"item__{name}__in": values for name, values in wanted.items() if values}
@@ -314,7 +314,7 @@ def _counted(study: Study, query: TrialQuery) -> int:
 
 
 def _asked_for(query: TrialQuery, block: Block) -> list[bool]:
-    """Which of these rows a query means by what it says of exclusion."""
+    """For each of these rows, whether a query means it by what it says of exclusion."""
     if query.set == "analysis":
         return list(block[INCLUDED])
     reasons = set(query.reasons)

@@ -103,7 +103,7 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Person:
-    """What every row of a participant says."""
+    """The values that every row of a participant has."""
 
     values: Row
     excluded_by: str
@@ -125,7 +125,7 @@ class TrialColumns:
     def in_order(
         self, judgments: JudgmentQuerySet, *, by_pseudonym: bool
     ) -> QuerySet[Judgment, Read]:
-        """What is read of each judgment, by participant and position; of participants as they came, or by pseudonym."""
+        """The columns that are read of each judgment, by participant and position; of participants as they came, or by pseudonym."""
         whose = "trial__participant__public_id" if by_pseudonym else "trial__participant_id"
         ordered = judgments.order_by(whose, "trial__position")
         return ordered.values_list(*KEYS, *self._own.values())
@@ -157,7 +157,7 @@ class TrialColumns:
         return [columns[name] for name in self.header]
 
     def _of_survey(self, pks: Sequence[int]) -> dict[str, Values]:
-        """What these participants answered to survey questions, by column."""
+        """These participants' answers to survey questions, by column."""
         if not self._survey:
             return {}
         told: dict[str, dict[int, Any]] = {column: {} for column, _ in self._survey.values()}
@@ -220,7 +220,7 @@ def _told(answers: Sequence[Mapping[str, Any]], name: str) -> Values:
 
 
 def answers_of(people: ParticipantQuerySet, columns: Sequence[str]) -> dict[str, Row]:
-    """What each of them told about themselves in these columns, by pseudonym."""
+    """The participants' answers about themselves in these columns, by pseudonym."""
     pairs = list(people.values_list("public_id", "demographics"))
     answers = [given for _, given in pairs]
     told = zip(*(_told(answers, DEMOGRAPHICS[name]) for name in columns), strict=True)
@@ -236,7 +236,7 @@ def _on_server(values: Mapping[str, Values]) -> Values:
 def _decided(
     marks: Mapping[int, Marks], pks: Sequence[int], excluded_by: Sequence[str], flags: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What verdicts say of these rows, or where they say nothing what is stored."""
+    """The verdicts on these rows, or where there are none what is stored."""
     stored = map(Marks, excluded_by, flags)
     found = list(map(marks.get, pks, stored))
     return tuple(m.excluded_by for m in found), tuple(m.flags for m in found)
@@ -266,7 +266,7 @@ def _inclusion(
 
 
 def _of_advice(values: Mapping[str, Values]) -> dict[str, Values]:
-    """What follows from the sides and confidences before and after advice."""
+    """Values that follow from the sides and confidences before and after advice."""
     originals, advice, first = (
         values[name] for name in ("original_side", "advice_side", "first_side")
     )
@@ -291,7 +291,7 @@ def _unambiguous(text: str) -> str:
 
 
 def asks_questions(study: Study) -> bool:
-    """Whether its participants get questions, or anybody did."""
+    """True if its participants get questions, or anybody did."""
     if study.question_items:
         return True
     return ItemCount.objects.filter(study=study, stratum=QUESTION, assigned__gt=0).exists()
