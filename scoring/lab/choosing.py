@@ -211,7 +211,7 @@ def run(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     choices = choices.order_by("item__key", "original_side", "sample")
     choices = form.narrowed(choices) if form.is_valid() else choices.none()
     page = Paginator(choices, PER_PAGE).get_page(request.GET.get("page"))
-    shown = [(choice, STATES[READ if choice.is_read else choice.state]) for choice in page]
+    shown = [(choice, "tie" if choice.is_read else STATES[choice.state]) for choice in page]
     return _run_page(
         request, study, pk, "scoring/choosing/run.html", form=form, shown=page, choices=shown,
         query=f"which={form.data.get('which', '')}",

@@ -5,11 +5,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
+from django.urls import reverse
 
 from experiment.models import Item, Study
+from lib import formatting
 from lib.jobs import leases, workers
 from scoring.backends import settings_of
 from scoring.domain.perplexity import CHANCE, Accuracy
@@ -125,8 +128,33 @@ class RunRow:
         return self.counted.accuracy.n
 
     @property
+    def accuracy(self) -> str:
+        return formatting.percent(self.counted.accuracy.value)
+
+    @property
+    def sem(self) -> str:
+        """The standard error in percent, without the sign; empty where it is not known."""
+        sem = self.counted.accuracy.known_sem
+        return "" if sem is None else formatting.percent(sem).removesuffix("%")
+
+    @property
+    def accuracy_and_sem(self) -> str:
+        """Both, and a dash where nothing was scored yet."""
+        if not self.n:
+            return "\N{EN DASH}"
+        return f"{self.accuracy} ± {self.sem}" if self.sem else self.accuracy
+
+    @property
     def source(self) -> str:
         return source_label(self.run.source)
+
+    @property
+    def texts(self) -> str:
+        """The test cases that it was asked to score."""
+        run = self.run
+        limit = f", first {run.limit}" if run.limit else ""
+        seed = "" if run.seed is None else f", seed {run.seed}"
+        return f"{run.source or 'all'}{limit}{seed}"
 
     @property
     def model_args(self) -> str:
@@ -226,6 +254,7 @@ def models_context(
     of_source = ScoringRun.objects.seen_in([study]).filter(_of_source(source)).order_by()
     n_runs = dict(of_source.values_list("condition").annotate(Count("pk")))
     shown = Paginator(rows, RUNS_PER_PAGE).get_page(page)
+    address = {"condition": condition, "source": source, "page": shown.number}
     return {
         "part": "models",
         "condition": condition,
@@ -249,6 +278,7 @@ def models_context(
         "ticks": ticks(scale, (CHANCE, 1.0)),
         "chance_at": scale.percent(CHANCE),
         "shown": shown,
+        "live_url": f"{reverse('lab:scoring_live', args=[study.slug])}?{urlencode(address)}",
         "page_numbers": shown.paginator.page_range,
         "n_runs": sum(n_runs.values()),
         "open_runs": open_runs(study),
@@ -258,19 +288,24 @@ def models_context(
 
 
 def open_runs(study: Study) -> list[dict[str, Any]]:
-    """Runs that wait or are scored now, the oldest first; `is_stale` where the worker is gone."""
+    """Runs that wait or are scored now, the oldest first."""
     runs = list(_light(study).filter(status__in=ScoringRun.OPEN_STATUSES).order_by("pk"))
     running = any(run.status == Status.RUNNING for run in runs)
     stale = set(leases.stale(_light(study)).values_list("pk", flat=True)) if running else set()
     return [
         {
             "run": run,
-            "is_own": run.study_id == study.pk,
-            "is_stale": run.pk in stale,
+            "told": _under_way(run, is_stale=run.pk in stale, is_own=run.study_id == study.pk),
             "progress_percent": progress_percent(run),
         }
         for run in runs
     ]
+
+
+def _under_way(run: ScoringRun, *, is_stale: bool, is_own: bool) -> str:
+    state = "stopping" if run.cancel_requested else run.get_status_display()
+    state = "its worker has stopped" if is_stale else state
+    return f"{state}, {run.done} of {run.total}" if is_own else state
 
 
 def _light(study: Study) -> "QuerySet[ScoringRun]":

@@ -52,6 +52,14 @@ def stands(job: Job, units: str) -> str:
     return "Waiting for the worker" if job.status == Job.Status.WAITING else so_far
 
 
+def step(job: Job) -> str:
+    """The same of work that has steps."""
+    if not job.is_open:
+        return job.get_status_display()
+    state = "stopping" if job.cancel_requested else job.get_status_display()
+    return f"{state}, step {job.done} of {job.total}"
+
+
 def spent(spending: Spending) -> str:
     """The tokens, time and money that the answers of a run took.
 

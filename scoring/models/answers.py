@@ -247,6 +247,13 @@ class JudgeGrade(ModelAnswer):
             models.CheckConstraint(condition=OF_ONE, name="judge_grade_of_one"),
         )
 
+    @property
+    def why_cut(self) -> str:
+        """Why the answer is not whole; empty where it is."""
+        if self.finish == Finish.STOP:
+            return ""
+        return f"{self.finish}: {self.detail}" if self.detail else self.finish
+
     def __str__(self) -> str:
         return f"{self.run}: {self.points}"
 
