@@ -13,6 +13,8 @@ RUN := $(BIN)/python manage.py
 DEV := $(BIN)/python -m benchmarks
 STAMP := .venv/.installed
 CODE := config lib experiment scoring analysis benchmarks scripts manage.py
+# Templates that djlint formats and lints; those of other folders follow
+LINTED := templates/scoring
 # Quick tests of the rules, the estimators and what changes participants' data; real trainings and reports take longer
 CORE := lib experiment/domain scoring/domain analysis/stats analysis/teams/domain tests/experiment/domain \
 	tests/experiment/services tests/scoring/domain tests/analysis/stats
@@ -29,7 +31,7 @@ demo serve: export PORT := $(PORT)
 demo serve braingpt: export BASE_URL := $(BASE_URL)
 
 .DEFAULT_GOAL := help
-.PHONY: audit help venv demo demo-begins braingpt serve lint lint-types lines lint-rest check check-core test test-postgresql test-sqlite sweep bench trust trust-sqlite trust-postgresql hour hour-sqlite hour-postgresql browser migrate port clean constraints llama-cpp inspect
+.PHONY: audit help venv demo demo-begins braingpt serve lint lint-types sizes lint-rest check check-core test test-postgresql test-sqlite sweep bench trust trust-sqlite trust-postgresql hour hour-sqlite hour-postgresql browser migrate port clean constraints llama-cpp inspect
 .DELETE_ON_ERROR:
 
 help:
@@ -45,7 +47,7 @@ help:
 	@echo 'make trust   slow: every fault, attack and load of docs/trust.md on both databases'
 	@echo 'make hour    slow: one hour at half of the capacity of the site, on both databases at the same time, with faults'
 	@echo 'make audit   before a release: known vulnerabilities of the pinned packages; fails if the index cannot be reached'
-	@echo 'make lines   the number of lines of each part, and its limit'
+	@echo 'make sizes   the kB of each part, and its limit'
 	@echo 'make clean   remove .venv and caches; the database in var/ stays'
 
 venv: $(STAMP)
@@ -109,6 +111,7 @@ lint-rest:
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/djlint --quiet --lint --check $(LINTED)
 	$(BIN)/python scripts/check_words.py
 	$(RUN) makemigrations --check --dry-run --verbosity 1
 	$(DEPLOYED) $(RUN) check --deploy --fail-level WARNING
@@ -189,9 +192,9 @@ audit: $(STAMP)
 	@$(VAR_DIR)/pip-audit/bin/pip-audit --strict --disable-pip --no-deps --progress-spinner off --requirement requirements/constraints.txt \
 		|| { echo 'The audit found a vulnerability, or could not ask about every package: do not release.' >&2; exit 1; }
 
-# Lines of each part, beside the most that it should have
-lines:
-	@python3 scripts/count_lines.py
+# kB of each part, beside the most that it should have
+sizes:
+	@python3 scripts/count_sizes.py
 
 clean:
 	rm -rf .venv .hypothesis var/ruff var/mypy var/pytest var/static var/test-*
