@@ -63,7 +63,7 @@ def to_json(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """What pydantic does not know, as what it knows."""
+    """Value that pydantic does not know, in types that it knows."""
     if value is pd.NaT or value is pd.NA:
         return None
     if isinstance(value, np.generic | np.ndarray):

@@ -49,7 +49,7 @@ class Column:
         return None if isinstance(row, MissingResult) else row
 
     def cells(self, row: Any) -> tuple[Any, ...]:
-        """Of the CSV file."""
+        """Cells of the CSV file."""
         value = self.of(row)
         if len(self.csv) == 2:
             return (np.nan, np.nan) if value is None else tuple(value)

@@ -88,7 +88,7 @@ TRIAL = (
 
 @dataclass(frozen=True)
 class Pairs:
-    """What models made of one item: row of `models` -> (difficulty, points), on full texts.
+    """Decisions of models on one item: row of `models` -> (difficulty, points), on full texts.
 
     models: of each the language model's name, and its method. Of models that were asked, margins in the place of difficulties.
     """
@@ -129,7 +129,7 @@ def _tables(
 
 
 def _of_trials(study: Study) -> list[tuple[int, Column]]:
-    """Of TRIAL, the study's columns with their places among those of its trials."""
+    """Columns of TRIAL among the study's, with their places among those of its trials."""
     known = {column.name: (place, column) for place, column in enumerate(columns_of(study))}
     return [known[name] for name in TRIAL if name in known]
 
@@ -148,7 +148,7 @@ def _beside(name: str, method: str) -> tuple[Column, Column]:
 
 
 def _scores(study: Study, query: TrialQuery, held: Held) -> tuple[list[Sequence[Any]], Pairs]:
-    """Of each model one run per condition: that which results show."""
+    """Scores from one run of each model and condition: that which results show."""
     options = ReportOptions()
     items = read_items(study, options)
     scored = machines.read(study, items, options, query.kind == Participant.Kind.IMPORTED)

@@ -33,7 +33,7 @@ SOFTWARE = "BrainBench Live"
 
 @dataclass(frozen=True)
 class StoredFigure:
-    """What is stored of a figure beside its picture; `stem` names its files."""
+    """Stored facts of a figure beside its picture; `stem` names its files."""
 
     stem: str
     name: str

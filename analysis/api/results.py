@@ -87,7 +87,7 @@ class ResultView(StudyView):
     kind: ClassVar[str]
 
     def asked(self) -> Asked:
-        """What is asked for, as the pages understand the same parameters.
+        """Options that are asked for, as the pages understand the same parameters.
 
         Raises:
             ValidationError: the study has no such model, subfield or member.

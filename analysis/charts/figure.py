@@ -1,4 +1,4 @@
-"""What a figure is: a chart with its words and the numbers behind it."""
+"""Figures: a chart with its words and the numbers behind it."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

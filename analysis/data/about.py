@@ -1,4 +1,4 @@
-"""What a report says of its study and of whose trials it is about; pages read it without what computes."""
+"""Facts that a report states of its study and of its trials; pages read it without what computes."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ class StudyName:
 
 @dataclass(frozen=True)
 class Participants:
-    """Whose trials these are: `kind` imported, pilot, real or simulated; `note`: what has to be said beside their numbers.
+    """Participants of the trials: `kind` imported, pilot, real or simulated; `note`: what has to be said beside their numbers.
 
     rules_version: of the study's rules, by which trials are left out; None where a publication decided, or no real
         participant has entered yet.

@@ -57,7 +57,7 @@ def _arms(study: Study, kind: str) -> pd.DataFrame:
 
 
 def _given(study: Study, kind: str) -> pd.DataFrame:
-    """What was shown, by participant and position."""
+    """Advice that was shown, by participant and position."""
     rows = AdvisedTrial.objects.filter(trial__participant__in=people_of(study, kind)).order_by()
     return read_columns(
         rows,
@@ -75,7 +75,7 @@ def _given(study: Study, kind: str) -> pd.DataFrame:
 
 
 def _advice(study: Study) -> pd.DataFrame:
-    """What the adviser says of each test case now, shown or not."""
+    """Advice of the adviser about each test case now, shown or not."""
     return read_columns(
         Advice.objects.filter(adviser__study=study, adviser__frozen_at__isnull=False).order_by(),
         {

@@ -1,4 +1,4 @@
-"""What the estimators of one report see: the trials and scores on the items of one source. Pure pandas.
+"""Data of one report's estimators: the trials and scores on the items of one source. Pure pandas.
 
 Items, participants and models are numbered from 0; `item`, `participant` and `model` in every table are these
 numbers, that is rows of `items`, `participants` and `models`.
@@ -40,7 +40,7 @@ MODEL_NAME = ("name", "display_name", "method")  # what a row about one model be
 
 @dataclass(frozen=True)
 class ModelName:
-    """What a result about one language model begins with. method: perplexity or choice, "" of people."""
+    """Name of a model, with which a result about one begins. method: perplexity or choice, "" of people."""
 
     name: str
     display_name: str
@@ -49,7 +49,7 @@ class ModelName:
 
     @property
     def label(self) -> str:
-        """What readers see."""
+        """Name that readers see."""
         return self.display_name or self.name
 
     @property
@@ -77,7 +77,7 @@ class Exclusion:
 
 @dataclass(frozen=True)
 class ArmCounts:
-    """Of those assigned to an arm, which happens at consent: how far they came, as in FlowCounts.
+    """Counts of those assigned to an arm, which happens at consent: how far they came, as in FlowCounts.
 
     under_way: neither finished nor known to have left; answered: with a judged test case.
     """
@@ -120,7 +120,7 @@ class FlowCounts:
 
 @dataclass(frozen=True)
 class TakingPart:
-    """Of one kind of participants; the same for both sources of test cases.
+    """Participants of one kind; the same for both sources of test cases.
 
     people: participants with an analysed trial, columns as in SourceData. rt_ms: of their analysed trials, NaN where not
     measured. first_day, last_day: of consent; None where it is not known. routes: platform ("" a plain link) -> people who

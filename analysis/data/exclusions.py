@@ -1,4 +1,4 @@
-"""Who would be in the analysis if a rule did not exclude anybody. Pure pandas."""
+"""Trials that would be in the analysis if a rule did not exclude anybody. Pure pandas."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a report is asked for: which trials, texts and models it is about. Plain data."""
+"""Options of a report: which trials, texts and models it is about. Plain data."""
 
 import shlex
 from collections.abc import Sequence
@@ -75,7 +75,7 @@ class ReportOptions:
         return SOURCES if self.source == "all" else (self.source,)
 
     def command(self, study: str) -> str:
-        """What computes this report in a terminal, and stores it for the page."""
+        """Command that computes this report in a terminal, and stores it for the page."""
         default = ReportOptions()
         parts = [".venv/bin/python", "manage.py", "report", study, "--output", "FOLDER"]
         for name in ("source", "participants", "texts", "trials", "method"):

@@ -1,4 +1,4 @@
-"""What people and models made of versions of test cases, counted in the database; for lists of any length.
+"""Figures of people and models on versions of test cases, counted in the database; for lists of any length.
 
 People are real and imported ones, in the studies given, and their judgments those that count as exposures.
 """
@@ -53,7 +53,7 @@ class ModelFigures:
 
 
 def valid_judgments(studies: QuerySet[Study]) -> "QuerySet[Judgment, Any]":
-    """Of real and imported participants of these studies, about test cases, as people answered by themselves.
+    """Judgments of real and imported participants of these studies, about test cases, as people answered by themselves.
 
     own_correct, own_confidence and own_rt_ms are of the first answer where advice followed it. Advice that came first leaves
     no such answer, so that those judgments are left out, as by analysis.data.advised.own_answers.
@@ -91,7 +91,7 @@ def people_figures(items: Items, studies: QuerySet[Study]) -> dict[int, PeopleFi
 
 
 def whole_text_scores(items: Items, studies: QuerySet[Study]) -> "QuerySet[ItemScore]":
-    """Of finished runs on full texts that count in these studies, by models that are neither a demonstration nor a checkpoint; the newest run last."""
+    """Scores of finished runs on full texts that count in these studies, without demonstrations and checkpoints; the newest run last."""
     return ItemScore.objects.filter(
         counts_in(studies, "run__"),
         item__in=items,

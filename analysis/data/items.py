@@ -42,7 +42,7 @@ def read_items(study: Study, options: ReportOptions) -> pd.DataFrame:
 
 
 def _is_damaged(items: pd.DataFrame) -> pd.Series:
-    """Whether a version of this key was published damaged, or repairs one that was."""
+    """True if a version of this key was published damaged, or repairs one that was."""
     damaged = Item.objects.filter(
         Q(is_damaged=True) | Q(texts=Item.Texts.REPAIRED), key__in=set(items["key"])
     )

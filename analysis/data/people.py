@@ -33,7 +33,7 @@ POSITION_ORDER = tuple(label for code, label in CAREERS.items() if code != PREFE
 
 
 def read_participants(study: Study, kind: str) -> pd.DataFrame:
-    """Who has trials, as in SourceData, and pk; by pk."""
+    """Participants with trials, as in SourceData, and pk; by pk."""
     has_trials = Exists(Trial.objects.filter(participant=OuterRef("pk")))
     rows = people_of(study, kind).filter(has_trials).order_by("pk")
     columns = ("demographics", "consented_at", "finished_at")

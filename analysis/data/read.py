@@ -93,7 +93,7 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
 
 
 def _decided(study: Study, kind: str, rules: int | None) -> Verdicts | None:
-    """What other rules than the newest say; None where what is stored holds."""
+    """Verdicts of other rules than the newest; None where what is stored holds."""
     if rules is None:
         return None
     try:
@@ -110,7 +110,7 @@ def _of_source(
     scored: machines.Scored,
     options: ReportOptions,
 ) -> dict[str, Any]:
-    """What SourceData holds of one source alone."""
+    """Fields of SourceData for one source alone."""
     scores = machines.by_condition(scored.scores, source)
     own = items[items["source"] == source].reset_index(drop=True)
     numbers = {pk: n for n, pk in enumerate(own["pk"])}

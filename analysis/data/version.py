@@ -1,4 +1,4 @@
-"""Which report it would be: of which participants, and a short name for the state of the data. Light: every page asks."""
+"""Version of a report: of which participants, and a short name for the state of the data. Light: every page asks."""
 
 import hashlib
 import json
@@ -25,9 +25,9 @@ from scoring.models import (
     TrainingCorpus,
 )
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 # To be raised whenever an estimator changes: stored reports are then computed again
-ESTIMATORS_VERSION = 10
+ESTIMATORS_VERSION = 11
 MODEL_FIELDS = ("pk", "name", "display_name", "family", "n_parameters", "is_chat", "base_partner", "tuned_from", "is_demo", "training_cutoff", "released", "training", "training__tokens", "training__finished_at")  # fmt: skip
 ITEM_FIELDS = ("pk", "key", "version", "status", "texts", "subfield", "source", "publication_date", "is_damaged", "collection")  # fmt: skip
 
@@ -95,12 +95,12 @@ def choose_scoring_runs(
 
 
 def has_choices(study: Study) -> bool:
-    """Whether a model took the test by choosing."""
+    """True if a model took the test by choosing."""
     return ChoiceRun.objects.seen_in([study]).filter(status=ChoiceRun.Status.FINISHED).exists()
 
 
 def has_advice(study: Study) -> bool:
-    """Whether participants of an arm see advice."""
+    """True if participants of an arm see advice."""
     return study.arms.exclude(advice=Arm.Advice.NONE).exists()
 
 

@@ -1,4 +1,4 @@
-"""What `graded_metrics` reads and prints: a line of JSON for each graded answer, counted as it comes."""
+"""Input and output of `graded_metrics`: a line of JSON for each graded answer, counted as it comes."""
 
 import hashlib
 from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -63,7 +63,7 @@ class Counts:
 
     @property
     def is_read(self) -> bool:
-        """Whether a grade could be read at all."""
+        """True if a grade could be read at all."""
         return any(
             sum(counts) > counts[FATES.index(Fate.UNPARSED)] for counts in self.by_cluster.values()
         )
@@ -144,7 +144,7 @@ def _name(number: int, values: Mapping[str, Any], key: str) -> Hashable:
 
 
 def _raw(number: int, value: object) -> str | None:
-    """What the judge said; a number counts as its digits."""
+    """Text of the judge; a number counts as its digits."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""What `graded_metrics --words` adds: overlap of answers with the experts', and how it goes with the points."""
+"""Output of `graded_metrics --words`: overlap of answers with the experts', and how it goes with the points."""
 
 from collections.abc import Hashable, Iterator
 from dataclasses import astuple, dataclass, field
@@ -45,7 +45,7 @@ class Words:
             own.append(value)
 
     def values(self) -> dict[str, Any]:
-        """Of each metric the mean, and its correlations with the points; null where there are none."""
+        """Mean of each metric, and its correlations with the points; null where there are none."""
         found: dict[str, Any] = {}
         for name, metric in self.metrics.items():
             own = self._correlation(metric)

@@ -1,4 +1,4 @@
-"""What `report` and `braingpt` print for people."""
+"""Output of `report` and `braingpt` for people."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -27,7 +27,7 @@ BeforeAfter = dict[str, list[dict[str, Any]]]
 
 
 def lines(report: Report, written: Written | None, folder: Path) -> list[str]:
-    """Whose study it is, the headline of each source, the rates of answers to questions, and what was written."""
+    """Lines on the study, the headline of each source, the rates of answers to questions, and what was written."""
     study, participants = report.header.study, report.header.participants
     found = [f"study        {study.slug} ({study.title})"]
     found.append(f"participants {participants.label}. {participants.note}".rstrip())
@@ -113,7 +113,7 @@ def _interval(ci95: Interval | None, sign: str) -> str:
 
 
 def before_after(report: Report, trainings: Sequence[Training]) -> BeforeAfter:
-    """Of the models that these trainings made, as far as the report compares them with a base.
+    """Comparison of the models that these trainings made, as far as the report compares them with a base.
 
     items: log perplexities' falls in nats per token, before minus after; texts: mean log perplexity of texts that
     neither model has read, in nats per token.
@@ -171,7 +171,7 @@ def before_after_lines(found: BeforeAfter) -> Iterator[str]:
 
 
 def _losses(training: Training) -> dict[str, Any]:
-    """Of the corpus's held-out part, in nats per token: before the first step, and of the weights that were kept."""
+    """Losses on the corpus's held-out part, in nats per token: before the first step, and of the weights that were kept."""
     made = training.manifest
     return {
         "model": training.name,

@@ -1,4 +1,4 @@
-"""What `team` prints for people, and what it writes."""
+"""Output of `team` for people, and the files that it writes."""
 
 import json
 import textwrap

@@ -1,4 +1,4 @@
-"""What analysis keeps in the database: which results were computed, and which are on their way."""
+"""Tables of analysis: results that were computed, and those that are on their way."""
 
 from analysis.models.computations import Computation
 

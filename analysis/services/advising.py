@@ -36,7 +36,7 @@ PLANTED = "Advice is correct on the stated share of the test cases, in total and
 
 @dataclass(frozen=True)
 class Evidence:
-    """What an adviser knows of test cases, in their order.
+    """Evidence of an adviser on test cases, in their order.
 
     towards_original: (n,) how strongly it prefers the original to the altered version: of a model, the difference of the
     logarithms of its perplexities, or the log-odds of its answers, in nats; of people, the log-odds of their choices; 0 is a
@@ -48,7 +48,7 @@ class Evidence:
 
 
 def sources_of(study: Study) -> dict[str, list[str]]:
-    """What could advise in the study, by kind of adviser: names of models as reports have them, and kinds of participants."""
+    """Sources of advice in the study, by kind of adviser: names of models as reports have them, and kinds of participants."""
     finished = ScoringRun.objects.seen_in([study]).filter(
         status=ScoringRun.Status.FINISHED, condition=ScoringRun.Condition.FULL
     )
@@ -66,7 +66,7 @@ def sources_of(study: Study) -> dict[str, list[str]]:
 
 @dataclass(frozen=True)
 class WorkedOut:
-    """What an adviser says of the test cases that are to be frozen; said: how it came about; is_more: beside what is frozen."""
+    """Advice about the test cases that are to be frozen; said: how it came about; is_more: beside what is frozen."""
 
     adviser: Adviser
     rows: Sequence[Advice]
@@ -103,7 +103,7 @@ def check(study: Study, to_add: Set[int] | None = None) -> None:
 
 
 def work_out(study: Study, to_add: Set[int] | None = None, *, seed: int = SEED) -> WorkedOut:
-    """What the study's adviser says of its test cases: of those with these keys, which have no frozen advice, or of all of them anew.
+    """Advice of the study's adviser: about test cases with these keys, which have no frozen advice, or about all of them anew.
 
     Anew, it is of paused ones what it can say, since they may be resumed.
 
@@ -282,7 +282,7 @@ def _of_people(study: Study, kind: str, items: Sequence[Item]) -> Evidence:
 
 
 def _of_models(study: Study, names: Sequence[str], items: Sequence[Item]) -> dict[str, Evidence]:
-    """Of their runs those that a report of the study takes."""
+    """Evidence from those runs of the models that a report of the study takes."""
     table = pd.DataFrame({"pk": np.array([item.pk for item in items], dtype=np.int64)})
     options = ReportOptions(models=tuple(names))
     found = machines.read(study, table, options, prefer_imported=False, others=names)

@@ -52,7 +52,7 @@ _CLOSED = (Computation.Status.FAILED, Computation.Status.CANCELLED)  # until a r
 
 
 class Computer(Enum):
-    """Who computes a result that is not there yet."""
+    """Process that computes a result that is not there yet."""
 
     PAGE = "page"
     WORKER = "worker"
@@ -82,7 +82,7 @@ class Waiting:
 
 
 class Asked:
-    """What is asked of a study: with whose people and which version of the data is found once, when it is needed."""
+    """Question to a study: the kind of people and the version of the data are found once, when they are needed."""
 
     def __init__(self, study: Study, options: Options, kind: str = "") -> None:
         self.study, self.options = study, options
@@ -103,7 +103,7 @@ class Asked:
         return Computation.objects.filter(study=self.study, kind=KINDS[type(self.options)])
 
     def find(self) -> StoredResult | None:
-        """What is computed for these options and today's data; a report on all sources holds that on each."""
+        """Result for these options and today's data, if it is computed; a report on all sources holds that on each."""
         names = [self.key]
         if isinstance(self.options, ReportOptions):
             names.append(self._key(replace(self.options, source="all")))
@@ -283,7 +283,7 @@ class _Steps:
 
 
 def data_set_state(study: Study) -> str:
-    """What the tables of a data set are made of besides trials, as a name. Equal names, equal tables: of models, and of the teams that are stored."""
+    """Name of the state of a data set's tables besides trials. Equal names, equal tables: of models, and of the teams that are stored."""
     teams = Computation.objects.filter(
         study=study, kind=Computation.Kind.TEAMS, status=Computation.Status.FINISHED
     )

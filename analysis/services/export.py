@@ -25,7 +25,7 @@ REPLICATION, NUMBERS = Path("replication.md"), Path("report.json")
 
 @dataclass
 class Written:
-    """What was written, by kind, as paths below the folder."""
+    """Files that were written, by kind, as paths below the folder."""
 
     tables: list[str] = field(default_factory=list)
     figures: list[str] = field(default_factory=list)
@@ -95,7 +95,7 @@ def _documents(
 
 
 def is_replicable(report: Report) -> bool:
-    """Whether it is about what the paper was: its people, texts and trials; the human-created test cases among them."""
+    """True if it is about what the paper was: its people, texts and trials; the human-created test cases among them."""
     options = report.header.options
     whole = not options.models and not options.subfields
     as_then = (options.texts, options.trials, options.rules) == ("as-published", "analysed", None)
@@ -121,7 +121,7 @@ def _remove_stale(folder: Path, written: Written) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether this is the report.json of an earlier report."""
+    """True if this is the report.json of an earlier report."""
     try:
         earlier = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -18,7 +18,7 @@ TIE_RULE = (
 
 @dataclass(frozen=True)
 class TopShare:
-    """Of `top_share`: shares of correct decisions from 0 to 1, with the bounds that ties allow; mean_expertise in its scale."""
+    """Result of `top_share`: shares of correct decisions from 0 to 1, with the bounds that ties allow; mean_expertise in its scale."""
 
     share: float
     trials: Proportion

@@ -22,7 +22,7 @@ METHOD = (
 
 @dataclass(frozen=True)
 class Calibrated:
-    """Of `calibrated`, for each item.
+    """Result of `calibrated`, for each item.
 
     p: probability that the choice is right, from 0.5. fold: in which the item was held out. coefficients: of each fold's
     fit, (intercept, slope); None where the share of right choices stands in for it. n_raised: values below 0.5.

@@ -1,4 +1,4 @@
-"""Whether arms lose different shares of their participants (differential attrition)."""
+"""Differential attrition: a test of whether arms lose different shares of their participants."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

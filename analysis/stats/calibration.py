@@ -53,7 +53,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Binned:
-    """Of `binned`: the line's slope is accuracy per rank of n."""
+    """Result of `binned`: the line's slope is accuracy per rank of n."""
 
     n: int
     bins: tuple[Bin, ...]
@@ -167,7 +167,7 @@ STEPS = 16  # halvings of the multiple at which the value is a quantile
 
 @dataclass(frozen=True)
 class CalibrationError:
-    """Of `calibration_error`, in units of accuracy; when_calibrated: its mean and 97.5th percentile were chance the only error.
+    """Result of `calibration_error`, in units of accuracy; when_calibrated: its mean and 97.5th percentile were chance the only error.
 
     Without an interval nothing says how large chance is, so both are None too.
     """

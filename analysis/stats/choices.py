@@ -108,7 +108,7 @@ class Reliability:
 
 @dataclass(frozen=True)
 class Stated:
-    """What confidence says: bins that hold any answer, errors, scores from 0 to 1. overconfidence: in shares, p against 0.
+    """Meaning of a confidence: bins that hold any answer, errors, scores from 0 to 1. overconfidence: in shares, p against 0.
 
     p_holm, verdict: as one of the family of a chapter, by `corrected`.
     """

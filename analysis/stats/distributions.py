@@ -17,7 +17,7 @@ SPREAD = (
 
 @dataclass(frozen=True)
 class Spread:
-    """Of n values, in their unit; sd is None for one value, ci95 (of the median) below six."""
+    """Spread of n values, in their unit; sd is None for one value, ci95 (of the median) below six."""
 
     n: int
     mean: float
@@ -101,7 +101,7 @@ class HistogramClass:
 
 @dataclass(frozen=True)
 class Distribution:
-    """Of `distribution`, in points of the rating."""
+    """Result of `distribution`, in points of the rating."""
 
     n: int
     mean: float
@@ -173,7 +173,7 @@ class ExposureBin:
 
 @dataclass(frozen=True)
 class Exposures:
-    """Of `exposures`: trials per item."""
+    """Result of `exposures`: trials per item."""
 
     n_items: int
     mean: float

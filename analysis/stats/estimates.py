@@ -54,7 +54,7 @@ SPEARMAN = (
 
 @dataclass(frozen=True)
 class Proportion:
-    """Of `proportion`: all values from 0 to 1. Of n decisions n_correct are right and n_ties tied; the others are wrong."""
+    """Result of `proportion`: all values from 0 to 1. Of n decisions n_correct are right and n_ties tied; the others are wrong."""
 
     n: int
     n_correct: int
@@ -67,7 +67,7 @@ class Proportion:
 
 @dataclass(frozen=True)
 class Mean:
-    """Of `mean_of`, in the values' unit."""
+    """Result of `mean_of`, in the values' unit."""
 
     n: int
     mean: float
@@ -79,7 +79,7 @@ class Mean:
 
 @dataclass(frozen=True)
 class PairedTest:
-    """Of `paired_t`: differences in the values' unit, d_av and d_z in standard deviations."""
+    """Result of `paired_t`: differences in the values' unit, d_av and d_z in standard deviations."""
 
     n: int
     mean_difference: float
@@ -95,7 +95,7 @@ class PairedTest:
 
 @dataclass(frozen=True)
 class McNemar:
-    """Of `mcnemar`: gained and lost are numbers of items that count more, or less; difference is one of accuracies."""
+    """Result of `mcnemar`: gained and lost are numbers of items that count more, or less; difference is one of accuracies."""
 
     n: int
     gained: int
@@ -109,7 +109,7 @@ class McNemar:
 
 @dataclass(frozen=True)
 class Correlation:
-    """Of `spearman`."""
+    """Result of `spearman`."""
 
     n: int
     rho: float

@@ -28,7 +28,7 @@ METHOD = (
 
 @dataclass(frozen=True)
 class Family:
-    """Of `family`. mean_correlation: of the estimates, pair by pair, None for a single test; smallest_p is after Holm.
+    """Result of `family`. mean_correlation: of the estimates, pair by pair, None for a single test; smallest_p is after Holm.
 
     n_others: tests of other questions of the chapter, with which these are corrected.
     """
@@ -44,7 +44,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Question:
-    """Of `together`: the tests of one question of a chapter; smallest_p is after the correction."""
+    """Result of `together`: the tests of one question of a chapter; smallest_p is after the correction."""
 
     name: str
     n_tests: int

@@ -1,4 +1,4 @@
-"""What tuning did to a model: decisions and perplexities on the same texts, before minus after."""
+"""Effects of tuning on a model: decisions and perplexities on the same texts, before minus after."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ from lib.points import points
 
 @dataclass(frozen=True)
 class Decided:
-    """Of `decided`."""
+    """Result of `decided`."""
 
     before: Proportion
     after: Proportion

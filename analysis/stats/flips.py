@@ -48,7 +48,7 @@ class SignFlips:
 
 @dataclass(frozen=True)
 class Flips:
-    """Of one model: how many items ended in which category, and how often their sign changed on the way.
+    """Changes of one model's preference: how many items ended in which category, and how often their sign changed on the way.
 
     n_items counts items with a preference; n_undecided those that never had one; n_end_disagrees those whose last sign
     is not the model's decision: never by perplexity, now and then by log-likelihood.
@@ -187,7 +187,7 @@ def _differences(streams: Streams, original: Ints, altered: Ints) -> pd.DataFram
     is_new = np.append(True, text[1:] != text[:-1])[: len(text)]
 
     def any_changed(rows: Ints, number: Ints) -> npt.NDArray[np.bool_]:
-        """Whether a token after the row before, or from the text's start on, is in an alternation."""
+        """True for a token after the row before, or from the text's start on, that is in an alternation."""
         since = np.where(is_new, streams.bounds[number], np.roll(rows, 1) + 1)
         return np.asarray(changed[rows + 1] > changed[np.minimum(since, rows + 1)])
 

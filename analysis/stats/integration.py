@@ -1,4 +1,4 @@
-"""What is left of a model's accuracy when it reads single sentences, or results in a foreign abstract."""
+"""Accuracy that is left to a model when it reads single sentences, or results in a foreign abstract."""
 
 import pandas as pd
 

@@ -1,4 +1,4 @@
-"""What stands out about a test case, by rules that chance seldom meets. Knows no rows."""
+"""Marks of remarkable test cases, by rules that chance seldom meets. Knows no rows."""
 
 from collections.abc import Iterable
 from datetime import date

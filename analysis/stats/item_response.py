@@ -29,7 +29,7 @@ PRIOR_SD = np.array([0.5, 2.0])
 
 @dataclass(frozen=True)
 class TwoParameters:
-    """Of `two_parameters`; (J,) arrays by item. has_converged: whether EM stood still within MOST_STEPS."""
+    """Result of `two_parameters`; (J,) arrays by item. has_converged: whether EM stood still within MOST_STEPS."""
 
     a: Floats
     a_se: Floats
@@ -116,7 +116,7 @@ def _chances(at: Floats, nodes: Floats) -> Floats:
 def _posterior(
     answers: _Answers, at: Floats, nodes: Floats, log_weights: Floats
 ) -> tuple[Floats, float]:
-    """Of each person's ability over the nodes (I, K), and the marginal log likelihood."""
+    """Posterior of each person's ability over the nodes (I, K), and the marginal log likelihood."""
     predicted = at[:, :1] * nodes + at[:, 1:]
     # log P = -log(1 + exp(-x)), and log(1 - P) that of -x, without overflow
     sign = np.where(answers.right, -1.0, 1.0)[:, None]
@@ -163,7 +163,7 @@ def _two_by_two(aa: Floats, ad: Floats, dd: Floats) -> Floats:
 def _covariance(
     answers: _Answers, posterior: Floats, at: Floats, nodes: Floats, precision: Floats
 ) -> Floats:
-    """Of (a, d) of each item (J, 2, 2): the inverse of complete information less what is missing, plus the priors'."""
+    """Covariance of (a, d) of each item (J, 2, 2): the inverse of complete information less what is missing, plus the priors'."""
     chances = _chances(at, nodes)
     spread = _by_item(answers, posterior[answers.person]) * chances * (1 - chances)
     complete = _two_by_two(spread @ nodes**2, spread @ nodes, spread.sum(axis=1))
@@ -227,7 +227,7 @@ ITEM_REST = (
 
 @dataclass(frozen=True)
 class ItemRest:
-    """Of `item_rest`: r from -1 to 1 over n people; ci95 None at -1 and 1, where it has no width."""
+    """Result of `item_rest`: r from -1 to 1 over n people; ci95 None at -1 and 1, where it has no width."""
 
     n: int
     r: float

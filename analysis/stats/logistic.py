@@ -23,7 +23,7 @@ TOLERANCE, SINGULAR = 1e-9, 1e-13
 
 @dataclass(frozen=True)
 class Logistic:
-    """Of `logistic`: intercept in log-odds, slope in log-odds per unit of score."""
+    """Result of `logistic`: intercept in log-odds, slope in log-odds per unit of score."""
 
     n: int
     intercept: float
@@ -65,7 +65,7 @@ def logistic(score: npt.ArrayLike, is_correct: npt.ArrayLike) -> Logistic:
 
 @dataclass(frozen=True)
 class SlopeFit:
-    """Of `fit_slope`: log-odds, with standard errors of independent judgements."""
+    """Result of `fit_slope`: log-odds, with standard errors of independent judgements."""
 
     intercept_se: float
     slope_se: float

@@ -19,7 +19,7 @@ class Sides:
 
 
 def by_cutoff(dates: npt.NDArray[np.datetime64], cutoff: np.datetime64) -> Sides:
-    """Which items were published on the day of the cut-off or earlier, and which after it; dates (items,), NaT unknown.
+    """Sides of a cut-off: items published on its day or earlier, and those after it; dates (items,), NaT unknown.
 
     >>> sides = by_cutoff(np.array(["2022-01-01", "2022-01-02", "NaT"], "M8[D]"), np.datetime64("2022-01-01"))
     >>> sides.before.tolist(), sides.after.tolist(), sides.undated.tolist()

@@ -53,7 +53,7 @@ def components(intercept: float, sd_participants: float, sd_items: float) -> Com
 
 @dataclass(frozen=True)
 class Design:
-    """What stays the same as participants are added: the number of items, and trials per participant of the data, (people,)."""
+    """Design that stays the same as participants are added: the number of items, and trials per participant of the data, (people,)."""
 
     n_items: int
     trials_each: Ints
@@ -67,7 +67,7 @@ class Design:
 
 
 def variance(parts: Components, design: Design, n_participants: int) -> float:
-    """Of the mean accuracy of a study: participants sum n_p^2 / T^2 + items sum n_i^2 / T^2 + rest / T, T trials.
+    """Variance of the mean accuracy of a study: participants sum n_p^2 / T^2 + items sum n_i^2 / T^2 + rest / T, T trials.
 
     n_p as in the data, n_i equal up to one.
 
@@ -83,7 +83,7 @@ def variance(parts: Components, design: Design, n_participants: int) -> float:
 
 
 def interval_width(parts: Components, design: Design, n_participants: int) -> float:
-    """Of the 95% interval: 2 t standard errors, t for the smaller number of participants and items less one; at least two of each.
+    """Width of the 95% interval: 2 t standard errors, t for the smaller number of participants and items less one; at least two of each.
 
     >>> round(interval_width(Components(0.0, 0.0, 0.25), Design(10, np.array([10])), 40), 3)  # t = 2.262
     0.113
@@ -94,7 +94,7 @@ def interval_width(parts: Components, design: Design, n_participants: int) -> fl
 
 
 def floor_width(parts: Components, n_items: int) -> float:
-    """Of the interval of a study of any number of participants: variation between items alone."""
+    """Width of the interval of a study of any number of participants: variation between items alone."""
     return _two_sided(n_items) * math.sqrt(parts.items / n_items)
 
 
@@ -170,7 +170,7 @@ def _fewest(is_enough: Callable[[int], bool], low: int) -> int:
 
 @dataclass(frozen=True)
 class Expected:
-    """What a study of `n_participants` can expect: the standard error and the width of its 95% interval; the widths at the
+    """Expectation for a study of `n_participants`: the standard error and the width of its 95% interval; the widths at the
     ends of the interval of sd_items, None where there is no interval."""
 
     n_participants: int

@@ -18,7 +18,7 @@ METHOD = (
 
 
 class DateDirection(Enum):
-    """Which studies are easier; no clear direction where p is not below .05."""
+    """Direction of difficulty over dates; no clear direction where p is not below .05."""
 
     NEWER_EASIER = "newer_easier"
     NEWER_HARDER = "newer_harder"
@@ -45,7 +45,7 @@ DIRECTIONS = {
 
 @dataclass(frozen=True)
 class DateCorrelation:
-    """Of `date_correlation`: n items, of n_unique_dates dates."""
+    """Result of `date_correlation`: n items, of n_unique_dates dates."""
 
     rho: float
     p: float

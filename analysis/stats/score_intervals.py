@@ -9,7 +9,7 @@ from lib.points import TIE
 
 
 def with_ties(right: float, n: float, ties: float, z: float) -> Interval:
-    """Of n decisions right are right, ties (more than 0) tied and the others wrong, which need not be whole; z: of the normal, or of t.
+    """Interval of a share: of n decisions right are right, ties (above 0) tied and the others wrong; none need be whole. z: normal or t.
 
     Accuracy is (1 + d) / 2 with d the probability of right minus that of wrong. The interval holds the d at which
     |right - wrong - n d| <= z sqrt(n (2 q + d - d^2)), with q the most likely probability of wrong at that d (Tango 1998, as

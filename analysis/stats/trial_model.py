@@ -1,4 +1,4 @@
-"""What a decision depends on: several effects on yes or no at once, with trials that go together by participant and test case."""
+"""Dependence of a decision on several effects: yes or no, with trials that go together by participant and test case."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ METHOD = (
 
 @dataclass(frozen=True)
 class TrialEffect:
-    """Of `trial_model`, in log-odds. slope: None in a model in which an effect separates; `estimate` is then penalised."""
+    """Result of `trial_model`, in log-odds. slope: None in a model in which an effect separates; `estimate` is then penalised."""
 
     name: str
     estimate: float

@@ -23,7 +23,7 @@ METHOD = (
 
 @dataclass(frozen=True)
 class TrialSlope:
-    """Of `trial_slope`: log-odds per unit of the value."""
+    """Result of `trial_slope`: log-odds per unit of the value."""
 
     n: int
     n_participants: int

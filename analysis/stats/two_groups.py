@@ -92,7 +92,7 @@ PAIRED = (
 
 @dataclass(frozen=True)
 class PeopleError:
-    """What people add to the variance of an accuracy: `between` them, beyond the variance `at_random` of single trials."""
+    """Addition of people to the variance of an accuracy: `between` them, beyond the variance `at_random` of single trials."""
 
     n_people: int
     between: float

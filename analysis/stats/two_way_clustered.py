@@ -52,7 +52,7 @@ class TwoWay:
 
     @property
     def share_ci95(self) -> Interval:
-        """Of an estimate that is a share: within [0, 1]."""
+        """Interval of an estimate that is a share: within [0, 1]."""
         low, high = share_interval(self.estimate, self.se, self.n_clusters, ties=self.ties)
         if self.from_parts:
             low, high = max(0.0, min(low, self.ci95[0])), min(1.0, max(high, self.ci95[1]))
@@ -138,12 +138,12 @@ class Deviations:
         )
 
     def accuracy_error(self) -> TwoWay:
-        """Of the accuracy over trials."""
+        """Error of the accuracy over trials."""
         found = self._with(self.accuracy, self.by_item[self.n_by_item > 0])
         return replace(found, ties=self.ties)
 
     def difference_error(self, models: Floats) -> TwoWay:
-        """Of the models' mean (`over_items`) minus the accuracy."""
+        """Error of the models' mean (`over_items`) minus the accuracy."""
         rows = np.atleast_2d(models)
         mean, parts, more = (
             over_items(rows),
@@ -224,7 +224,7 @@ class Part:
 
 
 def rarer(share: float, n: int) -> float:
-    """Of n decisions with this share of right ones: the number right or wrong, whichever is smaller.
+    """Number of right or wrong decisions, whichever is smaller, of n decisions with this share of right ones.
 
     >>> rarer(0.75, 8)
     2.0
@@ -380,7 +380,7 @@ def _item_deviations(models: Floats) -> Floats:
 
 
 def share_of_ties(values: Floats) -> float:
-    """Of decisions (n,), whose points are 0, 1/2 or 1; 0 of other values, such as means over several models.
+    """Share of ties among decisions (n,), whose points are 0, 1/2 or 1; 0 of other values, such as means over several models.
 
     >>> share_of_ties(np.array([0.5, 1.0])), share_of_ties(np.array([0.5, 0.75]))
     (0.5, 0.0)

@@ -1,4 +1,4 @@
-"""What may be concluded from a test, or from an interval that stands for one."""
+"""Conclusions from a test, or from an interval that stands for one."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def clear_of(tests: Family, verdicts: Iterable[Verdict]) -> Family:
 def questions_of(
     after: Mapping[str, Sequence[float | None]], verdicts: Mapping[str, Iterable[Verdict | None]]
 ) -> Questions | None:
-    """Of p values after `families.together` and the verdicts of the same tests. None where nothing is tested."""
+    """Questions from p values after `families.together` and the verdicts of the same tests. None where nothing is tested."""
     found = [
         Question(name, len(known), _n_clear(verdicts[name]), min(known))
         for name, values in after.items()

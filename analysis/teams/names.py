@@ -1,4 +1,4 @@
-"""What teams, members and ways of combining are called in sentences, tables and figures, and a table's columns about teams."""
+"""Names of teams, members and ways of combining in sentences, tables and figures, and a table's columns about teams."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

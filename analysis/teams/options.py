@@ -1,4 +1,4 @@
-"""Which teams to try, and how. Data alone: the pages know it without loading what computes."""
+"""Options of trying teams. Data alone: the pages know it without loading what computes."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -15,7 +15,7 @@ PUBLISHED = tuple(f"meta-llama/Llama-2-{size}-chat-hf" for size in ("7b", "13b",
 
 @dataclass(frozen=True)
 class TeamOptions:
-    """Which team, tried how.
+    """Options of a team and how it is tried.
 
     members: names of models, or unique parts of names; "human", repeated for several; none: the study's panel (one human
         and the three most accurate models). all_subsets: every team that these members can form, of at most `up_to` of

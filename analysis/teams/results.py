@@ -1,4 +1,4 @@
-"""What trying teams gives, as typed objects; `analysis.codec` makes JSON of them and back.
+"""Results of trying teams, as typed objects; `analysis.codec` makes JSON of them and back.
 
 Shares are from 0 to 1, intervals (low, high) of 95%, log losses in nats. Long: all types of one document.
 """
@@ -27,7 +27,7 @@ ASKED_FOR = "the teams that were asked for, of a method"
 def verdict_of(
     difference: float, p: float | None, n_items: int, n_participants: int
 ) -> Verdict | None:
-    """Of a difference between teams with its corrected p; None where there are enough rows and yet no p, as near chance.
+    """Verdict on a difference between teams with its corrected p; None where there are enough rows and yet no p, as near chance.
 
     n_participants: 0 where rows are items. Too few below FEWEST_ITEMS: a team that is fitted to so few items varies more than its
     intervals show, which keep the held-out predictions as they are.
@@ -132,7 +132,7 @@ class Method(StrEnum):
 
 
 class FoldsKind(StrEnum):
-    """What is held out at a time."""
+    """Unit that is held out at a time."""
 
     ITEM = "item"
     ITEM_BLOCK = "item_block"
@@ -180,7 +180,7 @@ class LogisticAbout(About):
 
 
 class Quantity(StrEnum):
-    """What a number of the Bayesian fit is."""
+    """Meaning of a number of the Bayesian fit."""
 
     SENSITIVITY = "d"
     ACCURACY = "accuracy"
@@ -239,14 +239,14 @@ class BayesianAbout(About):
 
     @property
     def pair_correlation(self) -> Posterior | None:
-        """Of a pair, what the members' latent evidence has in common; of larger teams, the first members' correlation."""
+        """Correlation of the latent evidence of a pair of members; of larger teams, that of the first two."""
         found = [p for p in self.posterior.values() if p.quantity == Quantity.CORRELATION]
         mixed = [p for p in found if MemberKind.MODEL in p.member_kinds]
         return next(iter(mixed or found), None)
 
 
 class Policy(StrEnum):
-    """Who decides where a person is asked: the person, or both together."""
+    """Policy where a person is asked: the person decides, or both together."""
 
     HUMAN = "human"
     TEAM = "team"
@@ -277,7 +277,7 @@ class PolicyPoint:
 
 @dataclass(frozen=True)
 class ChosenPolicy:
-    """What a threshold found on training trials does on others; folds: in words what was held out.
+    """Results on other trials of a threshold that was found on training trials; folds: in words what was held out.
 
     threshold: median over the folds. gain: accuracy less that of the models (`team`) alone; gain_p_holm over all that were chosen.
     """
@@ -399,7 +399,7 @@ class Complementarity:
 
 @dataclass(frozen=True)
 class NearChance:
-    """Of a team none of whose members can be told from chance: what such members would reach, and the p that holds.
+    """Result of a team none of whose members can be told from chance: what such members would reach, and the p that holds.
 
     gain_p: two-sided, from n_flips random flips of which version of each item is the original; the *_by_chance95 are the
     central 95% over them. All None without flips: by a method whose fits would take too long, or with too many rows.
@@ -417,7 +417,7 @@ class NearChance:
 
     @property
     def is_inverted(self) -> bool:
-        """Whether the published scheme predicts against its own items."""
+        """True if the published scheme predicts against its own items."""
         return self.left_out_correlation is not None and self.left_out_correlation < 0
 
 
@@ -490,7 +490,7 @@ class TeamResult:
 
     @property
     def is_judged(self) -> bool:
-        """Whether rows are judged trials; else they are test cases."""
+        """True if rows are judged trials; else they are test cases."""
         return self.n_participants > 0 or self.n_humans > 0
 
     @property
@@ -526,7 +526,7 @@ class Gain:
 
 @dataclass(frozen=True)
 class AddingHuman:
-    """What the person `added` to `team` changes: accuracy of the larger team less that of this one.
+    """Change by the person `added` to `team`: accuracy of the larger team less that of this one.
 
     with_human: the larger team's label. p_holm: over the n_tests comparisons of a method, from which the verdict follows.
     """
@@ -592,7 +592,7 @@ class FewItems:
 
 @dataclass(frozen=True, kw_only=True)
 class TeamResults(ABC):
-    """What the report and a trial of chosen teams have in common.
+    """Common part of the report and of a trial of chosen teams.
 
     few_items: None where there are enough test cases for an accuracy to be read.
     n_left_out: trials on test cases that not all members judged. folds_of: method -> what was held out, in words.
@@ -677,7 +677,7 @@ class TeamingResult(TeamResults):
         return _grouped(tuple(row for of_one in rows for row in of_one))
 
     def is_of_panel(self, team: Team) -> bool:
-        """Whether all its members are of the panel, any people counting as such."""
+        """True if all its members are of the panel, any people counting as such."""
         return all(m.is_human or m.name in self.panel for m in team.members)
 
 

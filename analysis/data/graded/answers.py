@@ -1,4 +1,4 @@
-"""What models and people answered: of each model one run."""
+"""Answers of models and people: of each model one run."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def read_answers(
     options: ReportOptions,
     decided: Verdicts | None,
 ) -> Answered:
-    """Of several runs of a model that are over one counts: no simulated one, most questions, the newest."""
+    """Answers of one of a model's runs that are over: no simulated one, most questions, the newest."""
     items = {pk: n for n, pk in enumerate(questions["pk"])}
     runs = _runs(study, options)
     written = _written(study, kind, options, decided)

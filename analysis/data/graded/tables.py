@@ -1,4 +1,4 @@
-"""What the chapters on graded answers see: questions, answers and grades of one study. Pure pandas.
+"""Data of the chapters on graded answers: questions, answers and grades of one study. Pure pandas.
 
 Questions, models, judges and answers are numbered from 0; `question`, `model`, `judge` and `answer` in every table are
 these numbers, that is rows of `questions`, `models`, `judges` and `answers`.
@@ -43,7 +43,7 @@ READ = FATES[:3]
 
 @dataclass(frozen=True)
 class AnswererName:
-    """What a result about one model, or about people, begins with."""
+    """Name of a model, or of people, with which a result about them begins."""
 
     name: str
     display_name: str
@@ -53,7 +53,7 @@ class AnswererName:
 
     @property
     def label(self) -> str:
-        """What readers see."""
+        """Name that readers see."""
         return self.display_name or self.name
 
 
@@ -120,7 +120,7 @@ class GradedData:
         return self.rubric if judge < 0 else self.judge_rubrics[judge]
 
     def grades_as_people(self, judge: int) -> bool:
-        """Whether this judge's points mean what people's do: both graded by one rubric."""
+        """True if this judge's points mean what people's do: both graded by one rubric."""
         return self.judge_rubrics[judge].sha256 == self.rubric.sha256
 
     def need_answers(self) -> pd.DataFrame:
@@ -150,7 +150,7 @@ class GradedData:
 
     @property
     def is_simulated(self) -> bool:
-        """Whether anything here was made up."""
+        """True if anything here was made up."""
         return bool(
             self.models["is_simulated"].any()
             or self.judges["is_simulated"].any()

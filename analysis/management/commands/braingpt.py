@@ -186,7 +186,7 @@ class Command(ReportingCommand):
 
 
 def _state(scratch: Training, tuned: Training) -> None:
-    """What is known of these models and of none that a training makes."""
+    """Stores the known facts about these models, and about none that a training makes."""
     LanguageModel.objects.filter(training=scratch).update(is_demo=True)
     for model in (tuned.base, tuned.language_model):
         TrainingCorpus.objects.get_or_create(

@@ -126,7 +126,7 @@ def compare(row: Printed, by_source: Mapping[str, Recomputed]) -> Comparison:
 
 
 def _is_lacking(row: Printed, by_source: Mapping[str, Recomputed]) -> bool:
-    """Whether the files lack what the row takes; of scores, whether there are none from elsewhere either."""
+    """True if the files lack what the row takes; of scores, if there are none from elsewhere either."""
     if row.not_in_files == NO_MACHINE_SCORES:
         return not len(by_source[row.source].data.set_models)
     return bool(row.not_in_files)

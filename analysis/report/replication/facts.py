@@ -38,7 +38,7 @@ class DamagedTexts:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What the published numbering of trials shows to be missing."""
+    """Participants and trials that the published numbering shows to be missing."""
 
     n_recognised: int
     n_fast: int

@@ -1,4 +1,4 @@
-"""What the BrainBench paper prints, from printed.toml: each number with the way to recompute it, and when the two agree."""
+"""Numbers that the BrainBench paper prints, from printed.toml: each with the way to recompute it, and when the two agree."""
 
 import tomllib
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ class Printed:
 
     @property
     def printed_words(self) -> str:
-        """What the number says, as a cell of a table."""
+        """Words of the number, as a cell of a table."""
         if not self.printed:
             return ""
         within = f"{self.tolerance:g}"
@@ -71,7 +71,7 @@ class Printed:
         return self.printed
 
     def agrees(self, value: float) -> bool:
-        """Whether the recomputed value is what the printed number says.
+        """True if the recomputed value is what the printed number says.
 
         >>> place = Place(name="", preprint="", article="", title="")
         >>> row = Printed(place=place, source=HUMAN, what="", printed="0.42")
@@ -96,7 +96,7 @@ class Printed:
 
 
 def _rows(place: Place, tables: dict[str, Any]) -> Iterator[Printed]:
-    """Of a figure that is shown again on machine-created test cases: the same values, without printed numbers.
+    """Rows of a figure that is shown again on machine-created test cases: the same values, without printed numbers.
 
     Models' values need scores that a copy of the published data may lack.
     """

@@ -45,7 +45,7 @@ class Recomputed:
 
 
 def at(results: SourceResults, path: str) -> Any:
-    """What is at a path such as `flow.steps[code=started].n` or `models_vs_humans.test.ci95.0`, from a key of report.json on."""
+    """Value at a path such as `flow.steps[code=started].n` or `models_vs_humans.test.ci95.0`, from a key of report.json on."""
     value: Any = {
         f.name: getattr(chapter, f.name)
         for chapter in results.results.values()
@@ -85,7 +85,7 @@ def _answers(r: Recomputed, column: str) -> "pd.Series[Any]":
 
 
 def _gave(r: Recomputed, answer: str) -> "pd.Series[bool]":
-    """Who gave an answer, such as `gender=male`."""
+    """Participants who gave an answer, such as `gender=male`."""
     column, _, value = answer.partition("=")
     return _answers(r, column) == value
 
@@ -132,7 +132,7 @@ def _mean_flips(r: Recomputed, level: str, value: Callable[[Flips], float | None
 
 
 def _mean_over_models(r: Recomputed, path: str) -> float:
-    """Of a share of the test cases, such as `token.wrong_ends_right.accuracy`."""
+    """Mean over the models of a share of the test cases, such as `token.wrong_ends_right.accuracy`."""
     level, share, _ = path.split(".")
 
     def accuracy(flips: Flips) -> float | None:

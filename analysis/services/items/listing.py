@@ -72,7 +72,7 @@ _BY_KEY = (F("key"), F("version").desc())
 
 
 class Row(NamedTuple):
-    """What is read of every version that fits."""
+    """Columns that are read of every version that fits."""
 
     pk: int
     status: str
@@ -106,7 +106,7 @@ class Listed:
 
 @dataclass(frozen=True)
 class Figures:
-    """What one person may know of some versions."""
+    """Figures that one person may see of some versions."""
 
     items: Items
     user: User
@@ -228,7 +228,7 @@ class StudyLine:
 def study_lines(
     study: Study, rows: Sequence[StudyItem], user: User, *, with_data: bool
 ) -> list[StudyLine]:
-    """Of these rows of the study, in their order."""
+    """Lines of these rows of the study, in their order."""
     slugs = dict(fields_of(user).values_list("name", "slug"))
     figures: Mapping[int, PeopleFigures] = {}
     cutoffs = []

@@ -1,4 +1,4 @@
-"""What is known of one version: by study, by model, beside the field's other test cases. Nothing that its reader may not see."""
+"""Statistics of one version: by study, by model, beside the field's other test cases. Nothing that its reader may not see."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ class ModelPart:
 
     @property
     def points(self) -> float:
-        """What its decision counts."""
+        """Points of its decision."""
         return point(self.difficulty)
 
 

@@ -1,4 +1,4 @@
-"""What one can ask of a field's list of test cases; loads nothing that computes."""
+"""Filters and orders of a field's list of test cases; loads nothing that computes."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ class Order(TextChoices):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which test cases; what is empty does not narrow. text: in key, DOI or either text."""
+    """Selection of test cases; what is empty does not narrow. text: in key, DOI or either text."""
 
     text: str = ""
     status: str = ""

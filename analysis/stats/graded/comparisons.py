@@ -159,7 +159,7 @@ def _pair(
 
 
 def _parts(rate: Rate, fates: Sequence[np.ndarray], cluster: Ints, se: float) -> tuple[Part, ...]:
-    """Of RQR the shares of questions gained and lost; of SR, whose questions differ, both models' shares."""
+    """Parts of RQR: the shares of questions gained and lost; of SR, whose questions differ: both models' shares."""
     if rate == "rqr":
         more = (fates[0] == GOOD).astype(np.float64) - (fates[1] == GOOD)
         return parts_of_changes(
@@ -188,7 +188,7 @@ def _sums(rate: Rate, fates: np.ndarray, cluster: Ints, rows: Bools) -> tuple[Fl
 
 
 def _newcombe(first: tuple[Ratio, int], second: tuple[Ratio, int]) -> Interval | None:
-    """Of the difference of two shares of so many rows, from their own intervals."""
+    """Newcombe's interval of the difference of two shares of so many rows, from their own intervals."""
     one, other = (share_interval(own, int(n)) for own, n in (first, second))
     if one is None or other is None:
         return None

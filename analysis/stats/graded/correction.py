@@ -67,7 +67,7 @@ class Corrected:
 
 @dataclass(frozen=True)
 class CorrectedRates:
-    """Of `corrected_rates`; sr is None where it is not defined for the judge, for people or corrected."""
+    """Result of `corrected_rates`; sr is None where it is not defined for the judge, for people or corrected."""
 
     rqr: Corrected
     sr: Corrected | None

@@ -24,7 +24,7 @@ class Ellipse:
     angle_rad: float
 
     def holds(self, point: tuple[float, float]) -> bool:
-        """Whether both rates may be these.
+        """True if both rates may be these.
 
         >>> one = Ellipse((0.5, 0.5), (0.2, 0.1), math.pi / 2)
         >>> one.holds((0.5, 0.69)), one.holds((0.69, 0.5))

@@ -16,7 +16,7 @@ METHOD = f"Spearman's rho (mean ranks) and Kendall's tau-b over answers, each wi
 
 @dataclass(frozen=True)
 class GradeCorrelation:
-    """Of `grade_correlation`; NaN where one side does not vary."""
+    """Result of `grade_correlation`; NaN where one side does not vary."""
 
     n: int
     rho: float

@@ -40,7 +40,7 @@ class Quadrant(StrEnum):
 
 @dataclass(frozen=True)
 class Rates:
-    """Of `rates`. sr, its interval and the quadrant are None where no answer abstained or was bad."""
+    """Result of `rates`. sr, its interval and the quadrant are None where no answer abstained or was bad."""
 
     n: int
     n_good: int
@@ -79,17 +79,17 @@ class Share:
 
     @property
     def is_clustered(self) -> bool:
-        """Whether rows share a cluster, in as many clusters as an interval takes."""
+        """True if rows share a cluster, in as many clusters as an interval takes."""
         return self.n_clusters < self.n and self.clustered_ci95 is not None
 
     @property
     def is_unclustered(self) -> bool:
-        """Whether rows share a cluster, in too few of them: `ci95` takes the rows as independent, and is too narrow."""
+        """True if rows share a cluster, in too few of them: `ci95` takes the rows as independent, and is too narrow."""
         return self.n_clusters < self.n and self.clustered_ci95 is None
 
     @property
     def interval_method(self) -> str:
-        """Of `ci95`: clustered; wilson, where no two rows share a cluster; or wilson although they do, in too few clusters."""
+        """Method of `ci95`: clustered; wilson, where no two rows share a cluster; or wilson although they do, in too few clusters."""
         if self.is_unclustered:
             return "wilson, too few clusters"
         return "clustered" if self.is_clustered else "wilson"
@@ -102,7 +102,7 @@ class Share:
 
 @dataclass(frozen=True)
 class ClusteredRates:
-    """Of `clustered_rates`. covariance: of (rqr, sr), (2, 2); ellipse: their joint 95% region; None where there is none."""
+    """Result of `clustered_rates`. covariance: of (rqr, sr), (2, 2); ellipse: their joint 95% region; None where there is none."""
 
     rates: Rates
     rqr: Share

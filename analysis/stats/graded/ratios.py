@@ -23,7 +23,7 @@ FEWEST_CLUSTERS = (
 
 @dataclass(frozen=True)
 class Ratio:
-    """Of `ratio`.
+    """Result of `ratio`.
 
     deviations: (clusters,) what each adds to the error, corrected; its variance is the sum of their squares.
     n_clusters: with a denominator above 0; n_effective: clusters of one size that would say as much.
@@ -93,7 +93,7 @@ def ratio(numerators: npt.ArrayLike, denominators: npt.ArrayLike) -> Ratio:
 
 
 def effective_number(sizes: npt.ArrayLike) -> float:
-    """Of clusters with these sizes (clusters,), Satterthwaite's where rows of one are all alike: (sum x^2)^2 / (sum x^4).
+    """Effective number of clusters with these sizes (clusters,), Satterthwaite's where rows of one are all alike: (sum x^2)^2 / (sum x^4).
 
     As many as there are where all have one size.
 
@@ -105,7 +105,7 @@ def effective_number(sizes: npt.ArrayLike) -> float:
 
 
 def degrees_of_freedom(n_effective: float) -> float:
-    """Of Student's t: effective clusters less one, at least 1."""
+    """Degrees of freedom of Student's t: effective clusters less one, at least 1."""
     return max(1.0, n_effective - 1)
 
 

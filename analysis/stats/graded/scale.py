@@ -8,7 +8,7 @@ from scoring.domain.grading.rubric import TOLERANCE, Rubric
 
 
 def on_scale(points: npt.ArrayLike, rubric: Rubric) -> Floats:
-    """Of any shape: clipped to 0 and the rubric's most points; an abstention stays one, NaN stays NaN.
+    """Points of any shape, clipped to 0 and the rubric's most points; an abstention stays one, NaN stays NaN.
 
     >>> from scoring.domain.grading.rubric import BIOSCORE
     >>> on_scale([-30, -1, 2.7, 9], BIOSCORE).tolist()

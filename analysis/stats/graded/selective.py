@@ -90,7 +90,7 @@ def _points(values: Floats, sizes: Floats, hits: Floats) -> tuple[Point, ...]:
 
 
 def _area(sizes: Floats, hits: Floats) -> float:
-    """Of the curve through groups (k,) of equally sure answers, from the surest; a group may be empty.
+    """Area under the curve through groups (k,) of equally sure answers, from the surest; a group may be empty.
 
     A group's part is w m + (S - m N) ln((N + w) / N), with m its own share of good ones; w m where it is the first.
     """

@@ -16,7 +16,7 @@ GOOD_FROM = (1 / 3, 1 / 2, 2 / 3, 5 / 6, 1.0)
 
 
 class Abstaining(StrEnum):
-    """What counts as an abstention."""
+    """Answers that count as abstentions."""
 
     RUBRIC = "as in the rubric"
     NEGATIVE = "also any points below 0"

@@ -27,7 +27,7 @@ METHOD = (
 
 @dataclass(frozen=True)
 class Overlap:
-    """Of one answer with the expert's, each 0 (no word in common) to 1 (the same)."""
+    """Overlap of one answer with the expert's, each measure 0 (no word in common) to 1 (the same)."""
 
     bleu: float
     rouge_2: float
@@ -69,7 +69,7 @@ def _f_measure(common: int, total: int) -> float:
 
 @cache
 def _tools() -> tuple[Any, Callable[[str], Sequence[str]]]:
-    """What gives BLEU, and rouge-score's words of a text."""
+    """The tools that give BLEU, and rouge-score's words of a text."""
     from nltk.stem.porter import PorterStemmer
     from rouge_score.tokenize import tokenize
     from sacrebleu.metrics.bleu import BLEU

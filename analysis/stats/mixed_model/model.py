@@ -95,7 +95,7 @@ class Deviation:
 
 @dataclass(frozen=True)
 class MixedModel:
-    """Of `fit`: log-odds, log-likelihood in nats, accuracies from 0 to 1."""
+    """Result of `fit`: log-odds, log-likelihood in nats, accuracies from 0 to 1."""
 
     n_trials: int
     n_participants: int

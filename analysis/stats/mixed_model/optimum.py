@@ -115,7 +115,7 @@ def find_optimum(likelihood: LogLikelihood, start: Floats) -> tuple[Optimum, dic
 
 
 def _rises(likelihood: LogLikelihood, smaller: Optimum, index: int) -> bool:
-    """Whether the log-likelihood rises as the standard deviation `index` leaves 0."""
+    """True if the log-likelihood rises as the standard deviation `index` leaves 0."""
     beside = smaller.at.copy()
     beside[index] = BESIDE_0
     return likelihood(beside) > smaller.value

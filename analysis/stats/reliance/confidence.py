@@ -1,4 +1,4 @@
-"""What confidence before and after advice is worth, and how long answers with advice take."""
+"""Quality of confidence before and after advice, and how long answers with advice take."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -32,7 +32,7 @@ TIME = (
 
 @dataclass(frozen=True)
 class Rated:
-    """Of answers with a confidence, read as probabilities from 0.5 to 1."""
+    """Ratings of answers with a confidence, read as probabilities from 0.5 to 1."""
 
     mean_probability: float
     accuracy: float
@@ -61,7 +61,7 @@ class BeforeAndAfter:
     ) -> Annotated[
         Verdict, Concludes("whether advice changes overconfidence in an arm", CHAPTER, HOLM)
     ]:
-        """Of the change of overconfidence."""
+        """Verdict on the change of overconfidence."""
         found = self.change_overconfidence
         return Verdict.of(found.value, self.p_holm, found.n_clusters or 0)
 
@@ -91,7 +91,7 @@ def rated(trials: AdvisedTrials, confidence: Floats, right: Floats, seed: int = 
 
 
 def before_and_after(trials: AdvisedTrials, seed: int = 42) -> BeforeAndAfter:
-    """Of trials with advice that have a confidence before and after it. Raises NotEnough without one."""
+    """Calibration of trials with advice that have a confidence before and after it. Raises NotEnough without one."""
     both = trials.of(
         trials.has_both & np.isfinite(trials.confidence_before + trials.confidence_after)
     )

@@ -76,7 +76,7 @@ def relative_self_reliance(trials: AdvisedTrials) -> Estimate:
 
 
 def overreliance(trials: AdvisedTrials) -> Estimate:
-    """Of trials with wrong advice, the share whose final answer is the advised one, thus wrong.
+    """Share of trials with wrong advice whose final answer is the advised one, thus wrong.
 
     Bucinca, Malaya and Gajos 2021 (Proc. ACM Hum.-Comput. Interact. 5, CSCW1). It needs no first answer, so that both procedures and trials without
     advice have it; 1 - RSR is the same of right first answers alone. Raises NotEnough without such a trial.
@@ -86,7 +86,7 @@ def overreliance(trials: AdvisedTrials) -> Estimate:
 
 
 def underreliance(trials: AdvisedTrials) -> Estimate:
-    """Of trials with right advice, the share whose final answer is not the advised one, thus wrong.
+    """Share of trials with right advice whose final answer is not the advised one, thus wrong.
 
     The counterpart of `overreliance`; 1 - RAIR is the same of wrong first answers alone. Raises NotEnough without such a trial.
     """

@@ -1,4 +1,4 @@
-"""What moves accuracy and switching: logistic models of trials whose errors are clustered by participants and test cases."""
+"""Moderators of accuracy and switching: logistic models of trials whose errors are clustered by participants and test cases."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -132,7 +132,7 @@ def confident_model(trials: AdvisedTrials) -> Moderators:
 
 
 def switching_model(trials: AdvisedTrials) -> Moderators:
-    """Who switches to the advice, and when; see SWITCHING. Raises NotEnough where the model cannot be fitted.
+    """Model of switching to the advice; see SWITCHING. Raises NotEnough where the model cannot be fitted.
 
     A positive `advice_right` is appropriate reliance: right advice is followed more than wrong advice. A positive interaction with
     the position is learning to tell them apart.

@@ -42,7 +42,7 @@ class Realised:
 def realised(
     trials: AdvisedTrials, first: npt.ArrayLike, final: npt.ArrayLike, computed: npt.ArrayLike
 ) -> Realised:
-    """Whether (n,) first answers, final answers and a computed team's decisions are right, on trials (n,).
+    """Realised gain, from whether (n,) first answers, final answers and a computed team's decisions are right, on trials (n,).
 
     share = N / D, N = mean(final - first), D = mean(computed - first), where D > 0. Interval: the ratios r that the test of
     mean(N_t - r D_t) = 0 does not reject, |N - r D| <= t se(N - r D), with two-way errors (Fieller 1954, J. R. Stat. Soc. B
@@ -75,7 +75,7 @@ def _share(
     error = partial(mean_error, trials)
 
     def beyond(ratio: float) -> bool:
-        """Whether the test rejects this ratio."""
+        """True if the test rejects this ratio."""
         parts = parts_of_changes(real, error, trials.item)
         parts += parts_of_changes(possible, error, trials.item, -ratio)
         low, high = of_parts(error(real - ratio * possible), parts).ci95

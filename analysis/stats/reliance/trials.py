@@ -28,7 +28,7 @@ NO_TRIALS = ("There is no such trial.", "Let more participants finish the study.
 
 @dataclass(frozen=True)
 class AdvisedTrials:
-    """Of n trials, (n,) each; NaN where not known or not asked.
+    """Data of n trials, (n,) each; NaN where not known or not asked.
 
     participant, item: whole numbers from 0. arm: its name. procedure: one of PROCEDURES.
     right_before: 1 or 0, whether the first answer is right; NaN but in the procedure AFTER. right_after: the final answer.
@@ -64,13 +64,13 @@ class AdvisedTrials:
 
     @property
     def is_advised(self) -> Bools:
-        """Whether advice was shown."""
+        """True where advice was shown."""
         shown: Bools = (self.procedure != NONE) & np.isfinite(self.advice_right)
         return shown
 
     @property
     def has_both(self) -> Bools:
-        """Whether there are a first answer, advice, and a final answer."""
+        """True where there are a first answer, advice, and a final answer."""
         return self.is_advised & np.isfinite(self.right_before)
 
     @property
@@ -80,7 +80,7 @@ class AdvisedTrials:
 
     @property
     def disagrees(self) -> Bools:
-        """Whether the first answer was not the advised one."""
+        """True where the first answer was not the advised one."""
         differs: Bools = self.has_both & (self.right_before != self.advice_right)
         return differs
 
@@ -104,7 +104,7 @@ class Estimate:
 
     @classmethod
     def of(cls, found: TwoWay, trials: AdvisedTrials, bounds: Interval | None = None) -> "Estimate":
-        """Of a difference or mean, with p; its interval within `bounds`."""
+        """Estimate of a difference or mean, with p; its interval within `bounds`."""
         ends = found.within(*bounds or (-math.inf, math.inf))
         p = found.p if math.isfinite(found.p) else None
         return cls(*_sizes(trials), found.estimate, ends, p, found.n_clusters)

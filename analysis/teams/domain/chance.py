@@ -53,12 +53,12 @@ RULE = (
 
 
 def learns_noise(evidence: Evidence, method: Method) -> bool:
-    """Whether the method fits weights to several members of whom nothing can be learned."""
+    """True if the method fits weights to several members of whom nothing can be learned."""
     return len(evidence.members) > 1 and method in LEARN_WEIGHTS and near_chance(evidence)
 
 
 def near_chance(evidence: Evidence) -> bool:
-    """Whether no member can be told from chance: every one's 95% interval over items and people includes 1/2.
+    """True if no member can be told from chance: every one's 95% interval over items and people includes 1/2.
 
     A member always on one side of chance, also below it, can be told.
     """

@@ -1,4 +1,4 @@
-"""Who decides: models alone where they are certain, else a person is asked; on which trials, and who ends right."""
+"""Deferral: models alone where they are certain, else a person is asked; on which trials, and how often the answer is right."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ DIGITS = 12
 
 @dataclass(frozen=True)
 class Judges:
-    """What models and people say on n trials.
+    """Judgments of models and people on n trials.
 
     p_model: (n,) held-out probability of the original from a model or a team of models; model: (n,) points of its own
     choice. others: policy -> (n,) points of whoever decides where a person is asked.
@@ -59,7 +59,7 @@ class Asked:
 
     @property
     def share(self) -> float:
-        """Of trials; one person is asked, so this is also what it costs in judgments per trial."""
+        """Share of trials; one person is asked, so this is also what it costs in judgments per trial."""
         return float(self.where.mean())
 
     @property
@@ -157,7 +157,7 @@ CHOSEN = (
 
 @dataclass(frozen=True)
 class Policies:
-    """Of a team's result: policies, policies_chosen and policies_method."""
+    """Policies of a team's result: policies, policies_chosen and policies_method."""
 
     points: tuple[PolicyPoint, ...]
     chosen: tuple[ChosenPolicy, ...]
@@ -265,7 +265,7 @@ def _chosen(
 def deferring(
     confidence: npt.ArrayLike, model_good: npt.ArrayLike, person_good: npt.ArrayLike
 ) -> Judges:
-    """What `who_decides` and `choose_threshold` take, for n questions that a model and a person answered: (n,) each.
+    """Judgments that `who_decides` and `choose_threshold` take, for n questions that a model and a person answered: (n,) each.
 
     confidence: 0 to 1 that the model's answer is good. Choices of two are never less sure than .5, so certainty is
     (1 + confidence) / 2; a threshold t of theirs is a confidence of 2 t - 1. Raises ValueError for what is no confidence.

@@ -38,7 +38,7 @@ MOST_NATS = -float(np.log(LEAST_PROBABILITY))
 
 @dataclass(frozen=True)
 class Rows:
-    """What of a team's rows is resampled, (n,) each.
+    """Parts of a team's rows that are resampled, (n,) each.
 
     points: of the team's choice; selector: of the best choice of its members; best: of its best member. stated: the probability of the choice made;
     place: its bin.

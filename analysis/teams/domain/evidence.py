@@ -1,4 +1,4 @@
-"""What the members of a team say on each trial, as one table of signed confidences, from a study's trials and scores."""
+"""Evidence of the members of a team on each trial, as one table of signed confidences, from a study's trials and scores."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

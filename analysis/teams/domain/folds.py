@@ -1,4 +1,4 @@
-"""Which rows are held out together: never is an item in training that is predicted; and how items and people are resampled.
+"""Folds of rows that are held out together: never is an item in training that is predicted; and resampling of items and people.
 
 The pigeonhole bootstrap of analysis.stats.crossed_bootstrap, for rows that may join several people's judgments.
 """
@@ -175,7 +175,7 @@ class Draws:
 
     @property
     def can_vary(self) -> bool:
-        """Of fewer than three items, or people, too little is known about how others would differ."""
+        """True if there are three items and people or more: of fewer, too little is known about how others would differ."""
         return self.n_clusters >= FEWEST_CLUSTERS
 
     def means(self, values: Floats) -> Floats:

@@ -31,7 +31,7 @@ CHUNK = 300_000  # numbers per array held at once: more do not fit in a processo
 
 @dataclass(frozen=True)
 class Rows:
-    """What is fitted: columns that point towards the original, so that the target is 1 in every row.
+    """Rows that are fitted: columns that point towards the original, so that the target is 1 in every row.
 
     features: (n, k). who: (n, judges) numbers below n_people of who judged; choice: (n, judges) +1 towards the original,
     -1 away from it, 0 for none. times: (n,) trials that a row stands for. Quickest where who[:, 0] ascends.
@@ -280,7 +280,7 @@ class Logistic:
 
 @dataclass(frozen=True)
 class _Fitted:
-    """Of one partition: held-out log-odds (n,) of the original; of each fold the weights and the penalties."""
+    """Fit of one partition: held-out log-odds (n,) of the original; of each fold the weights and the penalties."""
 
     log_odds: Floats
     betas: list[Floats]
@@ -361,7 +361,7 @@ def choose_penalties(
 
 
 def some_rows(rows: Rows, seed: Seed = 42) -> Ints:
-    """Which rows penalties are chosen on: all, or 20,000, of whole participants as far as 100 trials of each go.
+    """Rows that penalties are chosen on: all, or 20,000, of whole participants as far as 100 trials of each go.
 
     Participants take turns in random order, each with up to 100 trials drawn at random. Whole participants, since their
     penalty is about what they differ by; whole items would be few where each has many trials.
@@ -384,7 +384,7 @@ def some_rows(rows: Rows, seed: Seed = 42) -> Ints:
 
 
 def _alike(evidence: Evidence, folds: Folds) -> tuple[Ints, Floats, Ints]:
-    """Which rows are fitted, by participant, how many trials each stands for, and (n,) where each trial is among them."""
+    """Rows that are fitted, by participant, how many trials each stands for, and (n,) where each trial is among them."""
     if evidence.n_humans or folds.people_block is not None:
         order = np.arange(len(evidence))
         if evidence.n_humans:

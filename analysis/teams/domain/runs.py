@@ -163,12 +163,12 @@ class Runs:
         return corrected_adding(rows)
 
     def _noise(self, pair: tuple[Team, Team, Method]) -> bool:
-        """Whether one of the two errs on all its rows together, so that resampling them says nothing."""
+        """True if one of the two errs on all its rows together, so that resampling them says nothing."""
         return any(learns_noise(self.evidence.of(team.names), pair[2]) for team in pair[:2])
 
     @property
     def folds_of(self) -> dict[Method, Folds]:
-        """What was held out together, by method: folds of its own, else the given ones."""
+        """Folds that were held out together, by method: folds of its own, else the given ones."""
         return {method: held.folds or self.folds for (_, method), held in self.held.items()}
 
 

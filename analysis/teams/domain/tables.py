@@ -1,4 +1,4 @@
-"""What was tried on held-out trials, as tables: teams, who decides, and each prediction."""
+"""Tables of what was tried on held-out trials: teams, who decides, and each prediction."""
 
 from collections.abc import Sequence
 from operator import attrgetter

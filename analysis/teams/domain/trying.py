@@ -1,4 +1,4 @@
-"""Who is a member, which teams are tried, and chosen teams tried on a study's trials."""
+"""Members of teams, the teams that are tried, and chosen teams tried on a study's trials."""
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -247,7 +247,7 @@ def of_asked(rows: Sequence[TeamResult], asked: Container[Names]) -> list[TeamRe
 def in_common(
     gathered: Gathered, runs: Runs, left_out: Iterable[MemberResult] = ()
 ) -> dict[str, Any]:
-    """Of TeamResults what follows from the trials and how they are held out and resampled; left_out: of its members."""
+    """Fields of TeamResults that follow from the trials and how they are held out and resampled; left_out: of its members."""
     evidence, draws = runs.evidence, runs.draws
     n_items = len(np.unique(evidence.item))
     return {
@@ -268,7 +268,7 @@ def in_common(
 
 
 def _predicted(runs: Runs) -> list[Names] | None:
-    """Whose predictions the table has: all teams'; where that would be too long, the largest one's and its members'."""
+    """Teams whose predictions the table has: all; where that would be too long, the largest one and its members."""
     if len(runs.evidence) * len(runs.held) <= MOST_PREDICTIONS:
         return None
     longest = max((names for names, _ in runs.held), key=len)

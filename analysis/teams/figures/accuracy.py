@@ -97,7 +97,7 @@ def _whole(several: Sequence[TeamResult]) -> list[TeamResult]:
 
 
 def left_out(shown: Sequence[TeamResult], teams: Sequence[TeamResult], *, pairs: bool = False) -> str:  # fmt: skip
-    """Which teams the picture has, where it does not have all; "" where it has."""
+    """Sentence on the teams that the picture has, where it does not have all; "" where it has."""
     if len(shown) == len(teams):
         return ""
     parts = _members_part(shown, teams)

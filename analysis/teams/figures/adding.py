@@ -1,4 +1,4 @@
-"""What people add: to each language model, and by how many people and models are in a team."""
+"""Gains by people: added to each language model, and by how many people and models are in a team."""
 
 from typing import Any
 
@@ -161,7 +161,7 @@ def _sizes_frame(found: Sizes) -> pd.DataFrame:
 
 
 def _lines(frame: pd.DataFrame) -> list[str]:
-    """Which numbers of models are drawn: all, if they are few, else NUMBERS and the most."""
+    """Numbers of models that are drawn: all, if they are few, else NUMBERS and the most."""
     lines = dict(zip(frame["words"], frame["n_models"], strict=True))
     if len(lines) <= len(NUMBERS):
         return list(lines)

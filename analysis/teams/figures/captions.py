@@ -25,7 +25,7 @@ class Shown:
 
     @property
     def first(self) -> TeamResult:
-        """What all teams were tried on, but for a few that are named."""
+        """Trials that all teams were tried on, but for a few that are named."""
         return next((r for r in self.every if r.n_models), self.every[0])
 
     @property

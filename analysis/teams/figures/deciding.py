@@ -162,7 +162,7 @@ def _parts_chart(
 
 
 def _followed(frame: pd.DataFrame, labels: dict[str, str], parts: Parts) -> pd.DataFrame:
-    """Of the trials where members disagree, on how many the team is right."""
+    """Shares of the trials where members disagree on which the team is right."""
     wanted = [text for name, (text, _) in parts.items() if name in DISAGREE]
     disagree = frame[frame["trials"].isin(wanted)]
     sums = disagree.groupby("team", sort=False)[["n", "points"]].sum()
@@ -191,7 +191,7 @@ ROOM = 10  # px between the title of an axis and the next panel
 
 @dataclass(frozen=True)
 class _Panel:
-    """What stands over the curves of a team."""
+    """Texts over the curves of a team."""
 
     name: str
     display_name: str

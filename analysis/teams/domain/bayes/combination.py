@@ -133,7 +133,7 @@ class Bayesian:
 
 @dataclass(frozen=True)
 class _Cells:
-    """What is to be predicted, each different case once. items: with the counts of one row's answers alone.
+    """Cells to be predicted, each different case once. items: with the counts of one row's answers alone.
 
     fold: (cells,) in which it is held out. place: (cells,) of its item among all items.
     """
@@ -176,7 +176,7 @@ def _log_odds(draws: WeightedDraws, items: Items, log_weights: Floats) -> Floats
 
 
 def _are_items(evidence: Evidence, folds: Folds) -> bool:
-    """Whether every fold is one item with all its rows."""
+    """True if every fold is one item with all its rows."""
     n = len(np.unique(evidence.item))
     pairs = np.unique(np.column_stack([evidence.item, folds.fold]), axis=0)
     return folds.people_block is None and n == folds.n == len(pairs)

@@ -233,7 +233,7 @@ class _People:
 
 
 def _probabilities(eta: Floats, edges: Floats) -> list[Floats]:
-    """Of each answer, in the order of Items.counts: that eta plus standard normal noise falls between two edges."""
+    """Probabilities of each answer, in the order of Items.counts: that eta plus standard normal noise falls between two edges."""
     below = [special.ndtr(edges[:, e, None, None] - eta) for e in range(edges.shape[1])]
     above = special.ndtr(eta - edges[:, -1, None, None])
     between = [high - low for low, high in pairwise(below)]

@@ -252,7 +252,7 @@ class Layout:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Of the entries of theta."""
+        """Names of the entries of theta."""
         found: list[str] = []
         for kind, n in self.kinds:
             if kind == "partial":

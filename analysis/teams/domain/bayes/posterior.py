@@ -110,7 +110,7 @@ def _of_models(layout: Layout, at: Parameters, r: Floats) -> Iterator[Derived]:
 
 
 def summaries(layout: Layout, theta: Floats, weights: Floats) -> Mapping[str, Posterior]:
-    """Of each quantity, by its name."""
+    """Summary of each quantity, by its name."""
     return {of.name: of.summary(weights) for of in derived(layout, theta)}
 
 
