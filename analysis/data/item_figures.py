@@ -91,7 +91,10 @@ def people_figures(items: Items, studies: QuerySet[Study]) -> dict[int, PeopleFi
 
 
 def whole_text_scores(items: Items, studies: QuerySet[Study]) -> "QuerySet[ItemScore]":
-    """Scores of finished runs on full texts that count in these studies, without demonstrations and checkpoints; the newest run last."""
+    """Scores of finished runs on full texts that count in these studies, without demonstrations and checkpoints.
+
+    Of each model, that run comes last which counts in results: the one with most texts, or else the newest.
+    """
     return ItemScore.objects.filter(
         counts_in(studies, "run__"),
         item__in=items,
@@ -99,7 +102,7 @@ def whole_text_scores(items: Items, studies: QuerySet[Study]) -> "QuerySet[ItemS
         run__condition=ScoringRun.Condition.FULL,
         run__language_model__is_demo=False,
         run__language_model__checkpoint=None,
-    ).order_by("run_id")
+    ).order_by("run__done", "run_id")
 
 
 def model_figures(items: Items, studies: QuerySet[Study]) -> dict[int, ModelFigures]:

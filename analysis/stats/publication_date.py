@@ -13,7 +13,7 @@ from analysis.stats.verdicts import Verdict
 
 METHOD = (
     "Spearman's rank correlation of publication date (days) and difficulty, PPL(altered) - PPL(original), with "
-    "ties at their mean rank; 95% interval from Fisher's z. Test cases without a date are left out."
+    "ties at their mean rank; 95% interval from Fisher's z with the standard error of Bonett and Wright (2000). Test cases without a date are left out."
 )
 
 

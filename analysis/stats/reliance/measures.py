@@ -32,7 +32,8 @@ WEIGHT = (
 DETECTION = (
     "d' = z(hits) - z(false alarms), c = -(z(hits) + z(false alarms)) / 2 (Stanislaw and Todorov 1999). A hit is to follow right "
     "advice, a false alarm to follow wrong advice; 1/2 is added to their numbers and 1 to those of trials (log-linear "
-    "correction). Over the trials of all participants; intervals by the delta method, clustered by participants and test cases."
+    "correction). Over the trials of all participants; intervals by the delta method, clustered by participants and test cases, "
+    "with Student's t for the smallest number of participants or test cases whose advice was of one kind."
 )
 SAME = 1e-9  # a standard error, below which everybody moved alike
 NEAR = 5.0  # points of 200, within which first answer and advice are the same
@@ -244,8 +245,12 @@ def detection(trials: AdvisedTrials) -> Detection:
     least = np.hypot(hits.least_se, false_alarms.least_se)
     values = hits.z - false_alarms.z, -(hits.z + false_alarms.z) / 2
     intervals: list[Interval | None] = []
+    # A share rests on the test cases, and people, of its own kind of advice
+    fewest = min(
+        len(np.unique(group[of])) for of in (right, ~right) for group in (own.participant, own.item)
+    )
     for value, errors, floor in zip(values, both, (least, least / 2), strict=True):
-        found = of_errors(value, errors, own.participant, own.item)
+        found = of_errors(value, errors, own.participant, own.item, fewest)
         if found.is_known and found.se < floor:
             found = clustered(value, float(floor), found.n_clusters)
         intervals.append(found.ci95 if found.is_known else None)

@@ -1,16 +1,18 @@
 """A summary of the choices of a run, test case by test case and as a whole."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
 from experiment.models import Item, Study
+from lib.points import TIE
 from scoring.domain.choosing.odds import FAULTS
 from scoring.domain.choosing.outcomes import ItemChoice, Reply, outcome
 from scoring.models import ChoiceRun, ModelChoice
+from scoring.models.choices import IS_READ
 
 Form = ChoiceRun.Form
 READ = "read"  # the state of an answer that is a choice
@@ -20,7 +22,8 @@ READ = "read"  # the state of an answer that is a choice
 class Choices:
     """The choices of a run. Test cases without an answer in both orders are not judged; ties count half.
 
-    n_items: asked about. points: sum over those judged. n_a, n_sided: answers that chose side A, and those that chose one.
+    n_items: asked about. points: sum over those judged. share_a: of the answers that name A, a tie counting half: the mean of
+    both orders, thus 1/2 without a preference for a side, also where more answers of one order cannot be read; None where an order has none.
     states: answers by how they ended, `read` where they are a choice.
     unused: answers whose probabilities of tokens are not used, by why, of `odds.FAULTS`.
     n_unstated: answers in words that choose a side and state no confidence. n_below_half: those that state one below 50 percent.
@@ -31,8 +34,7 @@ class Choices:
     points: float
     n_ties: int
     n_flips: int
-    n_a: int
-    n_sided: int
+    share_a: float | None
     states: Mapping[str, int]
     unused: Mapping[str, int]
     n_unstated: int
@@ -47,11 +49,6 @@ class Choices:
     def accuracy_of_all(self) -> float | None:
         """With those that were not judged counted as wrong."""
         return self.points / self.n_items if self.n_items else None
-
-    @property
-    def share_a(self) -> float | None:
-        """The share of answers that name A: 1/2 without a preference for a side, as the original is A half of the time."""
-        return self.n_a / self.n_sided if self.n_sided else None
 
     @property
     def n_unused(self) -> int:
@@ -82,6 +79,16 @@ def outcomes(choices: QuerySet[ModelChoice]) -> dict[int, ItemChoice | None]:
     return {item: outcome(of_item) for item, of_item in replies.items()}
 
 
+def _share_a(choices: QuerySet[ModelChoice]) -> float | None:
+    read = choices.filter(IS_READ).values_list("original_side", "side")
+    orders: dict[str, list[float]] = defaultdict(list)
+    for original, side in read:
+        orders[original].append({"A": 1.0, "B": 0.0}.get(side, TIE))
+    if len(orders) < 2:
+        return None
+    return math.fsum(math.fsum(of) / len(of) for of in orders.values()) / 2
+
+
 def summarise(run: ChoiceRun, study: Study | None = None, source: str = "") -> Choices:
     """The choices of a run so far about test cases that a study shows, by default the run's own; and of a source of them."""
     shown = Item.objects.shown_by([study or run.study])
@@ -90,7 +97,6 @@ def summarise(run: ChoiceRun, study: Study | None = None, source: str = "") -> C
         choices = choices.filter(item__source=source)
     found = outcomes(choices)
     judged = [one for one in found.values() if one is not None]
-    sides = Counter(choices.exclude(side="").values_list("side", flat=True))
     faults = Counter(choices.exclude(unused="").values_list("unused", flat=True))
     written = choices.none() if run.form == Form.LIKELIHOOD else choices.exclude(side="")
     only = ("side", "log_odds", "finish")
@@ -101,8 +107,7 @@ def summarise(run: ChoiceRun, study: Study | None = None, source: str = "") -> C
         points=math.fsum(one.points for one in judged),
         n_ties=sum(one.is_tie for one in judged),
         n_flips=sum(one.is_flip for one in judged),
-        n_a=sides["A"],
-        n_sided=sides.total(),
+        share_a=_share_a(choices),
         states=dict(states.most_common()),
         unused=dict(faults.most_common()),
         n_unstated=written.filter(confidence=None, is_below_half=False).count(),

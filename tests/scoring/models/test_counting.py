@@ -106,6 +106,16 @@ def test_an_item_is_as_hard_as_the_runs_that_count_say(study: Study, other: Stud
     assert [(figures.n, figures.n_right) for figures in found.values()] == [(1, 1)]
 
 
+def test_a_model_that_was_scored_twice_counts_by_the_run_that_results_take(study: Study) -> None:
+    score(study, "org/a")
+    item = study.items.filter(kind="test").values_list("pk", flat=True)[:1]
+    newer = score(study, "org/a", ppl=(9.0, 1.0))
+    ScoringRun.objects.exclude(pk=newer.pk).update(done=8)
+    ScoringRun.objects.filter(pk=newer.pk).update(done=1)
+    found = item_figures.model_figures(list(item), Study.objects.filter(pk=study.pk))
+    assert [(figures.n, figures.n_right) for figures in found.values()] == [(1, 1)]
+
+
 @pytest.mark.parametrize("is_admin", [True, False])
 def test_what_an_administrator_asks_for_is_the_sites_until_a_team_goes_on_with_it(
     is_admin: bool, study: Study

@@ -149,7 +149,7 @@ def with_people_figure(
     return FigureText(
         "Agreement of each model with people about difficulty",
         sentences(
-            f"n = {cases}, {f.count(len(shown), 'model')}. Lines are 95% intervals (Fisher's z).",
+            f"n = {cases}, {f.count(len(shown), 'model')}. Lines are 95% intervals (Bonett and Wright's).",
             of_ceiling,
             HOLLOW if shown["is_chat"].any() else "",
         ),

@@ -22,6 +22,7 @@ from analysis.stats.reliance.trials import (
     mean,
     share,
 )
+from analysis.stats.two_way_clustered import of_errors
 from analysis.stats.verdicts import Verdict
 from tests.analysis.stats.reliance.planted import draw
 
@@ -122,6 +123,23 @@ def test_the_error_of_sensitivity_is_that_of_independent_trials_where_each_has_i
     )
     se = (own.d_prime_ci95[1] - own.d_prime) / stats.t.ppf(0.975, n - 1)
     assert se == pytest.approx(math.sqrt(variance), rel=0.01)
+
+
+def test_sensitivity_is_no_surer_than_the_few_test_cases_with_wrong_advice():
+    trials = draw(3, 60, 10, 9).trials
+    few = replace(trials, advice_right=(trials.item >= 3).astype(float))
+    own, errors = measures.detection(few), np.zeros(len(few))
+    for of, corrected, sign in (
+        (few.advice_right == 1, own.hits, 1),
+        (few.advice_right == 0, own.false_alarms, -1),
+    ):
+        of_share = (few.follows - few.follows[of].mean()) / (of.sum() + 1)
+        errors[of] = sign * of_share[of] / stats.norm.pdf(stats.norm.ppf(corrected))
+    se = of_errors(own.d_prime, errors, few.participant, few.item).se
+    assert np.ptp(own.d_prime_ci95) == pytest.approx(2 * stats.t.ppf(0.975, 2) * se)
+    two = replace(trials, advice_right=(trials.item >= 2).astype(float))
+    assert measures.overreliance(two).ci95 is None
+    assert measures.detection(two).d_prime_ci95 is None
 
 
 def test_people_who_always_follow_have_no_sensitivity_and_an_interval():

@@ -223,6 +223,16 @@ class TestAnAnswer:
         assert (found.n_unstated, found.n_below_half) == (3, 1)
         assert run.choices.filter(confidence=None).count() == 4
 
+    def test_refusals_in_one_order_show_no_preference_for_a_side(
+        self, stub: ChatStub, study: Study
+    ) -> None:
+        run = runs.run(stored_run(stub, study))
+        refused = run.choices.filter(original_side="A").order_by("pk").values_list("pk")[:2]
+        run.choices.filter(pk__in=refused).update(side="", log_odds=None, finish="refused")
+        assert summarise(run).share_a == 0.5
+        run.choices.filter(original_side="A").delete()
+        assert summarise(run).share_a is None
+
     def test_of_one_side_each_time_ties_on_all(self, stub: ChatStub, study: Study) -> None:
         stub.text_of = lambda request: '{"side": "A", "confidence": 99}'
         found = summarise(runs.run(stored_run(stub, study)))
