@@ -66,6 +66,15 @@ def points(difference: float | None, digits: int = 1) -> str:
     return text if text.startswith(MINUS) or not text.strip("0.") else f"+{text}"
 
 
+def percentage_points(difference: float | None, digits: int = 1) -> str:
+    """The same without a plus sign, for sentences that name the direction.
+
+    >>> percentage_points(0.1803), percentage_points(-0.02)
+    ('18.0', '−2.0')
+    """
+    return number(100 * difference if is_known(difference) else None, digits)
+
+
 def share_interval(ci95: Sequence[float | None] | None) -> str:
     """An interval of a share.
 

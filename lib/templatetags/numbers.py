@@ -21,6 +21,7 @@ register.filter("number", formatting.number)
 register.filter("compact", formatting.compact)
 register.filter("percent", formatting.percent)
 register.filter("points", formatting.points)
+register.filter("percentage_points", formatting.percentage_points)
 register.filter("p_value", formatting.p_value)
 register.filter("coefficient", formatting.coefficient)
 register.filter("seconds", formatting.seconds)
@@ -36,12 +37,6 @@ register.filter("listing", formatting.listing)
 def size(difference: float | None) -> float | None:
     """The number without its sign: `{{ difference|size|percentage_points }}`."""
     return None if difference is None else abs(difference)
-
-
-@register.filter
-def percentage_points(difference: float | None, digits: int = 1) -> str:
-    """A difference of shares in percentage points without a plus sign."""
-    return formatting.number(None if difference is None else 100 * difference, digits)
 
 
 def _noun(name: str, form: Callable[[int], str]) -> None:

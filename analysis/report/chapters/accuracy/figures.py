@@ -5,7 +5,6 @@ from typing import Any
 
 import altair as alt
 import pandas as pd
-from django.utils.translation import gettext as _
 
 from analysis import columns as c
 from analysis.charts.figure import Figure, Place, grid
@@ -36,20 +35,24 @@ from analysis.report.chapters.accuracy.results import (
     SubfieldAccuracy,
     Subfields,
 )
+from analysis.report.chapters.accuracy.words import (
+    EVERYONE,
+    EXPERTS,
+    NOT_STATED,
+    accuracy_figure,
+    positions_figure,
+    subfields_figure,
+)
 from analysis.stats import NotEnough
 from lib import formatting as f
 
-EVERYONE, EXPERTS = "All judgments", "Top fifth by expertise"
 TABLE = ("row", *MODEL_NAME, "family", "is_chat", "n", "n_items", "n_correct", "accuracy", "low", "high")  # fmt: skip
 
 
 def accuracy(source: SourceResults, tables: Tables) -> Figure:
     """Dots with 95% intervals: people above, models by family below, chance and people's accuracy as lines."""
     own = source.of(Accuracy)
-    mean = present(own.models_mean)
-    return _figure(
-        "accuracy", present(own.humans), present(own.models) or (), mean.mean if mean else None
-    )
+    return _figure("accuracy", present(own.humans), present(own.models) or ())
 
 
 def other_models(source: SourceResults, tables: Tables) -> Figure:
@@ -60,12 +63,10 @@ def other_models(source: SourceResults, tables: Tables) -> Figure:
         raise NotEnough(
             "There are no further models.", "Score a model that is not in the study's set."
         )
-    return _figure("other_models", present(own.humans), models, None)
+    return _figure("other_models", present(own.humans), models)
 
 
-def _figure(
-    name: str, humans: HumanAccuracy | None, models: Sequence[ModelAccuracy], mean: float | None
-) -> Figure:
+def _figure(name: str, humans: HumanAccuracy | None, models: Sequence[ModelAccuracy]) -> Figure:
     people = _people_rows(humans)
     rows = rows_of(models, [p["row"] for p in people])
     chat = [m.name for m in models if m.is_chat]
@@ -76,34 +77,8 @@ def _figure(
             "These test cases do not have any judgments or scores.", "Collect judgments."
         )
     shown["is_chat"] = shown.get("is_chat", pd.Series(index=shown.index, dtype=object)).eq(True)
-    return make_figure(
-        name,
-        _accuracy_chart(shown, rows, humans),
-        {"is_extra": name == "other_models", **_accuracy_context(humans, models, mean)},
-        _table(shown),
-        "accuracy",
-    )
-
-
-def _accuracy_context(
-    humans: HumanAccuracy | None, models: Sequence[ModelAccuracy], mean: float | None
-) -> dict[str, Any]:
-    shares = [m.items.accuracy for m in models]
-    return {
-        "humans": humans,
-        "top": present(humans.top_expertise) if humans else None,
-        "models": models,
-        "has_chat": any(m.is_chat for m in models),
-        "least_items": min((m.items.n for m in models), default=0),
-        "most_items": max((m.items.n for m in models), default=0),
-        "mean_accuracy": mean
-        if mean is not None
-        else sum(shares) / len(shares)
-        if shares
-        else None,
-        "lowest": min(shares, default=None),
-        "highest": max(shares, default=None),
-    }
+    text = accuracy_figure(humans, models, is_extra=name == "other_models")
+    return make_figure(name, _accuracy_chart(shown, rows, humans), text, _table(shown))
 
 
 def _people_rows(humans: HumanAccuracy | None) -> list[dict[str, Any]]:
@@ -157,24 +132,14 @@ def subfields(source: SourceResults, tables: Tables) -> Figure:
     frame = pd.concat([_frame(s, rows, chat) for s in found], ignore_index=True)
     domain = share_domain([*frame["low"], *frame["high"], *frame["accuracy"]])
     drawn = grid(
-        [(s.subfield or _("not stated"), f.count(s.n_items, "test case")) for s in found],
+        [(s.subfield or NOT_STATED, f.count(s.n_items, "test case")) for s in found],
         lambda place: _panel(frame, found[place.number], rows, domain, place),
         columns=min(len(found), MOST_COLUMNS),
         left=rows.width,
         height=rows.height,
     )
-    return make_figure(
-        "subfields",
-        drawn,
-        {
-            "subfields": found,
-            "n_trials": sum(s.humans.n for s in found if s.humans),
-            "n_items": sum(s.n_items for s in found),
-            "experts": EXPERTS,
-            "has_chat": frame["is_chat"].eq(True).any(),
-        },
-        plain(frame, row="who"),
-    )
+    text = subfields_figure(found, has_chat=bool(frame["is_chat"].eq(True).any()))
+    return make_figure("subfields", drawn, text, plain(frame, row="who"))
 
 
 def _frame(found: SubfieldAccuracy, rows: Rows, chat: Collection[str]) -> pd.DataFrame:
@@ -223,12 +188,8 @@ def positions(source: SourceResults, tables: Tables) -> Figure:
     frame["n"] = [f.count(p.trials.n, "judgment") for p in found]
     humans = present(source.of(Accuracy).humans)
     drawn = _positions_chart(frame, Rows({}, names), humans.trials.accuracy if humans else None)
-    context = {
-        "rows": [(name, p.trials.accuracy) for name, p in zip(names, found, strict=True)],
-        "n_trials": sum(p.trials.n for p in found),
-        "n_participants": sum(p.n_participants for p in found),
-    }
-    return make_figure("positions", drawn, context, c.tidy(POSITIONS, found))
+    text = positions_figure(names, found)
+    return make_figure("positions", drawn, text, c.tidy(POSITIONS, found))
 
 
 def _label(position: str) -> str:

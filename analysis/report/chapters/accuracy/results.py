@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from django.utils.translation import gettext_lazy as _
 
 from analysis import columns as c
 from analysis.codec import MissingResult, present, try_estimate
@@ -32,21 +31,19 @@ from analysis.stats.estimates import (
 TOP_SHARE = 0.2
 MODELS = (
     *c.model(),
-    c.text(_("Model"), "label"),
-    c.text(_("Family"), "family", "family"),
+    c.text("Model", "label"),
+    c.text("Family", "family", "family"),
     # A model that was asked may be of any kind, so that it is not called a base model for want of a record
-    c.text(
-        _("Kind"), lambda m: _("chat") if m.is_chat else "" if m.method == CHOICE else _("base")
-    ),
-    c.text(_("Method"), lambda model: _("asked") if model.method == CHOICE else _("perplexity")),
+    c.text("Kind", lambda m: "chat" if m.is_chat else "" if m.method == CHOICE else "base"),
+    c.text("Method", lambda model: "asked" if model.method == CHOICE else "perplexity"),
     *c.data("is_chat", "n_parameters", "in_set=is_chat"),
-    c.count(_("Test cases"), "items.n", "n_items"),
+    c.count("Test cases", "items.n", "n_items"),
     *c.data("n_correct=items.n_correct"),
-    c.percent(_("Accuracy"), "items.accuracy", "accuracy"),
+    c.percent("Accuracy", "items.accuracy", "accuracy"),
     *c.data("sem=items.sem"),
-    c.share_ci(_("95% CI"), "items.ci95", "ci_low ci_high"),
+    c.share_ci("95% CI", "items.ci95", "ci_low ci_high"),
     *c.data("n_ties=items.n_ties"),
-    c.count(_("Near-ties"), "n_near_ties", "n_near_ties"),
+    c.count("Near-ties", "n_near_ties", "n_near_ties"),
     *c.data("run", "prompt"),
 )
 
@@ -365,13 +362,13 @@ FEW_EACH = (
     f"At least {SMALL} people are needed, so that nobody can be recognised.",
 )
 POSITIONS = (
-    c.text(_("Position"), "position", "position"),
-    c.count(_("Participants"), "n_participants", "n_participants"),
-    c.count(_("Trials"), "trials.n", "n_trials"),
+    c.text("Position", "position", "position"),
+    c.count("Participants", "n_participants", "n_participants"),
+    c.count("Trials", "trials.n", "n_trials"),
     *c.data("n_correct=trials.n_correct"),
-    c.percent(_("Accuracy"), "trials.accuracy", "accuracy"),
+    c.percent("Accuracy", "trials.accuracy", "accuracy"),
     *c.data("sem=trials.sem"),
-    c.share_ci(_("95% CI"), "trials.ci95", "ci_low ci_high"),
+    c.share_ci("95% CI", "trials.ci95", "ci_low ci_high"),
 )
 
 

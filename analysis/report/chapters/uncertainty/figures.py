@@ -28,8 +28,8 @@ from analysis.codec import need
 from analysis.data.dataset import MODEL_NAME
 from analysis.presentation import make_figure, plain
 from analysis.report.chapter import SourceResults, Tables, need_table
-from analysis.report.chapters.accuracy.figures import EVERYONE
 from analysis.report.chapters.accuracy.results import Accuracy
+from analysis.report.chapters.accuracy.words import EVERYONE
 from analysis.report.chapters.uncertainty.results import (
     Crossed,
     CrossedErrors,

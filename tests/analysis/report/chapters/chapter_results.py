@@ -1,7 +1,11 @@
 """Results of chapters on given data, checked to be the same once they have been written to report.json and read."""
 
+import html
 import json
+from dataclasses import replace
 from typing import Any
+
+from django.utils.html import strip_tags
 
 from analysis.charts.figure import Figure
 from analysis.codec import MissingResult, to_json
@@ -45,6 +49,13 @@ def page_of(chapter: Chapter, source: SourceResults) -> tuple[Page, str]:
     if not chapter.template:
         return page, render_meaning("analysis/_text.html", {"text": page.text})
     return page, render_meaning(chapter.template, {"about": about, **page.context})
+
+
+def said(chapter: Chapter, source: SourceResults, *others: Any) -> str:
+    """The chapter's sentences on one line; `others`: results of chapters in place of the source's."""
+    results = {**source.results, **{type(found): found for found in others}}
+    text = strip_tags(page_of(chapter, replace(source, results=results))[1])
+    return " ".join(html.unescape(text).split())
 
 
 def figure_of(chapter: Chapter, built: Built, name: str = "", *others: Any) -> Figure:

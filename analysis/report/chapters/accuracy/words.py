@@ -1,0 +1,401 @@
+"""The chapters on accuracy, over all trials, by subfield and by position, as sentences, tables and captions."""
+
+from collections.abc import Sequence
+
+from analysis import columns as c
+from analysis.charts.texts import HOLLOW
+from analysis.codec import present
+from analysis.presentation import FigureText, paragraphs, sentences
+from analysis.report.chapter import About, Page, SourceResults
+from analysis.report.chapters.accuracy.results import (
+    MODELS,
+    POSITIONS,
+    REST,
+    Accuracy,
+    BaseVsChat,
+    HumanAccuracy,
+    ModelAccuracy,
+    PositionAccuracy,
+    Positions,
+    SubfieldAccuracy,
+    Subfields,
+    TopExpertise,
+)
+from analysis.report.chapters.participants.results import SMALL
+from analysis.report.headline import Estimate, headline
+from analysis.stats.estimates import PairedTest, Proportion
+from analysis.stats.verdicts import Verdict
+from lib import formatting as f
+
+SAME_POINTS = 0.05  # differences below are shown as no difference
+EVERYONE, EXPERTS = "All judgments", "Top fifth by expertise"
+NOT_STATED = "not stated"
+
+HUMANS = (
+    c.text("Trials", "0"),
+    c.count("n", "1.n"),
+    c.percent("Accuracy", "1.accuracy"),
+    c.share_ci("Binomial 95% CI", "1.ci95"),
+)
+TESTS = (
+    c.text("Comparison", "0"),
+    c.count("Pairs", "1.n"),
+    c.points("Difference, points", "1.mean_difference"),
+    c.points_ci("95% CI", "1.ci95"),
+    c.number("t", "1.t"),
+    c.count("df", "1.df"),
+    c.p_value("p", "1.p"),
+    c.number("d (av)", "1.d_av"),
+)
+
+
+def accuracy_page(source: SourceResults, about: About) -> Page:
+    own, answer = source.of(Accuracy), headline(source)
+    humans, models = present(own.humans), present(own.models) or ()
+    versus, chat = present(own.models_vs_humans), present(own.base_vs_chat)
+    over_models = versus.test if versus else None
+    finding = (
+        _people(humans, answer.humans, is_simulated=about.is_simulated) if humans else "",
+        _models(own, models, answer.models),
+        "There are too few participants or test cases to say whether people and models differ."
+        if answer.verdict is Verdict.TOO_FEW
+        else "",
+    )
+    top = present(humans.top_expertise) if humans else None
+    over_pairs = present(chat.test) if chat else None
+    tests = [("Models against humans", over_models), ("Base against chat models", over_pairs)]
+    return Page(
+        text=paragraphs(
+            *finding,
+            _difference(humans, models, over_models),
+            _top_expertise(top) if top else "",
+            _base_vs_chat(chat, over_pairs) if chat and over_pairs else "",
+        ),
+        tables=[
+            *c.page_table("Human accuracy", HUMANS, _human_shares(humans), "humans_items"),
+            *c.page_table("Language models", MODELS, models, "models"),
+            *c.page_table("Other models", MODELS, present(own.extra_models) or ()),
+            *c.page_table("Tests on accuracies", TESTS, [row for row in tests if row[1]]),
+        ],
+        methods=[one.method for one in (humans and humans.trials, over_models) if one],
+        finding=sentences(*finding),
+    )
+
+
+def _people(humans: HumanAccuracy, answer: Estimate | None, *, is_simulated: bool) -> str:
+    participant = "simulated participant" if is_simulated else "participant"
+    return (
+        f"{f.count(humans.n_participants, participant)} judged {f.count(humans.trials.n, 'trial')} "
+        f"and found the original in {_right(humans.trials.accuracy, answer)}."
+    )
+
+
+def _models(own: Accuracy, models: Sequence[ModelAccuracy], answer: Estimate | None) -> str:
+    if not models:
+        return ""
+    if len(models) == 1:
+        (model,) = models
+        where = "of the set" if present(own.extra_models) else "here"
+        cases = f.count(model.items.n, "test case")
+        return (
+            f"{model.label}, the only language model {where}, found the original in "
+            f"{_right(model.items.accuracy, answer)} of {cases}."
+        )
+    mean, (low, high) = present(own.models_mean), _span(models)
+    each = ", and so did each of them" if low == high else f", from {low} to {high}"
+    return (
+        f"{len(models)} language models found the original in {_right(mean.mean if mean else None, answer)} "
+        f"on average{each}."
+    )
+
+
+def _right(share: float | None, answer: Estimate | None) -> str:
+    """A share with the interval of the report's answer."""
+    return f.with_interval(f.percent(share), f.share_interval(answer.ci95 if answer else None))
+
+
+def _span(models: Sequence[ModelAccuracy]) -> tuple[str, str]:
+    """The lowest and the highest accuracy."""
+    shares = [model.items.accuracy for model in models]
+    return f.percent(min(shares)), f.percent(max(shares))
+
+
+def _difference(
+    humans: HumanAccuracy | None, models: Sequence[ModelAccuracy], over_models: PairedTest | None
+) -> str:
+    if over_models:
+        return _over_models(over_models)
+    if humans and len(models) == 1:
+        return _of_one_model(models[0], models[0].items.accuracy - humans.trials.accuracy)
+    return ""
+
+
+def _over_models(test: PairedTest) -> str:
+    difference = test.mean_difference
+    if _is_same(difference):
+        found = "On average the models and the participants had the same accuracy in this sample"
+    else:
+        found = f"In this sample, the models were on average {_from_people(difference)}"
+    if not test.ci95:
+        return f"{found} (all models have the same accuracy, which allows no test over models)."
+    numbers = (
+        f"95% CI over models {f.points_interval(test.ci95)}; t({f.number(test.df, 0)}) = {f.number(test.t)}, "
+        f"{f.p_value(test.p)}"
+    )
+    return sentences(
+        f"{found} ({numbers}).",
+        "This test treats the human accuracy as fixed and the models as independent. The crossed interval below makes neither assumption, and "
+        "decides whether they differ.",
+    )
+
+
+def _of_one_model(model: ModelAccuracy, difference: float) -> str:
+    found = (
+        f"{model.label} and the participants had the same accuracy in this sample"
+        if _is_same(difference)
+        else f"In this sample, {model.label} was {_from_people(difference)}"
+    )
+    return f"{found}; a single model allows no test over models."
+
+
+def _is_same(difference: float) -> bool:
+    return abs(100 * difference) < SAME_POINTS
+
+
+def _from_people(difference: float) -> str:
+    side = "above" if difference > 0 else "below"
+    return f"{f.percentage_points(abs(difference))} points {side} the human accuracy"
+
+
+def _top_expertise(top: TopExpertise) -> str:
+    n_without = top.n_items_without
+    low, high = f.percent(top.tie_min_accuracy), f.percent(top.tie_max_accuracy)
+    return sentences(
+        f"Among the {f.count(top.trials.n, 'trial')} in the top {f.percent(top.share, 0)} by self-rated expertise within each test case, "
+        f"{f.percent(top.trials.accuracy)} (binomial 95% CI {f.share_interval(top.trials.ci95)}) were right.",
+        "One test case has too few trials to contribute."
+        if n_without == 1
+        else f"{f.number(n_without, 0)} test cases have too few trials to contribute."
+        if n_without
+        else "",
+        f"Depending on how ties in expertise are broken, this value lies between {low} and {high}."
+        if low != high
+        else "",
+    )
+
+
+def _base_vs_chat(chat: BaseVsChat, test: PairedTest) -> str:
+    numbers = (
+        f"95% CI over pairs {f.points_interval(test.ci95)}, {f.p_value(test.p)}"
+        if test.ci95
+        else "the same in each pair, which allows no test"
+    )
+    return (
+        f"Over {f.count(len(chat.pairs), 'pair')} of a base model and its chat version, the accuracy of the base model minus that of its "
+        f"chat version is {f.points(test.mean_difference)} points on average ({numbers})."
+    )
+
+
+def _human_shares(humans: HumanAccuracy | None) -> list[tuple[str, Proportion]]:
+    if humans is None:
+        return []
+    top = present(humans.top_expertise)
+    above = present(top.above_p80) if top else None
+    rows = (
+        ("All trials", humans.trials),
+        ("Top expertise per test case", top.trials if top else None),
+        ("Expertise at or above its 80th percentile", above.trials if above else None),
+    )
+    return [(name, share) for name, share in rows if share]
+
+
+def accuracy_figure(
+    humans: HumanAccuracy | None, models: Sequence[ModelAccuracy], *, is_extra: bool = False
+) -> FigureText:
+    """is_extra: of the models outside the study's set."""
+    counted = [*([_judgments(humans)] if humans else []), *([_cases(models)] if models else [])]
+    return FigureText(
+        "Accuracy of further language models"
+        if is_extra
+        else "Accuracy of people and language models",
+        sentences(
+            f"n = {'; '.join(counted)}.",
+            "Lines are 95% binomial intervals.",
+            HOLLOW if any(model.is_chat for model in models) else "",
+        ),
+        f"{_shown_accuracies(humans, models)}. Chance is 50%.",
+    )
+
+
+def _judgments(humans: HumanAccuracy) -> str:
+    people = f.count(humans.n_participants, "person", "people")
+    judged = f"{f.count(humans.trials.n, 'judgment')} by {people}"
+    top = present(humans.top_expertise)
+    if top is None:
+        return judged
+    return (
+        f"{judged} ({f.number(top.trials.n, 0)} of these judgments in the top fifth by expertise)"
+    )
+
+
+def _cases(models: Sequence[ModelAccuracy]) -> str:
+    items = [model.items.n for model in models]
+    least = "" if min(items) == max(items) else f"{f.number(min(items), 0)} to "
+    return f"{f.count(len(models), 'model')} on {least}{f.count(max(items), 'test case')}"
+
+
+def _shown_accuracies(humans: HumanAccuracy | None, models: Sequence[ModelAccuracy]) -> str:
+    people = (
+        f"People were right in {f.percent(humans.trials.accuracy)} of their judgments"
+        if humans
+        else ""
+    )
+    if not models:
+        return people
+    low, high = _span(models)
+    mean = f.percent(sum(model.items.accuracy for model in models) / len(models))
+    which = f.count(len(models), "language model")
+    share = f"in {mean} of the test cases"
+    if len(models) > 1:
+        share += f" on average ({low} to {high})"
+    return (
+        f"{people}; {which} {share}"
+        if people
+        else f"{which} {f.verb(len(models), 'was', 'were')} right {share}"
+    )
+
+
+# --- Subfields.
+
+
+def subfields_page(source: SourceResults, about: About) -> Page:
+    found = present(source.of(Subfields).subfields) or ()
+    has_one_model = len(present(source.of(Accuracy).models) or ()) == 1
+    columns = (
+        c.text("Subfield", _subfield),
+        c.count("Test cases", "n_items"),
+        c.count("Human trials", "humans.n"),
+        c.percent("Humans", "humans.accuracy"),
+        c.share_ci("95% CI", "humans.ci95"),
+        c.percent("Models, mean", "models_mean.over_models.mean"),
+        c.percent("SD", "models_mean.over_models.sd"),
+        c.count("Models below humans", "n_models_below_humans"),
+    )
+    finding = _lowest_and_highest(found)
+    return Page(
+        text=paragraphs(finding, _models_above(found, has_one_model=has_one_model)),
+        tables=c.page_table("Accuracy by subfield", columns, found, "subfields"),
+        finding=finding,
+    )
+
+
+def _subfield(one: SubfieldAccuracy) -> str:
+    return one.subfield or NOT_STATED
+
+
+def _lowest_and_highest(found: Sequence[SubfieldAccuracy]) -> str:
+    judged = sorted(
+        ((one.humans, _subfield(one)) for one in found if one.humans),
+        key=lambda pair: pair[0].accuracy,
+    )
+    if len(judged) < 2:
+        return ""
+    low, high = (
+        f"{name} ({f.percent(humans.accuracy)}, {f.count(humans.n, 'trial')})"
+        for humans, name in (judged[0], judged[-1])
+    )
+    return (
+        f"In this sample, the lowest observed human accuracy was in {low} and the highest in {high}. "
+        "This is descriptive; there are no tests by subfield."
+    )
+
+
+def _models_above(found: Sequence[SubfieldAccuracy], *, has_one_model: bool) -> str:
+    is_above = [
+        one.models_mean.over_models.mean > one.humans.accuracy
+        for one in found
+        if one.humans and one.models_mean
+    ]
+    if not is_above:
+        return ""
+    whose = "the model's accuracy" if has_one_model else "the models' mean"
+    return (
+        f"In this sample, {whose} was above the human accuracy in {sum(is_above)} of "
+        f"{f.count(len(is_above), 'subfield')}."
+    )
+
+
+def subfields_figure(found: Sequence[SubfieldAccuracy], *, has_chat: bool) -> FigureText:
+    n_trials = sum(one.humans.n for one in found if one.humans)
+    subfields = f.count(len(found), "subfield")
+    cases = f"n = {f.count(sum(one.n_items for one in found), 'test case')} in {subfields}"
+    with_people = (
+        f"{cases}, with {f.count(n_trials, 'judgment')} by people. Lines are 95% score intervals; the vertical line is people's accuracy in "
+        f"the subfield, and the dashed line is chance. {EXPERTS}: at or above the subfield's 80th percentile of expertise."
+    )
+    without = f"{cases}. Lines are 95% score intervals; the dashed line is chance."
+    return FigureText(
+        "Accuracy by subfield",
+        sentences(with_people if n_trials else without, HOLLOW if has_chat else ""),
+        f"Accuracy in {subfields}. {'; '.join(map(_people_and_models, found))}.",
+    )
+
+
+def _people_and_models(one: SubfieldAccuracy) -> str:
+    people = f"people {f.percent(one.humans.accuracy, 0)}" if one.humans else ""
+    mean = one.models_mean
+    models = f"models {f.percent(mean.over_models.mean, 0)} on average" if mean else ""
+    return f"{_subfield(one)}: {' and '.join(part for part in (people, models) if part)}"
+
+
+# --- Positions.
+
+
+def positions_page(source: SourceResults, about: About) -> Page:
+    found = present(source.of(Positions).positions) or ()
+    named = [one for one in found if one.position != REST]
+    finding = _positions(named, has_rest=len(named) < len(found))
+    return Page(
+        text=paragraphs(finding),
+        tables=c.page_table("Accuracy by position", POSITIONS, found, "positions"),
+        finding=finding,
+    )
+
+
+def _positions(named: Sequence[PositionAccuracy], *, has_rest: bool) -> str:
+    if not named:
+        return ""
+    if len(named) == 1:
+        (only,) = named
+        if not has_rest:
+            return f"All trials come from one position: {only.position}."
+        return (
+            f"Accuracy in the only position that at least {SMALL} participants gave, {only.position}, was "
+            f"{f.percent(only.trials.accuracy)}."
+        )
+    shares = [one.trials.accuracy for one in named]
+    low, high = f.percent(min(shares)), f.percent(max(shares))
+    return sentences(
+        f"Accuracy in each of the {len(named)} positions was {low}."
+        if low == high
+        else f"Accuracy in the {len(named)} positions was between {low} and {high}.",
+        "The intervals treat the trials of one person as independent and are therefore somewhat too narrow. Positions also differ in more "
+        "than expertise.",
+        f"Positions that fewer than {SMALL} people gave are counted together with missing answers, so that nobody can be recognised."
+        if has_rest
+        else "",
+    )
+
+
+def positions_figure(names: Sequence[str], found: Sequence[PositionAccuracy]) -> FigureText:
+    """names: of the positions, as the figure shows them."""
+    n_participants = sum(one.n_participants for one in found)
+    judgments = f.count(sum(one.trials.n for one in found), "judgment")
+    shares = "; ".join(
+        f"{name} {f.percent(one.trials.accuracy)}" for name, one in zip(names, found, strict=True)
+    )
+    return FigureText(
+        "Accuracy by career position",
+        f"n = {judgments} by {f.count(n_participants, 'person', 'people')}. Lines are 95% binomial intervals.",
+        f"Accuracy of people by career position: {shares}. Chance is 50%.",
+    )
