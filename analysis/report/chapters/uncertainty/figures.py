@@ -36,6 +36,7 @@ from analysis.report.chapters.uncertainty.results import (
     Differences,
     Row,
 )
+from analysis.report.chapters.uncertainty.words import crossed_figure, item_differences_figure
 from analysis.stats.verdicts import Verdict
 
 NUMBERS = (
@@ -57,8 +58,9 @@ def crossed(source: SourceResults, tables: Tables) -> Figure:
         right = _differences(differences, rows).properties(width=width, height=rows.height)
         drawn = alt.hconcat(drawn.properties(width=width), right, spacing=16)
     has_two_way = bool(frame[["two_way_low", "difference_two_way_low"]].notna().any(axis=None))
-    context = {"own": own, "has_two_way": has_two_way, "has_chat": frame["is_chat"].eq(True).any()}
-    return make_figure("crossed", drawn, context, plain(frame))
+    has_chat = bool(frame["is_chat"].eq(True).any())
+    text = crossed_figure(own, has_two_way=has_two_way, has_chat=has_chat)
+    return make_figure("crossed", drawn, text, plain(frame))
 
 
 def _frame(own: CrossedErrors, rows: Rows, chat: Collection[str]) -> pd.DataFrame:
@@ -150,13 +152,13 @@ def item_differences(source: SourceResults, tables: Tables) -> Figure:
     frame["rank"] = frame.index + 1
     frame["kind"] = [MARKED if Verdict(one).is_clear else OTHER for one in frame["verdict"]]
     shown = frame.iloc[:: -(-len(frame) // MOST)]
-    context = {
-        "own": own,
-        "n_items": len(frame),
-        "n_above": int((frame["difference"] > 0).sum()),
-        "n_drawn": len(shown) if len(shown) < len(frame) else None,
-    }
-    return make_figure("item_differences", _chart(shown, frame), context, frame)
+    text = item_differences_figure(
+        own,
+        n_items=len(frame),
+        n_above=int((frame["difference"] > 0).sum()),
+        n_drawn=len(shown) if len(shown) < len(frame) else None,
+    )
+    return make_figure("item_differences", _chart(shown, frame), text, frame)
 
 
 def _chart(frame: pd.DataFrame, every: pd.DataFrame) -> Drawn:

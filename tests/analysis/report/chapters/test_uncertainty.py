@@ -7,23 +7,28 @@ import pytest
 from scipy import stats
 
 from analysis.data.dataset import SourceData
-from analysis.report.chapter import SourceResults
+from analysis.report.chapter import About, SourceResults
 from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.chapters.uncertainty.results import (
+    NO_ERRORS,
     Ahead,
+    Choice,
     Crossed,
     CrossedErrors,
     Differences,
+    Errors,
     ItemDifferences,
     Sensitivity,
     build_crossed,
     build_item_differences,
 )
+from analysis.report.chapters.uncertainty.words import crossed_figure, item_differences_figure
 from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
 from analysis.stats.two_way_clustered import two_way
+from analysis.stats.verdicts import Verdict
 from tests.analysis.made import make_data
-from tests.analysis.report.chapters.chapter_results import page_of, results_of
+from tests.analysis.report.chapters.chapter_results import page_of, results_of, said
 
 CROSSED = chapter_named("crossed")
 CROSSED_ACCURACY = chapter_named("accuracy")
@@ -205,3 +210,121 @@ def test_a_change_of_models_is_of_the_same_models():
     table = page_of(SENSITIVITY, source)[0].tables[0]
     at = [str(column.label) for column in table.columns].index("Models")
     assert [row[at] for row in table.rows][:3] == ["2", "2", "1"]
+
+
+# --- Sentences, and the texts of figures
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        (Verdict.ABOVE, "; the models are more accurate (200 resamples, seed 42)."),
+        (Verdict.BELOW, "; the models are less accurate ("),
+        (Verdict.UNCLEAR, "; this is no clear difference ("),
+        (Verdict.TOO_FEW, "; there are too few participants or test cases to say whether they differ ("),
+    ],
+)  # fmt: skip
+def test_the_sentence_on_the_difference_follows_its_verdict(source, verdict, words):
+    own = source.of(Crossed).crossed
+    both = Errors(ci95=(-0.02, 0.12), two_way_ci95=(-0.01, 0.11))
+    for errors, value in (
+        (both, "+5.0 points (95% CI \N{MINUS SIGN}2.0 to +12.0)"),
+        (NO_ERRORS, "+5.0 points"),
+    ):
+        gap = replace(own.difference, mean=0.05, verdict=verdict, errors=errors)
+        text = said(CROSSED, source, Crossed(replace(own, difference=gap)))
+        assert f"the difference (models minus humans) is {value}{words}" in text
+        alone = "Without resampling, the interval from Student's t is \N{MINUS SIGN}1.0 to +11.0 points."
+        assert (alone in text) == (errors is both)
+
+
+def test_without_people_there_is_no_difference_to_speak_of(data):
+    own = results_of(replace(data, trials=data.trials.iloc[:0]), CROSSED)
+    assert said(CROSSED, own) == ""
+    assert CROSSED.page(own, About("study", is_simulated=False)).finding == ""
+
+
+def test_standard_errors_are_said_by_what_is_resampled(source):
+    own = source.of(Crossed).crossed
+    found = replace(
+        own.components,
+        participants_only_se=0.011,
+        items_only_se=0.022,
+        crossed_se=0.033,
+        two_way_se=0.03,
+        binomial_se=0.01,
+    )
+    parts = "a standard error of 1.1 points, only test cases 2.2, both together 3.3"
+    for components, words in (
+        (found, f"{parts} (two-way: 3.0). These standard errors do not add up"),
+        (replace(found, two_way_se=None), f"{parts}. These standard errors do not add up"),
+    ):
+        text = said(CROSSED, source, Crossed(replace(own, components=components)))
+        assert words in text
+        assert text.endswith("the noise of single trials, which alone would give 1.0.")
+    for components in (replace(found, items_only_se=None), None):
+        text = said(CROSSED, source, Crossed(replace(own, components=components)))
+        assert "standard errors" not in text
+
+
+def test_the_figure_of_resampled_accuracies_says_whom_it_shows(source):
+    own = source.of(Crossed).crossed
+    humans = replace(own.humans, n_trials=100, accuracy=0.6, errors=Errors(ci95=(0.5, 0.7)))
+    gap = replace(own.difference, mean=0.05, errors=Errors(ci95=(-0.02, 0.12)))
+    text = crossed_figure(
+        replace(own, humans=humans, difference=gap), has_two_way=True, has_chat=True
+    )
+    assert text.caption.startswith("n = 100 judgments, 3 models. Thick lines are 95% percentile")
+    assert "The thin line below is the two-way cluster-robust interval" in text.caption
+    assert text.caption.endswith("Hollow: chat or instruction-tuned models.")
+    assert text.alt == (
+        "People 60.0% (95% interval 50.0% to 70.0%); models minus people 5.0 percentage points, 95% interval \N{MINUS SIGN}2.0 to 12.0."
+    )
+    few = replace(
+        own,
+        humans=replace(humans, errors=NO_ERRORS),
+        difference=replace(gap, errors=NO_ERRORS),
+    )
+    alts = (
+        (few, "People 60.0%; models minus people 5.0 percentage points."),
+        (replace(few, difference=None), "People 60.0%."),
+        (replace(few, humans=None, difference=None), "Accuracy of 3 models."),
+    )
+    for some, alt in alts:
+        text = crossed_figure(some, has_two_way=False, has_chat=False)
+        assert text.alt == alt
+        assert text.caption.endswith("together (seed 42).")
+    assert text.caption.startswith("n = 3 models. Thick")
+
+
+@pytest.mark.parametrize(("n", "shows", "differs"), [(1, "1 shows", "1 differs."), (2, "2 show", "2 differ.")])  # fmt: skip
+def test_test_cases_that_differ_are_counted(data, n, shows, differs):
+    own = replace(differences(data), n_items=30, n_significant_fdr=n, n_significant_holm=0)
+    text = said(ITEM_DIFFERENCES, results_of(data, ITEM_DIFFERENCES), Differences(own))
+    assert text.startswith(f"Of 30 test cases tested one by one, {shows} a difference between")
+    assert "at a false discovery rate of 5%, 0 after Holm's correction." in text
+    figure = item_differences_figure(own, 30, 20, None)
+    assert figure.caption.startswith("n = 30 test cases. Difference: share of models")
+    assert figure.alt == (
+        f"Models do better than people in 20 of 30 test cases; after correction for many tests, {differs}"
+    )
+    figure = item_differences_figure(own, 5000, 20, 2500)
+    assert "2,500 of them are drawn, evenly spaced." in figure.caption
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ((None, None), ""),
+        ((0.0, None), "None of the choices listed here changes an accuracy."),
+        (
+            (0.01, -0.023),
+            "None of these choices changes the humans' or the models' accuracy by more than 2.3 percentage points.",
+        ),
+    ],
+)
+def test_the_largest_change_by_a_choice_is_said(changes, words):
+    humans, models = changes
+    choice = Choice("name", "What it is.", None, None, 30, humans, models)
+    source = SourceResults("human", {})
+    assert said(SENSITIVITY, source, Sensitivity((choice,))) == words

@@ -1,0 +1,225 @@
+"""The chapters on crossed uncertainty, on differences by test case and on sensitivity, as sentences, tables and captions."""
+
+from collections.abc import Sequence
+
+from analysis import columns as c
+from analysis.charts.texts import HOLLOW
+from analysis.codec import need, present
+from analysis.presentation import FigureText, Table, paragraphs, sentences
+from analysis.report.chapter import About, Page, SourceResults
+from analysis.report.chapters.uncertainty.results import (
+    Choice,
+    Components,
+    Crossed,
+    CrossedErrors,
+    Difference,
+    Differences,
+    ItemDifferences,
+    Row,
+    Sensitivity,
+)
+from analysis.stats.verdicts import Verdict
+from lib import formatting as f
+
+CONCLUSIONS = {
+    Verdict.ABOVE: "the models are more accurate",
+    Verdict.BELOW: "the models are less accurate",
+    Verdict.UNCLEAR: "this is no clear difference",
+    Verdict.TOO_FEW: "there are too few participants or test cases to say whether they differ",
+}
+
+
+def crossed_page(source: SourceResults, about: About) -> Page:
+    own = need(source.of(Crossed).crossed)
+    finding = (
+        (_difference(own, own.difference), _without_resampling(own.difference))
+        if own.difference
+        else ()
+    )
+    return Page(
+        text=paragraphs(*finding, _components(own.components) if own.components else ""),
+        tables=_accuracies(own),
+        methods=[own.method],
+        finding=sentences(*finding),
+    )
+
+
+def _difference(own: CrossedErrors, gap: Difference) -> str:
+    value = f.with_interval(f"{f.points(gap.mean)} points", f.points_interval(gap.errors.ci95))
+    return (
+        f"When participants and test cases are resampled together, the difference (models minus humans) is {value}; "
+        f"{CONCLUSIONS[gap.verdict]} ({f.count(own.resamples, 'resample')}, seed {own.seed})."
+    )
+
+
+def _without_resampling(gap: Difference) -> str:
+    if not gap.errors.two_way_ci95:
+        return ""
+    return (
+        "The width comes from two-way cluster-robust errors, because the noise of single trials is counted more than once when both are "
+        "resampled. Without resampling, the interval from Student's t is "
+        f"{f.points_interval(gap.errors.two_way_ci95)} points."
+    )
+
+
+def _components(found: Components) -> str:
+    if not (found.participants_only_se and found.items_only_se):
+        return ""  # With one participant or one item nothing is drawn anew
+    points = f.percentage_points
+    two_way = "" if found.two_way_se is None else f" (two-way: {points(found.two_way_se)})"
+    return (
+        f"Resampling only participants gives the human accuracy a standard error of {points(found.participants_only_se)} points, only test "
+        f"cases {points(found.items_only_se)}, both together {points(found.crossed_se)}{two_way}. These standard errors do not add up, because "
+        f"each includes the noise of single trials, which alone would give {points(found.binomial_se)}."
+    )
+
+
+def _accuracies(own: CrossedErrors) -> list[Table]:
+    has_mean = own.models_mean is not None and own.models_mean.n != 1
+    rows: list[tuple[str, Row | None]] = [
+        ("Humans", own.human_row),
+        ("Models, mean", own.mean_row if has_mean else None),
+        *((model.label, row) for model, row in own.model_rows),
+    ]
+    columns = (
+        c.text("Who", "0"),
+        c.percent("Accuracy", "1.accuracy"),
+        c.share_ci("95% CI, crossed", "1.errors.ci95"),
+        c.share_ci("95% CI, two-way", "1.errors.two_way_ci95"),
+        c.points("Minus humans, points", "1.difference"),
+        c.points_ci("95% CI, crossed", "1.difference_errors.ci95"),
+        c.points_ci("95% CI, two-way", "1.difference_errors.two_way_ci95"),
+    )
+    caption = "Crossed bootstrap and two-way intervals"
+    return c.page_table(caption, columns, [row for row in rows if row[1]], "crossed")
+
+
+def crossed_figure(own: CrossedErrors, *, has_two_way: bool, has_chat: bool) -> FigureText:
+    judgments = f"{f.count(own.humans.n_trials, 'judgment')}, " if own.humans else ""
+    models = f.count(len(own.models), "model")
+    return FigureText(
+        "Accuracy with participants and test cases resampled together",
+        sentences(
+            f"n = {judgments}{models}.",
+            f"Thick lines are 95% percentile intervals of {f.count(own.resamples, 'resample')} of participants and test cases together "
+            f"(seed {own.seed}).",
+            "They are scaled to the two-way cluster-robust error. The thin line below is the two-way cluster-robust interval: Student's t, or a "
+            "score interval for accuracies. Its variance is that of single judgments, and what participants and test cases each add to it. "
+            "For a model's own accuracy, it is only the variance between test cases."
+            if has_two_way
+            else "",
+            HOLLOW if has_chat else "",
+        ),
+        f"{_people_and_difference(own) or f'Accuracy of {models}'}.",
+    )
+
+
+def _people_and_difference(own: CrossedErrors) -> str:
+    """Empty without people."""
+    if own.humans is None:
+        return ""
+    people = f.with_interval(
+        f"People {f.percent(own.humans.accuracy)}",
+        f.share_interval(own.humans.errors.ci95),
+        "95% interval",
+    )
+    if own.difference is None:
+        return people
+    gap = f"models minus people {f.percentage_points(own.difference.mean)} percentage points"
+    if not own.difference.errors.ci95:
+        return f"{people}; {gap}"
+    low, high = map(f.percentage_points, own.difference.errors.ci95)
+    return f"{people}; {gap}, 95% interval {low} to {high}"
+
+
+# --- Differences by test case.
+
+
+def item_differences_page(source: SourceResults, about: About) -> Page:
+    own = need(source.of(Differences).item_differences)
+    columns = (
+        c.text("Test case", "item"),
+        c.text("Subfield", "subfield"),
+        c.percent("Humans", "humans", digits=0),
+        c.percent("Models", "models_mean", digits=0),
+        c.points("Difference, points", "difference", digits=0),
+        c.p_value("p", "p"),
+        c.p_value("q (FDR)", "q"),
+    )
+    caption = "Test cases with the largest differences"
+    finding = _differing(own)
+    return Page(
+        text=paragraphs(finding),
+        tables=c.page_table(caption, columns, own.items, "item_differences"),
+        methods=[own.method],
+        finding=finding,
+    )
+
+
+def _differing(own: ItemDifferences) -> str:
+    n = own.n_significant_fdr
+    return (
+        f"Of {f.count(own.n_items, 'test case')} tested one by one, {f.number(n, 0)} {f.verb(n, 'shows', 'show')} a difference between humans "
+        f"and models at a false discovery rate of 5%, {f.number(own.n_significant_holm, 0)} after Holm's correction. With few trials or few "
+        "models per test case, most differences go undetected, and models trained on the same texts are not independent. This analysis "
+        "suggests test cases to examine; it does not prove anything about a single one."
+    )
+
+
+def item_differences_figure(
+    own: ItemDifferences, n_items: int, n_above: int, n_drawn: int | None
+) -> FigureText:
+    """n_above: test cases on which the models do better; n_drawn: None where all are drawn."""
+    cases, n = f.count(n_items, "test case"), own.n_significant_fdr
+    return FigureText(
+        "Differences between models and people, test case by test case",
+        sentences(
+            f"n = {cases}.",
+            f"{f.number(n_drawn, 0)} of them are drawn, evenly spaced." if n_drawn else "",
+            "Difference: share of models that are right minus share of judgments that are right.",
+            f"Coloured: q < 0.05 (Benjamini and Hochberg); {f.number(n, 0)} by false discovery rate, {f.number(own.n_significant_holm, 0)} by "
+            "Holm.",
+            "Lines are 95% intervals (Newcombe), not corrected.",
+        ),
+        f"Models do better than people in {f.number(n_above, 0)} of {cases}; after correction for many tests, {f.number(n, 0)} "
+        f"{f.verb(n, 'differs', 'differ')}.",
+    )
+
+
+# --- Sensitivity.
+
+
+def sensitivity_page(source: SourceResults, about: About) -> Page:
+    found = present(source.of(Sensitivity).sensitivity) or ()
+    columns = (
+        c.text("Analysis", "what"),
+        c.count("Test cases", "n_items"),
+        c.percent("Humans", "humans.accuracy"),
+        c.points("Change", "difference_humans"),
+        c.count("Models", "models_mean.n"),
+        c.percent("Models, mean", "models_mean.mean"),
+        c.points("Change", "difference_models"),
+    )
+    finding = _largest_change(found)
+    return Page(
+        text=paragraphs(finding),
+        tables=c.page_table("Main results under other choices", columns, found, "sensitivity"),
+        finding=finding,
+    )
+
+
+def _largest_change(choices: Sequence[Choice]) -> str:
+    changes = [
+        abs(change)
+        for choice in choices
+        for change in (choice.difference_humans, choice.difference_models)
+        if change is not None
+    ]
+    if not changes:
+        return ""
+    if not max(changes):
+        return "None of the choices listed here changes an accuracy."
+    return (
+        "None of these choices changes the humans' or the models' accuracy by more than "
+        f"{f.percentage_points(max(changes))} percentage points."
+    )
