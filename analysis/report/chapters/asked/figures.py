@@ -6,7 +6,6 @@ from typing import Any
 import altair as alt
 import numpy as np
 import pandas as pd
-from django.utils.translation import gettext as _
 
 from analysis import columns as c
 from analysis.charts.figure import Figure, Place, columns_for, grid
@@ -37,10 +36,15 @@ from analysis.data.filters import CHOICE, PERPLEXITY
 from analysis.presentation import make_figure, plain
 from analysis.report.chapter import SourceResults, Tables
 from analysis.report.chapters.accuracy.results import Accuracy
-from analysis.report.chapters.asked.results import BINS, STATED, Asked, AskedModel, paired_of
+from analysis.report.chapters.asked.results import BINS, STATED, Asked, AskedModel
+from analysis.report.chapters.asked.words import (
+    asked_figure,
+    panel_error,
+    reliability_figure,
+    sizes_figure,
+)
 from analysis.stats import NotEnough
-from analysis.stats.choices import AskedOrScored, Stated
-from lib import formatting as f
+from analysis.stats.choices import AskedOrScored
 
 SHAPES = alt.Scale(domain=[PERPLEXITY, CHOICE], range=["circle", "diamond"])
 WORDS = {PERPLEXITY: "by perplexity", CHOICE: "asked"}
@@ -58,14 +62,8 @@ def asked(source: SourceResults, tables: Tables) -> Figure:
     frame["row"] = frame["language_model"].map(rows.label)
     humans = present(source.of(Accuracy).humans)
     drawn = _dumbbells(frame, rows, humans.trials.accuracy if humans else None)
-    context = {
-        "n_models": frame["language_model"].nunique(),
-        "n_pairs": len(paired_of(models)),
-        "most_items": int(frame["n"].max()),
-        "humans": humans,
-        "rows": [(m, present(m.paired), present(m.judged)) for m in models],
-    }
-    return make_figure("asked", drawn, context, plain(frame, row="who"))
+    text = asked_figure(models, frame["language_model"].nunique(), int(frame["n"].max()))
+    return make_figure("asked", drawn, text, plain(frame, row="who"))
 
 
 def _language_model(model: AskedModel) -> ModelName:
@@ -134,14 +132,7 @@ def asked_sizes(source: SourceResults, tables: Tables) -> Figure:
     frame = pd.DataFrame(
         [_sized(model, found, names[model.language_model]) for model, found in both]
     )
-    largest = max(both, key=lambda pair: pair[0].n_parameters)
-    smallest = min(both, key=lambda pair: pair[0].n_parameters)
-    context = {
-        "n_models": len(both),
-        "most_items": int(frame["n"].max()),
-        "ends": (smallest, largest),
-    }
-    return make_figure("asked_sizes", _sizes_chart(frame), context, plain(frame))
+    return make_figure("asked_sizes", _sizes_chart(frame), sizes_figure(both), plain(frame))
 
 
 def _sized(model: AskedModel, found: AskedOrScored, label: str) -> dict[str, Any]:
@@ -189,25 +180,13 @@ def asked_reliability(source: SourceResults, tables: Tables) -> Figure:
     shown = frame.rename(columns={"ci_low": "bottom", "ci_high": "top"})
     domain = share_domain([*shown["bottom"], *shown["top"], *shown["accuracy"]])
     drawn = grid(
-        [(names[m.name], _error(own)) for m, own in models],
+        [(names[m.name], panel_error(own)) for m, own in models],
         lambda place: _reliability(shown, models[place.number][0], domain, place),
         columns=columns_for(len(models), 4),
         left=56,
         height=130,
     )
-    context = {
-        "n_models": len(models),
-        "most": max(own.n for _model, own in models),
-        "models": models,
-    }
-    return make_figure("asked_reliability", drawn, context, frame)
-
-
-def _error(own: Stated) -> str:
-    return _("error %(value)s, n = %(n)s") % {
-        "value": f.number(own.error.value),
-        "n": f.number(own.n, 0),
-    }
+    return make_figure("asked_reliability", drawn, reliability_figure(models), frame)
 
 
 def _reliability(

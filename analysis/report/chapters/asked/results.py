@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from django.utils.translation import gettext_lazy as _
 
 from analysis import columns as c
 from analysis.codec import MissingResult, present, try_estimate
@@ -40,66 +39,66 @@ NO_PROBABILITY = (
     "Ask the model several times (--samples), or through a server that returns top_logprobs.",
 )
 STATED, P_ORIGINAL = "stated", "p_original"
-KINDS = {STATED: _("stated"), P_ORIGINAL: _("P(original)")}
+KINDS = {STATED: "stated", P_ORIGINAL: "P(original)"}
 READ = "read"
 MODELS = (
     *c.model(),
     *c.data("language_model"),
-    c.text(_("Model"), "label"),
-    c.text(_("Family"), "family", "family"),
+    c.text("Model", "label"),
+    c.text("Family", "family", "family"),
     *c.data("n_parameters", "form", "prompt", "samples"),
-    c.count(_("Test cases"), "n_asked", "n_asked"),
-    c.count(_("Judged"), "judged.n", "n_judged"),
-    c.percent(_("Accuracy"), "judged.accuracy", "accuracy"),
-    c.share_ci(_("95% CI"), "judged.ci95", "ci_low ci_high"),
-    c.percent(_("Unreadable as wrong"), "strict.accuracy", "accuracy_strict"),
+    c.count("Test cases", "n_asked", "n_asked"),
+    c.count("Judged", "judged.n", "n_judged"),
+    c.percent("Accuracy", "judged.accuracy", "accuracy"),
+    c.share_ci("95% CI", "judged.ci95", "ci_low ci_high"),
+    c.percent("Unreadable as wrong", "strict.accuracy", "accuracy_strict"),
     *c.data("strict=strict.ci95"),
-    c.count(_("Ties"), "strict.n_ties", "n_ties"),
-    c.percent(_("Original as A"), "by_order.original_a.share", "accuracy_original_a"),
-    c.percent(_("As B"), "by_order.original_b.share", "accuracy_original_b"),
-    c.percent(_("“A” answers"), "position.answers.share", "share_a"),
-    c.share_ci(_("95% CI"), "position.answers.ci95", "share_a_low share_a_high"),
+    c.count("Ties", "strict.n_ties", "n_ties"),
+    c.percent("Original as A", "by_order.original_a.share", "accuracy_original_a"),
+    c.percent("As B", "by_order.original_b.share", "accuracy_original_b"),
+    c.percent("“A” answers", "position.answers.share", "share_a"),
+    c.share_ci("95% CI", "position.answers.ci95", "share_a_low share_a_high"),
     *c.data("p_a=position.p_a.share", "share_a_p_holm=position.p_holm"),
-    c.percent(_("Same in both orders"), "consistent.accuracy", "consistency"),
-    c.share_ci(_("95% CI"), "consistent.ci95", "consistency_low consistency_high"),
+    c.percent("Same in both orders", "consistent.accuracy", "consistency"),
+    c.share_ci("95% CI", "consistent.ci95", "consistency_low consistency_high"),
     *c.data("seconds_median"),
 )
 PAIRS = (
     *c.model(),
     *c.data("language_model"),
-    c.text(_("Model"), "language_label"),
+    c.text("Model", "language_label"),
     *c.data("n_parameters"),
-    c.count(_("Test cases"), "paired.n", "n_items"),
-    c.percent(_("Scored"), "paired.scored", "accuracy_scored"),
-    c.percent(_("Asked"), "paired.asked", "accuracy_asked"),
-    c.points(_("Difference, points"), "paired.difference", "difference"),
-    c.points_ci(_("95% CI"), "paired.ci95", "difference_low difference_high"),
-    c.p_value(_("p (McNemar)"), "paired.mcnemar.p", "mcnemar_p"),
-    c.p_value(_("after Holm"), "paired.p_holm", "mcnemar_p_holm"),
-    c.coefficient(_("Spearman's rho of margins"), "paired.correlation.rho", "rho"),
-    c.coefficient_ci(_("95% CI"), "paired.correlation.ci95", "rho_low rho_high"),
-    c.count(_("Both right"), "paired.table.both", "n_both"),
-    c.count(_("Only asked"), "paired.table.asked_only", "n_asked_only"),
-    c.count(_("Only scored"), "paired.table.scored_only", "n_scored_only"),
-    c.count(_("Neither"), "paired.table.neither", "n_neither"),
-    c.count(_("Ties"), "paired.table.ties", "n_ties"),
+    c.count("Test cases", "paired.n", "n_items"),
+    c.percent("Scored", "paired.scored", "accuracy_scored"),
+    c.percent("Asked", "paired.asked", "accuracy_asked"),
+    c.points("Difference, points", "paired.difference", "difference"),
+    c.points_ci("95% CI", "paired.ci95", "difference_low difference_high"),
+    c.p_value("p (McNemar)", "paired.mcnemar.p", "mcnemar_p"),
+    c.p_value("after Holm", "paired.p_holm", "mcnemar_p_holm"),
+    c.coefficient("Spearman's rho of margins", "paired.correlation.rho", "rho"),
+    c.coefficient_ci("95% CI", "paired.correlation.ci95", "rho_low rho_high"),
+    c.count("Both right", "paired.table.both", "n_both"),
+    c.count("Only asked", "paired.table.asked_only", "n_asked_only"),
+    c.count("Only scored", "paired.table.scored_only", "n_scored_only"),
+    c.count("Neither", "paired.table.neither", "n_neither"),
+    c.count("Ties", "paired.table.ties", "n_ties"),
 )
 # Of rows: model, what the confidence is, Stated
 CONFIDENCES = (
     *c.model("0"),
-    c.text(_("Model"), "0.label"),
-    c.text(_("Confidence"), lambda row: KINDS[row[1]]),
+    c.text("Model", "0.label"),
+    c.text("Confidence", lambda row: KINDS[row[1]]),
     *c.data("kind=1"),
-    c.count(_("n"), "2.n", "n"),
-    c.percent(_("Mean confidence"), "2.mean_confidence", "mean_confidence"),
-    c.percent(_("Accuracy"), "2.accuracy", "accuracy"),
-    c.points(_("Overconfidence, points"), "2.overconfidence", "overconfidence"),
-    c.points_ci(_("95% CI"), "2.overconfidence_ci95", "overconfidence_low overconfidence_high"),
-    c.p_value(_("p after Holm"), "2.p_holm", "overconfidence_p_holm"),
-    c.number(_("Calibration error"), "2.error.value", "ece", digits=3),
-    c.ci(_("95% CI"), "2.error.ci95", "ece_low ece_high", digits=3),
-    c.number(_("Brier score"), "2.brier", "brier", digits=3),
-    c.ci(_("95% CI"), "2.brier_ci95", "brier_low brier_high", digits=3),
+    c.count("n", "2.n", "n"),
+    c.percent("Mean confidence", "2.mean_confidence", "mean_confidence"),
+    c.percent("Accuracy", "2.accuracy", "accuracy"),
+    c.points("Overconfidence, points", "2.overconfidence", "overconfidence"),
+    c.points_ci("95% CI", "2.overconfidence_ci95", "overconfidence_low overconfidence_high"),
+    c.p_value("p after Holm", "2.p_holm", "overconfidence_p_holm"),
+    c.number("Calibration error", "2.error.value", "ece", digits=3),
+    c.ci("95% CI", "2.error.ci95", "ece_low ece_high", digits=3),
+    c.number("Brier score", "2.brier", "brier", digits=3),
+    c.ci("95% CI", "2.brier_ci95", "brier_low brier_high", digits=3),
 )
 # Of rows: model, what the confidence is, Reliability
 BINS = (

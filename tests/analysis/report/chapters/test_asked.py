@@ -9,8 +9,15 @@ import pytest
 from analysis.codec import MissingResult, to_json
 from analysis.data.dataset import SourceData
 from analysis.report.chapters.accuracy.results import Accuracy
-from analysis.report.chapters.asked.results import Asked, AskedModel
+from analysis.report.chapters.asked.results import Asked, AskedModel, State
+from analysis.report.chapters.asked.words import (
+    asked_figure,
+    panel_error,
+    reliability_figure,
+    sizes_figure,
+)
 from analysis.report.contents import CHAPTERS, chapter_named
+from analysis.stats.estimates import proportion_of_counts
 from analysis.stats.families import together
 from analysis.stats.verdicts import Verdict
 from tests.analysis.asked_made import answers_of, with_asked
@@ -19,6 +26,7 @@ from tests.analysis.report.chapters.chapter_results import (
     built_of,
     page_of,
     results_of,
+    said,
 )
 
 AGREEMENT, ASKED = chapter_named("agreement"), chapter_named("asked")
@@ -169,3 +177,134 @@ def test_sentences_on_models_that_were_asked_follow_their_verdicts(data, found, 
         assert "whether they differ" in two
     else:
         assert f"clearly lower for {n_lower} of them, and clearly higher for {n_higher}" in two
+
+
+# --- Sentences, and the texts of figures
+
+NONE = MissingResult("Not computed.", "Compute it.")
+
+
+def words_of(data: SourceData, *models: AskedModel) -> str:
+    return said(ASKED, results_of(data, ASKED), Asked(models))
+
+
+def alone(model: AskedModel, n_correct: int | None) -> AskedModel:
+    """The model without perplexities, right on so many of ten test cases; None: none could be judged."""
+    judged = NONE if n_correct is None else proportion_of_counts(n_correct, 10)
+    return replace(model, paired=NONE, judged=judged)
+
+
+def test_models_whose_differences_are_the_same_have_no_range(data, found):
+    pairs = [replace(m, paired=replace(found[0].paired, difference=0.05)) for m in found[:2]]
+    start = "For 2 models, the accuracy when asked minus the accuracy by perplexity"
+    assert f"{start} is +5.0 points." in words_of(data, *pairs)
+    other = replace(pairs[1], paired=replace(found[0].paired, difference=0.1))
+    assert f"{start} ranges from +5.0 to +10.0 points." in words_of(data, pairs[0], other)
+
+
+@pytest.mark.parametrize(
+    ("n_correct", "words"),
+    [
+        ((6,), "The one model that was asked found the original in 60.0%."),
+        ((6, 6), "2 models were asked, and each found the original in 60.0%."),
+        ((6, 8), "2 models were asked, and found the original in 60.0% to 80.0%."),
+    ],
+)
+def test_models_that_were_not_scored_are_described_alone(data, found, n_correct, words):
+    models = [alone(model, n) for model, n in zip(found, n_correct, strict=False)]
+    these = "this model" if len(models) == 1 else "these models"
+    rest = f"This report has no accuracy by perplexity of {these} on the same test cases."
+    assert words_of(data, *models).startswith(f"{words} {rest}")
+
+
+def test_models_without_a_judged_test_case_have_no_first_sentence(data, found):
+    source = results_of(data, ASKED)
+    results = {Asked: Asked((alone(found[0], None),))}
+    page = page_of(ASKED, replace(source, results=results))[0]
+    assert page.finding == ""
+    assert page.text[-1].text.startswith(
+        "Chapters that need perplexities or tokens have no results"
+    )
+
+
+@pytest.mark.parametrize(("share", "side"), [(1.0, "A"), (0.0, "B")])
+def test_a_model_that_always_names_a_side_is_said_to(data, found, share, side):
+    own = found[1].position
+    position = replace(own, answers=replace(own.answers, share=share), verdict=Verdict.UNCLEAR)
+    text = words_of(data, replace(found[1], position=position))
+    assert (
+        f"Model 1 always answers {side}, whichever version is there. Its letters are therefore right in 50% of the cases." in text
+    )  # fmt: skip
+    assert "No model showed a clear preference" not in text
+
+
+def test_answers_that_cannot_be_read_are_said_with_how_they_ended(data, found):
+    states = (State("read", 15), State("refused", 4), State("length", 1))
+    model = replace(
+        alone(found[2], 6), states=states, n_asked=12, strict=proportion_of_counts(6, 12)
+    )
+    ended = "Of 20 answers of Model 2, 5 could not be read (4 refused and 1 length)."
+    assert (
+        f"{ended} Its accuracy is 60.0% on the 10 test cases for which the answers in both orders could be read. "
+        "It is 50.0% on all 12 test cases if the others count as wrong."
+    ) in words_of(data, model)
+    none = (
+        f"{ended} No test case has readable answers in both orders, so this model has no accuracy."
+    )
+    assert none in words_of(data, replace(model, judged=NONE))
+    assert "could not be read" not in words_of(data, replace(model, states=states[:1]))
+
+
+def test_confidence_is_said_beside_accuracy(data, found):
+    own = replace(found[0].stated, mean_confidence=0.9, accuracy=0.7, overconfidence=-0.2)
+    unclear, under = (
+        words_of(data, replace(found[0], stated=replace(own, verdict=verdict)))
+        for verdict in (Verdict.UNCLEAR, Verdict.BELOW)
+    )
+    assert "The answers of Model 0 state 90.0% on average, and 70.0% are correct." in unclear
+    assert (
+        "Model 0 is underconfident: its answers state 90.0% on average, and 70.0% are correct (20.0 points apart)." in under
+    )  # fmt: skip
+    assert "are correct" not in words_of(data, replace(found[0], stated=NONE))
+
+
+def test_models_without_a_probability_of_the_original_are_named(data, found):
+    text = words_of(data, *found)
+    assert "There is no P(original) to calibrate for Model 1 (asked): one answer in each" in text
+    assert "P(original)" not in words_of(data, found[0])
+
+
+def test_the_figure_of_models_that_were_asked_says_whom_it_shows(found):
+    pair = replace(found[0], paired=replace(found[0].paired, scored=0.6, asked=0.7))
+    unjudged = alone(found[1], None)
+    text = asked_figure([pair, unjudged, alone(found[2], 8)], n_models=2, most_items=30)
+    assert text.caption.startswith("n = 2 models on up to 30 test cases. For a model that was both")
+    assert text.alt == (
+        "Model 0 60.0% by perplexity, 70.0% when asked; Model 2 80.0% when asked. Chance is 50%."
+    )
+
+
+def test_the_figure_of_sizes_names_the_smallest_and_the_largest(found):
+    sized = [
+        (
+            replace(model, n_parameters=size),
+            replace(found[0].paired, difference=difference, n=n),
+        )
+        for model, size, difference, n in zip(
+            found, (2e9, 1e9, 3e9), (0.0, 0.05, 0.1), (30, 20, 10), strict=True
+        )
+    ]
+    text = sizes_figure(sized)
+    assert text.caption.startswith("n = 3 models of known size on up to 30 test cases. Below 0,")
+    assert text.alt == "Model 1 +5.0 points; Model 2 +10.0 points."
+
+
+def test_the_figure_of_stated_confidence_says_how_many_answers_it_shows(found):
+    own = replace(found[0].stated, n=1200, mean_confidence=0.9, accuracy=0.7)
+    text = reliability_figure([(found[0], own), (found[2], replace(own, n=10))])
+    assert text.caption.startswith("n = 2 models, each with up to 1,200 answers, in ten bins")
+    assert text.alt == (
+        "Model 0 states 90.0% on average, and 70.0% are correct; Model 2 states 90.0% on average, and 70.0% are correct."
+    )
+    error = replace(own.error, value=0.123)
+    assert panel_error(replace(own, error=error)) == "error 0.12, n = 1,200"

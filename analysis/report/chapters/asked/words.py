@@ -1,0 +1,282 @@
+"""The chapter on models that were asked, as sentences, tables and captions."""
+
+from collections.abc import Iterator, Sequence
+
+from analysis import columns as c
+from analysis.codec import MissingResult, present
+from analysis.presentation import FigureText, Paragraph, Table, paragraphs, sentences
+from analysis.report.chapter import About, Page, SourceResults
+from analysis.report.chapters.asked.results import (
+    CONFIDENCES,
+    MODELS,
+    NO_PROBABILITY,
+    PAIRS,
+    READ,
+    STATED,
+    Asked,
+    AskedModel,
+    confidences_of,
+    paired_of,
+)
+from analysis.stats.choices import AskedOrScored, Position, Stated
+from analysis.stats.families import TOGETHER
+from analysis.stats.verdicts import Verdict
+from lib import formatting as f
+
+ELSEWHERE = (
+    "Chapters that need perplexities or tokens have no results for models that were asked: memorisation, integration of context, changes of "
+    "preference along the text, fine-tuning and the figure of publication dates."
+)
+TOO_FEW = "There are too few test cases to say whether they differ."
+LETTERS_ALONE = (
+    "whichever version is there. Its letters are therefore right in 50% of the cases. An accuracy other than 50% comes from its probabilities "
+    "alone."
+)
+
+
+def asked_page(source: SourceResults, about: About) -> Page:
+    models = present(source.of(Asked).asked) or ()
+    finding = _asked_or_scored(models)
+    return Page(
+        text=[
+            *paragraphs(finding),
+            *_sides(models),
+            *paragraphs(*(_unread(model) for model in models if model.n_unread)),
+            *_overconfidence(models),
+            *paragraphs(_without_probability(models), ELSEWHERE),
+        ],
+        tables=[
+            *c.page_table("Models asked and scored", PAIRS, paired_of(models), "asked_pairs"),
+            *c.page_table("Models that were asked", MODELS, models, "asked"),
+            *c.page_table(
+                "Confidence and accuracy",
+                CONFIDENCES,
+                [*confidences_of(models)],
+                "asked_confidence",
+            ),
+            *_people(models),
+            *_states(models),
+        ],
+        methods=_methods(models),
+        finding=finding,
+    )
+
+
+def _asked_or_scored(models: Sequence[AskedModel]) -> str:
+    pairs = [(model, found) for model in models if (found := present(model.paired))]
+    if len(pairs) == 1:
+        return _pair(*pairs[0])
+    if pairs:
+        return _pairs([found for _model, found in pairs])
+    return _asked_alone(models)
+
+
+def _pair(model: AskedModel, found: AskedOrScored) -> str:
+    numbers = f"95% CI {f.points_interval(found.ci95)}; McNemar {f.p_value(found.mcnemar.p)}"
+    conclusion = {Verdict.UNCLEAR: "This is no clear difference.", Verdict.TOO_FEW: TOO_FEW}
+    return sentences(
+        f"{model.language_label} found the original in {f.percent(found.asked)} when it was asked, and in {f.percent(found.scored)} by its "
+        f"perplexities, on the same {f.count(found.n, 'test case')}: {f.points(found.difference)} points ({numbers}).",
+        conclusion.get(found.verdict, ""),
+    )
+
+
+def _pairs(found: Sequence[AskedOrScored]) -> str:
+    verdicts = [one.verdict for one in found]
+    n_lower, n_higher = (
+        f.number(verdicts.count(side), 0) for side in (Verdict.BELOW, Verdict.ABOVE)
+    )
+    differences = [one.difference for one in found]
+    low, high = f.points(min(differences)), f.points(max(differences))
+    span = f"is {low} points" if low == high else f"ranges from {low} to {high} points"
+    return sentences(
+        f"For {f.count(len(found), 'model')}, the accuracy when asked minus the accuracy by perplexity {span}.",
+        TOO_FEW
+        if all(one is Verdict.TOO_FEW for one in verdicts)
+        else "After Holm's correction over all tests of this chapter, the accuracy when asked is clearly lower for "
+        f"{n_lower} of them, and clearly higher for {n_higher}.",
+    )
+
+
+def _asked_alone(models: Sequence[AskedModel]) -> str:
+    shares = [share.accuracy for model in models if (share := present(model.judged))]
+    if not shares:
+        return ""
+    low, high = f.percent(min(shares)), f.percent(max(shares))
+    if len(models) == 1:
+        found = f"The one model that was asked found the original in {low}."
+    elif low == high:
+        found = f"{f.count(len(models), 'model')} were asked, and each found the original in {low}."
+    else:
+        found = f"{f.count(len(models), 'model')} were asked, and found the original in {low} to {high}."
+    these = f.verb(len(models), "this model", "these models")
+    return f"{found} This report has no accuracy by perplexity of {these} on the same test cases."
+
+
+def _sides(models: Sequence[AskedModel]) -> list[Paragraph]:
+    """A line for each model that prefers a side, or says so of all of them."""
+    known = [(model, own) for model in models if (own := present(model.position))]
+    preferred = [line for model, own in known if (line := _side(model.language_label, own))]
+    if preferred:
+        return [Paragraph("", items=preferred)]
+    if any(own.verdict is not Verdict.TOO_FEW for _model, own in known):
+        return [Paragraph("No model showed a clear preference for a side.")]
+    return []
+
+
+def _side(name: str, own: Position) -> str:
+    """Empty where a model neither prefers a side nor names the same one without exception."""
+    if own.answers.share in (0.0, 1.0):
+        return f"{name} always answers {'A' if own.answers.share else 'B'}, {LETTERS_ALONE}"
+    if not own.verdict.is_clear:
+        return ""
+    return (
+        f"{name} prefers side {'A' if own.verdict is Verdict.ABOVE else 'B'}: {f.percent(own.answers.share)} "
+        f"(95% CI {f.share_interval(own.answers.ci95)}) of its answers name A, although the original was on side A in half of the cases."
+    )
+
+
+def _unread(model: AskedModel) -> str:
+    ends = f.listing([f"{end.n:,} {end.state}" for end in model.states if end.state != READ])
+    judged = present(model.judged)
+    return sentences(
+        f"Of {f.count(model.n_answers, 'answer')} of {model.language_label}, {f.number(model.n_unread, 0)} could not be read ({ends}).",
+        f"Its accuracy is {f.percent(judged.accuracy)} on the {f.count(judged.n, 'test case')} for which the answers in both orders could be "
+        f"read. It is {f.percent(model.strict.accuracy)} on all {f.count(model.n_asked, 'test case')} if the others count as wrong."
+        if judged
+        else "No test case has readable answers in both orders, so this model has no accuracy.",
+    )
+
+
+def _overconfidence(models: Sequence[AskedModel]) -> list[Paragraph]:
+    lines = [
+        _confidence(model.language_label, own)
+        for model, kind, own in confidences_of(models)
+        if kind == STATED
+    ]
+    return [Paragraph("", items=lines)] if lines else []
+
+
+def _confidence(name: str, own: Stated) -> str:
+    said = f"state {f.percent(own.mean_confidence)} on average, and {f.percent(own.accuracy)} are correct"
+    if not own.verdict.is_clear:
+        return f"The answers of {name} {said}."
+    side = "overconfident" if own.verdict is Verdict.ABOVE else "underconfident"
+    apart = f.percentage_points(abs(own.overconfidence))
+    return f"{name} is {side}: its answers {said} ({apart} points apart)."
+
+
+def _without_probability(models: Sequence[AskedModel]) -> str:
+    names = [
+        model.label
+        for model in models
+        if isinstance(model.p_original, MissingResult)
+        and model.p_original.reason == NO_PROBABILITY[0]
+    ]
+    if not names:
+        return ""
+    return (
+        f"There is no P(original) to calibrate for {f.listing(names)}: one answer in each order, without the probabilities of tokens, is no "
+        "probability."
+    )
+
+
+def _people(models: Sequence[AskedModel]) -> list[Table]:
+    columns = (
+        c.text("Model", "label"),
+        c.percent("Model's accuracy", "judged.accuracy"),
+        c.percent("Its stated confidence", "stated.mean_confidence"),
+        c.number("Seconds per answer", "seconds_median", digits=1),
+        c.count("Human trials", "people.n_trials"),
+        c.percent("Humans' accuracy", "people.accuracy"),
+        c.share_ci("95% CI", "people.ci95"),
+        c.number("Their confidence, 1 to 100", "people.mean_confidence", digits=1),
+        c.number("Seconds per trial", "people.seconds_median", digits=1),
+    )
+    rows = [model for model in models if present(model.people)]
+    caption = "People on the test cases that each model judged; times are medians"
+    return c.page_table(caption, columns, rows)
+
+
+def _states(models: Sequence[AskedModel]) -> list[Table]:
+    names = list(dict.fromkeys(state.state for model in models for state in model.states))
+
+    def number(name: str) -> c.Column:
+        return c.count(name, lambda m: sum(s.n for s in m.states if s.state == name))
+
+    columns = (c.text("Model", "label"), c.count("Answers", "n_answers"), *map(number, names))
+    return c.page_table("How the answers ended", columns, models, "asked_states")
+
+
+def _methods(models: Sequence[AskedModel]) -> list[str]:
+    """Each once: they are the same for all models but for the filled bins."""
+    paired = [found.method for model in models if (found := present(model.paired))]
+    positions = [own.method for model in models if (own := present(model.position))]
+    stated = [own for _model, _kind, own in confidences_of(models)]
+    methods = [*paired, *positions]
+    methods += [text for one in stated[:1] for text in (one.method, one.error.method)]
+    methods += [TOGETHER] if models else []
+    return list(dict.fromkeys([*methods, *(one.error.ci_method for one in stated)]))
+
+
+# --- Figures.
+
+
+def asked_figure(models: Sequence[AskedModel], n_models: int, most_items: int) -> FigureText:
+    """n_models, most_items: of those that are shown."""
+    return FigureText(
+        "Accuracy of language models when asked and by perplexity",
+        f"n = {f.count(n_models, 'model')} on up to {f.count(most_items, 'test case')}. For a model that was both asked and scored, only test "
+        "cases that have both are used. Thin lines are 95% score intervals; the upper line is for perplexity, the lower one for asking. "
+        "A tie counts half.",
+        f"{'; '.join(_accuracies(models))}. Chance is 50%.",
+    )
+
+
+def _accuracies(models: Sequence[AskedModel]) -> Iterator[str]:
+    for model in models:
+        if found := present(model.paired):
+            scored, asked = f.percent(found.scored), f.percent(found.asked)
+            yield f"{model.language_label} {scored} by perplexity, {asked} when asked"
+        elif share := present(model.judged):
+            yield f"{model.language_label} {f.percent(share.accuracy)} when asked"
+
+
+def sizes_figure(pairs: Sequence[tuple[AskedModel, AskedOrScored]]) -> FigureText:
+    """pairs: models of known size."""
+    cases = f.count(max(found.n for _model, found in pairs), "test case")
+    smallest, largest = min(pairs, key=_n_parameters), max(pairs, key=_n_parameters)
+    ends = (
+        f"{model.language_label} {f.points(found.difference)} points"
+        for model, found in (smallest, largest)
+    )
+    return FigureText(
+        "Difference between asking and scoring by the size of the model",
+        f"n = {f.count(len(pairs), 'model')} of known size on up to {cases}. Below 0, a model is less accurate when it is asked than by its "
+        "perplexities. Lines are 95% intervals (Student's t over test cases).",
+        f"{'; '.join(ends)}.",
+    )
+
+
+def _n_parameters(pair: tuple[AskedModel, AskedOrScored]) -> float:
+    return pair[0].n_parameters
+
+
+def reliability_figure(models: Sequence[tuple[AskedModel, Stated]]) -> FigureText:
+    most = f.count(max(own.n for _model, own in models), "answer")
+    shares = (
+        f"{model.language_label} states {f.percent(own.mean_confidence)} on average, and {f.percent(own.accuracy)} are correct"
+        for model, own in models
+    )
+    return FigureText(
+        "Reliability diagram of the confidence that language models state",
+        f"n = {f.count(len(models), 'model')}, each with up to {most}, in ten bins of equal width from 50% to 100%. Vertical lines are 95% "
+        "intervals clustered by test cases; the dashed line is perfect calibration. The error is the expected calibration error. Answers "
+        "that state no confidence, or one below 50%, are left out.",
+        f"{'; '.join(shares)}.",
+    )
+
+
+def panel_error(own: Stated) -> str:
+    """Below the name of a model's panel."""
+    return f"error {f.number(own.error.value)}, n = {f.number(own.n, 0)}"
