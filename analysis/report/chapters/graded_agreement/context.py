@@ -21,7 +21,7 @@ from analysis.report.chapters.graded_agreement.results import (
     Thresholds,
     corrections,
 )
-from analysis.report.chapters.graded_rates.context import is_telling, rate_columns
+from analysis.report.chapters.graded_rates.words import is_telling, rate_columns
 from analysis.stats.graded.agreement import Agreement
 from analysis.stats.graded.judge_bias import Bias
 from analysis.stats.graded.sensitivity import Abstaining

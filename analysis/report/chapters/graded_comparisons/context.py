@@ -14,7 +14,7 @@ from analysis.report.chapters.graded_comparisons.results import (
     Kept,
     TextMetrics,
 )
-from analysis.report.chapters.graded_rates.context import is_telling
+from analysis.report.chapters.graded_rates.words import is_telling
 from analysis.stats.estimates import defined
 from analysis.stats.graded.grade_correlation import GradeCorrelation
 

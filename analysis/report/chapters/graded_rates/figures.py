@@ -34,7 +34,16 @@ from analysis.charts.style import FULL, INK, MODELS, SOFT
 from analysis.codec import need
 from analysis.presentation import make_figure
 from analysis.report.chapter import SourceResults, Tables
-from analysis.report.chapters.graded_rates.context import STATE_LABELS
+from analysis.report.chapters.graded_rates.captions import (
+    NamedCell,
+    counts_figure,
+    fates_figure,
+    heatmap_figure,
+    lengths_figure,
+    points_figure,
+    quadrants_figure,
+    states_figure,
+)
 from analysis.report.chapters.graded_rates.drawing import (
     HEIGHT,
     NA,
@@ -49,10 +58,8 @@ from analysis.report.chapters.graded_rates.drawing import (
     left_of,
     named,
     rows_of,
-    who,
 )
 from analysis.report.chapters.graded_rates.results import (
-    FEWEST,
     Box,
     CategoryStates,
     GradedAnswers,
@@ -63,6 +70,7 @@ from analysis.report.chapters.graded_rates.results import (
     ModelRates,
     not_whole,
 )
+from analysis.report.chapters.graded_rates.words import STATE_LABELS
 from analysis.stats import NotEnough
 from analysis.stats.graded.rates import HIGH, Share
 from scoring.domain.generating import Finish
@@ -94,11 +102,13 @@ def graded_quadrants(source: SourceResults, tables: Tables) -> Figure:
         raise NotEnough(
             "No answer abstained or was bad, so safety is not defined.", "Grade more answers."
         )
-    regions = {
-        "n_drawn": sum(_is_drawn(model) for model in shown),
-        "n_left_out": sum(not _is_drawn(model) for model in shown),
-        "has_outlines": any(_is_drawn(model) and not _is_filled(model) for model in shown),
-    }
+    text = quadrants_figure(
+        own,
+        shown,
+        n_drawn=sum(_is_drawn(model) for model in shown),
+        n_left_out=sum(not _is_drawn(model) for model in shown),
+        has_outlines=any(_is_drawn(model) and not _is_filled(model) for model in shown),
+    )
     points = _points(shown)
     outlines = _outlines(shown)
     x, y = _axes()
@@ -113,8 +123,7 @@ def graded_quadrants(source: SourceResults, tables: Tables) -> Figure:
     drawn = alt.layer(*layers).properties(width=SIDE, height=SIDE)
     columns = ["name", "display_name", "family", "is_people", "rqr", "rqr_low", "rqr_high", "sr", "sr_low", "sr_high", "quadrant"]  # fmt: skip
     table = pd.concat([points, _ends(shown)], axis=1)[columns]
-    context = {"own": own, "models": shown, **regions, **who(shown)}
-    return make_figure("graded_quadrants", drawn, context, table)
+    return make_figure("graded_quadrants", drawn, text, table)
 
 
 def graded_fates(source: SourceResults, tables: Tables) -> Figure:
@@ -128,8 +137,8 @@ def graded_fates(source: SourceResults, tables: Tables) -> Figure:
     order = [name for name, _, _ in FATES if frame.loc[frame["fate"] == name, "n"].any()]
     frame = frame[frame["fate"].isin(order)]
     table = frame[["name", "fate", "n", "share"]].reset_index(drop=True)
-    context = {"own": own, "models": models, **who(models)}
-    return make_figure("graded_fates", _graded_rates_bars(frame, order, rows), context, table)
+    drawn = _graded_rates_bars(frame, order, rows)
+    return make_figure("graded_fates", drawn, fates_figure(own, models), table)
 
 
 def _points(models: Sequence[ModelRates]) -> pd.DataFrame:
@@ -294,7 +303,7 @@ def graded_counts(source: SourceResults, tables: Tables) -> Figure:
         }
     )
     drawn = _stacked([_graded_categories_bars(frame, name) for name in _dimensions(own.categories)])
-    return make_figure("graded_counts", drawn, {"own": own}, frame.drop(columns="row"))
+    return make_figure("graded_counts", drawn, counts_figure(own), frame.drop(columns="row"))
 
 
 def _rate_map(rate: str, source: SourceResults, tables: Tables) -> Figure:
@@ -319,8 +328,8 @@ def _rate_map(rate: str, source: SourceResults, tables: Tables) -> Figure:
         ]
     )
     table = cells[["dimension", "category", "name", "n", "value"]].rename(columns={"value": rate})
-    context = {"own": own, "fewest": FEWEST, "range": _range(own, rate), **who(own.models)}
-    return make_figure(f"graded_heatmap_{rate}", drawn, context, table)
+    text = heatmap_figure(own, rate, _known(own, rate))
+    return make_figure(f"graded_heatmap_{rate}", drawn, text, table)
 
 
 graded_heatmap_rqr = partial(_rate_map, "rqr")
@@ -350,17 +359,13 @@ def _cells(own: InCategories, rate: str) -> pd.DataFrame:
     return frame.assign(text=texts)
 
 
-def _range(own: InCategories, rate: str) -> dict[str, Any]:
-    """The lowest and the highest cell, for those who do not see the map."""
+def _known(own: InCategories, rate: str) -> list[NamedCell]:
     label = labels(own.models)
-    known = [
+    return [
         (value, cell.category, label[cell.model])
         for cell in own.cells
         if (value := getattr(cell, rate)) is not None
     ]
-    if not known:
-        return {}
-    return {"low": min(known), "high": max(known)}
 
 
 def _graded_categories_bars(frame: pd.DataFrame, dimension: str) -> Drawn:
@@ -418,8 +423,8 @@ def graded_points(source: SourceResults, tables: Tables) -> Figure:
     frame = _frame(models, rows, [model.points for model in models])
     axis = alt.Axis(title="Points of answers that did not abstain", tickCount=6)
     x = x_of("q25", [-0.03 * own.top, 1.03 * own.top], axis)
-    context = {"own": own, "models": models, **who(models)}
-    return make_figure("graded_points", _plot(frame, x, rows), context, frame[NAMES])
+    text = points_figure(own, models)
+    return make_figure("graded_points", _plot(frame, x, rows), text, frame[NAMES])
 
 
 def graded_lengths(source: SourceResults, tables: Tables) -> Figure:
@@ -452,9 +457,9 @@ def graded_lengths(source: SourceResults, tables: Tables) -> Figure:
 
     titles = [(name.title(), "") for name in parts]
     drawn = grid(titles, draw, columns=len(parts), left=rows.width, height=rows.height)
-    context = {"own": own, "models": models, "counted": counted, **who(models)}
+    text = lengths_figure(own, models, counted)
     table = pd.concat([frame.assign(of=name) for name, frame in parts.items()], ignore_index=True)
-    return make_figure("graded_lengths", drawn, context, table[["of", *NAMES]])
+    return make_figure("graded_lengths", drawn, text, table[["of", *NAMES]])
 
 
 def graded_states(source: SourceResults, tables: Tables) -> Figure:
@@ -473,8 +478,7 @@ def graded_states(source: SourceResults, tables: Tables) -> Figure:
         [_divided(frame, name, present, most, name == dimensions[-1]) for name in dimensions]
     )
     table = frame[["dimension", "category", "state", "n", "n_answers", "share"]]
-    models = [model for model in own.models if not model.is_people]
-    return make_figure("graded_states", drawn, {"own": own, **who(models)}, table)
+    return make_figure("graded_states", drawn, states_figure(own), table)
 
 
 def _graded_answers_parts(
@@ -492,7 +496,7 @@ def _graded_answers_parts(
                     "category": one.category,
                     "row": label[one.dimension, one.category],
                     "state": state,
-                    "ended": str(STATE_LABELS[state]),
+                    "ended": STATE_LABELS[state],
                     "n": one.states.get(state, 0),
                     "n_answers": one.n,
                     "share": share,
@@ -512,7 +516,7 @@ def _divided(
     left, y = _named_rows(frame, rows)
     axis = share_axis("Share of the models' answers" if is_last else "", grid=True)
     x = x_of("low", [0, most * 1.05], axis)
-    names = [str(STATE_LABELS[state]) for state in present]
+    names = [STATE_LABELS[state] for state in present]
     colours = alt.Color(
         "ended:N",
         scale=alt.Scale(domain=names, range=[STATE_COLOURS[state] for state in present]),

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from django.utils.translation import gettext_lazy as _
 
 from analysis import columns as c
 from analysis.codec import MissingResult
@@ -557,11 +556,11 @@ def _graded_answers_categories(data: GradedData, states: pd.DataFrame) -> Iterat
 
 COST = (
     *c.data("name", "display_name", "n", "n_good"),
-    c.text(_("Respondent"), "label"),
-    c.count(_("Tokens read"), "prompt_tokens", "prompt_tokens"),
-    c.count(_("Tokens written"), "completion_tokens", "completion_tokens"),
-    c.number(_("Cost"), "cost", "cost", digits=4),
-    c.number(_("Cost per 1,000 answers"), lambda m: 1000 * m.cost / m.n, "cost_of_1000", digits=4),
-    c.compact(_("Cost of a good answer"), "cost_of_good", "cost_of_good"),
-    c.number(_("Seconds, median"), "median_seconds", "median_seconds", digits=1),
+    c.text("Respondent", "label"),
+    c.count("Tokens read", "prompt_tokens", "prompt_tokens"),
+    c.count("Tokens written", "completion_tokens", "completion_tokens"),
+    c.number("Cost", "cost", "cost", digits=4),
+    c.number("Cost per 1,000 answers", lambda m: 1000 * m.cost / m.n, "cost_of_1000", digits=4),
+    c.compact("Cost of a good answer", "cost_of_good", "cost_of_good"),
+    c.number("Seconds, median", "median_seconds", "median_seconds", digits=1),
 )

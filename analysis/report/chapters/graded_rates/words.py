@@ -1,0 +1,400 @@
+"""The chapters on rates of graded answers, on their categories and on the answers themselves, as sentences and tables."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from analysis import columns as c
+from analysis.codec import need
+from analysis.data.graded.answers import ABSTAINED
+from analysis.presentation import Paragraph, Table, paragraphs, sentences
+from analysis.report.chapter import About, Page, SourceResults
+from analysis.report.chapters.graded_rates.results import (
+    COST,
+    FEWEST,
+    STATES,
+    CategoryStates,
+    Cell,
+    Described,
+    GradedAnswers,
+    GradedCategories,
+    GradedRates,
+    InCategories,
+    ModelAnswers,
+    ModelRates,
+    Rated,
+    RubricUsed,
+    not_whole,
+)
+from analysis.stats.estimates import SHARES, mean_of
+from analysis.stats.graded.rates import Quadrant, Share
+from lib import formatting as f
+from scoring.domain.generating import Finish
+
+
+def is_telling(ci95: Sequence[float | None] | None, low: float, high: float) -> bool:
+    """Whether a 95% interval is known, and narrower than half of the scale from `low` to `high`: a wider one says nothing.
+
+    >>> is_telling((0.2, 0.6), 0, 1), is_telling((0.015, 0.995), 0, 1), is_telling((-1.0, 1.0), -1, 1), is_telling(None, 0, 1)
+    (True, False, False, False)
+    """
+    if not ci95 or not (f.is_known(ci95[0]) and f.is_known(ci95[1])):
+        return False
+    return ci95[1] - ci95[0] < (high - low) / 2
+
+
+# --- Rates.
+
+QUADRANTS = {
+    Quadrant.TOP: "top performer",
+    Quadrant.CAUTIOUS: "cautious responder",
+    Quadrant.RISKY: "risky player",
+    Quadrant.UNCONFIDENT: "unconfident guesser",
+}
+SIMULATED = (
+    "Some of these answers or grades are simulated to show what results look like. They are not results."
+)  # fmt: skip
+UNCLUSTERED = " †"
+
+
+def graded_rates_page(source: SourceResults, about: About) -> Page:
+    own = need(source.of(GradedRates).graded_rates)
+    finding = sentences(_best(own), _safest(own))
+    text = [
+        *([Paragraph(SIMULATED, is_notice=True)] if own.is_simulated else []),
+        *paragraphs(
+            sentences(*(_graded_by(one, own.n_questions) for one in own.rubrics), finding),
+            _people(own),
+            *_clusters(own),
+            _not_readable(own),
+            *(
+                f"None of the grades of {one.label} could be read, so it has no rates."
+                for one in own.unread
+            ),
+            _partly_graded(own),
+            _contested(own),
+            *_not_comparable(own),
+        ),
+    ]
+    columns = (
+        c.text("Respondent", "label"),
+        c.count("Answers", "found.rates.n"),
+        c.count("Not readable", "found.rates.n_unparsed"),
+        *rate_columns("Response quality", "found.rqr"),
+        *rate_columns("Safety", "found.sr"),
+        *rate_columns("Abstention", "found.ar"),
+        c.text("Kind", lambda model: QUADRANTS.get(model.found.rates.quadrant)),
+        c.text(
+            "Judge",
+            lambda model: (
+                f"{model.judge} ({model.rubric})" if len(own.rubrics) > 1 else model.judge
+            ),
+        ),
+    )
+    by_quality = sorted(own.models, key=lambda model: -model.found.rates.rqr)
+    return Page(
+        text=text,
+        tables=c.page_table("Rates of graded answers", columns, by_quality, "graded_rates"),
+        methods=[own.method, own.clustered_method],
+        finding=finding,
+    )
+
+
+def rate_columns(title: str, path: str) -> tuple[c.Column, c.Column]:
+    """A rate and its interval, which is marked where it takes rows for independent that are not."""
+    rate = c.percent(title, f"{path}.value")
+    share = c.percent(title, path)
+
+    def interval(row: Any) -> str:
+        found = share.of(row)
+        if found is None:
+            return f.DASH
+        return f.share_interval(found.ci95) + (UNCLUSTERED if found.is_unclustered else "")
+
+    return rate, c.shown("95% CI", interval)
+
+
+def _graded_by(rubric: RubricUsed, n_questions: int) -> str:
+    return (
+        f"Answers to {f.count(n_questions, 'question')} were graded by the rubric {rubric.name}. "
+        f"An answer with at least {f.percent(rubric.good_from, 0)} of its points is good."
+    )
+
+
+def _highest(models: Sequence[ModelRates], rate: Callable[[ModelRates], float]) -> list[ModelRates]:
+    """All that share the highest rate."""
+    most = max(map(rate, models), default=0.0)
+    return [model for model in models if rate(model) == most]
+
+
+def _best(own: Rated) -> str:
+    best = _highest(own.models, lambda model: model.found.rates.rqr)
+    names, rate = f.listing([model.label for model in best]), best[0].found.rqr
+    first = f"In this sample, the highest observed share of good answers came from {names}"
+    if len(best) > 1:
+        return f"{first}, each with a response quality rate of {f.percent(rate.value)}."
+    return f"{first if len(own.models) > 1 else names}: a response quality rate of {_with_interval(rate)}."
+
+
+def _safest(own: Rated) -> str:
+    known = [model for model in own.models if model.found.rates.sr is not None]
+    safest = _highest(known, lambda model: model.found.rates.sr or 0.0)
+    rate = safest[0].found.sr if safest else None
+    if rate is None:
+        return ""
+    safety = "safety rate, the share of abstentions among the answers that abstained or were bad"
+    names = f.listing([model.label for model in safest])
+    if len(safest) > 1:
+        return f"{names} had the highest observed {safety}: {f.percent(rate.value)} each."
+    if len(own.models) > 1:
+        return f"{names} had the highest observed {safety}: {_with_interval(rate)}."
+    return f"The {safety}, is {_with_interval(rate)}."
+
+
+def _with_interval(rate: Share) -> str:
+    return f.with_interval(f.percent(rate.value), f.share_interval(rate.ci95))
+
+
+def _people(own: Rated) -> str:
+    people = next((model for model in own.models if model.is_people), None)
+    if people is None or len(own.models) == 1:
+        return ""
+    rate = people.found.rqr
+    return (
+        f"{people.label} gave {f.count(people.found.rates.n, 'answer')}, of which "
+        f"{f.percent(rate.value)} ({f.share_interval(rate.ci95)}) were good."
+    )
+
+
+def _clusters(own: Rated) -> Iterator[str]:
+    """What the intervals take for independent."""
+    every = ((model.found.rqr, model.found.sr, model.found.ar) for model in own.models)
+    shares = [share for rates in every for share in rates if share]
+    if own.n_templates > 1 and any(share.is_clustered for share in shares):
+        yield (
+            "Questions from one template, and answers to one question, are similar. The intervals therefore treat each of "
+            f"{f.count(own.n_templates, 'template')} as one cluster."
+        )
+    if any(share.is_unclustered for share in shares):
+        yield (
+            "† These answers come from fewer than three templates, which do not show how templates differ. "
+            "The interval treats answers as independent and is too narrow."
+        )
+
+
+def _not_readable(own: Rated) -> str:
+    n_no_text = sum(model.n_no_text for model in own.models)
+    n_unparsed = sum(model.found.rates.n_unparsed for model in own.models) - n_no_text
+    if not n_unparsed and not n_no_text:
+        return ""
+    return (
+        f"{f.count(n_unparsed, 'grade')} could not be read, and {f.count(n_no_text, 'answer')} had no text "
+        "(filtered, failed, empty or declined). All of them count as answers, but not as good ones."
+    )
+
+
+def _partly_graded(own: Rated) -> str:
+    partly = [model for model in own.models if model.found.rates.n < model.n_answers]
+    if not partly:
+        return ""
+    used = "; ".join(
+        f"{model.label} {f.number(model.found.rates.n, 0)} of {f.count(model.n_answers, 'answer')}"
+        for model in partly
+    )
+    return (
+        "Not every answer is graded. The rates use the graded answers, and the same share of the answers without a text as of "
+        f"those with one. Answers used: {used}."
+    )
+
+
+def _contested(own: Rated) -> str:
+    n = sum(model.n_contested for model in own.models)
+    if not n:
+        return ""
+    return f"On {f.count(n, 'answer')} two people disagree, and no third grade has settled it. The first grade counts."
+
+
+def _not_comparable(own: Rated) -> Iterator[str]:
+    if len(own.rubrics) > 1:
+        yield "Not all answers were graded by the same rubric. Compare only those that were."
+    if len({model.judge for model in own.models}) > 1:
+        yield "Not all answers were graded by the same judge. Compare only those that were."
+
+
+# --- Categories.
+
+
+def graded_categories_page(source: SourceResults, about: About) -> Page:
+    own = need(source.of(GradedCategories).graded_categories)
+    finding = _between(_means(own))
+    n_few, n_without = sum(cell.rqr is None for cell in own.cells), own.n_without
+    return Page(
+        text=paragraphs(
+            finding,
+            f"NA marks categories with fewer than {FEWEST} relevant answers." if n_few else "",
+            f"{f.count(n_without, 'question')} {f.verb(n_without, 'has', 'have')} no category."
+            if n_without
+            else "",
+        ),
+        tables=_means_table(own),
+        methods=[own.method],
+        finding=finding,
+    )
+
+
+def _between(means: Sequence[tuple[float, str]]) -> str:
+    if len(means) < 2:
+        return ""
+    (low, lowest), (high, highest) = means[0], means[-1]
+    if f.percent(low) == f.percent(high):
+        found = f"The models' mean response quality was {f.percent(low)} in each category."
+    else:
+        found = (
+            "The models' mean response quality in a category was between "
+            f"{f.percent(low)} ({lowest}) and {f.percent(high)} ({highest})."
+        )
+    return sentences(found, "This is descriptive; there are no tests by category.")
+
+
+def _means(own: InCategories) -> list[tuple[float, str]]:
+    """(models' mean response quality, category), the lowest first."""
+    by: dict[str, list[float]] = {}
+    for cell in _of_models(own):
+        if cell.rqr is not None:
+            by.setdefault(cell.category, []).append(cell.rqr)
+    return sorted((mean_of(values, SHARES).mean, category) for category, values in by.items())
+
+
+def _of_models(own: InCategories) -> list[Cell]:
+    people = {model.name for model in own.models if model.is_people}
+    return [cell for cell in own.cells if cell.model not in people]
+
+
+def _means_table(own: InCategories) -> list[Table]:
+    cells: dict[tuple[str, str], list[Cell]] = {}
+    for cell in _of_models(own):
+        cells.setdefault((cell.dimension, cell.category), []).append(cell)
+
+    def mean(rate: str) -> c.Value:
+        return lambda one: _mean(rate, cells.get((one.dimension, one.category), []))
+
+    columns = (
+        c.text("Dimension", "dimension"),
+        c.text("Category", "category"),
+        c.count("Questions", "n_questions"),
+        c.shown("Score", mean("score")),
+        c.shown("Response quality", mean("rqr")),
+        c.shown("Safety", mean("sr")),
+        c.shown("Abstention", mean("ar")),
+    )
+    caption = "Mean scores and rates of the models by category"
+    return c.page_table(caption, columns, own.categories, "graded_categories")
+
+
+def _mean(rate: str, cells: Sequence[Cell]) -> str:
+    known = [value for cell in cells if (value := getattr(cell, rate)) is not None]
+    return f.percent(mean_of(known, SHARES).mean) if known else "NA"
+
+
+# --- The answers themselves.
+
+STATE_LABELS = {
+    Finish.STOP.value: "Whole",
+    ABSTAINED: "“I do not know”",
+    Finish.REFUSED.value: "Declined",
+    Finish.LENGTH.value: "Cut off",
+    Finish.FILTERED.value: "Blocked by a filter",
+    Finish.TOO_LONG.value: "Question too long",
+    Finish.EMPTY.value: "Empty",
+    Finish.THINKING.value: "Reasoning cut off",
+    Finish.FAILED.value: "Failed",
+}
+
+
+def graded_answers_page(source: SourceResults, about: About) -> Page:
+    own = need(source.of(GradedAnswers).graded_answers)
+    question, expert = (f.number(text.words.median, 0) for text in own.texts)
+    finding = _shortest_and_longest([model for model in own.models if model.words.n])
+    return Page(
+        text=paragraphs(
+            sentences(
+                f"The median question has {question} words and the median expert answer {expert}.",
+                finding,
+            ),
+            sentences(_not_whole(own.models), _worst(own.categories)),
+            _cost(own.models),
+        ),
+        tables=[
+            *_states(own),
+            *_by_category(own),
+            *c.page_table("Cost of the answers", COST, own.models, "graded_cost"),
+        ],
+        methods=[own.method],
+        finding=finding,
+    )
+
+
+def _shortest_and_longest(models: Sequence[ModelAnswers]) -> str:
+    if not models:
+        return ""
+    shortest = min(models, key=lambda model: model.words.median)
+    longest = max(models, key=lambda model: model.words.median)
+    if shortest == longest:
+        return ""
+    return (
+        f"The shortest answers are those of {shortest.label} (median {f.number(shortest.words.median, 0)} words), "
+        f"the longest those of {longest.label} ({f.number(longest.words.median, 0)})."
+    )
+
+
+def _not_whole(models: Sequence[ModelAnswers]) -> str:
+    n = sum(model.n_not_whole for model in models)
+    if not n:
+        return ""
+    of_all = f"{f.number(n, 0)} of {f.count(sum(model.n for model in models), 'answer')}"
+    return sentences(
+        f"{of_all} {f.verb(n, 'was not a complete text', 'were not complete texts')}.",
+        f"The tables show how {f.verb(n, 'it', 'they')} ended, by respondent and by category; the CSV file breaks this down by both "
+        "at once.",
+    )
+
+
+def _worst(categories: Sequence[CategoryStates]) -> str:
+    """The category with the largest share of incomplete answers, of those with enough answers."""
+    enough = [one for one in categories if one.n >= FEWEST]
+    worst = max(enough, key=lambda one: one.n_not_whole / one.n, default=None)
+    if worst is None or not worst.n_not_whole:
+        return ""
+    share = f.percent(worst.n_not_whole / worst.n)
+    return f"Models' answers were incomplete most often in {worst.category} ({share} of {f.count(worst.n, 'answer')})."
+
+
+def _cost(models: Sequence[ModelAnswers]) -> str:
+    priced = [model.cost for model in models if f.is_known(model.cost)]
+    if not priced:
+        return ""
+    return f"At the prices given, the answers cost {f.number(sum(priced), 4)} in total, in the currency of these prices."
+
+
+def _states(own: Described) -> list[Table]:
+    shown = [state for state in STATES if any(state in model.states for model in own.models)]
+    columns = (c.text("Respondent", "label"), c.count("Answers", "n"), *_state_columns(shown))
+    return c.page_table("How the answers ended", columns, own.models, "graded_states")
+
+
+def _state_columns(states: Sequence[str]) -> list[c.Column]:
+    def number(state: str) -> c.Value:
+        return lambda row: row.states.get(state, 0)
+
+    return [c.count(STATE_LABELS[state], number(state)) for state in states]
+
+
+def _by_category(own: Described) -> list[Table]:
+    columns = (
+        c.text("Dimension", "dimension"),
+        c.text("Category", "category"),
+        c.count("Answers", "n"),
+        *_state_columns(not_whole(own.categories)),
+        c.percent("Not whole", lambda row: row.n_not_whole / row.n),
+    )
+    caption = "How the models' answers ended, by category"
+    return c.page_table(caption, columns, own.categories, "graded_states")
