@@ -1,6 +1,5 @@
 """The table of judge and people as a picture."""
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -37,7 +36,13 @@ from analysis.report.chapters.graded_agreement.results import (
     Thresholds,
     Varied,
 )
-from analysis.report.chapters.graded_rates.drawing import colours, heat, rows_of, who
+from analysis.report.chapters.graded_agreement.words import (
+    NAMES,
+    confusion_figure,
+    corrected_figure,
+    thresholds_figure,
+)
+from analysis.report.chapters.graded_rates.drawing import colours, heat, rows_of
 from analysis.report.chapters.graded_rates.results import GradedRates
 from analysis.stats.graded.sensitivity import Abstaining
 from lib.formatting import MINUS
@@ -50,10 +55,9 @@ def graded_confusion(source: SourceResults, tables: Tables) -> Figure:
     own = need(source.of(GradedAgreement).graded_agreement)
     table = need(own.confusion)
     cells = _cells(table)
-    n_equal = sum(row[k] for k, row in enumerate(table.counts))
     shown = cells[["judge_points", "human_points", "n", "share"]]
-    context = {"own": own, "table": table, "n": int(cells["n"].sum()), "n_equal": n_equal}
-    return make_figure("graded_confusion", _chart(cells, table), context, shown)
+    text = confusion_figure(own, table)
+    return make_figure("graded_confusion", _chart(cells, table), text, shown)
 
 
 def _cells(table: Confusion) -> pd.DataFrame:
@@ -120,7 +124,6 @@ def _axes(table: Confusion) -> list[Drawn]:
 
 # --- Rates freed of the judge's errors, and under other thresholds, as pictures.
 
-NAMES = {"rqr": "Response quality", "sr": "Safety", "ar": "Abstention"}
 # By whom, in px above or below the middle of a row
 WHOSE = {"judge": -6, "people": 0, "corrected": 6}
 TALL = 28  # px of a row with three marks
@@ -157,11 +160,10 @@ def graded_corrected(source: SourceResults, tables: Tables) -> Figure:
             ]
         return alt.layer(*layers)
 
-    n = {name: sum(getattr(m.found.rqr, name) for m in own.models) for name in ("n_text", "n_sample")}  # fmt: skip
     titles = [(NAMES[rate], "") for rate in RATES]
     drawn = grid(titles, draw, columns=3, left=rows.width, height=TALL * len(rows.domain))
     table = frame[["name", "rate", "whose", "value", "low", "high"]]
-    return make_figure("graded_corrected", drawn, {"own": own, **n}, table)
+    return make_figure("graded_corrected", drawn, corrected_figure(own), table)
 
 
 def graded_thresholds(source: SourceResults, tables: Tables) -> Figure:
@@ -199,19 +201,8 @@ def graded_thresholds(source: SourceResults, tables: Tables) -> Figure:
 
     drawn = grid(titles, draw, columns=columns, left=48, height=HEIGHT)
     table = frame[["name", "good_from", "abstaining", "rate", "value", "low", "high"]]
-    context = {
-        "own": own,
-        "ranges": [
-            {
-                "label": m.label,
-                **{of: _ends([getattr(t, of) for t in m.thresholds]) for of in ("rqr", "sr")},
-            }
-            for m in own.models
-        ],
-        "n_questions": need(source.of(GradedRates).graded_rates).n_questions,
-        **who(own.models),
-    }
-    return make_figure("graded_thresholds", drawn, context, table)
+    text = thresholds_figure(own, need(source.of(GradedRates).graded_rates).n_questions)
+    return make_figure("graded_thresholds", drawn, text, table)
 
 
 def _corrected(own: CorrectedModels, rows: Rows) -> pd.DataFrame:
@@ -280,8 +271,3 @@ def _fraction(share: float) -> str:
     if abs(float(near) - share) > 1e-6:
         return f"{share:.0%}"
     return "all" if near == 1 else str(near)
-
-
-def _ends(found: Sequence[Varied | None]) -> tuple[float | None, float | None]:
-    values = [one.value for one in found if one is not None]
-    return (min(values), max(values)) if values else (None, None)
