@@ -35,6 +35,12 @@ from analysis.report.chapters.graded_comparisons.results import (
     Deferral,
     GradedComparisons,
 )
+from analysis.report.chapters.graded_comparisons.words import (
+    deferral_figure,
+    differences_figure,
+    selective_figure,
+    texts_figure,
+)
 from analysis.report.chapters.graded_rates.drawing import (
     Rectangle,
     beside,
@@ -42,7 +48,6 @@ from analysis.report.chapters.graded_rates.drawing import (
     colours,
     named,
     rows_of,
-    who,
 )
 from analysis.report.chapters.graded_rates.results import box
 from analysis.stats.graded.text_metrics import COLUMNS
@@ -69,11 +74,9 @@ def graded_differences(source: SourceResults, tables: Tables) -> Figure:
         points = data.mark_point(filled=True, size=42).encode(x=x, y=y, color=own_colour())
         return alt.layer(upright(0.0), bars, points)
 
-    clear = {rate: len(own.clear(rate)) for rate in PANELS}
     drawn = grid([(name, "") for name in PANELS.values()], draw, columns=2, left=rows.width, height=rows.height)  # fmt: skip
     table = frame[["rate", "first", "second", "difference", "low", "high", "p_holm"]]
-    context = {"own": own, "clear": clear, "n_pairs": len(own.rqr), **who(own.models)}
-    return make_figure("graded_differences", drawn, context, table)
+    return make_figure("graded_differences", drawn, differences_figure(own), table)
 
 
 def graded_selective(source: SourceResults, tables: Tables) -> Figure:
@@ -91,9 +94,8 @@ def graded_selective(source: SourceResults, tables: Tables) -> Figure:
     lines = chart(shown).mark_line(strokeWidth=1.6).encode(x=x, y=y, detail="name:N", color=own_colour())  # fmt: skip
     dots = chart(ends).mark_point(filled=True, size=48).encode(x=x, y=y, color=own_colour())
     drawn = alt.layer(lines, dots, named(ends)).properties(width=SIDE, height=HEIGHT)
-    context = {"own": own, "curves": own.curves, **who(own.curves)}
     table = frame[["name", "coverage", "accuracy"]]
-    return make_figure("graded_selective", drawn, context, table)
+    return make_figure("graded_selective", drawn, selective_figure(own), table)
 
 
 def graded_texts(source: SourceResults, tables: Tables) -> Figure:
@@ -123,8 +125,8 @@ def graded_texts(source: SourceResults, tables: Tables) -> Figure:
 
     titles = [(metric.name, "") for metric in own.metrics]
     drawn = grid(titles, draw, columns=len(titles), left=rows.width, height=rows.height)
-    context = {"own": own, "models": own.models, **who(own.models)}
-    return make_figure("graded_texts", drawn, context, frame.drop(columns=["row", "colour"]))
+    table = frame.drop(columns=["row", "colour"])
+    return make_figure("graded_texts", drawn, texts_figure(own), table)
 
 
 def graded_deferral(source: SourceResults, tables: Tables) -> Figure:
@@ -148,13 +150,7 @@ def graded_deferral(source: SourceResults, tables: Tables) -> Figure:
     drawn = grid(titles, draw, columns=columns_for(len(shown), 3), left=52, height=150)
     drawn = drawn.resolve_scale(color="shared", shape="shared", strokeDash="shared")
     table = frame[["name", "asked_where", "share_asked", "good", "low", "high"]]
-    context = {
-        "own": own,
-        "models": shown,
-        "n": max(model.n for model in own.models),
-        "n_left_out": len(own.models) - len(shown),
-    }
-    return make_figure("graded_deferral", drawn, context, table)
+    return make_figure("graded_deferral", drawn, deferral_figure(own, shown), table)
 
 
 def _policies(model: Deferral) -> pd.DataFrame:

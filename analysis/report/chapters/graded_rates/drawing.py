@@ -32,14 +32,6 @@ def colours(models: Sequence[AnswererName]) -> dict[str, str]:
     return {m.name: HUMANS if m.is_people else of_family[family[m.name]] for m in models}
 
 
-def who(models: Sequence[AnswererName]) -> dict[str, Any]:
-    """What a caption says of who answered."""
-    return {
-        "n_models": sum(not model.is_people for model in models),
-        "has_people": any(model.is_people for model in models),
-    }
-
-
 def rows_of(models: Sequence[AnswererName], *before: str) -> Rows:
     """A row for each, in this order; rows `before` them."""
     label = labels(models)

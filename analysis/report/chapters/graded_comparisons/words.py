@@ -1,0 +1,268 @@
+"""The chapter that compares graded answers, as sentences, tables and captions."""
+
+from collections.abc import Sequence
+
+from analysis import columns as c
+from analysis.codec import present
+from analysis.presentation import FigureText, Table, paragraphs, sentences
+from analysis.report.chapter import About, Page, SourceResults
+from analysis.report.chapters.graded_comparisons.results import (
+    Compared,
+    Curve,
+    Deferral,
+    Deferrals,
+    GradedComparisons,
+    Kept,
+    TextMetrics,
+    Threshold,
+)
+from analysis.report.chapters.graded_rates.captions import BOXES, caption, listed
+from analysis.report.chapters.graded_rates.words import is_telling
+from analysis.stats.estimates import defined
+from analysis.stats.graded.grade_correlation import GradeCorrelation
+from lib import formatting as f
+
+
+def graded_comparisons_page(source: SourceResults, about: About) -> Page:
+    own = source.of(GradedComparisons)
+    compared, selective = present(own.graded_comparisons), present(own.graded_selective)
+    texts, deferral = present(own.graded_texts), present(own.graded_deferral)
+    finding = _differ(compared) if compared else ""
+    curves = [curve for curve in selective.curves if curve.is_curve] if selective else []
+    methods = [one.method for one in (compared, selective, deferral, texts) if one is not None]
+    methods += [selective.rule] if selective else []
+    methods += [texts.bert_method] if texts and texts.bert_method else []
+    return Page(
+        text=paragraphs(
+            finding,
+            *map(_most_confident, curves),
+            _asking(max(deferral.models, key=_gain)) if deferral else "",
+            _best_metric(texts) if texts else "",
+        ),
+        tables=[
+            *(_pairs_table(compared) if compared else ()),
+            *(_selective_table(selective) if selective else ()),
+            *(_deferral_table(deferral) if deferral else ()),
+            *(_texts_table(texts) if texts else ()),
+        ],
+        methods=methods,
+        finding=finding,
+    )
+
+
+# --- Pairs of models.
+
+
+def _differ(own: Compared) -> str:
+    if own.is_few:
+        return "There are too few templates to say whether models differ."
+    return _clear_pairs(own, ", after Holm's correction over all pairs and both rates")
+
+
+def _clear_pairs(own: Compared, corrected: str = "") -> str:
+    rqr, sr = len(own.clear("rqr")), len(own.clear("sr"))
+    return (
+        f"Of {f.count(len(own.rqr), 'pair')} of models, {f.number(rqr, 0)} {f.verb(rqr, 'differs', 'differ')} significantly in "
+        f"response quality, and {f.number(sr, 0)} in safety{corrected}."
+    )
+
+
+def _pairs_table(own: Compared) -> list[Table]:
+    label = {model.name: model.label for model in own.models}
+    columns = (
+        c.text("First", lambda row: label[row[0].first]),
+        c.text("Second", lambda row: label[row[0].second]),
+        c.count("Questions", "0.n"),
+        c.points("Quality, points", "0.difference"),
+        c.points_ci("95% CI", "0.ci95"),
+        c.p_value("p (Holm)", "0.p_holm"),
+        c.points("Safety, points", "1.difference"),
+        c.points_ci("95% CI", "1.ci95"),
+        c.p_value("p (Holm)", "1.p_holm"),
+    )
+    rows = zip(own.rqr, own.sr, strict=True)
+    title = "First minus second model, in percentage points"
+    return c.page_table(title, columns, rows, "graded_comparisons")
+
+
+def differences_figure(own: Compared) -> FigureText:
+    return FigureText(
+        "Differences between pairs of models",
+        caption(
+            own,
+            f"n = {f.count(len(own.rqr), 'pair')} of models, on the questions that both answered, graded by {own.judge}.",
+            "Lines are 95% intervals clustered by template, not corrected; dark pairs differ significantly after Holm's correction.",
+        ),
+        _clear_pairs(own),
+    )
+
+
+# --- Accuracy of the most confident answers.
+
+
+def _most_confident(curve: Curve) -> str:
+    gain = f.with_interval(f.points(curve.gain), f.points_interval(curve.gain_ci95))
+    return (
+        f"{curve.label}: {f.percent(curve.accuracy[-1])} of the texts that did not abstain are good. If only the most confident "
+        f"answers are kept, this share changes by {gain} percentage points, averaged over every possible number of answers kept."
+    )
+
+
+def _selective_table(own: Kept) -> list[Table]:
+    columns = (
+        c.text("Respondent", "label"),
+        c.count("Answers", "n"),
+        c.percent("Texts that do not abstain", lambda row: row.n_kept / row.n),
+        c.percent("Good of these", lambda row: row.accuracy[-1]),
+        c.points("Gain by confidence, points", "gain"),
+        c.points_ci("95% CI", "gain_ci95"),
+    )
+    return c.page_table("Answers kept", columns, own.curves, "graded_selective")
+
+
+def selective_figure(own: Kept) -> FigureText:
+    return FigureText(
+        "Accuracy against coverage",
+        caption(
+            own,
+            f"n = {f.count(len(own.curves), 'respondent')}.",
+            "A line is one respondent whose confidence is known; from right to left, the least confident answers are left out. A "
+            "respondent whose confidence is not known is a single point: the share of answers that are texts and do not abstain, and "
+            "the share of these that are good. No interval is drawn.",
+        ),
+        listed(
+            f"{curve.label}: {f.percent(curve.accuracy[-1], 0)} good of the {f.percent(curve.coverage[-1], 0)} that are texts and "
+            "did not abstain"
+            for curve in own.curves
+        ),
+    )
+
+
+# --- Asking a person instead of the model.
+
+
+def _gain(model: Deferral) -> tuple[bool, float]:
+    """Those with a threshold first, by what it gains; the others by what asking where they abstain does."""
+    if model.threshold:
+        return True, model.threshold.gain
+    return False, model.abstaining.good - max(model.model, model.people)
+
+
+def _asking(model: Deferral) -> str:
+    asked = model.abstaining
+    good = f.with_interval(f.percent(asked.good), f.share_interval(asked.good_ci95))
+    return sentences(
+        f"Of {f.count(model.n, 'answer')} of people to questions that {model.label} also answered, {f.percent(model.people)} are "
+        f"good; of the model's answers, {f.percent(model.model)} are.",
+        f"If a person is asked whenever the model abstains ({f.percent(asked.share_asked)} of answers), {good} are good.",
+        _asking_below(model.threshold) if model.threshold else "",
+    )
+
+
+def _asking_below(threshold: Threshold) -> str:
+    gain = f.with_interval(f.points(threshold.gain), f.points_interval(threshold.gain_ci95))
+    return (
+        "If a person is asked whenever the model's confidence is below a threshold chosen on other questions "
+        f"({f.percent(threshold.share_asked)} of answers), {f.percent(threshold.good)} are good, a difference of {gain} percentage "
+        "points from the better of the two alone."
+    )
+
+
+def _deferral_table(own: Deferrals) -> list[Table]:
+    columns = (
+        c.text("Model", "label"),
+        c.count("People's answers", "n"),
+        c.percent("Good answers of the model", "model"),
+        c.percent("Good of people", "people"),
+        c.percent("Asked where it abstains", "abstaining.share_asked"),
+        c.percent("Good", "abstaining.good"),
+        c.share_ci("95% CI", "abstaining.good_ci95"),
+        c.percent("Asked below the threshold", "threshold.share_asked"),
+        c.percent("Good", "threshold.good"),
+        c.share_ci("95% CI", "threshold.good_ci95"),
+        c.points("Gain, points", "threshold.gain"),
+        c.points_ci("95% CI", "threshold.gain_ci95"),
+    )
+    title = "Asking a person instead of the model"
+    return c.page_table(title, columns, own.models, "graded_deferral")
+
+
+def deferral_figure(own: Deferrals, shown: Sequence[Deferral]) -> FigureText:
+    n_left_out = len(own.models) - len(shown)
+    n = max(model.n for model in own.models)
+    return FigureText(
+        "Asking a person instead of the model",
+        caption(
+            own,
+            f"n = at most {f.count(n, 'answer')} of people, compared with those of {f.count(len(shown), 'model')} to the same "
+            "questions; the left of each panel is the model alone, the right is people alone.",
+            "The band and vertical lines are 95% intervals clustered by template. A model whose confidence is not known has no curve.",
+            f"{f.count(n_left_out, 'more model')} {f.verb(n_left_out, 'is', 'are')} in the table."
+            if n_left_out
+            else "",
+        ),
+        listed(map(_panel, shown)),
+    )
+
+
+def _panel(model: Deferral) -> str:
+    asked, threshold = model.abstaining, model.threshold
+    below = (
+        f", {f.percent(threshold.good, 0)} below a threshold of confidence ({f.percent(threshold.share_asked, 0)} asked)"
+        if threshold
+        else ""
+    )
+    return (
+        f"{model.label}: {f.percent(model.model, 0)} good alone, people {f.percent(model.people, 0)}; {f.percent(asked.good, 0)} "
+        f"with people asked for the {f.percent(asked.share_asked, 0)} where it abstains{below}"
+    )
+
+
+# --- Words in common with the expert answer.
+
+
+def _best_metric(own: TextMetrics) -> str:
+    best = _best(own)
+    if best is None:
+        return ""
+    name, found = best
+    rho = f.with_interval(f.coefficient(found.rho), f.coefficient_interval(found.rho_ci95))
+    return (
+        f"Of the metrics that compare an answer with the expert's, {name} has the highest observed rank correlation with the points: "
+        f"{rho} over {f.count(own.n, 'answer')}."
+    )
+
+
+def _best(own: TextMetrics) -> tuple[str, GradeCorrelation] | None:
+    """The metric of the highest rank correlation with the points, of those that are known to some extent."""
+    known = [
+        (metric.name, found)
+        for metric in own.metrics
+        if (found := defined(present(metric.correlation))) and is_telling(found.rho_ci95, -1, 1)
+    ]
+    return max(known, key=lambda pair: pair[1].rho, default=None)
+
+
+def _texts_table(own: TextMetrics) -> list[Table]:
+    columns = (
+        c.text("Comparison with the expert answer", "name"),
+        c.coefficient("Mean", "mean"),
+        c.coefficient("Spearman's rho with points", "correlation.rho"),
+        c.coefficient_ci("95% CI", "correlation.rho_ci95"),
+        c.coefficient("Kendall's tau-b", "correlation.tau"),
+        c.coefficient_ci("95% CI", "correlation.tau_ci95"),
+    )
+    title = "Answers compared with the expert answer"
+    return c.page_table(title, columns, own.metrics, "graded_texts")
+
+
+def texts_figure(own: TextMetrics) -> FigureText:
+    every = f.count(own.n_all, "answer")
+    drawn = (
+        f"{f.number(own.n, 0)}, drawn at random from the {every}" if own.n < own.n_all else every
+    )
+    return FigureText(
+        "Answers compared with the expert answer",
+        sentences(f"n = {drawn} that have points and did not abstain.", BOXES),
+        listed(f"{metric.name}: mean {f.number(metric.mean)}" for metric in own.metrics),
+    )
