@@ -5,7 +5,6 @@ from typing import Any
 
 import altair as alt
 import pandas as pd
-from django.utils.translation import gettext as _
 
 from analysis import columns as c
 from analysis.charts.figure import Figure, Place, columns_for, grid
@@ -41,6 +40,14 @@ from analysis.report.chapters.confidence.results import (
     CalibrationResults,
     Expertise,
     ModelCalibration,
+)
+from analysis.report.chapters.confidence.words import (
+    calibration_humans_figure,
+    calibration_models_figure,
+    expertise_calibration_figure,
+    expertise_figure,
+    subfield_name,
+    table_s3_figure,
 )
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Interval
@@ -120,9 +127,8 @@ def calibration_humans(source: SourceResults, tables: Tables) -> Figure:
     drawn = panel(frame, HUMANS, x, share_y("accuracy", domain, "Correct answers"), 40).properties(
         width=HALF - 62, height=220
     )
-    return make_figure(
-        "calibration_humans", drawn, {"binned": binned, "most": binned.bins[-1]}, bins_table(frame)
-    )
+    text = calibration_humans_figure(binned)
+    return make_figure("calibration_humans", drawn, text, bins_table(frame))
 
 
 def calibration_models(source: SourceResults, tables: Tables) -> Figure:
@@ -146,19 +152,14 @@ def calibration_models(source: SourceResults, tables: Tables) -> Figure:
 
     titles = [(names[m.name], f"r = {f.number(fits.line.r)}") for m, fits in binned]
     drawn = grid(titles, draw, columns=columns_for(len(binned)), left=56, height=92)
-    known = [fits.line.r for _, fits in binned if f.is_known(fits.line.r)]
-    context = {
-        "n_models": len(binned),
-        "has_chat": any(m.name in chat for m, _ in binned),
-        "has_asked": any(m.method == CHOICE for m, _ in binned),
-        "most_items": max(fits.n for _, fits in binned),
-        "n_rising": sum(r > 0 for r in known),
-        "lowest": min(known, default=None),
-        "highest": max(known, default=None),
-    }
+    text = calibration_models_figure(
+        [fits for _, fits in binned],
+        has_asked=any(m.method == CHOICE for m, _ in binned),
+        has_chat=any(m.name in chat for m, _ in binned),
+    )
     named = [frame.assign(**m.named) for frame, (m, _) in zip(frames, binned, strict=True)]
     table = bins_table(pd.concat(named, ignore_index=True))
-    return make_figure("calibration_models", drawn, context, table)
+    return make_figure("calibration_models", drawn, text, table)
 
 
 def table_s3(source: SourceResults, tables: Tables) -> Figure:
@@ -171,15 +172,14 @@ def table_s3(source: SourceResults, tables: Tables) -> Figure:
     blocks, table = _blocks(found, fitted, (own.slope.slope, own.slope.ci95) if own else None, chat)
     drawn = alt.vconcat(*blocks, spacing=16).resolve_scale(shape="shared")
     slopes = table[table["fit"] == FITTED]["slope"]
-    context = {
-        "n_models": len(fitted),
-        "most": max([fit.n for _, fit in fitted] + [own.slope.n if own else 0]),
-        "n_fits": len(slopes),
-        "has_chat": any(m.name in chat for m, _ in fitted),
-        "n_positive": int((slopes > 0).sum()),
-    }
+    text = table_s3_figure(
+        most=max([fit.n for _, fit in fitted] + [own.slope.n if own else 0]),
+        n_models=len(fitted),
+        slopes=slopes.tolist(),
+        has_chat=any(m.name in chat for m, _ in fitted),
+    )
     return make_figure(
-        "table_s3", drawn, context, table.drop(columns=["colour", "is_chat"], errors="ignore")
+        "table_s3", drawn, text, table.drop(columns=["colour", "is_chat"], errors="ignore")
     )
 
 
@@ -251,7 +251,7 @@ def _block(frame: pd.DataFrame, rows: Rows, title: str, legend: bool, wide: int 
 def expertise(source: SourceResults, tables: Tables) -> Figure:
     """A histogram per subfield and over all, with the 80th percentile as a line."""
     groups = need(source.of(Expertise).expertise).distributions
-    names = [own.subfield or _("not stated") for own in groups]
+    names = [subfield_name(own.subfield) for own in groups]
     frames = [c.tidy(BAR, own.ratings.histogram) for own in groups]
     frames = [frame.assign(share=frame["n"] / frame["n"].sum()) for frame in frames]
     top = max(float(frame["share"].max()) for frame in frames)
@@ -265,16 +265,11 @@ def expertise(source: SourceResults, tables: Tables) -> Figure:
     ]
     titles = list(zip(names, small, strict=True))
     drawn = grid(titles, draw, columns=columns_for(len(groups), 3), left=56, height=96)
-    percentiles = [own.ratings.p80 for own in groups]
-    context = {
-        "most": max(own.ratings.n for own in groups),
-        "percentiles": list(zip(names, percentiles, strict=True)),
-    }
     table = pd.concat(
         [x.assign(subfield=own.subfield) for x, own in zip(frames, groups, strict=True)],
         ignore_index=True,
     )
-    return make_figure("expertise", drawn, context, table)
+    return make_figure("expertise", drawn, expertise_figure(groups), table)
 
 
 def expertise_calibration(source: SourceResults, tables: Tables) -> Figure:
@@ -286,7 +281,7 @@ def expertise_calibration(source: SourceResults, tables: Tables) -> Figure:
     ]
     if not groups:
         raise NotEnough("Too few ratings of expertise for bins.", "Collect more judgments.")
-    names = [_("All") if s == OVERALL else s or _("not stated") for s, _binned in groups]
+    names = ["All" if s == OVERALL else subfield_name(s) for s, _binned in groups]
     frames = [bins_frame(binned) for subfield, binned in groups]
     domain = with_line(frames)
 
@@ -296,18 +291,15 @@ def expertise_calibration(source: SourceResults, tables: Tables) -> Figure:
         x = x_of_rank(place.x_axis("Expertise, rank", format=".0%", tickCount=2))
         return panel(frames[place.number], HUMANS, x, y)
 
-    correlations = [binned.line.r for subfield, binned in groups]
     small = [f"n = {b.n:,}, r = {f.number(b.line.r)}" for subfield, b in groups]
     titles = list(zip(names, small, strict=True))
     drawn = grid(titles, draw, columns=columns_for(len(groups), 3), left=56, height=110)
-    context = {
-        "most": max(binned.n for subfield, binned in groups),
-        "n_bins": len(frames[0]),
-        "correlations": list(zip(names, correlations, strict=True)),
-    }
+    text = expertise_calibration_figure(
+        [(name, binned) for name, (_subfield, binned) in zip(names, groups, strict=True)]
+    )
     named = [x.assign(subfield=s) for x, (s, binned) in zip(frames, groups, strict=True)]
     table = bins_table(pd.concat(named))
-    return make_figure("expertise_calibration", drawn, context, table)
+    return make_figure("expertise_calibration", drawn, text, table)
 
 
 def _histogram(frame: pd.DataFrame, p80: float, top: float, place: Place) -> Drawn:

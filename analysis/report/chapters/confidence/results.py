@@ -8,7 +8,6 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from django.utils.translation import gettext_lazy as _
 
 from analysis import columns as c
 from analysis.codec import MissingResult, present, try_estimate
@@ -41,11 +40,11 @@ BINS = (
 )
 S3 = (
     *c.model(),
-    c.text(_("Who"), lambda row: _("Humans") if row.name == HUMAN_ROW.name else row.label),
+    c.text("Who", lambda row: "Humans" if row.name == HUMAN_ROW.name else row.label),
     *c.data("n=fit.n"),
-    c.number(_("Coefficient"), "fit.coef_mean", "coef_mean", digits=3),
-    c.number(_("SEM"), "fit.coef_sem", "coef_sem", digits=3),
-    c.number(_("Intercept"), "fit.intercept_mean", "intercept_mean", digits=3),
+    c.number("Coefficient", "fit.coef_mean", "coef_mean", digits=3),
+    c.number("SEM", "fit.coef_sem", "coef_sem", digits=3),
+    c.number("Intercept", "fit.intercept_mean", "intercept_mean", digits=3),
     *c.data("intercept_sem=fit.intercept_sem"),
     c.number("t", "fit.t", "t", digits=1),
     *c.data("df=fit.df", "p=fit.p"),

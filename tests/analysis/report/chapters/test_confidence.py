@@ -1,13 +1,20 @@
 """Calibration: the published fits row by row, and what the page may say of them."""
 
 from dataclasses import replace
+from math import nan
 
 import pytest
 
 from analysis.codec import MissingResult, present
-from analysis.report.chapter import SourceResults
+from analysis.report.chapter import About, SourceResults
 from analysis.report.chapters.confidence.results import Calibration, Expertise
+from analysis.report.chapters.confidence.words import (
+    calibration_models_figure,
+    expertise_figure,
+    table_s3_figure,
+)
 from analysis.report.contents import chapter_named
+from analysis.stats.calibration import Bin, Binned, Line
 from analysis.stats.verdicts import Verdict
 from tests.analysis.made import make_data
 from tests.analysis.report.chapters.chapter_results import (
@@ -19,6 +26,7 @@ from tests.analysis.report.chapters.chapter_results import (
 
 CALIBRATION = chapter_named("calibration")
 EXPERTISE = chapter_named("expertise")
+ABOUT = About("study", is_simulated=False)
 
 
 def calibration(data):
@@ -103,3 +111,125 @@ def test_what_is_said_of_models_slopes_follows_their_verdicts(small, verdict):
     else:
         assert f"For {n_rising} of " in every
         assert f"and for {n_falling} it clearly falls" in every
+
+
+@pytest.fixture(scope="module")
+def source(small) -> SourceResults:
+    return results_of(small)
+
+
+def said_of_people(source: SourceResults, **changes) -> str:
+    """The chapter's sentence on people, of results with these changes."""
+    own = source.of(Calibration).calibration
+    changed = Calibration(replace(own, humans=replace(own.humans, **changes)))
+    return CALIBRATION.page(
+        SourceResults("human", {**source.results, Calibration: changed}), ABOUT
+    ).finding
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        (Verdict.ABOVE, "Human accuracy rose with confidence (r = "),
+        (Verdict.BELOW, "Human accuracy fell with confidence (r = "),
+        (Verdict.UNCLEAR, "Human accuracy showed no clear slope over confidence (r = "),
+        (Verdict.TOO_FEW, "Too few participants or test cases to say whether human accuracy changed with confidence (r = "),
+    ],
+)  # fmt: skip
+def test_the_sentence_on_peoples_slope_over_confidence_follows_its_verdict(source, verdict, words):
+    humans = source.of(Calibration).calibration.humans
+    said = said_of_people(source, slope=replace(humans.slope, direction=verdict))
+    assert said.startswith(words)
+    assert "; logistic slope " in said
+
+
+def test_without_a_slope_human_accuracy_is_only_plotted_against_confidence(source):
+    said = said_of_people(source, slope=MissingResult("No slope.", "More trials."))
+    assert said.startswith("Human accuracy is plotted against confidence (r = ")
+    assert "slope" not in said
+    assert said.endswith(" trials).")
+
+
+def test_without_bins_nothing_is_said_of_people(source):
+    assert said_of_people(source, binned=MissingResult("No bins.", "More trials.")) == ""
+
+
+def expertise_said(source: SourceResults, **changes) -> str:
+    """The chapter's words, of results with these changes."""
+    own = source.of(Expertise).expertise
+    changed = SourceResults("human", {Expertise: Expertise(replace(own, **changes))})
+    return " ".join(paragraph.text for paragraph in EXPERTISE.page(changed, ABOUT).text)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        (Verdict.ABOVE, "Over trials, accuracy rises with expertise (slope"),
+        (Verdict.BELOW, "Over trials, accuracy falls with expertise (slope"),
+        (Verdict.UNCLEAR, "Over trials, accuracy shows no clear direction over expertise (slope"),
+        (Verdict.TOO_FEW, "There are too few participants or test cases to say whether accuracy changes with expertise (slope"),
+    ],
+)  # fmt: skip
+def test_the_sentence_on_the_slope_over_expertise_follows_its_verdict(source, verdict, words):
+    slope = source.of(Expertise).expertise.slope
+    assert words in expertise_said(source, slope=replace(slope, direction=verdict))
+
+
+def test_a_single_subfield_with_a_slope_is_in_the_table_alone(source):
+    own = source.of(Expertise).expertise.slopes_by_subfield
+    alone = replace(own, subfields=own.subfields[:1], tests=replace(own.tests, n_tests=1))
+    assert "one for each subfield: After Holm's correction" in expertise_said(source)
+    assert "one for each subfield" not in expertise_said(source, slopes_by_subfield=alone)
+
+
+def test_equal_quartiles_of_expertise_are_no_range(source):
+    whole = source.of(Expertise).expertise.distributions[-1]
+    same = replace(whole, ratings=replace(whole.ratings, q1=50.0, q3=50.2))
+    assert "at least half of the ratings were about the same." in expertise_said(
+        source, distributions=(same,)
+    )
+    assert "half of the ratings lay between" in expertise_said(source)
+
+
+def binned_of(r: float, n: int = 40) -> Binned:
+    """Two bins, and a line of this correlation."""
+    bins = tuple(Bin(number, 10.0, n // 2, 5, 0.5, 0.1, (0.3, 0.7), 0.3, 0.7) for number in (0, 1))
+    return Binned(n, bins, Line(r, 0.5, r, 0.2, 0.1, 0.1, None))
+
+
+@pytest.mark.parametrize(
+    ("correlations", "words"),
+    [
+        ([nan], "Accuracy over confidence of 1 model."),
+        ([0.5, nan], "The correlation over bins is positive in 1 of 2 models: r 0.50."),
+        ([0.5, -0.25], "The correlation over bins is positive in 1 of 2 models: r from \u22120.25 to 0.50."),
+    ],
+)  # fmt: skip
+def test_the_alternative_text_has_the_range_of_the_correlations_that_are_defined(
+    correlations, words
+):
+    fits = [binned_of(r) for r in correlations]
+    assert calibration_models_figure(fits, has_asked=False, has_chat=False).alt == words
+
+
+def test_captions_mention_asked_and_hollow_models_where_there_are_any():
+    one = calibration_models_figure([binned_of(0.5)], has_asked=False, has_chat=False).caption
+    assert one.startswith("n = 1 model on up to 40 test cases, in bins of equal size. ")
+    assert "asked" not in one
+    assert "Hollow" not in one
+    fits = [binned_of(0.5), binned_of(0.2, 60)]
+    two = calibration_models_figure(fits, has_asked=True, has_chat=True).caption
+    assert two.startswith("n = 2 models, each on up to 60 test cases, in bins of equal size. ")
+    assert "For models that were asked, it is the absolute log-odds of their answers." in two
+    assert two.endswith("Hollow: chat or instruction-tuned models.")
+    fitted = table_s3_figure(1000, 1, [0.2, -0.1], has_chat=True)
+    assert fitted.caption.startswith("n = 1,000 observations at most per fit, 1 model. ")
+    assert fitted.caption.endswith("Hollow: chat or instruction-tuned models.")
+    assert fitted.alt == "The coefficient of confidence is positive in 1 of 2 fits to all data."
+
+
+def test_a_subfield_without_a_name_is_not_stated(source):
+    whole = source.of(Expertise).expertise.distributions[-1]
+    alt = expertise_figure([replace(whole, subfield=""), whole]).alt
+    assert "80th percentiles: not stated " in alt
+    assert "; All " in alt
