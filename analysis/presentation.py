@@ -3,7 +3,7 @@
 Chapters whose sentences are still in templates are rendered here, too.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +87,12 @@ class Paragraph:
 def paragraphs(*texts: str) -> list[Paragraph]:
     """A paragraph of each text that says something."""
     return [Paragraph(text) for text in texts if text]
+
+
+def itemised(items: Iterable[str]) -> list[Paragraph]:
+    """A list of these sentences, where there is any."""
+    own = list(items)
+    return [Paragraph("", own)] if own else []
 
 
 @dataclass(frozen=True, slots=True)

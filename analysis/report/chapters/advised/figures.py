@@ -35,19 +35,22 @@ from analysis.codec import need, present
 from analysis.presentation import make_figure, plain
 from analysis.report.chapter import SourceResults, Tables
 from analysis.report.chapters.advised.results import (
-    FINAL,
-    FIRST,
-    FLOW,
     AccuracyWithAdvice,
     Advised,
     ConditionReliance,
     Decider,
 )
+from analysis.report.chapters.advised.tables import FINAL, FIRST, FLOW
+from analysis.report.chapters.advised.words.accuracy import advised_figure
+from analysis.report.chapters.advised.words.reliance import (
+    advised_flow_figure,
+    advised_reliance_figure,
+)
+from analysis.report.chapters.advised.words.teams import advised_teams_figure, decider_row
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Interval
 from analysis.stats.reliance.trials import Estimate
 from analysis.teams.domain.advised import ADVISER
-from analysis.teams.results import Method
 
 BEFORE_ADVICE, LAST = "before advice", "final answer"
 SHAPES = alt.Scale(domain=[BEFORE_ADVICE, LAST], range=["diamond", "circle"])
@@ -58,8 +61,7 @@ def advised(source: SourceResults, tables: Tables) -> Figure:
     """A row per arm: accuracy of first and final answers, joined; a line at the adviser's."""
     own = need(source.of(Advised).advised_accuracy)
     frame = pd.DataFrame([mark for one in own.conditions for mark in _marks(one)])
-    context = {"own": own, "has_first": bool((frame["answer"] == BEFORE_ADVICE).any())}
-    return make_figure("advised", _accuracies(frame, own), context, plain(frame))
+    return make_figure("advised", _accuracies(frame, own), advised_figure(own), plain(frame))
 
 
 def _marks(one: Any) -> list[dict[str, Any]]:
@@ -173,22 +175,12 @@ def advised_flow(source: SourceResults, tables: Tables) -> Figure:
         left=text_width([words for *_, words in STARTS]) + 30,
         height=90,
     )
-    context = {"arms": [(one, _total(one), _most_frequent(one)) for one in found]}
     cells = [(one.name, cell) for one in found for cell in need(one.flow)]
-    return make_figure("advised_flow", drawn, context, c.tidy(FLOW, cells))
+    return make_figure("advised_flow", drawn, advised_flow_figure(found), c.tidy(FLOW, cells))
 
 
 def _total(one: ConditionReliance) -> int:
     return sum(cell.n for cell in need(one.flow))
-
-
-def _most_frequent(one: ConditionReliance) -> dict[str, int]:
-    """Numbers of trials corrected by right advice, and spoilt by wrong advice."""
-    switched = [cell for cell in need(one.flow) if not cell.is_kept]
-    return {
-        "corrected": sum(cell.n for cell in switched if cell.is_final_right),
-        "spoilt": sum(cell.n for cell in switched if not cell.is_final_right),
-    }
 
 
 def _flows(one: ConditionReliance) -> list[dict[str, Any]]:
@@ -280,8 +272,8 @@ def advised_reliance(source: SourceResults, tables: Tables) -> Figure:
             for one, rsr, rair in found
         ]
     )
-    context = {"arms": found}
-    return make_figure("advised_reliance", _plane(frame), context, plain(frame))
+    text = advised_reliance_figure(found)
+    return make_figure("advised_reliance", _plane(frame), text, plain(frame))
 
 
 def _ends(name: str, ci95: Interval | None) -> dict[str, float]:
@@ -331,13 +323,6 @@ def _plane(frame: pd.DataFrame) -> Drawn:
 
 # --- Real decisions beside computed teams.
 
-WORDS = {
-    FIRST: "people before advice",
-    ADVISER: "adviser alone",
-    FINAL: "people after advice",
-    Method.LOGISTIC.value: "computed team, logistic",
-    Method.BAYESIAN.value: "computed team, Bayesian",
-}
 COLOURS = {FIRST: HUMANS, FINAL: HUMANS, ADVISER: MODELS}
 
 
@@ -345,14 +330,14 @@ def advised_teams(source: SourceResults, tables: Tables) -> Figure:
     """Left, accuracy of who decides on the same trials; right, that of people after advice minus it."""
     own = need(source.of(Advised).advised_teams)
     frame = pd.DataFrame([_decided(one) for one in own.deciders])
-    context = {"own": own, "rows": [(WORDS[one.code], one) for one in own.deciders]}
-    return make_figure("advised_teams", _deciders(frame), context, plain(frame, row="who"))
+    text = advised_teams_figure(own)
+    return make_figure("advised_teams", _deciders(frame), text, plain(frame, row="who"))
 
 
 def _decided(one: Decider) -> dict[str, Any]:
     versus = one.versus_final
     return {
-        "row": WORDS[one.code],
+        "row": decider_row(one.code),
         **_numbers(one.accuracy),
         "final_minus": versus.value if versus else np.nan,
         **_ends("final_minus", versus.ci95 if versus else None),

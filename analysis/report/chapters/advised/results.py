@@ -1,6 +1,6 @@
 """Decisions with advice: accuracy by arm, reliance, and real decisions beside those that a rule makes of the same answers.
 
-Long: three results of one chapter, and then the columns of their tables, which name the fields of these results.
+Long: three results of one chapter, which are tested as one family, and the rows of their tables.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,13 +10,32 @@ from typing import Annotated, TypeVar
 
 import numpy as np
 import pandas as pd
-from django.utils.translation import gettext_lazy as _
 
 from analysis import columns as c
 from analysis.codec import MissingResult, present, try_estimate
 from analysis.data.dataset import SourceData
 from analysis.data.exclusions import undone
 from analysis.report.chapter import Built
+from analysis.report.chapters.advised.tables import (
+    ANALYSES,
+    ARMS,
+    CALIBRATIONS,
+    COMPARISONS,
+    CONDITIONS,
+    DECISIONS,
+    EFFECTS,
+    FINAL,
+    FIRST,
+    FLOW,
+    MEASURES,
+    MOST_ACCURATE,
+    OVERCONFIDENCE,
+    REALISED,
+    RELIANCE,
+    SWITCHING,
+    TESTS,
+    WEIGHT,
+)
 from analysis.stats import NotEnough, families
 from analysis.stats.arrays import Bools, Floats, Interval
 from analysis.stats.estimates import Proportion, proportion
@@ -48,8 +67,6 @@ from analysis.stats.reliance.moderators import (
 )
 from analysis.stats.reliance.realised import Realised, realised
 from analysis.stats.reliance.trials import (
-    AFTER,
-    BEFORE,
     NONE,
     PROCEDURES,
     AdvisedTrials,
@@ -75,11 +92,6 @@ NO_TESTS = (
     "Nothing is tested, because there are too few participants or test cases.",
     "Let more participants finish the study.",
 )
-PROCEDURE_NAMES = {
-    NONE: _("none"),
-    AFTER: _("after a first answer"),
-    BEFORE: _("before any answer"),
-}
 SHARES_OF_ARMS = (
     "Shares of trials with a score interval, differences with Student's t; errors clustered by participants and test cases. The "
     "difference between two arms is that of their means over all of their trials; its error takes together what a test case adds to both. p_holm is corrected for all tests of the chapter. "
@@ -93,40 +105,7 @@ LEARNS_NOISE = (
     "Neither people nor the adviser can be told from chance on these trials. A team that is fitted to them would learn noise, which "
     "is negatively correlated with the test case that is held out; no computed team is shown."
 )
-# Who decides, on the same trials
-FIRST, FINAL = "first", "final"
-DECIDERS = {
-    FIRST: _("People before advice"),
-    ADVISER: _("Adviser alone"),
-    FINAL: _("People after advice"),
-    Method.LOGISTIC.value: _("Computed team, logistic"),
-    Method.BAYESIAN.value: _("Computed team, Bayesian"),
-}
-WHEN = {FIRST: _("before advice"), FINAL: _("after advice")}
 COMPUTED = (Method.LOGISTIC, Method.BAYESIAN)
-# Code of a measure of reliance: what readers call it
-MEASURES = {
-    "agreement": _("Agreement with the advice"),
-    "switching": _("Switching to advice that differs"),
-    "rair": _("Relative AI reliance (RAIR)"),
-    "rsr": _("Relative self-reliance (RSR)"),
-    "overreliance": _("Overreliance"),
-    "underreliance": _("Underreliance"),
-    "slope": _("Weight of advice on confidence"),
-    "limited": _("Weight of advice, limited to 0 to 1 (above 0 also if advice does nothing)"),
-    "d_prime": _("Sensitivity, d'"),
-    "criterion": _("Criterion, c"),
-    "d_prime_differ": _("Sensitivity where answers differ, d'"),
-    "criterion_differ": _("Criterion where answers differ, c"),
-}
-# Questions of which the chapter concludes something, and have an equal share of the 5%. Both models of accuracy describe.
-ARMS, WEIGHT, OVERCONFIDENCE, SWITCHING, MOST_ACCURATE = QUESTIONS = (
-    "arms",
-    "weight",
-    "overconfidence",
-    "switching",
-    "deciders",
-)
 NO_SHARES = ("slope", "limited", "d_prime", "criterion", "d_prime_differ", "criterion_differ")
 
 
@@ -626,139 +605,7 @@ def _deciders_corrected(own: RealAndComputed, p: Sequence[float | None]) -> Real
     return replace(own, deciders=deciders, pairs=pairs)
 
 
-# --- The tables of the page and of the files.
-
-CONDITIONS = (
-    c.text(_("Arm"), "name", "condition"),
-    *c.data("arm"),
-    c.text(_("Advice"), lambda row: PROCEDURE_NAMES[row.procedure]),
-    *c.data("procedure"),
-    c.count(_("People"), "n_participants", "n_participants"),
-    c.count(_("Trials"), "n_trials", "n_trials"),
-    c.percent(_("Right before"), "before.value", "before"),
-    c.share_ci(_("95% CI"), "before.ci95", "before_low before_high"),
-    c.percent(_("Right after"), "after.value", "after"),
-    c.share_ci(_("95% CI"), "after.ci95", "after_low after_high"),
-    c.points(_("Change, points"), "change.value", "change"),
-    c.points_ci(_("95% CI"), "change.ci95", "change_low change_high"),
-    *c.data("change_p=change.p", "seconds_before=seconds_before.seconds"),
-    c.number(_("Seconds per trial"), "seconds.seconds", "seconds", digits=1),
-)
-COMPARISONS = (
-    c.text(_("Arm"), "name", "condition"),
-    c.text(_("Against"), "reference", "reference"),
-    c.points(_("Difference, points"), "accuracy.value", "difference"),
-    c.points_ci(_("95% CI"), "accuracy.ci95", "difference_low difference_high"),
-    c.p_value("p", "accuracy.p", "p"),
-    c.p_value(_("p (Holm)"), "p_holm", "p_holm"),
-    c.number(_("Ratio of times"), "time.ratio", "time_ratio"),
-    c.ci(_("95% CI"), "time.ci95", "time_ratio_low time_ratio_high"),
-)
-# Of rows: Analysis, Contrast
-ANALYSES = (
-    *c.data("analysis=0.code"),
-    c.text(_("Analysis"), "0.what", "what"),
-    c.text(_("Arm"), "1.name", "condition"),
-    c.text(_("Against"), "1.reference", "reference"),
-    c.count(_("People"), "0.n_participants", "n_participants"),
-    c.count(_("Trials"), "0.n_trials", "n_trials"),
-    c.points(_("Difference, points"), "1.accuracy.value", "difference"),
-    c.points_ci(_("95% CI"), "1.accuracy.ci95", "difference_low difference_high"),
-    c.p_value("p", "1.accuracy.p", "p"),
-    c.p_value(_("p (Holm)"), "1.p_holm", "p_holm"),
-    *c.data("verdict=1.verdict"),
-)
-# Of rows: condition, Measure
-RELIANCE = (
-    c.text(_("Arm"), "0", "condition"),
-    c.text(_("Measure"), lambda row: MEASURES[row[1].code]),
-    *c.data("measure=1.code"),
-    c.count(_("Trials"), "1.n", "n"),
-    c.shown(_("Value"), lambda row: row[1].shown),
-    c.shown(_("95% CI"), lambda row: row[1].shown_interval),
-    c.p_value(_("p (Holm)"), "1.p_holm", "p_holm"),
-    *c.data("value=1.value", "ci=1.ci95"),
-)
-# Of rows: condition, FlowCell
-FLOW = c.data(
-    "condition=0",
-    "is_first_right=1.is_first_right",
-    "is_advice_right=1.is_advice_right",
-    "is_kept=1.is_kept",
-    "is_final_right=1.is_final_right",
-    "n=1.n",
-    "share=1.share",
-)
-# Of rows: condition, before or after, Rated, p_holm of the change
-CALIBRATIONS = (
-    c.text(_("Arm"), "0", "condition"),
-    c.text(_("Answers"), lambda row: WHEN[row[1]]),
-    *c.data("answers=1"),
-    c.count(_("n"), "2.error.n", "n"),
-    c.percent(_("Confidence as probability"), "2.mean_probability", "mean_probability"),
-    c.percent(_("Right"), "2.accuracy", "accuracy"),
-    c.points(_("Overconfidence, points"), "2.overconfidence.value", "overconfidence"),
-    c.points_ci(_("95% CI"), "2.overconfidence.ci95", "overconfidence_low overconfidence_high"),
-    c.number(_("Brier score"), "2.brier.value", "brier", digits=3),
-    c.ci(_("95% CI"), "2.brier.ci95", "brier_low brier_high", digits=3),
-    c.number(_("Calibration error"), "2.error.value", "ece", digits=3),
-    c.ci(_("95% CI"), "2.error.ci95", "ece_low ece_high", digits=3),
-    c.p_value(_("p of the change of overconfidence (Holm)"), "3", "change_p_holm"),
-)
-DECISIONS = (
-    c.text(_("Who decides"), lambda row: DECIDERS[row.code]),
-    *c.data("decider=code"),
-    c.count(_("Trials"), "accuracy.n", "n"),
-    c.percent(_("Right"), "accuracy.value", "accuracy"),
-    c.share_ci(_("95% CI"), "accuracy.ci95", "accuracy_low accuracy_high"),
-    c.points(
-        _("Difference: people after advice minus this decider, points"),
-        "versus_final.value",
-        "final_minus",
-    ),
-    c.points_ci(_("95% CI"), "versus_final.ci95", "final_minus_low final_minus_high"),
-    c.p_value("p", "versus_final.p", "p"),
-    c.points(_("Most accurate decider minus this one, points"), "best_minus.value", "best_minus"),
-    c.points_ci(_("95% CI"), "best_minus.ci95", "best_minus_low best_minus_high"),
-    c.p_value(_("p (Holm)"), "p_holm", "best_minus_p_holm"),
-)
-QUESTION_NAMES = {
-    ARMS: _("Do arms differ in accuracy?"),
-    WEIGHT: _("Does advice move confidence?"),
-    OVERCONFIDENCE: _("Does advice change overconfidence?"),
-    SWITCHING: _("On what does switching depend?"),
-    MOST_ACCURATE: _("Whose decisions are the most accurate?"),
-}
-TESTS = (
-    c.text(_("Question"), lambda row: QUESTION_NAMES[row.name]),
-    *c.data("question=name"),
-    c.count(_("Tests"), "n_tests", "n_tests"),
-    c.count(_("Clear"), "n_clear", "n_clear"),
-    c.p_value(_("Smallest p (Holm)"), "smallest_p", "smallest_p"),
-)
-REALISED = (
-    c.text(_("Computed team"), lambda row: DECIDERS[row.method.value]),
-    *c.data("method"),
-    c.points(_("Real gain, points"), "realised.real.value", "real_gain"),
-    c.points_ci(_("95% CI"), "realised.real.ci95", "real_gain_low real_gain_high"),
-    c.points(_("Computed gain, points"), "realised.computed.value", "computed_gain"),
-    c.points_ci(_("95% CI"), "realised.computed.ci95", "computed_gain_low computed_gain_high"),
-    c.percent(_("Share realised"), "realised.share", "share"),
-    c.share_ci(_("95% CI"), "realised.share_ci95", "share_low share_high"),
-)
-# Of rows: model, Effect
-EFFECTS = c.data(
-    "model=0",
-    "effect=1.name",
-    "estimate=1.estimate",
-    "se=1.slope.se",
-    "df=1.slope.df",
-    "ci=1.slope.ci95",
-    "p=1.slope.p",
-    "holm_p=1.holm_p",
-    "verdict=1.verdict",
-    "separates=1.separates",
-)
+# --- Rows of the tables.
 
 
 @dataclass(frozen=True)

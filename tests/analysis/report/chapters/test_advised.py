@@ -12,8 +12,6 @@ from analysis.codec import MissingResult, present
 from analysis.data.dataset import SourceData
 from analysis.report.chapter import Built
 from analysis.report.chapters.advised.results import (
-    DECIDERS,
-    FINAL,
     AccuracyWithAdvice,
     Advised,
     RealAndComputed,
@@ -22,6 +20,7 @@ from analysis.report.chapters.advised.results import (
     pairs_of,
     trials_of,
 )
+from analysis.report.chapters.advised.tables import DECIDERS, FINAL
 from analysis.report.contents import chapter_named
 from analysis.stats import families
 from analysis.stats.reliance.trials import AFTER, BEFORE, NONE

@@ -1,0 +1,146 @@
+"""The chapter on decisions with advice: its page, and in the other modules of this folder its sentences and captions."""
+
+from collections.abc import Iterator, Sequence
+
+from analysis import columns as c
+from analysis.codec import MissingResult, present
+from analysis.presentation import Table, itemised, paragraphs
+from analysis.report.chapter import About, Page, SourceResults
+from analysis.report.chapters.advised.results import (
+    AccuracyWithAdvice,
+    Advised,
+    RealAndComputed,
+    Reliance,
+    analyses_of,
+    calibrations_of,
+    measures_of,
+)
+from analysis.report.chapters.advised.tables import (
+    ANALYSES,
+    CALIBRATIONS,
+    COMPARISONS,
+    CONDITIONS,
+    DECISIONS,
+    REALISED,
+    RELIANCE,
+    TESTS,
+    effect_name,
+    effects_table,
+)
+from analysis.report.chapters.advised.words.accuracy import after_advice, on_accuracy, times
+from analysis.report.chapters.advised.words.reliance import moved, on_reliance
+from analysis.report.chapters.advised.words.teams import on_teams
+from analysis.stats.families import Questions
+from analysis.stats.reliance.moderators import Moderators
+
+OTHER_CHAPTERS = (
+    "In all other chapters, a trial with advice counts with its first answer, and trials whose advice came before any answer are left "
+    "out, so that people and models are compared without advice."
+)
+
+
+def advised_page(source: SourceResults, about: About) -> Page:
+    own = source.of(Advised)
+    accuracy, reliance = present(own.advised_accuracy), present(own.advised_reliance)
+    teams, tests = present(own.advised_teams), present(own.advised_tests)
+    models = _models(accuracy, reliance)
+    finding = after_advice(accuracy) if accuracy else ""
+    return Page(
+        text=[
+            *paragraphs(finding),
+            *(on_accuracy(accuracy) if accuracy else ()),
+            *(on_reliance(reliance) if reliance else ()),
+            *(on_teams(teams) if teams else ()),
+            *itemised(moved(present(reliance.switching)) if reliance else ()),
+            *paragraphs(
+                *_separated(models), *(times(accuracy) if accuracy else ()), OTHER_CHAPTERS
+            ),
+        ],
+        tables=[
+            *(_accuracy_tables(accuracy) if accuracy else ()),
+            *(_reliance_tables(reliance) if reliance else ()),
+            *(_team_tables(teams) if teams else ()),
+            *(_test_table(tests) if tests else ()),
+            *(table for caption, model in models for table in effects_table(caption, model)),
+        ],
+        methods=list(dict.fromkeys(_methods(accuracy, reliance, teams, tests))),
+        finding=finding,
+    )
+
+
+def _models(
+    accuracy: AccuracyWithAdvice | None, reliance: Reliance | None
+) -> list[tuple[str, Moderators]]:
+    every = (
+        ("What accuracy depends on", accuracy and present(accuracy.model)),
+        ("What accuracy after advice depends on", accuracy and present(accuracy.confidence_model)),
+        ("What switching to the advice depends on", reliance and present(reliance.switching)),
+    )
+    return [(caption, model) for caption, model in every if model]
+
+
+def _separated(models: Sequence[tuple[str, Moderators]]) -> Iterator[str]:
+    for caption, model in models:
+        effects = [effect_name(one) for one in model.effects if one.separates]
+        if effects:
+            yield (
+                f"{caption}: in these trials, the outcome follows without exception from {'; '.join(effects)} (complete separation). "
+                "The effects in the table therefore have Firth's penalty and no intervals, and nothing is concluded from this model."
+            )
+
+
+def _accuracy_tables(own: AccuracyWithAdvice) -> list[Table]:
+    others = "Arms compared in other analyses"
+    return [
+        *c.page_table("Accuracy by arm", CONDITIONS, own.conditions, "advised"),
+        *c.page_table("Arms compared", COMPARISONS, own.comparisons, "advised_arms"),
+        *c.page_table(others, ANALYSES, analyses_of(own), "advised_analyses"),
+    ]
+
+
+def _reliance_tables(own: Reliance) -> list[Table]:
+    rated = "Confidence before and after advice"
+    return [
+        *c.page_table("Reliance on advice", RELIANCE, measures_of(own), "advised_reliance"),
+        *c.page_table(rated, CALIBRATIONS, calibrations_of(own), "advised_calibration"),
+    ]
+
+
+def _team_tables(own: RealAndComputed) -> list[Table]:
+    decide, gain = "Who decides, on the same trials", "Computed gain that is realised"
+    return [
+        *c.page_table(decide, DECISIONS, own.deciders, "advised_deciders"),
+        *c.page_table(gain, REALISED, own.teams, "advised_realised"),
+    ]
+
+
+def _test_table(tests: Questions) -> list[Table]:
+    caption = "Tests of this chapter, corrected together"
+    return c.page_table(caption, TESTS, tests.questions, "advised_tests")
+
+
+def _methods(
+    accuracy: AccuracyWithAdvice | None,
+    reliance: Reliance | None,
+    teams: RealAndComputed | None,
+    tests: Questions | None,
+) -> Iterator[str]:
+    if accuracy:
+        yield accuracy.method
+    if reliance:
+        yield reliance.method
+        arms = reliance.conditions
+        measured = (
+            *(arm.weight for arm in arms),
+            *(arm.detection for arm in arms),
+            *(arm.calibration for arm in arms),
+        )
+        yield from (own.method for own in measured if not isinstance(own, MissingResult))
+    for _caption, model in _models(accuracy, reliance):
+        yield from (model.rule, model.method)
+    if teams:
+        yield teams.method
+        for team in teams.teams:
+            yield from (team.realised.method, team.rule)
+    if tests:
+        yield tests.method

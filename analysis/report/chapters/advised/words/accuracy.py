@@ -1,0 +1,147 @@
+"""Accuracy with and without advice, in sentences."""
+
+from collections.abc import Iterator, Mapping
+
+from analysis.codec import present
+from analysis.data.exclusions import ASSIGNED
+from analysis.presentation import FigureText, Paragraph, itemised, paragraphs, sentences
+from analysis.report.chapters.advised.results import (
+    AccuracyWithAdvice,
+    Analysis,
+    Comparison,
+    Contrast,
+    analyses_of,
+)
+from analysis.report.chapters.advised.words.estimates import CLUSTERED, brackets_of, points_of
+from analysis.stats.verdicts import Verdict
+from lib import formatting as f
+
+SECOND_LOOK = "Changes from before to after advice also include what a second look does without advice, which these trials do not tell."
+
+
+def after_advice(own: AccuracyWithAdvice) -> str:
+    """Each arm against the reference; where there is no other arm, each before and after advice."""
+    right = {one.name: f.percent(one.after.value) for one in own.conditions}
+    compared = [_against(one, right) for one in own.comparisons]
+    return sentences(*(compared or _changed(own)))
+
+
+def _against(one: Comparison, right: Mapping[str, str]) -> str:
+    """right: name of an arm -> share of right final answers."""
+    arm = f"In the arm “{one.name}”, people were right in {right[one.name]} of their trials"
+    if one.verdict.is_clear:
+        size = f.number(100 * abs(one.accuracy.value), 1)
+        more = "more" if one.verdict is Verdict.ABOVE else "less"
+        brackets = brackets_of(one.accuracy, one.p_holm)
+        return f"{arm}, {size} points {more} than in the arm “{one.reference}”{brackets}."
+    both = f"{arm}, and in the arm “{one.reference}” in {right[one.reference]}"
+    points = points_of(one.accuracy, one.p_holm)
+    if one.verdict is Verdict.TOO_FEW:
+        return f"{both}. There are too few participants or test cases to say whether they differ: {points}."
+    return f"{both}, which is not a clear difference: {points}."
+
+
+def _changed(own: AccuracyWithAdvice) -> Iterator[str]:
+    for one in own.conditions:
+        before, change = present(one.before), present(one.change)
+        if before and change:
+            yield (
+                f"In the arm “{one.name}”, people were right in {f.percent(before.value)} of their trials before advice and in "
+                f"{f.percent(one.after.value)} after it: {points_of(change)}."
+            )
+
+
+def on_accuracy(own: AccuracyWithAdvice) -> list[Paragraph]:
+    changed = list(_changed_beside_others(own))
+    return [
+        Paragraph(_adviser(own)),
+        *itemised(_other_analyses(own)),
+        *itemised(changed if own.comparisons else ()),
+        *paragraphs(SECOND_LOOK if changed else ""),
+    ]
+
+
+def _adviser(own: AccuracyWithAdvice) -> str:
+    right = own.adviser
+    return (
+        f"The adviser, shown to participants as “{own.adviser_name}”, was right on {f.percent(right.accuracy)} of "
+        f"{f.count(right.n, 'test case')} that were judged."
+    )
+
+
+def _other_analyses(own: AccuracyWithAdvice) -> list[str]:
+    """By intention to treat; then arms with another verdict if a rule, or all, exclude nobody."""
+    verdicts = {one.name: one.verdict for one in own.comparisons}
+    assigned, turned = [], []
+    for analysis, one in analyses_of(own):
+        is_same = one.verdict is verdicts.get(one.name)
+        if analysis.code == ASSIGNED:
+            assigned.append(_as_assigned(analysis, one, is_same=is_same))
+        elif not is_same:
+            turned.append(
+                f"The conclusion on “{one.name}” changes in this analysis: {analysis.what}"
+            )
+    return [*assigned, *turned] if assigned else []
+
+
+def _as_assigned(analysis: Analysis, one: Contrast, *, is_same: bool) -> str:
+    """is_same: whether its verdict is that of the analysed trials."""
+    people = (
+        f"all answers of {f.count(analysis.n_participants, 'participant')} who were assigned to an arm "
+        f"({f.count(analysis.n_trials, 'trial')})"
+    )
+    points = points_of(one.accuracy, one.p_holm)
+    if is_same:
+        return f"Intention to treat, by {people}, gives the same conclusion on “{one.name}” against “{one.reference}”: {points}."
+    arms = f"“{one.name}” and “{one.reference}”"
+    if one.verdict is Verdict.UNCLEAR:
+        differ = f"{arms} do not clearly differ"
+    elif one.verdict is Verdict.TOO_FEW:
+        differ = f"there are too few to say whether {arms} differ"
+    else:
+        differ = f"{arms} differ"
+    return f"By intention to treat, with {people}, {differ}: {points}."
+
+
+def _changed_beside_others(own: AccuracyWithAdvice) -> Iterator[str]:
+    for one in own.conditions:
+        before, change = present(one.before), present(one.change)
+        if before and change:
+            yield (
+                f"In {f.count(change.n, 'trial')} of the arm “{one.name}”, the same people were right in {f.percent(before.value)} "
+                f"before advice and in {f.percent(one.after.value)} after it: {points_of(change)}."
+            )
+
+
+def times(own: AccuracyWithAdvice) -> Iterator[str]:
+    for one in own.comparisons:
+        if time := present(one.time):
+            ratio = f.with_interval(f.number(time.ratio), f.interval(time.ci95))
+            yield f"A trial of the arm “{one.name}” took {ratio} times as long as one of the arm “{one.reference}”."
+
+
+def advised_figure(own: AccuracyWithAdvice) -> FigureText:
+    counted = "; ".join(
+        f"{f.count(one.n_trials, 'trial')} of {f.count(one.n_participants, 'participant')} in “{one.name}”"
+        for one in own.conditions
+    )
+    has_first = any(present(one.before) for one in own.conditions)
+    return FigureText(
+        "Accuracy with and without advice",
+        sentences(
+            f"n = {counted}.",
+            f"Thin lines are {CLUSTERED}",
+            "Diamonds are first answers, before advice." if has_first else "",
+            "The solid line is the accuracy of the adviser, the dashed line chance.",
+        ),
+        f"{'; '.join(_drawn_accuracies(own))}; the adviser alone {f.percent(own.adviser.accuracy)}.",
+    )
+
+
+def _drawn_accuracies(own: AccuracyWithAdvice) -> Iterator[str]:
+    for one in own.conditions:
+        before, after = present(one.before), f.percent(one.after.value)
+        if before and before.ci95 is not None:
+            yield f"{one.name}: {f.percent(before.value)} before advice, {after} after it"
+        else:
+            yield f"{one.name}: {after}"

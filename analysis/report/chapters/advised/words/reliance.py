@@ -1,0 +1,155 @@
+"""Reliance on advice, in sentences."""
+
+from collections.abc import Iterator, Sequence
+
+from analysis.codec import need, present
+from analysis.presentation import FigureText, Paragraph, itemised, sentences
+from analysis.report.chapters.advised.results import ConditionReliance, Reliance
+from analysis.report.chapters.advised.words.estimates import CLUSTERED, points_of, share_of
+from analysis.stats.reliance.confidence import BeforeAndAfter
+from analysis.stats.reliance.measures import Detection, WeightOfAdvice
+from analysis.stats.reliance.moderators import (
+    ADVICE_RIGHT,
+    ADVISER,
+    EXPERTISE,
+    LEARNING,
+    OWN,
+    POSITION,
+    Moderators,
+)
+from analysis.stats.reliance.trials import Estimate
+from analysis.stats.verdicts import Verdict
+from lib import formatting as f
+
+# An effect on switching: what it means above 0, and below
+SWITCHED = {
+    ADVICE_RIGHT: (
+        "People switched to right advice more readily than to wrong advice.",
+        "People switched to wrong advice more readily than to right advice.",
+    ),
+    OWN: (
+        "The more confident people were of their first answer, the more they switched.",
+        "The more confident people were of their first answer, the less they switched.",
+    ),
+    ADVISER: (
+        "The more confident the adviser was, the more often people switched.",
+        "The more confident the adviser was, the less often people switched.",
+    ),
+    EXPERTISE: (
+        "The higher people rated their expertise, the more they switched.",
+        "The higher people rated their expertise, the less they switched.",
+    ),
+    POSITION: (
+        "People switched more in later trials.",
+        "People switched less in later trials.",
+    ),
+    LEARNING: (
+        "In later trials, people were better at distinguishing right from wrong advice.",
+        "In later trials, people were worse at distinguishing right from wrong advice.",
+    ),
+}
+
+
+def on_reliance(reliance: Reliance) -> list[Paragraph]:
+    arms = [one for one in reliance.conditions if one.is_advised]
+    relied = [
+        _relied(arm.name, rair, rsr)
+        for arm in arms
+        if (rair := present(arm.rair)) and (rsr := present(arm.rsr))
+    ]
+    detected = [_detected(arm.name, own) for arm in arms if (own := present(arm.detection))]
+    weighed = [_weighed(arm.name, weight) for arm in arms if (weight := present(arm.weight))]
+    rated = [_rated(arm.name, both) for arm in arms if (both := present(arm.calibration))]
+    return [*itemised([*relied, *detected]), *itemised(weighed), *itemised(rated)]
+
+
+def _relied(arm: str, rair: Estimate, rsr: Estimate) -> str:
+    return (
+        f"In the arm “{arm}”, people corrected {share_of(rair)} of {f.number(rair.n, 0)} wrong first answers when the advice was right, and "
+        f"kept {share_of(rsr)} of {f.number(rsr.n, 0)} right ones when it was wrong."
+    )
+
+
+def _detected(arm: str, own: Detection) -> str:
+    sensitivity = f.with_interval(f.number(own.d_prime), f.interval(own.d_prime_ci95))
+    return (
+        f"In the arm “{arm}”, the final answer was the advised one in {f.percent(own.followed_right)} of trials with right advice and in "
+        f"{f.percent(own.followed_wrong)} of those with wrong advice: a sensitivity d' of {sensitivity}."
+    )
+
+
+def _weighed(arm: str, own: WeightOfAdvice) -> str:
+    corrected = "" if own.p_holm is None else f" (after Holm {f.p_value(own.p_holm)})"
+    unclear = ""
+    if own.verdict is Verdict.UNCLEAR:
+        unclear = "This is not clearly different from advice without weight."
+    elif own.verdict is Verdict.TOO_FEW:
+        unclear = "There are too few participants, test cases or changes of confidence to say whether advice had any weight."
+    return sentences(
+        f"In the arm “{arm}”, after equal first answers, final confidence differed by {share_of(own.slope)} of a difference in advice, over "
+        f"{f.count(own.slope.n, 'trial')}{corrected}.",
+        unclear,
+    )
+
+
+def _rated(arm: str, own: BeforeAndAfter) -> str:
+    before, after = (f.points(one.overconfidence.value) for one in (own.before, own.after))
+    change, clear = points_of(own.change_overconfidence, own.p_holm), ""
+    if own.verdict is Verdict.ABOVE:
+        clear = f"The difference rose: {change}."
+    elif own.verdict is Verdict.BELOW:
+        clear = f"The difference fell: {change}."
+    return sentences(
+        f"In the arm “{arm}”, mean confidence minus accuracy was {before} points before advice and {after} points after it.",
+        clear,
+    )
+
+
+def moved(model: Moderators | None) -> Iterator[str]:
+    """A sentence for each effect on switching that is clear of 0 in its family."""
+    for one in model.effects if model else ():
+        if one.verdict in (Verdict.ABOVE, Verdict.BELOW):
+            above, below = SWITCHED[one.name]
+            yield above if one.verdict is Verdict.ABOVE else below
+
+
+def advised_flow_figure(arms: Sequence[ConditionReliance]) -> FigureText:
+    """arms: those with first answers."""
+    trials = {arm.name: f.count(sum(cell.n for cell in need(arm.flow)), "trial") for arm in arms}
+    counted = "; ".join(f"{n} in “{name}”" for name, n in trials.items())
+    switched = "; ".join(f"{arm.name}: of {trials[arm.name]}, {_switched(arm)}" for arm in arms)
+    return FigureText(
+        "From first to final answers",
+        f"n = {counted}. Trials by whether the first answer and the advice are right, divided by whether the first answer was kept.",
+        f"{switched}.",
+    )
+
+
+def _switched(arm: ConditionReliance) -> str:
+    switched = [cell for cell in need(arm.flow) if not cell.is_kept]
+    corrected = sum(cell.n for cell in switched if cell.is_final_right)
+    spoilt = sum(cell.n for cell in switched if not cell.is_final_right)
+    return (
+        f"{f.number(corrected, 0)} were switched from wrong to right and {f.number(spoilt, 0)} "
+        "from right to wrong"
+    )
+
+
+def advised_reliance_figure(
+    arms: Sequence[tuple[ConditionReliance, Estimate, Estimate]],
+) -> FigureText:
+    """arms: each with its relative self-reliance and its relative AI reliance."""
+    counted = "; ".join(
+        f"{f.count(rair.n, 'trial')} with a wrong first answer and right advice, and {f.count(rsr.n, 'trial')} with a right first answer "
+        f"and wrong advice, in “{arm.name}”"
+        for arm, rsr, rair in arms
+    )
+    found = "; ".join(
+        f"{arm.name}: {f.percent(rair.value)} of wrong answers corrected, {f.percent(rsr.value)} of right answers kept"
+        for arm, rsr, rair in arms
+    )
+    return FigureText(
+        "Appropriateness of reliance",
+        f"n = {counted}. Lines are {CLUSTERED} On the dashed line, right and wrong advice are followed alike.",
+        f"{found}.",
+    )

@@ -1,0 +1,80 @@
+"""Real decisions beside computed teams, in sentences."""
+
+from analysis.codec import present
+from analysis.presentation import FigureText, Paragraph, itemised, paragraphs
+from analysis.report.chapters.advised.results import ComputedTeam, Decider, RealAndComputed
+from analysis.report.chapters.advised.tables import DECIDERS, FINAL, FIRST
+from analysis.report.chapters.advised.words.estimates import CLUSTERED, points_of
+from analysis.stats.verdicts import Verdict
+from analysis.teams.domain.advised import ADVISER
+from analysis.teams.results import Method
+from lib import formatting as f
+
+WITHIN_SENTENCES = {
+    FIRST: "people before advice",
+    ADVISER: "the adviser alone",
+    FINAL: "people after advice",
+    Method.LOGISTIC.value: "the logistic team",
+    Method.BAYESIAN.value: "the Bayesian team",
+}
+
+
+def on_teams(own: RealAndComputed) -> list[Paragraph]:
+    realised = [_realised(team) for team in own.teams]
+    return [Paragraph(_most_accurate(own)), *itemised(realised), *paragraphs(*own.not_possible)]
+
+
+def _most_accurate(own: RealAndComputed) -> str:
+    best = next(one for one in own.deciders if one.best_minus is None)
+    trials, right = f.count(own.n_trials, "trial"), f.percent(best.accuracy.value)
+    name = WITHIN_SENTENCES[best.code]
+    highest = f"On the same {trials}, the decisions of {name} had the highest accuracy ({right})"
+    if any(one.verdict is Verdict.TOO_FEW for one in own.deciders):
+        return f"{highest}. There are too few participants or test cases to say whether they were more accurate than those of others."
+    near = [_with_accuracy(one) for one in own.deciders if one.verdict is Verdict.UNCLEAR]
+    if near:
+        return f"{highest}, which is not clearly different from that of {f.listing(near)}."
+    return f"On the same {trials}, the most accurate decisions were those of {name}: {right} were right."
+
+
+def _with_accuracy(one: Decider) -> str:
+    return f"{WITHIN_SENTENCES[one.code]} ({f.percent(one.accuracy.value)})"
+
+
+def _realised(team: ComputedTeam) -> str:
+    own = team.realised
+    changed = (
+        f"Decisions of {WITHIN_SENTENCES[team.method.value]} would have changed accuracy by {points_of(own.computed)}. "
+        f"After advice minus before it, the change was {f.points(own.real.value)}"
+    )
+    share = present(own.share)
+    if share is None:
+        return f"{changed}. There is no computed gain, so that the share of it that people realised is not defined."
+    percent = f.percent(share, 0)
+    if own.share_ci95 is None:
+        return f"{changed}. The ratio is {percent}. It has no interval, because the interval of the computed gain includes 0 or less."
+    realised = f.with_interval(percent, f.share_interval(own.share_ci95))
+    return f"{changed}: people realised {realised} of the computed gain."
+
+
+def decider_row(code: str) -> str:
+    """A decider as a row of the figure.
+
+    >>> decider_row(FIRST)
+    'people before advice'
+    """
+    name = DECIDERS[code]
+    return f"{name[0].lower()}{name[1:]}"
+
+
+def advised_teams_figure(own: RealAndComputed) -> FigureText:
+    counted = f"{f.count(own.n_trials, 'trial')} of {f.count(own.n_participants, 'participant')} on {f.count(own.n_items, 'test case')}"
+    right = "; ".join(
+        f"{decider_row(one.code)} {f.percent(one.accuracy.value)}" for one in own.deciders
+    )
+    return FigureText(
+        "Real decisions with advice and computed teams",
+        f"n = {counted}, the same in each row. Computed teams combine the first answer and the advice, and are evaluated on test cases "
+        f"that were not used in their fit. Lines are {CLUSTERED}",
+        f"{right}.",
+    )
