@@ -16,6 +16,7 @@ from analysis.report.chapters.advised.results import (
     ConditionReliance,
     Contrast,
     Decider,
+    PairOfDeciders,
     RealAndComputed,
     Reliance,
 )
@@ -364,7 +365,9 @@ def teams(*others: tuple[str, tuple[float, int]], share: object = NONE_YET) -> R
     ]
     realised = Realised(estimate(0.05), estimate(0.1), estimate(0.05), share, None)  # type: ignore[arg-type]
     team = ComputedTeam(Method.LOGISTIC, realised, "rule")
-    return RealAndComputed(1200, 50, 60, (best, *deciders), (), (team,), ("No Bayesian team.",))
+    pair = PairOfDeciders("logistic", FIRST, team.realised.computed, 0.01)
+    no_bayesian = ("No Bayesian team.",)
+    return RealAndComputed(1200, 50, 60, (best, *deciders), (pair,), (team,), no_bayesian)
 
 
 @pytest.mark.parametrize(
@@ -398,13 +401,18 @@ def test_a_share_of_the_computed_gain_has_its_interval_where_there_is_one() -> N
     )
     own = teams((FIRST, CLEAR), share=0.5)
     assert realised(own).endswith(
-        "the change was +5.0. The ratio is 50%. It has no interval, because the interval of the computed gain includes 0 or less."
+        "the change was +5.0. The share of the gain that people realised is not given, because the interval of the computed gain includes 0 "
+        "or less."
     )
     (team,) = own.teams
     team = replace(team, realised=replace(team.realised, share_ci95=(0.2, 0.8)))
     assert realised(replace(own, teams=(team,))).endswith(
         "the change was +5.0: people realised 50% (95% CI 20.0% to 80.0%) of the computed gain."
     )
+    (pair,) = own.pairs
+    unclear = realised(replace(own, teams=(team,), pairs=(replace(pair, p_holm=0.08),)))
+    assert "which is not a clear change. After advice" in unclear
+    assert unclear.endswith("is not given, because the computed gain is not clear.")
 
 
 def test_each_decider_has_a_name_in_sentences_and_in_the_figure() -> None:

@@ -12,11 +12,19 @@ from analysis.report.chapters.advised.results import (
     Contrast,
     analyses_of,
 )
-from analysis.report.chapters.advised.words.estimates import CLUSTERED, brackets_of, points_of
+from analysis.report.chapters.advised.words.estimates import (
+    CLUSTERED,
+    brackets_of,
+    described,
+    points_of,
+)
 from analysis.stats.verdicts import Verdict
 from lib import formatting as f
 
-SECOND_LOOK = "Changes from before to after advice also include what a second look does without advice, which these trials do not tell."
+SECOND_LOOK = (
+    "Changes from before to after advice are described, not tested. They also include what a second look does without advice, which these "
+    "trials do not tell."
+)
 
 
 def after_advice(own: AccuracyWithAdvice) -> str:
@@ -47,7 +55,7 @@ def _changed(own: AccuracyWithAdvice) -> Iterator[str]:
         if before and change:
             yield (
                 f"In the arm “{one.name}”, people were right in {f.percent(before.value)} of their trials before advice and in "
-                f"{f.percent(one.after.value)} after it: {points_of(change)}."
+                f"{f.percent(one.after.value)} after it: {described(change)}."
             )
 
 
@@ -109,7 +117,7 @@ def _changed_beside_others(own: AccuracyWithAdvice) -> Iterator[str]:
         if before and change:
             yield (
                 f"In {f.count(change.n, 'trial')} of the arm “{one.name}”, the same people were right in {f.percent(before.value)} "
-                f"before advice and in {f.percent(one.after.value)} after it: {points_of(change)}."
+                f"before advice and in {f.percent(one.after.value)} after it: {described(change)}."
             )
 
 

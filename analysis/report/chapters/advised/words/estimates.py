@@ -1,5 +1,7 @@
 """How the chapter's sentences write an estimate."""
 
+from dataclasses import replace
+
 from analysis.stats.reliance.trials import Estimate
 from lib import formatting as f
 
@@ -14,6 +16,11 @@ def share_of(found: Estimate) -> str:
 def points_of(difference: Estimate, p_holm: float | None = None) -> str:
     """A difference of shares in points, with what is known of it in brackets."""
     return f"{f.points(difference.value)} points{brackets_of(difference, p_holm)}"
+
+
+def described(difference: Estimate) -> str:
+    """The same of a difference that no test of the chapter is about."""
+    return points_of(replace(difference, p=None))
 
 
 def brackets_of(difference: Estimate, p_holm: float | None = None) -> str:

@@ -2,7 +2,12 @@
 
 from analysis.codec import present
 from analysis.presentation import FigureText, Paragraph, itemised, paragraphs
-from analysis.report.chapters.advised.results import ComputedTeam, Decider, RealAndComputed
+from analysis.report.chapters.advised.results import (
+    ComputedTeam,
+    Decider,
+    PairOfDeciders,
+    RealAndComputed,
+)
 from analysis.report.chapters.advised.tables import DECIDERS, FINAL, FIRST
 from analysis.report.chapters.advised.words.estimates import CLUSTERED, points_of
 from analysis.stats.verdicts import Verdict
@@ -20,7 +25,8 @@ WITHIN_SENTENCES = {
 
 
 def on_teams(own: RealAndComputed) -> list[Paragraph]:
-    realised = [_realised(team) for team in own.teams]
+    pairs = {frozenset((pair.first, pair.second)): pair for pair in own.pairs}
+    realised = [_realised(t, pairs[frozenset((FIRST, t.method.value))]) for t in own.teams]
     return [Paragraph(_most_accurate(own)), *itemised(realised), *paragraphs(*own.not_possible)]
 
 
@@ -41,10 +47,15 @@ def _with_accuracy(one: Decider) -> str:
     return f"{WITHIN_SENTENCES[one.code]} ({f.percent(one.accuracy.value)})"
 
 
-def _realised(team: ComputedTeam) -> str:
+def _realised(team: ComputedTeam, pair: PairOfDeciders) -> str:
+    """pair: of first answers and this team."""
     own = team.realised
+    is_clear = "" if pair.verdict.is_clear else ", which is not a clear change"
+    if pair.verdict is Verdict.TOO_FEW:
+        is_clear = ", with too few participants or test cases to say whether it differs from 0"
     changed = (
-        f"Decisions of {WITHIN_SENTENCES[team.method.value]} would have changed accuracy by {points_of(own.computed)}. "
+        f"Decisions of {WITHIN_SENTENCES[team.method.value]} would have changed accuracy by "
+        f"{points_of(own.computed, pair.p_holm)}{is_clear}. "
         f"After advice minus before it, the change was {f.points(own.real.value)}"
     )
     share = present(own.share)
@@ -52,7 +63,9 @@ def _realised(team: ComputedTeam) -> str:
         return f"{changed}. There is no computed gain, so that the share of it that people realised is not defined."
     percent = f.percent(share, 0)
     if own.share_ci95 is None:
-        return f"{changed}. The ratio is {percent}. It has no interval, because the interval of the computed gain includes 0 or less."
+        return f"{changed}. The share of the gain that people realised is not given, because the interval of the computed gain includes 0 or less."
+    if not pair.verdict.is_clear:
+        return f"{changed}. The share of the gain that people realised is not given, because the computed gain is not clear."
     realised = f.with_interval(percent, f.share_interval(own.share_ci95))
     return f"{changed}: people realised {realised} of the computed gain."
 
