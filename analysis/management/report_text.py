@@ -16,6 +16,7 @@ from analysis.report.headline import Estimate, headline
 from analysis.report.report import Report
 from analysis.services.export import Written
 from analysis.stats.arrays import Interval
+from analysis.stats.verdicts import Verdict
 from lib.formatting import p_value
 from scoring.models import Training
 
@@ -63,7 +64,11 @@ def _headline(source: SourceResults) -> list[str]:
     if pairs and isinstance(pairs.test, MissingResult):
         lines["base_vs_chat"] = pairs.test.reason
     found = [f"  {name:<18} {line}" for name, line in lines.items()]
-    return [*found, f"  {answer.few.words}"] if answer.few else found
+    if answer.few:
+        found.append(f"  {answer.few.words}")
+    elif answer.verdict is Verdict.TOO_FEW:
+        found.append("  The models decided too few test cases to say whether they or people are more accurate.")  # fmt: skip
+    return found
 
 
 def _rates(rated: Rated | MissingResult) -> Iterator[str]:

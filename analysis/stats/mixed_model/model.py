@@ -1,6 +1,6 @@
 """Logistic mixed model with crossed random intercepts of participants and items, by maximum likelihood.
 
-Up to 20,000 trials the likelihood is integrated by adaptive quadrature (`quadrature`), exact where either factor does not
+Up to 20,000 trials the likelihood is integrated by adaptive quadrature (`quadrature`), exact but for its nodes where either factor does not
 vary. Beyond, and where an effect knows no bounds, it is the Laplace approximation, as `glmer` of R's lme4 takes by default (nAGQ = 1; Bates et al. 2015, J. Stat.
 Softw. 67(1)), which with few trials per level pulls standard deviations towards 0. lme4's own quadrature knows one factor only,
 and so do statsmodels' likelihood methods.
@@ -56,7 +56,7 @@ class Integral(Enum):
 
 
 INTEGRALS = {
-    Integral.QUADRATURE: "adaptive Gauss-Hermite quadrature (exact if either factor does not vary)",
+    Integral.QUADRATURE: "adaptive Gauss-Hermite quadrature (exact but for its nodes if either factor does not vary)",
     Integral.LAPLACE: "the Laplace approximation",
 }
 

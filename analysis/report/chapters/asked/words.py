@@ -72,7 +72,10 @@ def _asked_or_scored(models: Sequence[AskedModel]) -> str:
 
 
 def _pair(model: AskedModel, found: AskedOrScored) -> str:
-    numbers = f"95% CI {f.points_interval(found.ci95)}; McNemar {f.p_value(found.mcnemar.p)}"
+    corrected = f", after Holm {f.p_value(found.p_holm)}" if f.is_known(found.p_holm) else ""
+    numbers = (
+        f"95% CI {f.points_interval(found.ci95)}; McNemar {f.p_value(found.mcnemar.p)}{corrected}"
+    )
     conclusion = {Verdict.UNCLEAR: "This is no clear difference.", Verdict.TOO_FEW: TOO_FEW}
     return sentences(
         f"{model.language_label} found the original in {f.percent(found.asked)} when it was asked, and in {f.percent(found.scored)} by its "

@@ -357,8 +357,10 @@ def build_expertise(data: SourceData) -> Built:
         if np.any(subfield == name)
     }
     described = [Ratings(name, distribution(rows["expertise"])) for name, rows in groups.items()]
+    # A single subfield has the slope of all trials, which is no second test
+    within = groups if len(groups) > 1 else {}
     fits = {
-        name: fit for name, rows in groups.items() if (fit := present(try_estimate(_fit, rows)))
+        name: fit for name, rows in within.items() if (fit := present(try_estimate(_fit, rows)))
     }
     slope = try_estimate(_slope_over, "expertise", rated, [own.p for own, _each in fits.values()])
     others = [] if isinstance(slope, MissingResult) else [[slope.slope.p]]

@@ -32,9 +32,7 @@ CONCLUSIONS = {
 def crossed_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(Crossed).crossed)
     finding = (
-        (_difference(own, own.difference), _without_resampling(own.difference))
-        if own.difference
-        else ()
+        (_difference(own.difference), _resampled(own, own.difference)) if own.difference else ()
     )
     return Page(
         text=paragraphs(*finding, _components(own.components) if own.components else ""),
@@ -44,21 +42,19 @@ def crossed_page(source: SourceResults, about: About) -> Page:
     )
 
 
-def _difference(own: CrossedErrors, gap: Difference) -> str:
-    value = f.with_interval(f"{f.points(gap.mean)} points", f.points_interval(gap.errors.ci95))
-    return (
-        f"When participants and test cases are resampled together, the difference (models minus humans) is {value}; "
-        f"{CONCLUSIONS[gap.verdict]} ({f.count(own.resamples, 'resample')}, seed {own.seed})."
-    )
+def _difference(gap: Difference) -> str:
+    """With the interval that the verdict goes by."""
+    value = f.with_interval(f"{f.points(gap.mean)} points", f.points_interval(gap.errors.best_ci95))
+    return f"For other participants and other test cases, the difference (models minus humans) is {value}; {CONCLUSIONS[gap.verdict]}."
 
 
-def _without_resampling(gap: Difference) -> str:
-    if not gap.errors.two_way_ci95:
+def _resampled(own: CrossedErrors, gap: Difference) -> str:
+    if not (gap.errors.two_way_ci95 and gap.errors.ci95):
         return ""
     return (
-        "The width comes from two-way cluster-robust errors, because the noise of single trials is counted more than once when both are "
-        "resampled. Without resampling, the interval from Student's t is "
-        f"{f.points_interval(gap.errors.two_way_ci95)} points."
+        f"If participants and test cases are resampled together, the interval is {f.points_interval(gap.errors.ci95)} points "
+        f"({f.count(own.resamples, 'resample')}, seed {own.seed}). Its width also comes from two-way cluster-robust errors, because "
+        "resampling both counts the noise of single trials more than once."
     )
 
 

@@ -233,3 +233,11 @@ def test_a_subfield_without_a_name_is_not_stated(source):
     alt = expertise_figure([replace(whole, subfield=""), whole]).alt
     assert "80th percentiles: not stated " in alt
     assert "; All " in alt
+
+
+def test_the_only_subfield_is_no_second_test_of_expertise():
+    data = make_data(n_participants=40, n_items=20, seed=21)
+    items = data.items.assign(subfield="Ecology")
+    own = results_of(replace(data, items=items), EXPERTISE).of(Expertise).expertise
+    assert isinstance(own.slopes_by_subfield, MissingResult)
+    assert own.slope.holm_p == own.slope.slope.p
