@@ -147,7 +147,6 @@ def is_ours(node: ast.expr | None, named: dict[str, list[ast.expr]]) -> bool:
 GETTEXT = {"_", "gettext", "ngettext", "gettext_lazy", "ngettext_lazy"}
 # Each fills in a text of ours that it is given
 FILLED_IN = {
-    "analysis/report/chapters/finetuning/context.py: words % {'day': found.cutoff}",
     "analysis/teams/domain/combination.py: rule.format(calibration=CALIBRATED, folds=folds.sentence)",
     "analysis/teams/domain/trying.py: needed.format(study=data.study_slug)",
     "experiment/imports/store/plans.py: self.taken_as.format(key=record.key, field=field)",

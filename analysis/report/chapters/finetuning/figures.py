@@ -29,6 +29,7 @@ from analysis.codec import need, present
 from analysis.presentation import make_figure
 from analysis.report.chapter import SourceResults, Tables
 from analysis.report.chapters.finetuning.results import Comparison, FineTuning, TunedModel
+from analysis.report.chapters.finetuning.words import finetuning_figure, versions_figure
 from analysis.stats import NotEnough
 from analysis.stats.estimates import PairedTest
 from lib.formatting import number, p_value
@@ -73,15 +74,8 @@ def finetuning(source: SourceResults, tables: Tables) -> Figure:
     with_one_prompt = [pair for pair in pairs if pair[0].have_one_prompt]
     if with_one_prompt and "finetuning_items" in tables:
         blocks.append(_densities(with_one_prompt, names, tables["finetuning_items"]))
-    context = {
-        "n_models": len(pairs),
-        "n_items": max(model.n_items for model, _ in pairs),
-        "pairs": [
-            (names[m.name], found.before.accuracy, found.after.accuracy) for m, found in pairs
-        ],
-    }
     drawn = alt.vconcat(*blocks, spacing=18).resolve_scale(color="shared")
-    return make_figure("finetuning", drawn, context, _table(pairs))
+    return make_figure("finetuning", drawn, finetuning_figure(pairs, names), _table(pairs))
 
 
 def _accuracies(pair: Compared, names: Mapping[str, str]) -> pd.DataFrame:
@@ -192,12 +186,8 @@ def finetuning_versions(source: SourceResults, tables: Tables) -> Figure:
         _differences(frame[frame["what"] == DIFFERENCE], rows).properties(**size),
         spacing=16,
     )
-    context = {
-        "n_models": len(pairs),
-        "n_items": max(model.n_items for model, _ in pairs),
-        "pairs": [(names[model.name], found.nats) for model, found in pairs],
-    }
-    return make_figure("finetuning_versions", drawn, context, frame.drop(columns="row"))
+    text = versions_figure(pairs, names)
+    return make_figure("finetuning_versions", drawn, text, frame.drop(columns="row"))
 
 
 def _rows(pair: Compared, names: Mapping[str, str]) -> Sequence[Mapping[str, Any]]:

@@ -1,11 +1,9 @@
 """How well models know texts by heart: compressed length over perplexity, source by source (the paper's figure S7)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import altair as alt
 import pandas as pd
-from django.utils.translation import gettext_lazy as _
 
 from analysis import columns as c
 from analysis.charts.figure import Figure, Place, columns_for, grid
@@ -35,18 +33,22 @@ from analysis.report.chapters.memorisation.results import (
     PublicationDate,
     TextKind,
 )
+from analysis.report.chapters.memorisation.words import (
+    RHO,
+    memorisation_figure,
+    publication_date_figure,
+)
 from analysis.stats import NotEnough
 from lib import points
 from lib.formatting import number
 
 MEMORISATION_MOST = 12  # models with all their sources
-MOST_NAMED = 5  # models in the alternative text
 SOURCES = (
     *c.data("corpus", "label", "kind", "n=spread.n", "min=spread.min", "q1=spread.q1"),
     *c.data("median=spread.median", "q3=spread.q3", "max=spread.max"),
 )
-OTHERS = _("Other models, original test cases")
-ALONE = _("Original test cases")  # where no model is drawn with all its texts
+OTHERS = "Other models, original test cases"
+ALONE = "Original test cases"  # where no model is drawn with all its texts
 
 
 def memorisation(source: SourceResults, tables: Tables) -> Figure:
@@ -60,41 +62,14 @@ def memorisation(source: SourceResults, tables: Tables) -> Figure:
     readers = [m for m in models if m.has_references]
     detailed = readers[:MEMORISATION_MOST] or (models if len(models) <= MEMORISATION_MOST else [])
     whole = {m.name for m in detailed}
-    rest = str(OTHERS if whole else ALONE)
+    rest = OTHERS if whole else ALONE
     frames = [_frame(m, names[m.name], "" if m.name in whole else rest) for m in models]
     chat = source.of(Accuracy).chat_models
     frame = pd.concat(frames, ignore_index=True)
     frame["is_chat"] = frame["name"].isin(list(chat))
-    context = {
-        **_counts(frame),
-        "examples": [_example(m, names[m.name]) for m in (readers or models)[:MOST_NAMED]],
-        "n_more": max(0, len(readers or models) - MOST_NAMED),
-        "anchor_label": own.anchor_label,
-        "n_models": len(models),
-        "has_chat": bool(frame["is_chat"].any()),
-        "n_readers": len(readers),
-        "n_detailed": len(detailed),
-        "n_rest": len(models) - len(detailed),
-    }
+    text = memorisation_figure(frame, models, names, own.anchor_label, len(detailed))
     table = frame.drop(columns=["colour", "row", "heading", "shown", "is_chat"])
-    return make_figure("memorisation", _memorisation_chart(frame, models), context, table)
-
-
-def _counts(frame: pd.DataFrame) -> dict[str, Any]:
-    """How many texts are drawn: of test cases, and of the largest corpus; whether the text known by heart is."""
-    most = frame.groupby("kind")["n"].max().reindex(list(TextKind), fill_value=0)
-    return {
-        "n_items": max(most[TextKind.ORIGINAL], most[TextKind.ALTERED]),
-        "n_texts": most[TextKind.CORPUS],
-        "has_anchor": most[TextKind.ANCHOR] > 0,
-    }
-
-
-def _example(model: ModelRatios, name: str) -> dict[str, Any]:
-    """A model's median ratios of original test cases and of the text known by heart."""
-    kinds = {"original": TextKind.ORIGINAL, "anchor": TextKind.ANCHOR}
-    found = {of: model.of(kind) for of, kind in kinds.items()}
-    return {"name": name, **{of: one.spread.median if one else None for of, one in found.items()}}
+    return make_figure("memorisation", _memorisation_chart(frame, models), text, table)
 
 
 def _frame(model: ModelRatios, name: str, rest: str) -> pd.DataFrame:
@@ -154,9 +129,8 @@ def _memorisation_chart(frame: pd.DataFrame, models: Sequence[ModelRatios]) -> D
 
 # --- Whether older studies are easier for a model: difficulty over the date of publication.
 
-RIGHT, WRONG, TIED = _("right"), _("wrong"), _("tie")
+RIGHT, WRONG, TIED = "right", "wrong", "tie"
 DECISIONS = {points.RIGHT: RIGHT, points.WRONG: WRONG, points.TIE: TIED}
-RHO = "\N{GREEK SMALL LETTER RHO}"
 PUBLICATION_DATE_MOST = 12_000  # points in all; more say no more and make the file slow
 MOST_EACH = 4_000
 TABLE = (
@@ -177,16 +151,10 @@ def publication_date(source: SourceResults, tables: Tables) -> Figure:
     names = labels(models)
     each = min(MOST_EACH, max(1, PUBLICATION_DATE_MOST // len(models)))
     counts = items["name"].value_counts()
-    rhos = [m.known.rho for m in models if m.known]
-    context = {
-        "n_models": len(models),
-        "n_items": counts.max(),
-        "most_each": each if counts.max() > each else None,
-        "lowest": min(rhos, default=None),
-        "highest": max(rhos, default=None),
-    }
+    most = int(counts.max())
+    text = publication_date_figure(models, most, each if most > each else None)
     drawn = _publication_date_chart(models, names, items, each)
-    return make_figure("publication_date", drawn, context, c.tidy(TABLE, models))
+    return make_figure("publication_date", drawn, text, c.tidy(TABLE, models))
 
 
 def _publication_date_chart(
@@ -199,7 +167,7 @@ def _publication_date_chart(
     ends = spread([*middle], must=[0])
     tied = (items["points"] == points.TIE).any()
     shown = {RIGHT: GAINED, WRONG: LINE} | ({TIED: NOTE} if tied else {})
-    decisions = alt.Scale(domain=[*map(str, shown)], range=[*shown.values()])
+    decisions = alt.Scale(domain=[*shown], range=[*shown.values()])
 
     def draw(place: Place) -> Drawn:
         model = models[place.number]

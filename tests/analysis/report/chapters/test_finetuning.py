@@ -1,5 +1,6 @@
 """The chapter on fine-tuning: published comparisons, and pairs of models that are not whole."""
 
+import re
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -11,14 +12,20 @@ from statsmodels.stats.multitest import multipletests
 
 from analysis.codec import MissingResult, need
 from analysis.data.dataset import SourceData, TrainingSummary
+from analysis.report.chapter import SourceResults
 from analysis.report.chapters.finetuning.results import (
     FINETUNING_METHOD,
+    Families,
     FineTuning,
     TunedModel,
 )
+from analysis.report.chapters.finetuning.words import finetuning_figure, versions_figure
 from analysis.report.contents import chapter_named
+from analysis.report.families import family_sentences
 from analysis.stats import NotEnough
+from analysis.stats.families import Family
 from analysis.stats.verdicts import Verdict
+from lib.formatting import percent
 from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
 
 FINETUNING = chapter_named("finetuning")
@@ -26,6 +33,10 @@ FINETUNING = chapter_named("finetuning")
 
 def models_of(data: SourceData) -> tuple[TunedModel, ...]:
     return need(results_of(data, FINETUNING).of(FineTuning).finetuning)
+
+
+def text_of(source: SourceResults) -> list[str]:
+    return [paragraph.text for paragraph in page_of(FINETUNING, source)[0].text]
 
 
 def test_p_values_of_the_published_pairs_are_corrected_as_one_family_of_both_questions(
@@ -90,8 +101,12 @@ def test_perplexities_under_different_prompts_are_neither_told_nor_tested(
     own = results_of(mixed, FINETUNING).of(FineTuning)
     tests = need(own.finetuning_tests)
     assert (tests.decisions.n_tests, need(tests.interaction).n_tests) == (7, 6)
-    summary = page_of(FINETUNING, results_of(mixed, FINETUNING))[0].context["summary"]
-    assert (summary["n"], summary["n_with_one_prompt"], summary["n_fell"]) == (7, 6, 5)
+    changed, texts, prompts, *_rest = text_of(results_of(mixed, FINETUNING))
+    assert changed.startswith("Of 7 models that were tuned, ")
+    assert texts.startswith("The log perplexity of original texts fell in 5 of 6 models.")
+    assert prompts.endswith(
+        "received different prompts (, none), so their perplexities cannot be compared."
+    )
 
 
 def test_a_single_common_item_gives_a_reason_and_no_pair_is_refused(small: SourceData) -> None:
@@ -215,13 +230,123 @@ def test_without_knowing_what_the_tuning_read_nothing_is_said_of_cut_offs(
 def test_what_is_said_of_a_tuned_model_follows_its_verdicts(
     small: SourceData, verdict: Verdict, accuracy: str, texts: str
 ) -> None:
-    source = results_of(small, FINETUNING)
-    own = source.of(FineTuning)
-    (model,) = need(own.finetuning)
+    model = pair_of(small)
     assert model.accuracy_verdict is not None
     changed = replace(model, accuracy_verdict=verdict, interaction_verdict=verdict)
-    results = {**source.results, FineTuning: replace(own, finetuning=(changed,))}
-    text = " ".join(page_of(FINETUNING, replace(source, results=results))[1].split())
+    text = " ".join(text_of(of_models(changed)))
     said = ("do not show a change of accuracy", "whether accuracy changed")
     assert [words for words in said if words in text] == [accuracy] * bool(accuracy)
     assert texts in text
+
+
+# --- Its words.
+
+
+def of_models(*models: TunedModel, n_clear: int = 0) -> SourceResults:
+    """As if each were a model of its own; with more than three, so many of their tests are clear."""
+    decisions = Family(len(models), 1.5, 0.25, n_clear, 0.01, n_others=2)
+    tests = Families(decisions, MissingResult("", ""))
+    return SourceResults("human", {FineTuning: FineTuning(models, tests)})
+
+
+def test_accuracies_that_are_printed_alike_did_not_change(small: SourceData) -> None:
+    model = pair_of(small)
+    found = need(model.comparison)
+    assert "(accuracy from " in text_of(of_models(model))[0]
+    same = replace(model, comparison=replace(found, after=found.before))
+    share = percent(found.before.accuracy)
+    assert f"(accuracy {share} before and after; exact McNemar p" in text_of(of_models(same))[0]
+
+
+@pytest.mark.parametrize(("difference", "changed"), [(0.5, "fell"), (0.0, "fell"), (-0.5, "rose")])
+def test_the_perplexity_of_originals_fell_or_rose(
+    small: SourceData, difference: float, changed: str
+) -> None:
+    model = pair_of(small)
+    found = need(model.comparison)
+    test = replace(found.ppl_correct.test, mean_difference=difference)
+    other = replace(found, ppl_correct=replace(found.ppl_correct, test=test))
+    text = text_of(of_models(replace(model, comparison=other)))[0]
+    assert f"original texts {changed} by {abs(difference):.3f} (before minus after, 95% CI " in text
+
+
+@pytest.mark.parametrize("n_clear", [0, 1, 2])
+def test_many_models_are_said_together(small: SourceData, n_clear: int) -> None:
+    model = pair_of(small)
+    found = need(model.comparison)
+    pairs = ((4, 2, Verdict.ABOVE), (5, 5, Verdict.UNCLEAR), (1, 3, Verdict.BELOW), (0, 9, None))
+    models = [
+        replace(
+            model,
+            comparison=replace(found, mcnemar=replace(found.mcnemar, gained=gained, lost=lost)),
+            interaction_verdict=verdict,
+        )
+        for gained, lost, verdict in pairs
+    ]
+    page, _ = page_of(FINETUNING, of_models(*models, n_clear=n_clear))
+    changed, texts, *_rest = (paragraph.text for paragraph in page.text)
+    are = "is" if n_clear == 1 else "are"
+    none = " After this correction, the data do not show a change of accuracy in any of them."
+    assert changed == page.finding
+    assert changed == (
+        "Of 4 models that were tuned, 1 is right on more test cases than its base model, and 2 on fewer. After Holm's correction over "
+        f"these 4 tests and 2 of the chapter's other question, {n_clear} {are} significant (p below .05). The estimates correlate at 0.25 "
+        f"on average, so the 4 tests correspond to about 1.5 independent tests.{'' if n_clear else none}"
+    )
+    assert "clearly fell more than that of altered versions in 1, and clearly less in 1." in texts
+    better = text_of(of_models(models[0], models[0], *models[2:]))[0]
+    assert ", 2 are right on more test cases than their base models, and 2 on fewer." in better
+    one_prompt_each = [replace(one, prompts=("paper", "none")) for one in models]
+    assert "received different prompts (paper, none)" in text_of(of_models(*one_prompt_each))[1]
+
+
+def test_a_family_without_another_question_counts_its_own_tests() -> None:
+    family = Family(3, 2.0, None, 1, 0.01)
+    assert family_sentences(family).startswith(
+        "As one family, after Holm's correction, 1 of 3 is significant (p below .05). "
+    )
+    assert family_sentences(replace(family, n_tests=1)) == ""
+
+
+@pytest.mark.parametrize(("fall", "side"), [(0.2, "below"), (-0.2, "above")])
+def test_reference_texts_are_said_where_a_change_could_be_told(
+    small: SourceData, fall: float, side: str
+) -> None:
+    model = pair_of(small)
+    corpus = need(model.corpora)[0]
+    change = need(corpus.change)
+    told = replace(corpus, change=replace(change, fall=replace(change.fall, mean_difference=fall)))
+    unknown = replace(corpus, change=MissingResult("The texts differ.", ""))
+    text = text_of(of_models(replace(model, corpora=(unknown, told, told, told, told))))[1]
+    assert text.count(f"is 0.200 nats per token {side} its base's") == 3
+    assert text.endswith("would show how much a model has forgotten.")
+    none = replace(model, corpora=(unknown,), by_cutoff=MissingResult("No dates.", "Add them."))
+    assert text_of(of_models(none))[1:] == ["No dates. Add them."]
+
+
+def test_what_came_after_the_cut_off_is_said_with_its_number(small: SourceData) -> None:
+    model = pair_of(with_cutoffs(small, tuned="2023-01-10"))
+    found = need(model.by_cutoff)
+    after = need(found.after.decisions)
+    text = text_of(of_models(model))[-1]
+    assert text.startswith(
+        f"20 test cases appeared after the end of Model 3's training data (2023-01-10). On these, the base model was right in "
+        f"{percent(after.before.accuracy)} and the tuned model in {percent(after.after.accuracy)}, "
+    )
+    assert text.endswith("not corrected for multiple tests).")
+    few = replace(found.after, n_items=1, decisions=MissingResult("Too few.", ""))
+    unknown = replace(found, after=few, is_base_known=False)
+    assert text_of(of_models(replace(model, by_cutoff=unknown)))[-1] == (
+        "1 test case appeared after the end of Model 3's training data (2023-01-10), which is too few for a comparison. This is the last "
+        "day of its corpus. The cutoff of its base model is not known."
+    )
+
+
+def test_captions_count_tuned_models(small: SourceData) -> None:
+    model = pair_of(small)
+    pair, names = (model, need(model.comparison)), {model.name: "Tuned"}
+    one, two = finetuning_figure([pair], names), versions_figure([pair, pair], names)
+    assert one.caption.startswith("n = 1 tuned model on 30 test cases that its base model also")
+    assert two.caption.startswith("n = 2 tuned models, each on up to 30 test cases that its base")
+    assert re.fullmatch(r"Accuracy before and after tuning: Tuned from \S+% to \S+%\.", one.alt)
+    assert two.alt.count("; Tuned ") == 1

@@ -1,0 +1,328 @@
+"""The chapters on memorisation and on publication dates, as sentences, tables and captions."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from analysis import columns as c
+from analysis.charts.texts import HOLLOW
+from analysis.codec import present
+from analysis.presentation import FigureText, Table, paragraphs, sentences
+from analysis.report.chapter import About, Page, SourceResults
+from analysis.report.chapters.memorisation.results import (
+    CutoffPart,
+    Cutoffs,
+    Memorisation,
+    ModelDates,
+    ModelRatios,
+    PeopleDates,
+    PublicationDate,
+    Ratios,
+    TextKind,
+)
+from analysis.report.families import family_sentences
+from analysis.stats.families import Family
+from analysis.stats.publication_date import DateCorrelation, DateDirection
+from lib import formatting as f
+
+IN_TRAINING = {
+    "known": "known",
+    "likely": "likely",
+    "unknown": "unknown",
+    "absent": "known not to be",
+}
+MOST_NAMED = 5  # models in the figure's alternative text
+RHO = "\N{GREEK SMALL LETTER RHO}"
+
+
+def memorisation_page(source: SourceResults, about: About) -> Page:
+    found = source.of(Memorisation)
+    own, cutoffs = present(found.memorisation), present(found.cutoffs)
+    known_by_heart = _known_by_heart(own) if own else ""
+    return Page(
+        text=paragraphs(known_by_heart, _cutoffs(cutoffs) if cutoffs else ""),
+        tables=[
+            *(_ratios_table(own) if own else ()),
+            *(_cutoffs_table(cutoffs) if cutoffs else ()),
+        ],
+        methods=[part.method for part in (own, cutoffs) if part],
+        finding=known_by_heart,
+    )
+
+
+def _known_by_heart(own: Ratios) -> str:
+    """The test cases beside the text that models know by heart."""
+    anchored = [model for model in own.models if model.of(TextKind.ANCHOR)]
+    if not (anchored and own.anchor_label):
+        return (
+            "No text that models know by heart was scored for comparison, so the ratios of compressed length to perplexity can only be "
+            "compared with one another."
+        )
+    n_above = [
+        original.n_ge_anchor
+        for model in anchored
+        if (original := model.of(TextKind.ORIGINAL)) and original.n_ge_anchor is not None
+    ]
+    if not n_above:
+        return (
+            f"Models scored a text that they are likely to know by heart ({own.anchor_label}), but there is nothing to compare it with: no "
+            "test case that they scored has a known compressed length."
+        )
+    return sentences(
+        f"{f.count(len(n_above), 'model')} also scored a text that models are likely to know by heart ({own.anchor_label}).",
+        _as_high(len(n_above), sum(n > 0 for n in n_above)),
+        "A high ratio is a sign of memorisation; a low ratio does not rule it out.",
+    )
+
+
+def _as_high(n_models: int, n_above: int) -> str:
+    """In how many models a test case has a ratio at least as high as that of the text known by heart."""
+    if not n_above:
+        return "The ratio of compressed length to perplexity is higher for this text than for the original of every test case."
+    some = "this model" if n_models == 1 else f"{f.number(n_above, 0)} of them"
+    return (
+        f"For {some}, the ratio of compressed length to perplexity is at least as high for the original of at least one test case as for "
+        "this text."
+    )
+
+
+def _cutoffs(cutoffs: Cutoffs) -> str:
+    n_unknown = len(cutoffs.models) - len(cutoffs.known)
+    return sentences(
+        _published_before(cutoffs),
+        f"For {f.count(n_unknown, 'model')}, it is not known when the training data end."
+        if n_unknown
+        else "",
+    )
+
+
+def _published_before(cutoffs: Cutoffs) -> str:
+    """Of how many models with a known cut-off a test case was published before it."""
+    n, models = len(cutoffs.known), f.count(len(cutoffs.known), "model")
+    n_none = sum(model.before is None for model in cutoffs.known)
+    if n_none == n:
+        return (
+            f"For {models}, it is known when the training data end, and no test case that was scored is known to have been published by "
+            "then."
+        )
+    if n_none:
+        return (
+            f"Of {models} whose training data end on a known date, {f.number(n_none, 0)} {f.verb(n_none, 'was', 'were')} scored on no test "
+            "case that is known to have been published by then."
+        )
+    if n == 1:
+        return f"The training data of {models} end on a known date, and this model was scored on test cases that were published by then."
+    return f"Each of {models} whose training data end on a known date was scored on test cases that were published by that date."
+
+
+def _ratios_table(own: Ratios) -> list[Table]:
+    columns = (
+        c.text("Model", "0.label"),
+        c.text("Texts", "1.label"),
+        c.text("In the training data", lambda row: IN_TRAINING.get(row[1].in_training)),
+        c.count("n", "1.spread.n"),
+        c.compact("Median ratio", "1.spread.median"),
+        c.compact_ci("Quartiles", lambda row: (row[1].spread.q1, row[1].spread.q3)),
+        c.count("At least as high as the reference text", "1.n_ge_anchor"),
+    )
+    rows = [(model, texts) for model in own.models for texts in model.sources]
+    return c.page_table("zlib-perplexity ratio", columns, rows, "memorisation_ratios")
+
+
+def _cutoffs_table(cutoffs: Cutoffs) -> list[Table]:
+    columns = (
+        c.text("Model", "label"),
+        c.text("Cut-off", lambda row: row.cutoff or "unknown"),
+        c.text("Released", lambda row: row.released or "unknown"),
+        c.shown("Right, published before the cut-off", lambda row: _right(row.before)),
+        c.shown("Right, published after the cut-off", lambda row: _right(row.after)),
+        c.compact("Median ratio before", "before.ratio_median"),
+        c.compact("Median ratio after", "after.ratio_median"),
+        c.count("No date", lambda row: row.n_undated if row.cutoff else None),
+    )
+    return c.page_table("Before and after the end of the training data", columns, cutoffs.models)
+
+
+def _right(part: CutoffPart | None) -> str:
+    """As "81.0% of 200"."""
+    if part is None:
+        return f.DASH
+    return f"{f.percent(part.items.accuracy)} of {f.number(part.items.n, 0)}"
+
+
+def memorisation_figure(
+    drawn: pd.DataFrame,
+    models: Sequence[ModelRatios],
+    names: Mapping[str, str],
+    anchor_label: str | None,
+    n_detailed: int,
+) -> FigureText:
+    """drawn: a row of each source of texts in the figure, with kind, n and is_chat. n_detailed: models with all their texts."""
+    most = drawn.groupby("kind")["n"].max().reindex(list(TextKind), fill_value=0)
+    n_items, n_texts = max(most[TextKind.ORIGINAL], most[TextKind.ALTERED]), most[TextKind.CORPUS]
+    readers = [model for model in models if model.has_references]
+    named = readers or models
+    n_more = max(0, len(named) - MOST_NAMED)
+    medians = "; ".join(
+        [
+            *(_medians(model, names[model.name]) for model in named[:MOST_NAMED]),
+            *([f"and {f.count(n_more, 'more model')}"] if n_more else ()),
+        ]
+    )
+    n = "; ".join(
+        [
+            f.count(len(models), "model"),
+            *([f.count(n_items, "test case")] if n_items else ()),
+            *([f"up to {f.count(n_texts, 'text')} per corpus"] if n_texts else ()),
+        ]
+    )
+    return FigureText(
+        "Signs of memorised texts",
+        sentences(
+            f"n = {n}. Ratio: zlib-compressed length in bytes over perplexity, text by text, on a logarithmic axis. Dots are medians, thick "
+            "lines quartiles (no confidence interval), thin lines the range.",
+            f"The diamond: {anchor_label}, a text that models are likely to know by heart."
+            if most[TextKind.ANCHOR] > 0
+            else "",
+            _shown_texts(n_detailed, len(readers), len(models)),
+            HOLLOW if drawn["is_chat"].any() else "",
+        ),
+        f"Median ratios: {medians}.",
+    )
+
+
+def _shown_texts(n_detailed: int, n_readers: int, n_models: int) -> str:
+    """Of which models the figure shows all texts, where these are not all models."""
+    if not n_detailed:
+        return "The figure shows only the original versions of the test cases."
+    n_rest = n_models - n_detailed
+    if not n_rest:
+        return ""
+    others = "other" if n_rest == 1 else f"other {f.number(n_rest, 0)}"
+    if n_detailed < n_readers:
+        whole = f"first {n_detailed} of the {n_readers} models that scored reference texts"
+    else:
+        whole = (
+            f"{'model' if n_readers == 1 else f'{n_readers} models'} that scored reference texts"
+        )
+    return f"The figure shows all texts for the {whole}, and only the original versions of the test cases for the {others}."
+
+
+def _medians(model: ModelRatios, name: str) -> str:
+    original, anchor = model.of(TextKind.ORIGINAL), model.of(TextKind.ANCHOR)
+    if original is None and anchor is None:
+        return f"{name}, reference texts only"
+    known = [
+        *(
+            [f"{f.compact(original.spread.median)} for the original versions of the test cases"]
+            if original
+            else ()
+        ),
+        *(
+            [
+                f"{f.compact(anchor.spread.median)} for the text that models are likely to know by heart"
+            ]
+            if anchor
+            else ()
+        ),
+    ]
+    return f"{name}, {' against '.join(known)}"
+
+
+# --- Publication dates.
+
+
+def publication_date_page(source: SourceResults, about: About) -> Page:
+    own = source.of(PublicationDate)
+    models = present(own.publication_date) or ()
+    known = [(model, found) for model in models if (found := model.known)]
+    together, people = present(own.publication_date_tests), present(own.publication_date_people)
+    finding = _correlations([found for _model, found in known], models, together)
+    columns = (
+        c.text("Model", "0.label"),
+        c.count("Test cases", "1.n"),
+        c.coefficient("Spearman's rho", "1.rho"),
+        c.coefficient_ci("95% CI", "1.ci95"),
+        c.p_value("p", "1.p"),
+        c.p_value("p after Holm", "0.holm_p"),
+    )
+    caption = "Publication date and difficulty"
+    return Page(
+        text=paragraphs(finding, _people(people) if people else ""),
+        tables=c.page_table(caption, columns, known, "publication_date_items"),
+        methods=[one.method for one in (together, people and people.slope) if one],
+        finding=finding,
+    )
+
+
+def _correlations(
+    known: Sequence[DateCorrelation], models: Sequence[ModelDates], together: Family | None
+) -> str:
+    if not known:
+        return ""
+    if len(known) == 1:
+        (only,) = known
+        rho = f.with_interval(f.coefficient(only.rho), f.coefficient_interval(only.ci95))
+        return (
+            "The rank correlation of publication date and difficulty for the model (scored so that larger values mean easier) is "
+            f"{rho}, {f.count(only.n, 'test case')}."
+        )
+    rhos = [one.rho for one in known]
+    return sentences(
+        "Rank correlations of publication date and difficulty for the model (scored so that larger values mean easier) lie between "
+        f"{f.coefficient(min(rhos))} and {f.coefficient(max(rhos))} in {f.count(len(known), 'model')}.",
+        sentences(family_sentences(together), _directions(models)) if together else "",
+    )
+
+
+def _directions(models: Sequence[ModelDates]) -> str:
+    directions = [model.direction for model in models]
+    n_easier = directions.count(DateDirection.NEWER_EASIER)
+    n_harder = directions.count(DateDirection.NEWER_HARDER)
+    n_too_few = directions.count(DateDirection.TOO_FEW)
+    if not n_easier and not n_harder and not n_too_few:
+        return "The models therefore show no clear direction."
+    return sentences(
+        f"Newer test cases are easier for {f.count(n_easier, 'model')}." if n_easier else "",
+        f"Newer test cases are harder for {f.count(n_harder, 'model')}." if n_harder else "",
+        f"There are too few test cases to say so of {f.count(n_too_few, 'model')}."
+        if n_too_few
+        else "",
+    )
+
+
+def _people(people: PeopleDates) -> str:
+    matter = {
+        DateDirection.NEWER_EASIER: "newer test cases are easier",
+        DateDirection.NEWER_HARDER: "newer test cases are harder",
+        DateDirection.TOO_FEW: "there are too few participants or test cases to say whether the date matters",
+        DateDirection.UNCLEAR: "the date shows no clear direction",
+    }
+    slope = people.slope
+    return (
+        f"For people, {matter[people.direction]} (slope over trials {f.number(slope.slope)} log-odds per year, 95% CI "
+        f"{f.interval(slope.ci95)}, {f.p_value(slope.p)}, after Holm {f.p_value(people.holm_p)}, {f.count(slope.n, 'trial')})."
+    )
+
+
+def publication_date_figure(
+    models: Sequence[ModelDates], n_items: int, most_each: int | None
+) -> FigureText:
+    """n_items: the most of a model. most_each: how many of them a panel shows, None where it shows all."""
+    rhos = [found.rho for model in models if (found := model.known)]
+    span = "not defined"
+    if rhos:
+        low, high = f.number(min(rhos)), f.number(max(rhos))
+        span = low if low == high else f"from {low} to {high}"
+    return FigureText(
+        "Difficulty over the date of publication",
+        sentences(
+            f"n = {f.count(n_items, 'test case')} per model, {f.count(len(models), 'model')}. ΔPPL: perplexity of the altered minus that of "
+            "the original text; larger values mean easier. Outliers are drawn at the edge. Blue: the model was right because the original "
+            f"had the lower perplexity; grey: the model was wrong. {RHO}: Spearman's rank correlation with its 95% interval (Fisher's z).",
+            f"Every panel shows up to {f.number(most_each, 0)} of the test cases, evenly spaced."
+            if most_each
+            else "",
+        ),
+        f"Rank correlations of publication date and difficulty in {f.count(len(models), 'model')}: {span}.",
+    )
