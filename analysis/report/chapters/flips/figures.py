@@ -5,7 +5,6 @@ from typing import Any
 
 import altair as alt
 import pandas as pd
-from django.utils.translation import gettext_lazy as _
 
 from analysis.charts.figure import Figure, Place, columns_for, grid
 from analysis.charts.marks import (
@@ -33,14 +32,19 @@ from analysis.report.chapters.flips.results import (
     Example,
     ModelFlips,
 )
+from analysis.report.chapters.flips.words import (
+    flips_figure,
+    traces_figure,
+    trajectories_figure,
+)
 from analysis.stats import NotEnough
 from analysis.stats.flips import PPL, Flips
 from analysis.stats.traces import PATTERNS
 from lib.formatting import known
 
-NUMBER = {TOKEN: _("Token of the original"), SENTENCE: _("Sentence")}
-DIFFERENCE = _("Difference of perplexity")
-ORIGINAL, ALTERED = _("favours the original"), _("favours the altered")
+NUMBER = {TOKEN: "Token of the original", SENTENCE: "Sentence"}
+DIFFERENCE = "Difference of perplexity"
+ORIGINAL, ALTERED = "favours the original", "favours the altered"
 LEFT, TRACES_HEIGHT = 52, 130
 LINEAR = 0.1  # differences below are drawn about linearly, those above by their logarithm
 
@@ -51,7 +55,6 @@ def flips_traces(source: SourceResults, tables: Tables) -> Figure:
     if not typical.examples:
         raise NotEnough("No test case shows any of the three patterns.", "Score more test cases.")
     frame = need_table(tables, "flips_traces")
-    levels = [name for name in (TOKEN, SENTENCE) if name in set(frame["level"])]
     width = (FULL - 2 * LEFT - 40) // 2
     rows = []
     for pattern in PATTERNS:
@@ -59,25 +62,18 @@ def flips_traces(source: SourceResults, tables: Tables) -> Figure:
         panels = [_titled(frame, example, width) for example in own]
         if panels:
             rows.append(alt.hconcat(*panels, spacing=24))
-    context = {
-        "model": typical.label,
-        "examples": [
-            {"pattern": PATTERN[e.pattern], "level": e.level, "item": e.item, "n": e.n_items}
-            for e in typical.examples
-        ],
-        "has_sentences": SENTENCE in levels,
-    }
     drawn = alt.vconcat(*rows, spacing=22).resolve_scale(y="independent")
-    return make_figure("flips_traces", drawn, context, frame)
+    text = traces_figure(typical, has_sentences=SENTENCE in set(frame["level"]))
+    return make_figure("flips_traces", drawn, text, frame)
 
 
 def trace_panel(frame: pd.DataFrame, name: str, width: int, height: int = TRACES_HEIGHT) -> Drawn:
     """One trace; `name` is token or sentence. Logarithmic in both directions but near 0, where it is linear."""
     n = int(frame["number"].max())
-    axis = alt.Axis(title=str(NUMBER[name]), tickCount=min(n, 8), tickMinStep=1, format="d")
+    axis = alt.Axis(title=NUMBER[name], tickCount=min(n, 8), tickMinStep=1, format="d")
     x = x_of("number", [0.5, n + 0.5], axis)
     axis = alt.Axis(
-        title=str(DIFFERENCE),
+        title=DIFFERENCE,
         grid=True,
         minExtent=LEFT,
         maxExtent=LEFT,
@@ -88,7 +84,7 @@ def trace_panel(frame: pd.DataFrame, name: str, width: int, height: int = TRACES
     known = frame[frame[PPL].notna()].reset_index(names="order")
     line = chart(known).mark_line(color=LINE, strokeWidth=1.4).encode(x=x, y=y, order="order:Q")
     some = known[known[PPL] != 0]
-    sides = [str(ORIGINAL), str(ALTERED)]
+    sides = [ORIGINAL, ALTERED]
     own = chart(some.assign(side=[sides[d < 0] for d in some[PPL]]))
     legend = alt.Legend(title=None)
     dots = own.mark_point(size=14 if name == TOKEN else 40).encode(
@@ -109,7 +105,7 @@ def trace_panel(frame: pd.DataFrame, name: str, width: int, height: int = TRACES
 def _titled(frame: pd.DataFrame, example: Example, width: int) -> Drawn:
     own = frame[(frame["level"] == example.level) & (frame["pattern"] == example.pattern)]
     title = alt.TitleParams(
-        wrapped(str(PATTERN[example.pattern]), 60),
+        wrapped(PATTERN[example.pattern], 60),
         subtitle=wrapped(example.item, 50).split("\n"),
         color=INK,
         fontSize=11,
@@ -139,21 +135,21 @@ def _ticks(frame: pd.DataFrame) -> list[float]:
 
 # --- Whether a model's preference changes sides on the way through a text, by token and by sentence.
 
-FAVOURS = _("Version favoured by the difference")
-BOTH_ORIGINAL = _("original first and last")
+FAVOURS = "Version favoured by the difference"
+BOTH_ORIGINAL = "original first and last"
 CATEGORIES = {
     "PosPos": BOTH_ORIGINAL,
-    "NegPos": _("altered first, original last"),
-    "PosNeg": _("original first, altered last"),
-    "NegNeg": _("altered first and last"),
+    "NegPos": "altered first, original last",
+    "PosNeg": "original first, altered last",
+    "NegNeg": "altered first and last",
 }
 FLIPS_COLOURS = [GAINED, "#8fc1e3", "#f3b98c", LOST]
 LEVELS = {
-    TOKEN: _("By token"),
-    SENTENCE: _("By sentence"),
-    RATIO: _("By token, log-likelihood ratio (additional measure)"),
+    TOKEN: "By token",
+    SENTENCE: "By sentence",
+    RATIO: "By token, log-likelihood ratio (additional measure)",
 }
-CORRECT, WRONG = _("decision right"), _("decision wrong")
+CORRECT, WRONG = "decision right", "decision wrong"
 MEASURES = ["measure", "category", "n", "value", "low", "high"]
 
 
@@ -168,16 +164,9 @@ def flips(source: SourceResults, tables: Tables) -> Figure:
     shares = frame[frame["measure"] == "share"]
     changes = frame[frame["measure"] == "changes"]
     blocks = [_block(shares, changes, rows, k, keys=k == levels[0]) for k in levels]
-    both = shares[(shares["category"] == str(BOTH_ORIGINAL)) & (shares["level"] == TOKEN)]
-    ratios = [m.log_likelihood_ratio for m in models if m.log_likelihood_ratio]
-    context = {
-        "n_models": len(models),
-        "n_items": max(m.n_items for m in models),
-        "both_original": both["value"].mean(),
-        "n_end_disagrees": sum(ratio.n_end_disagrees for ratio in ratios),
-        "n_decisions": sum(ratio.n_items for ratio in ratios),
-    }
-    return make_figure("flips", alt.vconcat(*blocks, spacing=20), context, plain(frame))
+    both = shares[(shares["category"] == BOTH_ORIGINAL) & (shares["level"] == TOKEN)]
+    text = flips_figure(models, both["value"].mean())
+    return make_figure("flips", alt.vconcat(*blocks, spacing=20), text, plain(frame))
 
 
 def _frame(model: ModelFlips, level: str, rows: Rows) -> pd.DataFrame:
@@ -191,7 +180,7 @@ def _measures(found: Flips) -> list[dict[str, Any]]:
     shown: list[dict[str, Any]] = [
         {
             "measure": "share",
-            "category": str(text),
+            "category": text,
             "n": (n := getattr(found.counts, name)),
             "value": n / found.n_items,
         }
@@ -201,7 +190,7 @@ def _measures(found: Flips) -> list[dict[str, Any]]:
         if mean is not None:
             low, high = mean.ci95 or (None, None)
             row = {"n": mean.n, "value": mean.mean, "low": low, "high": high}
-            shown.append({"measure": "changes", "category": str(category), **row})
+            shown.append({"measure": "changes", "category": category, **row})
     return shown
 
 
@@ -211,7 +200,7 @@ def _block(
     width = (FULL - rows.width - 60) // 2
     some = shares[shares["level"] == level]
     title = alt.TitleParams(
-        str(LEVELS[level]), color=INK, fontSize=11, anchor="start", frame="group", dx=-rows.width
+        LEVELS[level], color=INK, fontSize=11, anchor="start", frame="group", dx=-rows.width
     )
     left = _bars(some, rows, keys).properties(width=width, height=rows.height, title=title)
     low, high = spread([*changes["low"], *changes["high"], *changes["value"]], must=[0])
@@ -229,8 +218,8 @@ def _bars(shares: pd.DataFrame, rows: Rows, keys: bool) -> Drawn:
     end = shares.groupby("row", sort=False)["value"].cumsum()
     colour = alt.Color(
         "category:N",
-        scale=alt.Scale(domain=[str(text) for text in CATEGORIES.values()], range=FLIPS_COLOURS),
-        legend=alt.Legend(title=str(FAVOURS), titleOrient="top", columns=2, symbolType="square")
+        scale=alt.Scale(domain=[*CATEGORIES.values()], range=FLIPS_COLOURS),
+        legend=alt.Legend(title=FAVOURS, titleOrient="top", columns=2, symbolType="square")
         if keys
         else None,
     )
@@ -241,7 +230,7 @@ def _bars(shares: pd.DataFrame, rows: Rows, keys: bool) -> Drawn:
             x=alt.X(
                 "start:Q",
                 scale=alt.Scale(domain=[0, 1]),
-                axis=alt.Axis(title=str(_("Test cases")), format=".0%", tickCount=5),
+                axis=alt.Axis(title="Test cases", format=".0%", tickCount=5),
             ),
             x2="end:Q",
             y=rows.y(),
@@ -252,18 +241,18 @@ def _bars(shares: pd.DataFrame, rows: Rows, keys: bool) -> Drawn:
 
 def _changes(frame: pd.DataFrame, rows: Rows, domain: tuple[float, float], keys: bool) -> Drawn:
     y = rows.y(labels=False, minExtent=0, maxExtent=0)
-    axis = alt.Axis(title=str(_("Changes of sign per test case")), tickCount=5)
+    axis = alt.Axis(title="Changes of sign per test case", tickCount=5)
     x = x_of("value", domain, axis, clamp=True)
     shape = alt.Shape(
         "category:N",
-        scale=alt.Scale(domain=[str(CORRECT), str(WRONG)], range=["circle", "cross"]),
+        scale=alt.Scale(domain=[CORRECT, WRONG], range=["circle", "cross"]),
         legend=alt.Legend(title=None, columns=1, symbolFillColor=INK, symbolStrokeWidth=0)
         if keys
         else None,
     )
     layers: list[alt.Chart] = []
     for category, shift in ((CORRECT, -3), (WRONG, 3)):
-        data = chart(frame[frame["category"] == str(category)])
+        data = chart(frame[frame["category"] == category])
         rule = intervals(data, y, strokeWidth=1.1, yOffset=shift)
         dots = data.mark_point(size=34, yOffset=shift)
         layers += [rule, dots.encode(x=x, y=y, color=own_colour(), shape=shape)]
@@ -297,13 +286,8 @@ def flips_trajectories(source: SourceResults, tables: Tables) -> Figure:
     drawn = drawn.resolve_scale(color="shared")
     last = frame[frame["place"] == 1].groupby("decision", sort=False)["median_nats"].mean()
     right, wrong = (known(end) for end in last.reindex(list(DECISIONS)))
-    context = {
-        "n_models": len(models),
-        "n_items": max(m.n_items for m in models),
-        "right_nats": right,
-        "wrong_nats": wrong,
-    }
-    return make_figure("flips_trajectories", drawn, context, frame)
+    text = trajectories_figure(models, right, wrong)
+    return make_figure("flips_trajectories", drawn, text, frame)
 
 
 def _panel(frame: pd.DataFrame, x: alt.X, y: alt.Y) -> Drawn:

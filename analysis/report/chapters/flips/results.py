@@ -6,7 +6,6 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from django.utils.translation import gettext_lazy as _
 
 from analysis.codec import MissingResult
 from analysis.data.dataset import MODEL_NAME, Floats, ModelName, SourceData, Tokens
@@ -27,9 +26,9 @@ from analysis.stats.traces import by_pattern, sentence_trace, token_trace, traje
 
 TOKEN, SENTENCE, RATIO = "token", "sentence", "log_likelihood_ratio"
 PATTERN = {
-    "wrong_right": _("starts wrong, ends right"),
-    "right": _("right throughout"),
-    "right_wrong_right": _("right, wrong, right"),
+    "wrong_right": "starts wrong, ends right",
+    "right": "right throughout",
+    "right_wrong_right": "right, wrong, right",
 }
 
 

@@ -6,9 +6,11 @@ import pandas as pd
 
 from analysis.codec import need
 from analysis.data.dataset import SourceData, Tokens
+from analysis.report.chapter import SourceResults
 from analysis.report.chapters.flips.results import ChangesOfMind, PreferenceFlips
+from analysis.report.chapters.flips.words import flips_figure, traces_figure, trajectories_figure
 from analysis.report.contents import chapter_named
-from tests.analysis.report.chapters.chapter_results import figure_of, results_of
+from tests.analysis.report.chapters.chapter_results import figure_of, page_of, results_of
 from tests.analysis.tokens import RISE, both_versions
 
 CHAPTER = chapter_named("flips")
@@ -69,3 +71,72 @@ def test_of_each_pattern_a_typical_test_case_is_drawn(small: SourceData) -> None
     assert {example.level for example in typical.examples} == {"token", "sentence"}
     figure = figure_of(CHAPTER, built, "flips_traces")
     assert all(example.item in figure.caption for example in typical.examples)
+
+
+# --- Its words.
+
+
+def source_of(own: PreferenceFlips) -> SourceResults:
+    return SourceResults("human", {ChangesOfMind: ChangesOfMind(own)})
+
+
+def test_means_over_models_are_said_by_token_and_by_sentence(small: SourceData) -> None:
+    own = flips_of(with_tokens(small, 12, ends=True))
+    page, _ = page_of(CHAPTER, source_of(own))
+    difference, ratio = page.text
+    assert difference.text.endswith("The last difference is the decision. Means over 4 models:")
+    wrong, right, changes = difference.items
+    assert wrong == page.finding
+    assert wrong.startswith("Of test cases wrong at the first token that differs, ")
+    assert right.startswith("Of those right at first, ")
+    assert wrong.count("By sentence instead of by token: ") == 1
+    assert right.count("By sentence instead of by token: ") == 1
+    assert changes.startswith("The sign changes ")
+    assert " of 48 decisions of 4 models its final sign is opposite to the model's" in ratio.text
+    figure = flips_figure(own.models, 0.5)
+    assert figure.caption.startswith("n = 4 models, up to 12 test cases each. Bars: ")
+    assert figure.caption.endswith(" of 4 models its final sign is opposite to the decision.")
+    assert figure.alt.startswith("In 50.0% of the test cases ")
+    assert figure.alt.endswith(" at the end (mean of 4 models).")
+
+
+def test_what_is_not_known_of_a_model_is_not_said(small: SourceData) -> None:
+    own = flips_of(with_tokens(small, 12, model=2))
+    (model,) = own.models
+    page, _ = page_of(CHAPTER, source_of(own))
+    assert "Means over" not in page.text[0].text
+    assert not [one for one in page.text[0].items if "By sentence" in one]
+    assert " of 12 test cases its final sign is opposite to" in page.text[1].text
+
+    signs = replace(model.token.sign_flips, wrong=None)
+    token = replace(model.token, wrong_ends_right=None, right_ends_right=None, sign_flips=signs)
+    less = replace(model, token=token, log_likelihood_ratio=None)
+    page, _ = page_of(CHAPTER, source_of(replace(own, models=(less, less))))
+    (difference,) = page.text
+    assert (difference.items, page.finding) == ([], "")
+    assert difference.text.endswith("The last difference is the decision.")
+    figure = flips_figure([less], 0.25)
+    assert figure.caption.startswith("n = 1 model, up to 12 test cases. Bars: ")
+    assert "log-likelihood" not in figure.caption
+    assert figure.alt.endswith(" at the end (1 model).")
+
+
+def test_the_ends_of_trajectories_are_told_by_the_decision(small: SourceData) -> None:
+    (model,) = flips_of(with_tokens(small, 12, model=2)).models
+    one = trajectories_figure([model], 2.0, None).alt
+    assert one == (
+        "Median log-likelihood ratio at the text's end: 2.0 nats where the decision is right."
+    )
+    two = trajectories_figure([model, model], 2.0, -1.0).alt
+    assert two == (
+        "Median log-likelihood ratio at the text's end, mean over 2 models: 2.0 nats where the decision is right, "
+        "\N{MINUS SIGN}1.0 nats where the decision is wrong."
+    )
+
+
+def test_sentences_stand_beside_tokens_where_they_are_drawn(small: SourceData) -> None:
+    typical = flips_of(with_tokens(small, 12, ends=True)).typical
+    for has_sentences in (True, False):
+        text = traces_figure(typical, has_sentences=has_sentences)
+        assert ("Left by token, right by sentence." in text.caption) == has_sentences
+        assert text.alt.startswith("Traces of Model 0, each with its changed passages shaded: ")
