@@ -5,9 +5,6 @@ from typing import Any
 
 import altair as alt
 import pandas as pd
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy as lazy
-from django.utils.translation import ngettext
 
 from analysis.charts.figure import Figure
 from analysis.charts.marks import (
@@ -29,21 +26,23 @@ from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.chapters.mixed_model.results import (
     Mixed,
     Power,
-    PowerAnalysis,
     RandomEffects,
-    two_digits,
+)
+from analysis.report.chapters.mixed_model.words import (
+    mixed_model_figure,
+    power_figure,
+    target_text,
 )
 from analysis.stats import NotEnough
 from analysis.stats.estimates import Proportion
 from analysis.stats.power import Target
-from lib.formatting import compact, number
 
 TYPICAL, MARGINAL, OBSERVED = (
-    lazy("Typical person and test case"),
-    lazy("Over all people and test cases"),
-    lazy("As observed"),
+    "Typical person and test case",
+    "Over all people and test cases",
+    "As observed",
 )
-PEOPLE, ITEMS = lazy("Between people"), lazy("Between test cases")
+PEOPLE, ITEMS = "Between people", "Between test cases"
 
 
 def mixed_model(source: SourceResults, tables: Tables) -> Figure:
@@ -52,7 +51,7 @@ def mixed_model(source: SourceResults, tables: Tables) -> Figure:
     humans = present(source.of(Accuracy).humans)
     frame = _frame(own, humans.trials if humans else None)
     table = plain(frame, row="what")
-    return make_figure("mixed_model", _mixed_model_chart(frame), {"own": own}, table)
+    return make_figure("mixed_model", _mixed_model_chart(frame), mixed_model_figure(own), table)
 
 
 def _frame(own: RandomEffects, observed: Proportion | None) -> pd.DataFrame:
@@ -64,7 +63,7 @@ def _frame(own: RandomEffects, observed: Proportion | None) -> pd.DataFrame:
         ("sd", ITEMS, own.sd_items, own.sd_items_ci95),
     ]
     frame = pd.DataFrame(
-        [(measure, str(row), value, *(ci95 or (None, None))) for measure, row, value, ci95 in rows],
+        [(measure, row, value, *(ci95 or (None, None))) for measure, row, value, ci95 in rows],
         columns=["measure", "row", "value", "low", "high"],
     ).astype({"value": float, "low": float, "high": float})
     return frame.dropna(subset=["value"]).assign(colour=HUMANS)
@@ -107,29 +106,8 @@ def power(source: SourceResults, tables: Tables) -> Figure:
     frame = frame[frame["ci_width"] > 0]
     if frame.empty:
         raise NotEnough("No width is above 0.", "Collect judgments first.")
-    width = _("%(width)s points")
-    targets = [
-        (t, f"{width % {'width': compact(100 * t.width)}}: {_within_reach(t, own)}")
-        for t in own.targets
-    ]
-    context = {
-        "own": own,
-        "sd_items_ci95": own.fitted.sd_items_ci95,
-        "targets": [text for _, text in targets],
-    }
-    return make_figure("power", _power_chart(frame, targets), context, frame)
-
-
-def _within_reach(target: Target, own: PowerAnalysis) -> str:
-    n, items = two_digits(target.n_participants), two_digits(target.n_items_needed)
-    if n is None and items is None:
-        return _("out of reach")
-    if n is None:
-        text = ngettext("needs %(n)s test case", "needs %(n)s test cases", items or 0)
-        return text % {"n": number(items, 0)}
-    if own.is_near_floor(target.width):
-        return _("hardly within reach")
-    return ngettext("%(n)s person", "%(n)s people", int(n)) % {"n": number(n, 0)}
+    targets = [(target, target_text(target, own)) for target in own.targets]
+    return make_figure("power", _power_chart(frame, targets), power_figure(own), frame)
 
 
 def _power_chart(frame: pd.DataFrame, targets: Sequence[tuple[Target, str]]) -> Drawn:
