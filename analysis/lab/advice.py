@@ -1,12 +1,14 @@
 """The section "Advice" of a study's set-up: who advises, what participants see of it, and the frozen advice."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils.translation import gettext_lazy as _
+from django.utils.formats import date_format
 
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
@@ -20,13 +22,14 @@ from experiment.services.advisers import (
     set_adviser,
     unadvised,
 )
+from lib.formatting import count, verb
 from lib.http import either
 from lib.opened import held
 from lib.pages import offer, refused, say_saved, show
 
 PREVIEWS = {
-    "advice_after": _("After a choice"),
-    "advice_before": _("With the abstract"),
+    "advice_after": "After a choice",
+    "advice_before": "With the abstract",
 }
 MOST_MEMBERS = 10  # their names fit in the adviser's source
 PLANTED, TEAM = str(Adviser.Kind.PLANTED.value), str(Adviser.Kind.TEAM.value)
@@ -36,23 +39,21 @@ class AdviserForm(OfStudy, forms.ModelForm[Adviser]):
     """The adviser is chosen as KIND:SOURCE."""
 
     adviser = forms.ChoiceField(
-        label=_("Adviser"),
-        help_text=_("A model needs a finished run on every test case that can be drawn."),
+        label="Adviser",
+        help_text="A model needs a finished run on every test case that can be drawn.",
     )
     members = forms.MultipleChoiceField(
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        label=_("Models of the team"),
-        help_text=_("Only for a team: two to ten models."),
+        label="Models of the team",
+        help_text="Only for a team: two to ten models.",
     )
     planted_percent = forms.IntegerField(
         min_value=50,
         max_value=100,
         required=False,
-        label=_("Correct advice, in percent of the test cases"),
-        help_text=_(
-            "Only for made-up advice. The debrief reveals it, and the study needs its own debriefing text."
-        ),
+        label="Correct advice, in percent of the test cases",
+        help_text="Only for made-up advice. The debrief reveals it, and the study needs its own debriefing text.",
     )
     field_order = ("adviser", "members", "planted_percent", "shown_name", "shows", "shows_passages")
 
@@ -61,11 +62,11 @@ class AdviserForm(OfStudy, forms.ModelForm[Adviser]):
         fields = ("shown_name", "shows", "shows_passages")
         widgets = {"shows": forms.RadioSelect}
         help_texts = {
-            "shows": _(
-                "The confidence is the probability p that the choice is correct. From 1 to 100, it is 100 (2p - 1), so that 1 is a guess and "
-                "100 is certain: the scale on which results compare it with participants' ratings."
+            "shows": (
+                "The confidence is the probability p that the choice is correct. From 1 to 100, it is 100 (2p - 1), so "
+                "that 1 is a guess and 100 is certain: the scale on which results compare it with participants' ratings."
             ),
-            "shows_passages": _("Needs a model whose tokens were stored."),
+            "shows_passages": "Needs a model whose tokens were stored.",
         }
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
@@ -95,10 +96,10 @@ class AdviserForm(OfStudy, forms.ModelForm[Adviser]):
         given: dict[str, Any] = super().clean() or {}
         is_planted = given.get("adviser", "").startswith(f"{PLANTED}:")
         if is_planted and given.get("planted_percent") is None:
-            self.add_error("planted_percent", _("Give the share of correct advice."))
+            self.add_error("planted_percent", "Give the share of correct advice.")
         is_team = given.get("adviser", "").startswith(f"{TEAM}:")
         if is_team and not 2 <= len(given.get("members", [])) <= MOST_MEMBERS:
-            self.add_error("members", _("Choose two to ten models."))
+            self.add_error("members", "Choose two to ten models.")
         return given
 
     def _post_clean(self) -> None:
@@ -119,11 +120,11 @@ def _choices(found: Mapping[str, Sequence[str]], *, has_team: bool) -> list[Any]
     people = [
         (f"{kinds.PEOPLE}:{kind}", Participant.Kind(kind).label) for kind in found[kinds.PEOPLE]
     ]
-    team = [(f"{TEAM}:", _("a team of models, chosen below"))] if has_team else []
+    team = [(f"{TEAM}:", "a team of models, chosen below")] if has_team else []
     return [
-        (_("Models"), [*((f"{kinds.MODEL}:{name}", name) for name in found[kinds.MODEL]), *team]),
-        (_("Majority of participants"), people),
-        (_("Made up for this study"), [(f"{PLANTED}:", _("advice of a stated accuracy"))]),
+        ("Models", [*((f"{kinds.MODEL}:{name}", name) for name in found[kinds.MODEL]), *team]),
+        ("Majority of participants", people),
+        ("Made up for this study", [(f"{PLANTED}:", "advice of a stated accuracy")]),
     ]
 
 
@@ -153,8 +154,48 @@ def _show(
         title=LABELS["advice"],
         form=form,
         adviser=adviser,
+        fixed=_fixed(study, adviser),
+        frozen=Frozen.of(study, adviser, at) if adviser and (at := adviser.frozen_at) else None,
         is_advised=is_advised(study),
-        n_missing=unadvised(study, advisable_items(study)).count(),
         previews=PREVIEWS.items() if adviser else (),
         preview=asked if asked in PREVIEWS else "advice_after",
     )
+
+
+def _fixed(study: Study, adviser: Adviser | None) -> str:
+    """Why the adviser cannot be chosen now, and which one it is; empty where it can."""
+    if adviser and study.has_begun:
+        shows = f"Participants know the adviser as “{adviser.shown_name}” and see: {adviser.get_shows_display()}."
+        passages = " They also see the passages that counted most."
+        return f"{shows}{passages if adviser.shows_passages else ''}"
+    if study.version:
+        return "Real participants have entered without an adviser. Copy the study to start again with one."
+    return "Close recruitment to choose an adviser." if study.has_begun else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """What is said of frozen advice: when it was frozen, how it was made, and which test cases lack it."""
+
+    when: str
+    how: str
+    missing: str
+
+    @classmethod
+    def of(cls, study: Study, adviser: Adviser, at: datetime) -> "Frozen":
+        said = adviser.version
+        whose = f"The advice of {adviser.source}" if adviser.source else "Made-up advice"
+        when = f"{whose} was frozen on {date_format(at, 'j F Y, H:i')} (UTC)."
+        seed = said.get("seed", "")
+        how = [said.get("method", ""), f"Seed {seed}."]
+        if folds := said.get("folds"):
+            how[1] = f"Folds: {folds}, seed {seed}."
+        if runs := said.get("runs"):
+            how.append(f"{verb(len(runs), 'Run', 'Runs')}: {', '.join(map(str, runs))}.")
+        n = unadvised(study, advisable_items(study)).count()
+        missing = f"{count(n, 'test case')} {verb(n, 'has', 'have')} no frozen advice."
+        return cls(
+            when=f"{when} Later data do not change it." if study.version else when,
+            how=" ".join(how),
+            missing=missing if n else "",
+        )

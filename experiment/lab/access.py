@@ -14,7 +14,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 
 from experiment.domain.roles import FieldRight, Right
@@ -160,7 +159,7 @@ class AdministrationSite(admin.AdminSite):
 
     site_header = "BrainBench Live"
     site_title = "BrainBench Live"
-    index_title = _("Administration")
+    index_title = "Administration"
     site_url = "/lab/"
 
     def has_permission(self, request: HttpRequest) -> bool:

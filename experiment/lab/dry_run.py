@@ -6,8 +6,6 @@ from django import forms
 from django.contrib import messages
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.exclusion import PARTICIPANT_REASONS
@@ -19,6 +17,7 @@ from experiment.services import work as service
 from experiment.services.advisers import is_advised
 from experiment.services.counts import summary
 from experiment.services.readiness import completion_problems
+from lib.formatting import count, verb
 from lib.pages import refused, show
 from lib.table_files import CONTENT_TYPES
 
@@ -77,15 +76,11 @@ def ask(request: HttpRequest, study: Study) -> HttpResponse:
 @for_study(Right.WORK)
 def remove(request: HttpRequest, study: Study) -> HttpResponse:
     if service.is_under_way(study):
-        messages.error(request, _("A dry run is in progress. Stop it first."))
+        messages.error(request, "A dry run is in progress. Stop it first.")
     else:
         n = service.remove_simulated(study)
-        text = ngettext(
-            "%(n)d simulated participant was deleted.",
-            "%(n)d simulated participants were deleted.",
-            n,
-        )
-        messages.success(request, text % {"n": n})
+        people = count(n, "simulated participant")
+        messages.success(request, f"{people} {verb(n, 'was', 'were')} deleted.")
     return redirect("lab:dry_runs", study.slug)
 
 

@@ -13,9 +13,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
-from django_stubs_ext import StrOrPromise
 
 from experiment.domain import release, trial_query
 from experiment.domain.export_columns import EXPORT_REASONS
@@ -49,18 +47,18 @@ from lib.csv import cell
 from lib.pages import offer, refused, show
 from lib.table_files import CONTENT_TYPES, ZIP_TYPE
 
-Choices = list[tuple[str, StrOrPromise]]
+Choices = list[tuple[str, str]]
 # Called so on the pages of results, too, which show the first of them until something else is chosen
-OF_ANALYSIS, ALL_JUDGED = _("trials of the analysis"), _("all judged trials")
+OF_ANALYSIS, ALL_JUDGED = "trials of the analysis", "all judged trials"
 SETS: Choices = [("analysis", OF_ANALYSIS), ("all", ALL_JUDGED)]
 FORMATS: Choices = [
     ("csv", "CSV"),
     ("jsonl", "JSON Lines"),
     ("parquet", "Parquet"),
-    ("psych-ds", _("Psych-DS (zip: trials, participants and test cases)")),
-    ("data-set", _("Psych-DS with language models and teams")),
+    ("psych-ds", "Psych-DS (zip: trials, participants and test cases)"),
+    ("data-set", "Psych-DS with language models and teams"),
 ]
-RECOGNISED: Choices = [("true", _("yes")), ("false", _("no")), ("unknown", _("not asked"))]
+RECOGNISED: Choices = [("true", "yes"), ("false", "no"), ("unknown", "not asked")]
 USUAL = ("set", "kind", "rules")
 ADDRESSED = {"since": "from", "until": "to"}  # fields that an address calls otherwise
 # One value a line, since there can be many
@@ -86,44 +84,40 @@ def tick(label: Any) -> forms.BooleanField:
 
 class ExportForm(forms.Form):
     set = One(
-        label=_("Trials"),
+        label="Trials",
         choices=SETS,
-        help_text=_("All judged trials include excluded ones, with the reasons for exclusion."),
+        help_text="All judged trials include excluded ones, with the reasons for exclusion.",
     )
-    kind = One(label=_("Participants"))
-    rules = One(label=_("Excluded by"))
+    kind = One(label="Participants")
+    rules = One(label="Excluded by")
     since = forms.CharField(
-        label=_("Answered from (UTC)"), widget=forms.DateInput(attrs={"type": "date"})
+        label="Answered from (UTC)", widget=forms.DateInput(attrs={"type": "date"})
     )
     until = forms.CharField(
-        label=_("Answered until (UTC)"), widget=forms.DateInput(attrs={"type": "date"})
+        label="Answered until (UTC)", widget=forms.DateInput(attrs={"type": "date"})
     )
-    status = Several(label=_("Last page reached"), choices=Participant.Stage.choices[:-1])
-    channel = Several(label=_("Recruited by"))
-    source = Several(label=_("Test cases that were"), choices=Item.Source.choices)
-    subfield = Several(label=_("Subfields"))
-    reason = Several(
-        label=_("Excluded because"), choices=[(r.code, r.label) for r in EXPORT_REASONS]
-    )
-    recognised = Several(label=_("Recognised"), choices=RECOGNISED)
+    status = Several(label="Last page reached", choices=Participant.Stage.choices[:-1])
+    channel = Several(label="Recruited by")
+    source = Several(label="Test cases that were", choices=Item.Source.choices)
+    subfield = Several(label="Subfields")
+    reason = Several(label="Excluded because", choices=[(r.code, r.label) for r in EXPORT_REASONS])
+    recognised = Several(label="Recognised", choices=RECOGNISED)
     item = forms.CharField(
-        label=_("Test cases, one name a line"), widget=forms.Textarea(attrs={"rows": 3})
+        label="Test cases, one name a line", widget=forms.Textarea(attrs={"rows": 3})
     )
     participant = forms.CharField(
-        label=_("Participants, one pseudonym a line"), widget=forms.Textarea(attrs={"rows": 3})
+        label="Participants, one pseudonym a line", widget=forms.Textarea(attrs={"rows": 3})
     )
-    format = One(label=_("Format"), choices=FORMATS)
-    bom = tick(_("CSV for Excel (with a byte order mark)"))
-    zip = tick(_("Zip with manifest and codebook"))
-    release = tick(_("For the public: group what participants said about themselves"))
+    format = One(label="Format", choices=FORMATS)
+    bom = tick("CSV for Excel (with a byte order mark)")
+    zip = tick("Zip with manifest and codebook")
+    release = tick("For the public: group what participants said about themselves")
     k = forms.CharField(
-        label=_("Smallest group of participants with the same answers about themselves"),
+        label="Smallest group of participants with the same answers about themselves",
         widget=forms.NumberInput(attrs={"min": 2, "max": 9999, "placeholder": USUAL_K}),
     )
     words = tick(
-        _(
-            "Include participants' written answers in the public file. I have read them, and they identify nobody."
-        )
+        "Include participants' written answers in the public file. I have read them, and they identify nobody."
     )
 
     def __init__(self, study: Study, asked: QueryDict) -> None:
@@ -168,10 +162,8 @@ class ExportForm(forms.Form):
             (k.value, f"{k.label} ({people.get(k.value, 0)})") for k in Participant.Kind
         ]
         versions = self.study.versions.order_by("-number").values_list("number", "created_at")
-        of_rules: Choices = [("", _("the newest rules"))]
-        of_rules += [
-            (str(n), _("rules of version %d, %s") % (n, f"{at:%Y-%m-%d}")) for n, at in versions
-        ]
+        of_rules: Choices = [("", "the newest rules")]
+        of_rules += [(str(n), f"rules of version {n}, {at:%Y-%m-%d}") for n, at in versions]
         return {
             "kind": kinds,
             "rules": of_rules,

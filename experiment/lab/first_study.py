@@ -4,7 +4,7 @@ Where something was read otherwise than it was pasted, or the checks report some
 """
 
 import hashlib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django import forms
@@ -15,8 +15,6 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.roles import FieldRight
 from experiment.imports.read.items import ItemsFile
@@ -38,6 +36,7 @@ from experiment.services.item_choice import (
 from experiment.services.rights import field_rights_of
 from experiment.services.study_setup import unused_slug, unused_title
 from experiment.services.usable import usable_fields
+from lib.formatting import count, verb
 from lib.http import either
 from lib.name_fields import is_name
 from lib.pages import UnixTextField, refused, show
@@ -47,9 +46,9 @@ MOST_TRIALS = 20  # of one participant, to begin with
 MOST_NAMED = 10  # problems
 MOST_SHOWN = 50  # test cases
 MOST_CHARACTERS = 500_000
-OTHERS = _("Somebody else leads this field. Ask them, or choose another name.")
+OTHERS = "Somebody else leads this field. Ask them, or choose another name."
 # For whatever reason: the names of other labs' fields are told to nobody
-NOT_FREE = _("You cannot add test cases under this name. Choose another name.")
+NOT_FREE = "You cannot add test cases under this name. Choose another name."
 EXAMPLE = (
     "Adults who were kept awake for one night recalled [[fewer, more]] of forty words the next day."
 )
@@ -68,24 +67,22 @@ class PasteForm(forms.Form):
 
     shown = forms.CharField(required=False, widget=forms.HiddenInput)
     field = forms.CharField(
-        label=_("Field of research"),
+        label="Field of research",
         max_length=80,
         validators=[is_name],
-        help_text=_("For example marine biology. The field is created if it does not exist."),
+        help_text="For example marine biology. The field is created if it does not exist.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     title = forms.CharField(
-        label=_("Title"),
+        label="Title",
         max_length=200,
         required=False,
         validators=[is_name],
-        help_text=_(
-            "Participants see this title, and you can change it. If empty, “Which result is real?”"
-        ),
+        help_text="Participants see this title, and you can change it. If empty, “Which result is real?”",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     texts = UnixTextField(
-        label=_("Abstracts"),
+        label="Abstracts",
         max_length=MOST_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 14, "placeholder": EXAMPLE}),
     )
@@ -93,7 +90,7 @@ class PasteForm(forms.Form):
     def clean_title(self) -> str:
         title: str = self.cleaned_data["title"]
         if title and Study.objects.filter(title=title).exists():
-            raise ValidationError(_("Another study of this site has this title."))
+            raise ValidationError("Another study of this site has this title.")
         return title
 
     def clean_texts(self) -> ItemsFile:
@@ -134,8 +131,8 @@ class PasteForm(forms.Form):
         elif FieldRight.LEAD_FIELD not in field_rights_of(user, research_field):
             is_known = usable_fields(user).filter(pk=research_field.pk).exists()
             raise ValidationError({"field": OTHERS if is_known else NOT_FREE})
-        why = gettext("Pasted by %(who)s with a new study, without a review.")
-        options = Options(accepted_before=why % {"who": user.get_username()})
+        why = f"Pasted by {user.get_username()} with a new study, without a review."
+        options = Options(accepted_before=why)
         plan = import_items(values["texts"], research_field, options, by=user)
         if self.print != values["shown"] and any(map(has_to_be_seen, plan.rows)):
             raise ToBeSeenError(plan)
@@ -152,6 +149,34 @@ class PasteForm(forms.Form):
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was pasted, as the page shows it before anything is stored: the rows about which something is to be said."""
+
+    heading: str
+    as_pasted: str  # what is said of the others
+    rows: list[dict[str, Any]]
+    n_more: int
+
+    @classmethod
+    def of(cls, plan: ItemPlan) -> "Seen":
+        rows = [row for row in plan.rows if has_to_be_seen(row)]
+        n, n_others = len(plan.rows), len(plan.rows) - len(rows)
+        return cls(
+            heading=f"{count(n, 'abstract')}, as {verb(n, 'it was', 'they were')} read",
+            as_pasted=_as_pasted(n_others) if n_others else "",
+            rows=[shown_row(row) for row in rows[:MOST_SHOWN]],
+            n_more=max(0, len(rows) - MOST_SHOWN),
+        )
+
+
+def _as_pasted(n: int) -> str:
+    read = verb(n, "is read as it was pasted", "are read as they were pasted")
+    return (
+        f"{count(n, 'other')} {read}, and the checks report nothing about {verb(n, 'it', 'them')}."
+    )
+
+
 @either
 @for_creators
 def first_study(request: HttpRequest) -> HttpResponse:
@@ -166,7 +191,7 @@ def first_study(request: HttpRequest) -> HttpResponse:
         except PlanRefusedError as refusal:
             form.add_error("texts", _named(refusal))
         except ToBeSeenError as seen:
-            return _page(request, form, **_seen(seen.plan))
+            return _page(request, form, Seen.of(seen.plan))
     return _page(request, form)
 
 
@@ -174,25 +199,15 @@ def has_to_be_seen(row: ItemRow) -> bool:
     return bool(row.record.read_as or row.findings or row.note)
 
 
-def _page(request: HttpRequest, form: PasteForm, **seen: Any) -> HttpResponse:
-    return show(request, "lab/first_study.html", form=form, section="studies", **seen)
-
-
-def _seen(plan: ItemPlan) -> dict[str, Any]:
-    rows = [row for row in plan.rows if has_to_be_seen(row)]
-    return {
-        "n": len(plan.rows),
-        "n_as_pasted": len(plan.rows) - len(rows),
-        "rows": [shown_row(row) for row in rows[:MOST_SHOWN]],
-        "n_more": max(0, len(rows) - MOST_SHOWN),
-    }
+def _page(request: HttpRequest, form: PasteForm, seen: Seen | None = None) -> HttpResponse:
+    return show(request, "lab/first_study.html", form=form, section="studies", seen=seen)
 
 
 def _named(refusal: PlanRefusedError) -> list[str]:
     problems = refusal.plan.problems
     named = [_said(problem) for problem in problems[:MOST_NAMED]]
     if more := len(problems) - len(named):
-        named.append(ngettext("… and %(n)d more", "… and %(n)d more", more) % {"n": more})
+        named.append(f"… and {more} more")
     return named
 
 
@@ -200,18 +215,14 @@ def _said(problem: RowProblem) -> str:
     """Of what was pasted, which has neither rows nor columns."""
     if problem.row is None:
         return problem.message
-    values = {"n": problem.row, "why": problem.message}
-    if problem.column == "altered":
-        return gettext("Abstract %(n)d, altered version: %(why)s.") % values
-    return gettext("Abstract %(n)d: %(why)s.") % values
+    version = ", altered version" if problem.column == "altered" else ""
+    return f"Abstract {problem.row}{version}: {problem.message}."
 
 
 def _say_made(request: HttpRequest, study: Study) -> None:
-    made = gettext("“%(title)s” was created as a draft.") % {"title": study.title}
-    judged = ngettext(
-        "Each participant judges %(n)d abstract: %(own)d of yours, and %(catch)d built-in ones as attention checks.",
-        "Each participant judges %(n)d abstracts: %(own)d of yours, and %(catch)d built-in ones as attention checks.",
-        study.n_abstracts,
-    ) % {"n": study.n_abstracts, "own": study.human_items, "catch": study.catch_items}
-    beside = gettext("Next to the settings, you see what participants see.")
-    messages.success(request, f"{made} {judged} {beside}")
+    judged = (
+        f"Each participant judges {count(study.n_abstracts, 'abstract')}: {study.human_items} of yours, and "
+        f"{study.catch_items} built-in ones as attention checks."
+    )
+    beside = "Next to the settings, you see what participants see."
+    messages.success(request, f"“{study.title}” was created as a draft. {judged} {beside}")

@@ -4,8 +4,6 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from django.urls import reverse
-from django.utils.translation import gettext_lazy as _
-from django_stubs_ext import StrPromise
 
 from experiment.domain.roles import Right
 from experiment.models import Study
@@ -28,56 +26,52 @@ class Section:
     """`part` is what its pages call themselves; `alone`, its label where it is all that an entry has."""
 
     part: str
-    label: StrPromise
+    label: str
     address: str
     right: Right
     is_there: Callable[[Study], bool] = _always
-    alone: StrPromise | None = None
+    alone: str | None = None
 
 
-MENU: tuple[tuple[StrPromise, tuple[Section, ...]], ...] = (
-    (_("Overview"), (Section("people", _("Overview"), "lab:study", Right.SEE_DATA),)),
+MENU: tuple[tuple[str, tuple[Section, ...]], ...] = (
+    ("Overview", (Section("people", "Overview", "lab:study", Right.SEE_DATA),)),
     (
-        _("Set up"),
+        "Set up",
         (
-            Section("setup", _("Settings"), "lab:setup", Right.SET_UP),
-            Section("test_cases", _("Test cases"), "lab:test_cases", Right.SEE_ITEMS),
-            Section("recruitment", _("Recruitment"), "lab:recruiting", Right.SEE_DATA),
-            Section("dry_run", _("Dry run"), "lab:dry_runs", Right.SEE_DATA),
-            Section("documents", _("Documents"), "lab:documents", Right.SEE_DATA),
-            Section("members", _("Members"), "lab:members", Right.MANAGE_PEOPLE),
-            Section("privacy", _("Privacy"), "lab:privacy", Right.SET_UP),
+            Section("setup", "Settings", "lab:setup", Right.SET_UP),
+            Section("test_cases", "Test cases", "lab:test_cases", Right.SEE_ITEMS),
+            Section("recruitment", "Recruitment", "lab:recruiting", Right.SEE_DATA),
+            Section("dry_run", "Dry run", "lab:dry_runs", Right.SEE_DATA),
+            Section("documents", "Documents", "lab:documents", Right.SEE_DATA),
+            Section("members", "Members", "lab:members", Right.MANAGE_PEOPLE),
+            Section("privacy", "Privacy", "lab:privacy", Right.SET_UP),
         ),
     ),
     (
-        _("Models"),
+        "Models",
         (
-            Section(
-                *("models", _("Scores"), "lab:scoring", Right.SEE_DATA, _has_pairs, _("Models"))
-            ),
-            Section("choosing", _("Choices"), "lab:choosing", Right.SEE_DATA, _has_pairs),
-            Section("answering", _("Answers"), "lab:answering", Right.SEE_DATA, _has_questions),
-            Section("grading", _("Grades"), "lab:grading", Right.SEE_DATA, _has_questions),
-            Section("grading", _("Grades"), "lab:grade", Right.CURATE, _has_questions),
+            Section(*("models", "Scores", "lab:scoring", Right.SEE_DATA, _has_pairs, "Models")),
+            Section("choosing", "Choices", "lab:choosing", Right.SEE_DATA, _has_pairs),
+            Section("answering", "Answers", "lab:answering", Right.SEE_DATA, _has_questions),
+            Section("grading", "Grades", "lab:grading", Right.SEE_DATA, _has_questions),
+            Section("grading", "Grades", "lab:grade", Right.CURATE, _has_questions),
         ),
     ),
     (
-        _("Results"),
+        "Results",
         (
-            Section(
-                *("results", _("Report"), "lab:results", Right.SEE_DATA, _always, _("Results"))
-            ),
-            Section("teams", _("Teams"), "lab:results_teams", Right.SEE_DATA, _has_pairs),
-            Section("traces", _("Traces"), "lab:results_trace", Right.SEE_DATA, _has_pairs),
-            Section("compare", _("Compare"), "lab:compare", Right.SEE_DATA, _has_pairs),
+            Section(*("results", "Report", "lab:results", Right.SEE_DATA, _always, "Results")),
+            Section("teams", "Teams", "lab:results_teams", Right.SEE_DATA, _has_pairs),
+            Section("traces", "Traces", "lab:results_trace", Right.SEE_DATA, _has_pairs),
+            Section("compare", "Compare", "lab:compare", Right.SEE_DATA, _has_pairs),
         ),
     ),
-    (_("Export"), (Section("export", _("Export"), "lab:export", Right.EXPORT),)),
+    ("Export", (Section("export", "Export", "lab:export", Right.EXPORT),)),
     (
-        _("More"),
+        "More",
         (
-            Section("work", _("Work"), "lab:work", Right.WORK),
-            Section("trail", _("Trail"), "lab:trail", Right.SEE_TRAIL),
+            Section("work", "Work", "lab:work", Right.WORK),
+            Section("trail", "Trail", "lab:trail", Right.SEE_TRAIL),
         ),
     ),
 )
@@ -85,9 +79,14 @@ MENU: tuple[tuple[StrPromise, tuple[Section, ...]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    label: StrPromise
+    label: str
     url: str
     is_current: bool
+
+    @property
+    def current(self) -> str:
+        """The value of `aria-current` where it is current."""
+        return "page"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +94,47 @@ class Entry(Link):
     """Of the menu; it leads to the first of its sections."""
 
     sections: tuple[Link, ...] = ()
+
+    @property
+    def current(self) -> str:
+        return "true" if self.sections else "page"
+
+
+@dataclass(frozen=True, slots=True)
+class SiteMenu:
+    """The menu of every page: the lab's parts, and what is folded under the account."""
+
+    pages: tuple[Link, ...]
+    account: tuple[Link, ...]
+
+    @property
+    def is_account(self) -> bool:
+        """Whether the page is one of those under the account."""
+        return any(link.is_current for link in self.account)
+
+
+def site_menu(section: str, *, is_admin: bool) -> SiteMenu:
+    """The menu on a page of this section of the site; some pages are for its administrators alone."""
+
+    def link(label: str, address: str, of: str = "") -> Link:
+        return Link(label, reverse(address), bool(of) and section == of)
+
+    training = link("Training", "lab:trainings", "training")
+    pages = (link("Studies", "lab:studies", "studies"), link("Test cases", "lab:fields", "fields"))
+    account = [
+        link("Password, codes and tokens", "lab:account", "account"),
+        link("Help", "lab:help", "help"),
+    ]
+    if is_admin:
+        account += [
+            link("People on this site", "lab:people", "people"),
+            link("Background jobs", "lab:site_work", "work"),
+            link("Import published data", "lab:imports"),
+            link("Audit trail", "lab:site_trail", "trail"),
+            link("Administration", "admin:index"),
+        ]
+    is_shown = is_admin or training.is_current
+    return SiteMenu((*pages, training) if is_shown else pages, tuple(account))
 
 
 def study_menu(study: Study, rights: Collection[Right], part: str) -> list[Entry]:

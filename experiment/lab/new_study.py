@@ -8,8 +8,6 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.presets import ADDITIONS, PRESETS, comparison
 from experiment.domain.roles import Right
@@ -38,61 +36,56 @@ class NewStudyForm(forms.Form):
     """What it starts from, and how it is called. Of what is left empty, the start has a title or a file a name."""
 
     start = forms.ChoiceField(
-        label=_("Start from"),
+        label="Start from",
         choices=[
-            ("brainbench", _("BrainBench, our settings")),
-            ("brainbench-strict", _("BrainBench, exactly as in the paper")),
+            ("brainbench", "BrainBench, our settings"),
+            ("brainbench-strict", "BrainBench, exactly as in the paper"),
             (
                 "brainbench-advised",
-                _("BrainBench, our settings, in two arms: without and with advice"),
+                "BrainBench, our settings, in two arms: without and with advice",
             ),
-            ("questions", _("Only questions, answered in participants' own words")),
-            ("copy", _("A copy of a study")),
-            ("file", _("A file of a study")),
+            ("questions", "Only questions, answered in participants' own words"),
+            ("copy", "A copy of a study"),
+            ("file", "A file of a study"),
         ],
         widget=forms.RadioSelect,
         initial="brainbench",
     )
     questions_of = forms.ChoiceField(
         required=False,
-        label=_("Questions of"),
-        help_text=_(
-            "The study starts with all accepted questions, ten per participant; you can change this in the set-up. There are no abstracts, catch trials or practice."
+        label="Questions of",
+        help_text=(
+            "The study starts with all accepted questions, ten per participant; you can change this in the set-up. There "
+            "are no abstracts, catch trials or practice."
         ),
     )
     source = StudyField(
         Study.objects.none(),
         required=False,
-        label=_("Study to copy"),
-        empty_label=_("Please choose"),
-        help_text=_(
-            "Copies settings, texts and test cases, but not participants, members or a recruitment platform's links and codes."
-        ),
+        label="Study to copy",
+        empty_label="Please choose",
+        help_text="Copies settings, texts and test cases, but not participants, members or a recruitment platform's links and codes.",
         to_field_name="slug",
     )
     file = forms.FileField(
         required=False,
-        label=_("File"),
-        help_text=_("A JSON file from the “Set up” page of a study, at most 16 MB."),
+        label="File",
+        help_text="A JSON file from the “Set up” page of a study, at most 16 MB.",
         widget=forms.FileInput(attrs={"accept": ".json,application/json"}),
     )
     title = forms.CharField(
         max_length=200,
         required=False,
         validators=[is_name],
-        label=_("Title"),
-        help_text=_(
-            "Participants see this title. If empty, it is taken from what the study starts from."
-        ),
+        label="Title",
+        help_text="Participants see this title. If empty, it is taken from what the study starts from.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     slug = forms.SlugField(
         max_length=60,
         required=False,
-        label=_("Short name"),
-        help_text=_(
-            "Used in addresses and exports; it cannot change later. If empty, it is derived from the title."
-        ),
+        label="Short name",
+        help_text="Used in addresses and exports; it cannot change later. If empty, it is derived from the title.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
@@ -102,18 +95,18 @@ class NewStudyForm(forms.Form):
         assert isinstance(source, forms.ModelChoiceField)
         source.queryset = studies_with(user, Right.SET_UP).order_by("title")
         offered = [(field.slug, f"{field.name} ({n})") for field, n in fields_with_questions(user)]
-        offer(self, "questions_of", [("", _("Please choose")), *offered])
+        offer(self, "questions_of", [("", "Please choose"), *offered])
 
     def clean_slug(self) -> str:
         slug: str = self.cleaned_data["slug"]
         if slug and Study.objects.filter(slug=slug).exists():
-            raise ValidationError(_("Another study has this short name."))
+            raise ValidationError("Another study has this short name.")
         return slug
 
     def clean_title(self) -> str:
         title: str = self.cleaned_data["title"]
         if title and Study.objects.filter(title=title).exists():
-            raise ValidationError(_("Another study of this site has this title."))
+            raise ValidationError("Another study of this site has this title.")
         return title
 
     def clean(self) -> None:
@@ -121,14 +114,14 @@ class NewStudyForm(forms.Form):
         values = self.cleaned_data
         start = values.get("start")
         if start == "copy" and not values.get("source"):
-            self.add_error("source", _("Please choose the study to copy."))
+            self.add_error("source", "Please choose the study to copy.")
         if start == "questions" and not values.get("questions_of"):
-            self.add_error("questions_of", _("Please choose the field whose questions are asked."))
+            self.add_error("questions_of", "Please choose the field whose questions are asked.")
         if start == "file" and "file" not in self.errors:
             if not values.get("file"):
-                self.add_error("file", _("Please choose a file."))
+                self.add_error("file", "Please choose a file.")
             elif values["file"].size > MAX_BYTES:
-                self.add_error("file", _("The file is larger than 16 MB."))
+                self.add_error("file", "The file is larger than 16 MB.")
 
     def create(self, user: Any) -> Study:
         values = self.cleaned_data
@@ -160,12 +153,10 @@ def new(request: HttpRequest) -> HttpResponse:
             in_file = form.cleaned_data["start"] == "file"
             form.add_error("file" if in_file else None, ValidationError(error.messages))
         except IntegrityError:  # somebody else was faster
-            form.add_error(None, _("Another study has this title or short name."))
+            form.add_error(None, "Another study has this title or short name.")
         else:
-            said = gettext(
-                "“%(title)s” was created as a draft. The list below shows what is missing."
-            )
-            messages.success(request, said % {"title": study.title})
+            said = f"“{study.title}” was created as a draft. The list below shows what is missing."
+            messages.success(request, said)
             return redirect("lab:setup", slug=study.slug)
     return show(
         request,

@@ -7,8 +7,6 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import Right
@@ -27,8 +25,8 @@ from lib.pages import refused, say_saved, show
 class RequestForm(forms.Form):
     """A participant asked the researchers to withdraw their data."""
 
-    name = forms.CharField(max_length=128, label=_("Pseudonym or recruitment ID"))
-    reason = forms.CharField(max_length=500, label=_("Reason, for the audit trail"))
+    name = forms.CharField(max_length=128, label="Pseudonym or recruitment ID")
+    reason = forms.CharField(max_length=500, label="Reason, for the audit trail")
 
 
 class PolicyForm(SettingsForm):
@@ -61,7 +59,7 @@ def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
         if not found:
             form.add_error(
                 "name",
-                gettext(
+                (
                     "No participant of this study has this pseudonym or ID. The first 8 characters of a pseudonym "
                     "are enough, unless another participant's pseudonym begins with them."
                 ),
@@ -75,7 +73,7 @@ def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
         return _page(request, study, status, **said)
     reason = form.cleaned_data["reason"]
     withdraw_on_request(study, people, timezone.now(), by=user_of(request), reason=reason)
-    messages.success(request, gettext("Withdrawn on request: %(n)d.") % {"n": len(people)})
+    messages.success(request, f"Withdrawn on request: {len(people)}.")
     return redirect("lab:privacy", study.slug)
 
 
@@ -101,16 +99,14 @@ def purge(request: HttpRequest, study: Study) -> HttpResponse:
     if request.POST.get("confirm", "").strip() != study.slug:
         messages.error(
             request,
-            gettext("Nothing was changed because the short name that you typed does not match."),
+            "Nothing was changed because the short name that you typed does not match.",
         )
         return redirect("lab:privacy", study.slug)
     try:
         with refused(request):
             ask(study, timezone.localdate(), user_of(request))
     except NotDueError:
-        messages.error(
-            request, gettext("The retention period of this study's personal data has not ended.")
-        )
+        messages.error(request, "The retention period of this study's personal data has not ended.")
     return redirect("lab:privacy", study.slug)
 
 

@@ -12,8 +12,6 @@ from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from experiment.domain.roles import Right
@@ -51,9 +49,7 @@ class ChannelForm(OfStudy, forms.ModelForm[Channel]):
         fields = (*WHO, *ENDS, *RULES)
         widgets = {"platform": forms.HiddenInput}
         help_texts = {
-            "id_parameter": _(
-                "Only for other panels. The parameters of the listed platforms are built in."
-            )
+            "id_parameter": "Only for other panels. The parameters of the listed platforms are built in."
         }
 
     def __init__(self, data: object = None, *, instance: Channel, site: str = "") -> None:
@@ -107,7 +103,7 @@ def recruiting(request: HttpRequest, study: Study) -> HttpResponse:
         has_channel={channel.code for channel in study.channels.all()},
         problems=readiness.readiness_problems(study),
         recruitment_states=Study.Recruitment,
-        **links_told(study, now),
+        links_told=links_told(study, now),
         n_overdue=overdue(now.date()).filter(study=study).count(),
         is_full=is_full(study, now),
         is_reached=wanted is not None and n_valid >= wanted,
@@ -130,12 +126,11 @@ def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
     try:
         study = study_setup.set_recruitment(study, state, by=user_of(request), check=check)
     except ValidationError as error:
-        message = gettext("Recruitment remains in the state “%(state)s”. %(reason)s")
-        said = {"state": study.recruitment, "reason": " ".join(error.messages)}
-        messages.error(request, message % said)
+        why = " ".join(error.messages)
+        messages.error(request, f"Recruitment remains in the state “{study.recruitment}”. {why}")
     else:
-        message = gettext("Recruitment is now %(state)s.")
-        messages.success(request, message % {"state": Study.Recruitment(state).label})
+        label = Study.Recruitment(state).label
+        messages.success(request, f"Recruitment is now {label}.")
     return redirect("lab:recruiting", study.slug)
 
 
@@ -150,7 +145,7 @@ def new_channel(request: HttpRequest, study: Study) -> HttpResponse:
 
 def _start(study: Study, site: str) -> dict[str, str]:
     """A short name that is free, and the name that goes with it."""
-    names = {Platform.OTHER: ("panel", gettext("Panel")), Platform.PLAIN: (PLAIN, _("Plain link"))}
+    names = {Platform.OTHER: ("panel", "Panel"), Platform.PLAIN: (PLAIN, "Plain link")}
     code, label = names.get(Platform(site), (site, Platform(site).label))
     taken = set(study.channels.values_list("code", flat=True))
     n = next(n for n in count(1) if (f"{code}-{n}" if n > 1 else code) not in taken)

@@ -1,6 +1,7 @@
 """The pages of a study's set-up, one for each section; the list of sections, and what is missing where."""
 
 import copy
+from collections.abc import Iterator
 from typing import Any
 
 from csp.constants import SELF
@@ -8,14 +9,12 @@ from csp.decorators import csp_update
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
-from django_stubs_ext import StrPromise
 
 from experiment.domain.roles import Right
 from experiment.lab import setup_forms as forms
 from experiment.lab.access import View, for_study, user_of
+from experiment.lab.menus import Link
 from experiment.models import Participant, Study, SurveyQuestion
 from experiment.services.counts import default_kind
 from experiment.services.readiness import StudyProblem, preflight
@@ -23,22 +22,24 @@ from experiment.services.study_file import as_bytes
 from experiment.services.study_setup import change_study
 from experiment.services.study_versions import ReasonRequiredError, Revision, compare_rules
 from experiment.services.survey import survey_questions
+from lib.formatting import count, verb
 from lib.http import either
 from lib.opened import OpenedForm, held
 from lib.pages import attached, refused, say_saved, show
 
-LABELS: dict[str, StrPromise] = {
-    "general": _("General"),
-    "texts": _("Texts"),
-    "wording": _("Wording of the pages"),
-    "items": _("Choice of test cases"),
-    "trials": _("Trials and ratings"),
-    "arms": _("Arms"),
-    "advice": _("Advice"),
-    "survey": _("Survey questions"),
-    "rules": _("Exclusion rules"),
-    "target": _("Dates and target"),
+LABELS: dict[str, str] = {
+    "general": "General",
+    "texts": "Texts",
+    "wording": "Wording of the pages",
+    "items": "Choice of test cases",
+    "trials": "Trials and ratings",
+    "arms": "Arms",
+    "advice": "Advice",
+    "survey": "Survey questions",
+    "rules": "Exclusion rules",
+    "target": "Dates and target",
 }
+OVERVIEW = "Before it opens"
 
 
 def setup_context(study: Study, current: str = "") -> dict[str, Any]:
@@ -46,18 +47,36 @@ def setup_context(study: Study, current: str = "") -> dict[str, Any]:
     found = preflight(study)
     return {
         "current": current,
+        "here": LABELS.get(current, OVERVIEW),
+        "overview": Link(OVERVIEW, reverse("lab:setup", args=[study.slug]), not current),
+        "findings_note": _note_on(found),
         "findings": [
             {
                 "problem": finding,
                 "is_blocking": finding.is_blocking,
                 "url": url_of(study, finding.section),
-                "label": LABELS.get(finding.section) or _("Recruitment"),
+                "label": LABELS.get(finding.section) or "Recruitment",
             }
             for finding in found
         ],
-        "n_blocking": sum(finding.is_blocking for finding in found),
         "sections": [_listed(study, name, current, found) for name in LABELS],
     }
+
+
+def _note_on(found: list[StudyProblem]) -> str:
+    """What is said above what the study lacks."""
+    if not found:
+        return "Nothing is missing."
+    n = sum(finding.is_blocking for finding in found)
+    if not n:
+        return "Nothing is missing. Please note:"
+    return (
+        f"{count(n, 'requirement')} {verb(n, 'is', 'are')} not met yet. Participants cannot be admitted until "
+        f"{verb(n, 'it is', 'they are')}."
+    )
+
+
+MARKS = {"missing": "missing", "look": "check", "done": ""}
 
 
 def _listed(study: Study, name: str, current: str, found: list[StudyProblem]) -> dict[str, Any]:
@@ -69,6 +88,7 @@ def _listed(study: Study, name: str, current: str, found: list[StudyProblem]) ->
         "label": LABELS[name],
         "url": url_of(study, name),
         "state": state,
+        "mark": MARKS[state],
         "is_current": name == current,
     }
 
@@ -82,15 +102,15 @@ def url_of(study: Study, section: str) -> str:
 
 FIRST_PREVIEW = {"general": "consent", "texts": "consent", "trials": "trial"}
 PREVIEWS = {
-    "consent": _("Consent"),
-    "demographics": _("About you"),
-    "survey_before": _("Questions before"),
-    "practice": _("Practice"),
-    "trial": _("Trial"),
-    "question": _("Question"),
-    "survey_after": _("Questions after"),
-    "debrief": _("Debrief"),
-    "done": _("End"),
+    "consent": "Consent",
+    "demographics": "About you",
+    "survey_before": "Questions before",
+    "practice": "Practice",
+    "trial": "Trial",
+    "question": "Question",
+    "survey_after": "Questions after",
+    "debrief": "Debrief",
+    "done": "End",
 }
 
 
@@ -163,11 +183,32 @@ def show_section(
     request: HttpRequest, study: Study, name: str, form: Any, **more: Any
 ) -> HttpResponse:
     """The section's page: of its own, or the one that all have which are a form alone."""
-    context = setup_context(study, name) | {"form": form, "title": LABELS[name]} | more
+    said = {"form": form, "title": LABELS[name], "note": _note_of(study, name)}
+    context = setup_context(study, name) | said | more
     if name in FIRST_PREVIEW:
         context |= preview_context(request, study, FIRST_PREVIEW[name])
     template = name if name in ("items", "rules") else "section"
     return show(request, f"lab/setup/{template}.html", **context)
+
+
+def _note_of(study: Study, name: str) -> str:
+    """What is said above a section's form."""
+    if name == "general":
+        return "Information about the study for participants and readers."
+    if name == "target":
+        return "Dates of recruitment, target number of participants, and how long participants may pause."
+    return " ".join(_trials_told(study)) if name == "trials" else ""
+
+
+def _trials_told(study: Study) -> Iterator[str]:
+    if study.shows_abstracts:
+        yield f"Each participant judges {count(study.n_abstracts, 'abstract')}, after a practice abstract."
+    if study.shows_abstracts and (n := study.catch_items):
+        yield f"{n} of them {verb(n, 'is an attention check', 'are attention checks')}."
+    if study.question_items:
+        yield f"Each participant answers {count(study.question_items, 'question')}."
+    if study.arms.exists():
+        yield "Arms can have other numbers."
 
 
 def preview_context(request: HttpRequest, study: Study, first: str) -> dict[str, Any]:
@@ -187,24 +228,18 @@ def say_revised(request: HttpRequest, study: Study, form: OpenedForm, revision: 
     said = []
     if "language" in form.changed_data and study.has_begun:
         said.append(
-            gettext(
-                "Participants who are under way see their next page in the new language. Texts that you have written, consent among them, are not translated."
-            )
+            "Participants who are under way see their next page in the new language. Texts that you have written, "
+            "consent among them, are not translated."
         )
     if revision.version is not None:
-        said.append(gettext("This is version %(n)d of the study.") % {"n": revision.version.number})
+        said.append(f"This is version {revision.version.number} of the study.")
     if revision.excluded is not None:
-        counts = {"people": revision.excluded.participants, "trials": revision.excluded.trials}
         said.append(
-            gettext(
-                "The rules were applied again. Number of participants who are excluded, included again, or excluded for other reasons: %(people)d. Number of such trials: %(trials)d."
-            )
-            % counts
+            "The rules were applied again. Number of participants who are excluded, included again, or excluded for other "
+            f"reasons: {revision.excluded.participants}. Number of such trials: {revision.excluded.trials}."
         )
     if not revision.is_applied:
         said.append(
-            gettext(
-                "The rules are being applied to all participants who finished. The study's page shows the progress."
-            )
+            "The rules are being applied to all participants who finished. The study's page shows the progress."
         )
     say_saved(request, form, *said)

@@ -8,8 +8,6 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import Right
@@ -17,14 +15,16 @@ from experiment.lab.access import for_study, user_of
 from experiment.lab.setup import LABELS, setup_context
 from experiment.lab.setup_forms import OfStudy, TrialsForm
 from experiment.models import Arm, Item, Study
-from experiment.models.arms import COUNTS_OF_ARM, FIXED, trial_counts
+from experiment.models.arms import COUNTS_OF_ARM, FIXED
 from experiment.services import audit
 from experiment.services.arms import arms_of, remove_arm, save_arm
+from experiment.services.counts import n_asked
+from lib.formatting import count
 from lib.http import either
 from lib.opened import check_seen, held
 from lib.pages import UnixTextField, refused, say_saved, show
 
-AS_IN_STUDY = ("unknown", _("as in the study"))
+AS_IN_STUDY = ("unknown", "as in the study")
 
 
 class ArmForm(OfStudy, forms.ModelForm[Arm]):
@@ -57,7 +57,7 @@ class ArmForm(OfStudy, forms.ModelForm[Arm]):
         for name in COUNTS_OF_ARM:
             if n := getattr(study, name):
                 label = self.fields[name].label
-                said = _("If empty, as in the study: %(n)d.") % {"n": n}
+                said = f"If empty, as in the study: {n}."
                 self.fields[name] = forms.IntegerField(
                     required=False, min_value=0, max_value=TrialsForm.MOST, label=label,
                     help_text=said,
@@ -65,15 +65,15 @@ class ArmForm(OfStudy, forms.ModelForm[Arm]):
             else:
                 del self.fields[name]
         rating = forms.NullBooleanSelect()
-        rating.choices = [AS_IN_STUDY, ("true", _("yes")), ("false", _("no"))]
+        rating.choices = [AS_IN_STUDY, ("true", "yes"), ("false", "no")]
         self.fields["ratings_required"].widget = rating
         subfields = _subfields(study, self.instance)
         self.fields["subfields"] = forms.MultipleChoiceField(
             choices=[(name, name) for name in subfields],
             required=False,
             widget=forms.CheckboxSelectMultiple,
-            label=_("Subfields"),
-            help_text=_("If none is chosen, the test cases come from all subfields."),
+            label="Subfields",
+            help_text="If none is chosen, the test cases come from all subfields.",
         )
         if len(subfields) < 2:
             del self.fields["subfields"]
@@ -95,17 +95,28 @@ def arms(request: HttpRequest, study: Study) -> HttpResponse:
     listed = arms_of(study)
     shares = sum(arm.share for arm in listed)
     rows = [
-        {"arm": arm, "percent": 100 * arm.share / shares, "counts": _numbers(study, arm)}
+        {
+            "arm": arm,
+            "percent": 100 * arm.share / shares,
+            "advice": _advice(arm),
+            "each": _each_participant(study, arm),
+        }
         for arm in listed
     ]
     return _show(request, study, "arms", rows=rows)
 
 
-def _numbers(study: Study, arm: Arm) -> dict[str, int]:
-    """Trials of a participant in this arm, by what they are of."""
-    counts = trial_counts(study, arm)
-    n_questions = counts.get("question", 0)
-    return {"n_abstracts": sum(counts.values()) - n_questions, "n_questions": n_questions}
+def _advice(arm: Arm) -> str:
+    trials = f" ({count(arm.advised_items, 'trial')})" if arm.advised_items else ""
+    return f"{arm.get_advice_display()}{trials}"
+
+
+def _each_participant(study: Study, arm: Arm) -> str:
+    """What a participant in this arm is given."""
+    n_abstracts, n_questions = n_asked(study, arm)
+    parts = [count(n_abstracts, "abstract")] if n_abstracts else []
+    parts += [count(n_questions, "question")] if n_questions else []
+    return ", ".join(parts)
 
 
 @either
@@ -128,7 +139,7 @@ def remove(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         edits = partial(audit.last_changes, study=study, arm=removed.name)
         check_seen(request.POST, removed, "name", *FIXED, edits=edits)
         remove_arm(removed, by=user_of(request))
-        messages.success(request, gettext("“%(name)s” was removed.") % {"name": removed.name})
+        messages.success(request, f"“{removed.name}” was removed.")
     return redirect("lab:setup_arms", study.slug)
 
 
@@ -140,7 +151,10 @@ def _edit(request: HttpRequest, study: Study, find: Callable[[Study], Arm]) -> H
                 save_arm(form.instance, by=user_of(request))
                 say_saved(request, form)
                 return redirect("lab:setup_arms", study.slug)
-    return _show(request, study, "arm", form=form, is_new=form.instance.pk is None)
+    is_new = form.instance.pk is None
+    title = "New arm" if is_new else form.instance.name
+    heading = title if is_new else f"Arm “{form.initial['name']}”"
+    return _show(request, study, "arm", form=form, title=title, heading=heading)
 
 
 def _show(request: HttpRequest, study: Study, template: str, **more: Any) -> HttpResponse:

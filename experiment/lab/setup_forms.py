@@ -6,8 +6,6 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.cells import cells
 from experiment.domain.exclusion import Rules
@@ -21,11 +19,11 @@ from lib.opened import Edit, OpenedForm
 from lib.pages import UnixTextField
 
 DEMOGRAPHIC_LABELS = {
-    "gender": _("gender identity"),
-    "age": _("age"),
-    "country": _("country"),
-    "position": _("current position"),
-    "experience_years": _("years of experience"),
+    "gender": "gender identity",
+    "age": "age",
+    "country": "country",
+    "position": "current position",
+    "experience_years": "years of experience",
 }
 
 
@@ -78,10 +76,8 @@ def reason_field() -> forms.CharField:
         widget=forms.Textarea(attrs={"rows": 2}),
         required=False,
         max_length=2_000,
-        label=_("Reason"),
-        help_text=_(
-            "Real participants have entered, so a change here creates a new version of the study and needs a reason."
-        ),
+        label="Reason",
+        help_text="Real participants have entered, so a change here creates a new version of the study and needs a reason.",
     )
 
 
@@ -99,7 +95,7 @@ class GeneralForm(SettingsForm):
             "ethics_body",
             "ethics_contact",
         )
-        help_texts = {"title": _("Shown to participants on every page.")}
+        help_texts = {"title": "Shown to participants on every page."}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -113,34 +109,31 @@ class TextsForm(SettingsForm):
     briefing = UnixTextField(
         max_length=50_000,
         widget=forms.Textarea(attrs={"rows": 12}),
-        label=_("About this study"),
-        help_text=_(
-            "The first text that participants read. The numbers of abstracts, questions and minutes are added automatically."
-        ),
+        label="About this study",
+        help_text="The first text that participants read. The numbers of abstracts, questions and minutes are added automatically.",
     )
     consent = UnixTextField(
         max_length=50_000,
         widget=forms.Textarea(attrs={"rows": 12}),
-        label=_("Informed consent"),
-        help_text=_(
-            "A change creates a new version for participants who enter from now on. Earlier participants keep the version that they agreed to."
+        label="Informed consent",
+        help_text=(
+            "A change creates a new version for participants who enter from now on. Earlier participants keep the version "
+            "that they agreed to."
         ),
     )
     debriefing = UnixTextField(
         required=False,
         max_length=50_000,
         widget=forms.Textarea(attrs={"rows": 6}),
-        label=_("Why this study exists"),
-        help_text=_("Shown with the results. Leave this empty for the built-in text."),
+        label="Why this study exists",
+        help_text="Shown with the results. Leave this empty for the built-in text.",
     )
     demographic_fields = forms.MultipleChoiceField(
         choices=[(name, DEMOGRAPHIC_LABELS[name]) for name in DEMOGRAPHIC_FIELDS],
         widget=forms.CheckboxSelectMultiple,
         required=False,
-        label=_("Questions about the participant"),
-        help_text=_(
-            "Participants can decline each one. If you choose none, the page is not shown."
-        ),
+        label="Questions about the participant",
+        help_text="Participants can decline each one. If you choose none, the page is not shown.",
     )
     field_order = ("briefing", "consent", "debriefing", "demographic_fields")
 
@@ -179,25 +172,25 @@ class TrialsForm(SettingsForm):
             "policy",
         )
         labels = {
-            "human_items": _("Human-created test cases"),
-            "machine_items": _("Machine-created test cases"),
-            "question_items": _("Questions"),
-            "catch_items": _("Catch trials"),
-            "ratings_required": _("Both ratings must be given"),
-            "reading_aid": _("Participants can read one version on its own"),
-            "min_page_s": _("Least time for reading a trial, in seconds"),
-            "debrief_catch_trials": _("The debrief says which catch trials were right"),
-            "policy": _("Assignment of test cases"),
+            "human_items": "Human-created test cases",
+            "machine_items": "Machine-created test cases",
+            "question_items": "Questions",
+            "catch_items": "Catch trials",
+            "ratings_required": "Both ratings must be given",
+            "reading_aid": "Participants can read one version on its own",
+            "min_page_s": "Least time for reading a trial, in seconds",
+            "debrief_catch_trials": "The debrief says which catch trials were right",
+            "policy": "Assignment of test cases",
         }
         help_texts = {
-            "ratings_required": _("Otherwise a rating may stay empty after one reminder."),
-            "reading_aid": _("By key or button; each use is counted."),
-            "min_page_s": _(
-                "An answer that arrives sooner, by this site's clock, stays on the page, and the participant is asked to read on. “I do not know” and the page that shows advice after an answer are never too soon. 0 means no such time."
+            "ratings_required": "Otherwise a rating may stay empty after one reminder.",
+            "reading_aid": "By key or button; each use is counted.",
+            "min_page_s": (
+                "An answer that arrives sooner, by this site's clock, stays on the page, and the participant is asked to "
+                "read on. “I do not know” and the page that shows advice after an answer are never too soon. 0 means no "
+                "such time."
             ),
-            "debrief_catch_trials": _(
-                "A catch trial that is revealed no longer works for people who hear about it."
-            ),
+            "debrief_catch_trials": "A catch trial that is revealed no longer works for people who hear about it.",
         }
         widgets = {"policy": forms.RadioSelect}
 
@@ -205,17 +198,14 @@ class TrialsForm(SettingsForm):
         super().__init__(*args, **kwargs)
         works = works_by_stratum(self.instance)
         for name in COUNTS:
+            n = works[name.removesuffix("_items")].total()
+            from_articles = "" if name == "question_items" else " from different articles"
             self.fields[name] = forms.IntegerField(
                 required=name != "question_items",
                 min_value=0,
                 max_value=self.MOST,
                 label=self.fields[name].label,
-                help_text=(
-                    _("%(n)d are available.")
-                    if name == "question_items"
-                    else _("%(n)d from different articles are available.")
-                )
-                % {"n": works[name.removesuffix("_items")].total()},
+                help_text=f"{n}{from_articles} are available.",
             )
 
     def clean_question_items(self) -> int:
@@ -249,40 +239,40 @@ class RulesForm(SettingsForm):
     is_frozen_part = True
 
     exclude_missed_catch = forms.BooleanField(
-        required=False, label=_("Exclude participants who missed a catch trial")
+        required=False, label="Exclude participants who missed a catch trial"
     )
     exclude_cheating = forms.BooleanField(
-        required=False, label=_("Exclude participants who said that they had looked something up")
+        required=False, label="Exclude participants who said that they had looked something up"
     )
     exclude_attention = forms.BooleanField(
         required=False,
-        label=_("Exclude participants who missed an attention check"),
-        help_text=_("Otherwise such participants are only flagged."),
+        label="Exclude participants who missed an attention check",
+        help_text="Otherwise such participants are only flagged.",
     )
     exclude_untouched = forms.ChoiceField(
-        choices=Study.Untouched.choices, widget=forms.RadioSelect, label=_("Sliders never moved")
+        choices=Study.Untouched.choices, widget=forms.RadioSelect, label="Sliders never moved"
     )
     exclude_recognised = forms.BooleanField(
-        required=False, label=_("Exclude trials whose article the participant already knew")
+        required=False, label="Exclude trials whose article the participant already knew"
     )
     min_rt_ms = SecondsField(
-        label=_("Exclude trials answered in fewer than this many seconds"),
-        help_text=_("0 means no limit."),
+        label="Exclude trials answered in fewer than this many seconds",
+        help_text="0 means no limit.",
     )
     min_rt_clock = forms.ChoiceField(
-        choices=Study.Clock.choices, widget=forms.RadioSelect, label=_("Measured until")
+        choices=Study.Clock.choices, widget=forms.RadioSelect, label="Measured until"
     )
     question_min_rt_ms = SecondsField(
-        label=_("Exclude answers to questions given in fewer than this many seconds"),
-        help_text=_("0 means no limit. “I do not know” is never too fast."),
+        label="Exclude answers to questions given in fewer than this many seconds",
+        help_text="0 means no limit. “I do not know” is never too fast.",
     )
     fast_page_ms = SecondsField(
-        label=_("Flag trials answered in fewer than this many seconds"),
-        help_text=_("A flag does not exclude a trial; it marks it for a person to check."),
+        label="Flag trials answered in fewer than this many seconds",
+        help_text="A flag does not exclude a trial; it marks it for a person to check.",
     )
     hidden_flag_ms = SecondsField(
-        label=_("Flag trials whose page was hidden for more than this many seconds"),
-        help_text=_("0 means no flags."),
+        label="Flag trials whose page was hidden for more than this many seconds",
+        help_text="0 means no flags.",
     )
 
     class Meta:
@@ -328,11 +318,9 @@ class CountsField(forms.CharField):
             if not line.strip():
                 continue
             if not n.isdecimal() or len(n) > 7:
-                raise ValidationError(
-                    _("“%(line)s” is not a name, a colon and a number.") % {"line": line}
-                )
+                raise ValidationError(f"“{line}” is not a name, a colon and a number.")
             if name in found:
-                raise ValidationError(_("“%(name)s” appears twice.") % {"name": name})
+                raise ValidationError(f"“{name}” appears twice.")
             found[name] = int(n)
         return found
 
@@ -342,7 +330,7 @@ class TargetForm(SettingsForm):
         required=False,
         max_length=5_000,
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
-        label=_("Targets of groups"),
+        label="Targets of groups",
     )
 
     class Meta:
@@ -358,19 +346,18 @@ class TargetForm(SettingsForm):
             "external_id_days",
         )
         labels = {
-            "target_valid": _("Target number of valid finishers"),
-            "resume_hours": _("Hours within which a participant may return"),
-            "live_minutes": _(
-                "Minutes of inactivity after which a participant counts as having left"
-            ),
-            "external_id_days": _("Days for which recruitment IDs are kept"),
+            "target_valid": "Target number of valid finishers",
+            "resume_hours": "Hours within which a participant may return",
+            "live_minutes": "Minutes of inactivity after which a participant counts as having left",
+            "external_id_days": "Days for which recruitment IDs are kept",
         }
         help_texts = {
-            "target_valid": _(
-                "No new participants are admitted after that. Leave this empty for no limit. In a study with arms, each arm has its share of the target, and participants under way count by their chance of finishing."
+            "target_valid": (
+                "No new participants are admitted after that. Leave this empty for no limit. In a study with arms, each arm"
+                " has its share of the target, and participants under way count by their chance of finishing."
             ),
-            "live_minutes": _("The test case is then available to others again."),
-            "external_id_days": _("Counted from consent; the consent page shows the date."),
+            "live_minutes": "The test case is then available to others again.",
+            "external_id_days": "Counted from consent; the consent page shows the date.",
         }
         widgets = {
             name: forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
@@ -380,12 +367,12 @@ class TargetForm(SettingsForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         field, targets = self.instance.cell_field, self.fields["cell_targets"]
-        targets.help_text = _(
-            "One group per line, such as “%(example)s”. A group is closed to newcomers once that many of its valid participants have finished. Arms share a group's target as they share the study's."
-        ) % {"example": f"{cells(field or 'gender')[0]}: 50"}
+        targets.help_text = (
+            f"One group per line, such as “{cells(field or 'gender')[0]}: 50”. A group is closed to newcomers once that many of "
+            "its valid participants have finished. Arms share a group's target as they share the study's."
+        )
         if field:
-            names = ", ".join(cells(field))
-            targets.help_text += " " + gettext("Groups: %(names)s.") % {"names": names}
+            targets.help_text += f" Groups: {', '.join(cells(field))}."
         if self.instance.version:
             self.fields["cell_field"].disabled = True
 
@@ -394,11 +381,11 @@ class TargetForm(SettingsForm):
         field = given.get("cell_field")
         if field and field not in self.instance.demographic_fields:
             self.add_error(
-                "cell_field", _("Participants are not asked this. Add the question under “Texts”.")
+                "cell_field", "Participants are not asked this. Add the question under “Texts”."
             )
         for name in ("opens_at", "closes_at"):
             if (day := given.get(name)) is not None and day.year not in YEARS:
-                self.add_error(name, _("Give a year from 2000 to 2099."))
+                self.add_error(name, "Give a year from 2000 to 2099.")
         return given
 
 

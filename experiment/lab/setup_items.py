@@ -10,8 +10,6 @@ from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
 from experiment.domain.roles import Right
@@ -25,6 +23,7 @@ from experiment.services.item_choice import Counted, ItemChoice, choose, choose_
 from experiment.services.questions import QuestionChoice, fields_with_questions, take_questions
 from experiment.services.study_versions import ReasonRequiredError
 from experiment.services.usable import usable_items
+from lib import formatting
 from lib.http import either
 from lib.opened import held
 from lib.pages import ANY, offer, refused, show
@@ -37,8 +36,8 @@ def _keys(rows: int) -> forms.CharField:
         required=False,
         max_length=200_000,
         widget=forms.Textarea(attrs={"rows": rows, "spellcheck": "false"}),
-        label=_("Exactly these"),
-        help_text=_("One key per line; # starts a comment. Leave this empty for all that match."),
+        label="Exactly these",
+        help_text="One key per line; # starts a comment. Leave this empty for all that match.",
     )
 
 
@@ -54,31 +53,30 @@ class _Taking(OfStudy, forms.Form):
     def replaces(self) -> dict[str, tuple[str, str, str]]:
         drawn = self.study.study_items.filter(item__kind__in=self.kinds).order_by("item_id")
         keys = [str(pk) for pk in drawn.values_list("item_id", flat=True)]
-        counted = ngettext("%(n)d text", "%(n)d texts", len(keys)) % {"n": len(keys)}
-        return {"items": (gettext("What the study draws from"), counted, " ".join(keys))}
+        counted = formatting.count(len(keys), "text")
+        return {"items": ("What the study draws from", counted, " ".join(keys))}
 
 
 class ItemsForm(_Taking):
     """What the test cases must be; all of it holds."""
 
     collection = forms.ChoiceField(
-        choices=[ANY, *Item.Collection.choices], required=False, label=_("Published set")
+        choices=[ANY, *Item.Collection.choices], required=False, label="Published set"
     )
-    source = forms.ChoiceField(
-        choices=[ANY, *Item.Source.choices], required=False, label=_("Source")
-    )
+    source = forms.ChoiceField(choices=[ANY, *Item.Source.choices], required=False, label="Source")
     field = forms.ChoiceField(
         required=False,
-        label=_("Field of research"),
-        help_text=_(
-            "“any” takes the published set, the fields whose test cases you write, and those that the study draws from. Choose a field that others share with you by its name."
+        label="Field of research",
+        help_text=(
+            "“any” takes the published set, the fields whose test cases you write, and those that the study draws from. "
+            "Choose a field that others share with you by its name."
         ),
     )
     subfields = forms.MultipleChoiceField(
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        label=_("Subfields"),
-        help_text=_("If none is chosen, the test cases come from all subfields."),
+        label="Subfields",
+        help_text="If none is chosen, the test cases come from all subfields.",
     )
     keys = _keys(rows=4)
     kinds = (Item.Kind.TEST, Item.Kind.CATCH, Item.Kind.PRACTICE)
@@ -108,7 +106,7 @@ class ItemsForm(_Taking):
             source=values["source"],
             field=values["field"],
             subfields=tuple(values["subfields"]),
-            keys=read_keys(values["keys"].splitlines(), str(_("the list"))),
+            keys=read_keys(values["keys"].splitlines(), "the list"),
         )
 
 
@@ -123,16 +121,14 @@ class QuestionsForm(_Taking):
 
     questions_of = forms.ChoiceField(
         required=False,
-        label=_("Field of the questions"),
-        help_text=_("Its accepted questions replace those of the study; test cases do not change."),
+        label="Field of the questions",
+        help_text="Its accepted questions replace those of the study; test cases do not change.",
     )
     templates = forms.CharField(
         required=False,
         max_length=5_000,
-        label=_("Templates"),
-        help_text=_(
-            "Keys separated by commas. Leave this empty for questions from any template or none."
-        ),
+        label="Templates",
+        help_text="Keys separated by commas. Leave this empty for questions from any template or none.",
     )
     categories = CategoriesField()
     keys = _keys(rows=3)
@@ -140,15 +136,15 @@ class QuestionsForm(_Taking):
         required=False,
         min_value=1,
         max_value=20_000,
-        label=_("Number of questions"),
-        help_text=_("Drawn evenly over templates. Leave this empty for all."),
+        label="Number of questions",
+        help_text="Drawn evenly over templates. Leave this empty for all.",
     )
-    seed = seed_field(_("The same seed draws the same questions."))
+    seed = seed_field("The same seed draws the same questions.")
     question_items = forms.IntegerField(
-        label=_("Questions per participant"),
+        label="Questions per participant",
         min_value=1,
         max_value=500,
-        help_text=_("If fewer questions are chosen, each participant answers all of them."),
+        help_text="If fewer questions are chosen, each participant answers all of them.",
     )
     kinds = (Item.Kind.QUESTION,)
 
@@ -157,7 +153,7 @@ class QuestionsForm(_Taking):
         self.auto_id = "questions_%s"  # the page has another form with a reason
         fields = [(field, n) for field, n in fields_with_questions(user, study) if n]
         offered = [(field.slug, f"{field.name} ({n})") for field, n in fields]
-        offer(self, "questions_of", [("", _("no questions")), *offered])
+        offer(self, "questions_of", [("", "no questions"), *offered])
         taken = study.items.filter(kind=Item.Kind.QUESTION).values_list("field", flat=True).first()
         self.initial["questions_of"] = next((f.slug for f, _n in fields if f.name == taken), "")
         self.initial["question_items"] = study.question_items or 10
@@ -170,7 +166,7 @@ class QuestionsForm(_Taking):
         return QuestionChoice(
             templates=between_commas(sent["templates"]),
             categories=sent["categories"],
-            keys=read_keys(sent["keys"].splitlines(), str(_("the list"))),
+            keys=read_keys(sent["keys"].splitlines(), "the list"),
             n=sent["n"],
             seed=1 if sent["seed"] is None else sent["seed"],
         )
@@ -224,14 +220,12 @@ def questions(request: HttpRequest, study: Study) -> HttpResponse:
 def _say_changed(request: HttpRequest, study: Study, field: str, tasks: Tasks) -> None:
     """What taking questions changed beside them."""
     if study.field != field:
-        said = gettext("The study's field is now %(field)s: participants and models see this.")
-        messages.info(request, said % {"field": study.field})
+        said = f"The study's field is now {study.field}: participants and models see this."
+        messages.info(request, said)
     if study.tasks != tasks and study.tasks == "questions":
         messages.info(
             request,
-            gettext(
-                "Participants only answer questions. There are no abstracts to judge, and therefore no catch trials and no practice."
-            ),
+            "Participants only answer questions. There are no abstracts to judge, and therefore no catch trials and no practice.",
         )
 
 
@@ -260,12 +254,14 @@ def _page(
     pinned = study.items.order_by("kind", "source", "key").only(
         "key", "version", "kind", "source", "field", "subfield", "status"
     )
+    page = Paginator(pinned, PER_PAGE).get_page(request.GET.get("page"))
     return show_section(
         request,
         study,
         "items",
         form or ItemsForm(study=study, user=user_of(request)),
-        page=Paginator(pinned, PER_PAGE).get_page(request.GET.get("page")),
+        page=page,
+        list_them=f"List all {page.paginator.count}" if page.paginator.count > 1 else "List it",
         counted=Counted.of(study.items.only("key", "kind", "source", "subfield")),
         question_form=question_form or QuestionsForm(study=study, user=user_of(request)),
     )

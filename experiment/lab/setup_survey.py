@@ -1,6 +1,7 @@
 """The survey questions of a study: the list, one of them, its place, and its removal."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -8,8 +9,6 @@ from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain import survey as rules
@@ -45,37 +44,35 @@ class SurveyForm(OfStudy, forms.Form):
     """A question of one kind, with the parts that this kind has."""
 
     text = UnixTextField(
-        label=_("Question"),
+        label="Question",
         max_length=rules.LONGEST_TEXT,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text=_("In the language of the study's pages."),
+        help_text="In the language of the study's pages.",
     )
     labels = UnixTextField(
-        label=_("Answers"),
+        label="Answers",
         widget=forms.Textarea(attrs={"rows": 5}),
-        help_text=_("2 to 30, one per line."),
+        help_text="2 to 30, one per line.",
     )
     correct = forms.CharField(
-        label=_("Right answer"),
-        help_text=_("One of the answers. Name it in the question, such as “Please choose blue.”"),
+        label="Right answer",
+        help_text="One of the answers. Name it in the question, such as “Please choose blue.”",
     )
     points = forms.IntegerField(
-        label=_("Points"), min_value=rules.FEWEST_POINTS, max_value=rules.MOST_POINTS, initial=7
+        label="Points", min_value=rules.FEWEST_POINTS, max_value=rules.MOST_POINTS, initial=7
     )
-    low = forms.CharField(label=_("Label of the first point"), max_length=rules.LONGEST_END)
-    high = forms.CharField(label=_("Label of the last point"), max_length=rules.LONGEST_END)
-    lowest = forms.IntegerField(label=_("Lowest number"), initial=0, **WHOLE)
-    highest = forms.IntegerField(label=_("Highest number"), **WHOLE)
+    low = forms.CharField(label="Label of the first point", max_length=rules.LONGEST_END)
+    high = forms.CharField(label="Label of the last point", max_length=rules.LONGEST_END)
+    lowest = forms.IntegerField(label="Lowest number", initial=0, **WHOLE)
+    highest = forms.IntegerField(label="Highest number", **WHOLE)
     name = forms.CharField(
-        label=_("Name"),
+        label="Name",
         max_length=40,
-        help_text=_(
-            "Lower-case letters, digits and underscores. Exports call the column survey_ and this name."
-        ),
+        help_text="Lower-case letters, digits and underscores. Exports call the column survey_ and this name.",
     )
-    place = forms.ChoiceField(label=_("Asked"), choices=Place.choices, widget=forms.RadioSelect)
-    audience = forms.ChoiceField(label=_("Asked of"), required=False)
-    required = forms.BooleanField(label=_("An answer is required"), required=False)
+    place = forms.ChoiceField(label="Asked", choices=Place.choices, widget=forms.RadioSelect)
+    audience = forms.ChoiceField(label="Asked of", required=False)
+    required = forms.BooleanField(label="An answer is required", required=False)
 
     def __init__(self, *args: Any, question: SurveyQuestion, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -127,11 +124,22 @@ def _audiences(study: Study) -> list[tuple[str, Any]]:
     arms = arms_of(study)
     if not arms:
         return []
-    advised = (
-        [(ADVISED, _("participants who get advice"))] if any(a.is_advised for a in arms) else []
-    )
-    named = [(str(arm.number), _("arm “%(name)s”") % {"name": arm.name}) for arm in arms]
-    return [(EVERYBODY, _("all participants")), *advised, *named]
+    advised = [(ADVISED, "participants who get advice")] if any(a.is_advised for a in arms) else []
+    named = [(str(arm.number), f"arm “{arm.name}”") for arm in arms]
+    return [(EVERYBODY, "all participants"), *advised, *named]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedQuestion:
+    """A row of the list."""
+
+    question: SurveyQuestion
+
+    @property
+    def asked_of(self) -> str:
+        if self.question.advised_only:
+            return "participants who get advice"
+        return "all participants" if self.question.arm is None else self.question.arm.name
 
 
 def _audience_of(question: SurveyQuestion) -> str:
@@ -145,7 +153,9 @@ def _audience_of(question: SurveyQuestion) -> str:
 @framing
 def questions(request: HttpRequest, study: Study) -> HttpResponse:
     rows = study.survey_questions.select_related("arm").order_by("number", "pk")
-    pages = [(place, [row for row in rows if row.place == place]) for place in Place]
+    pages = [
+        (place, [ListedQuestion(row) for row in rows if row.place == place]) for place in Place
+    ]
     asked = [place for place, of_page in pages if of_page]
     shown = preview_context(request, study, f"survey_{asked[0]}") if asked else {}
     return _show(
@@ -182,7 +192,7 @@ def question(request: HttpRequest, study: Study, name: str) -> HttpResponse:
 def add_trust(request: HttpRequest, study: Study) -> HttpResponse:
     with refused(request):
         survey.add_example(study, by=user_of(request))
-        messages.success(request, gettext("Saved."))
+        messages.success(request, "Saved.")
     return redirect("lab:setup_survey", study.slug)
 
 
@@ -204,7 +214,7 @@ def remove(request: HttpRequest, study: Study, name: str) -> HttpResponse:
         edits = partial(audit.last_changes, study=study, survey_question=name)
         check_seen(request.POST, removed, *SHOWN, edits=edits)
         survey.remove_question(removed, by=user_of(request))
-        messages.success(request, gettext("“%(name)s” was removed.") % {"name": name})
+        messages.success(request, f"“{name}” was removed.")
     return redirect("lab:setup_survey", study.slug)
 
 
@@ -219,8 +229,10 @@ def _edit(
                 survey.save_question(form.filled(), by=user_of(request))
                 say_saved(request, form)
                 return redirect("lab:setup_survey", study.slug)
-    context = {"form": form, "is_new": is_new, "kind": edited.get_kind_display()}
-    return _show(request, study, "survey_question", **context)
+    name, kind = form.initial["name"], edited.get_kind_display()
+    title = "New survey question" if is_new else name
+    heading = f"{title}: {kind}" if is_new else f"Survey question “{name}”: {kind}"
+    return _show(request, study, "survey_question", form=form, title=title, heading=heading)
 
 
 def _show(request: HttpRequest, study: Study, template: str, **more: Any) -> HttpResponse:

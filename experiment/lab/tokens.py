@@ -9,8 +9,6 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 
 from experiment.domain import trial_query
 from experiment.domain.roles import Right, Scope
@@ -23,28 +21,26 @@ from lib.name_fields import is_name
 from lib.pages import offer, show
 
 LABELS = {
-    Scope.READ: _("read: test cases, trials by pseudonym, models, results"),
-    Scope.WRITE: _("write: start and stop work, open and close recruitment"),
+    Scope.READ: "read: test cases, trials by pseudonym, models, results",
+    Scope.WRITE: "write: start and stop work, open and close recruitment",
 }
 DAYS = (
-    (7, _("7 days")),
-    (30, _("30 days")),
-    (90, _("90 days")),
-    (366, _("a year")),
+    (7, "7 days"),
+    (30, "30 days"),
+    (90, "90 days"),
+    (366, "a year"),
 )
 
 
 class TokenForm(forms.Form):
     name = forms.CharField(
-        label=_("name"),
+        label="name",
         max_length=80,
         validators=[is_name],
-        help_text=_("Purpose of the token, such as the machine that uses it."),
+        help_text="Purpose of the token, such as the machine that uses it.",
     )
-    scopes = forms.MultipleChoiceField(label=_("permissions"), widget=forms.CheckboxSelectMultiple)
-    days = forms.TypedChoiceField(
-        label=_("works for"), choices=DAYS, coerce=int, initial=DEFAULT_DAYS
-    )
+    scopes = forms.MultipleChoiceField(label="permissions", widget=forms.CheckboxSelectMultiple)
+    days = forms.TypedChoiceField(label="works for", choices=DAYS, coerce=int, initial=DEFAULT_DAYS)
 
     def __init__(self, *args: Any, rights: Collection[Right], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -87,7 +83,7 @@ def _answer(
     own = own.select_related("study") if study is None else own.filter(study=study)
     if "revoke" in request.POST:
         revoke_token(get_object_or_404(own, pk=row_number(request.POST["revoke"])), by=user)
-        messages.success(request, gettext("The token was revoked and no longer gives access."))
+        messages.success(request, "The token was revoked and no longer gives access.")
         return redirect(request.get_full_path())
     form = TokenForm(request.POST or None, rights=rights)
     if form.is_valid():

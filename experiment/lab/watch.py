@@ -1,6 +1,7 @@
 """The list of studies, a study's first page, which counts along, and its participants one by one."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -10,8 +11,9 @@ from django import forms
 from django.conf import settings
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
+from django.utils.formats import date_format
 from django.views.decorators.http import require_safe
 
 from experiment.domain.exclusion import PARTICIPANT_REASONS, WITHDRAWN
@@ -26,62 +28,92 @@ from experiment.services.people import People, Status, Wanted, people, timeline
 from experiment.services.reapplying import mixed_sentence, rules_under_way
 from experiment.services.rights import fields_of, may_create_studies
 from experiment.services.study_versions import version_shown
+from lib.formatting import count, verb
 from lib.pages import show
+
+Kind = Participant.Kind
 
 
 @require_safe
 @for_signed_in
 def studies(request: HttpRequest) -> HttpResponse:
     user = user_of(request)
-    curated = user.memberships.filter(role=Role.CURATOR)
+    curated = set(user.memberships.filter(role=Role.CURATOR).values_list("study", flat=True))
     return show(
         request,
         "lab/studies.html",
-        studies=_listed(Study.objects.visible_to(user)),
+        studies=_listed(Study.objects.visible_to(user), curated),
         section="studies",
         may_create=may_create_studies(user),
-        curated=set(curated.values_list("study", flat=True)),
         fields=fields_of(user),
     )
 
 
-def _listed(studies: QuerySet[Study]) -> list[dict[str, Any]]:
-    """Each with how many participants of each kind it has, and how many valid real ones."""
+@dataclass(frozen=True, slots=True)
+class StudyRow:
+    """A study of the list. `people`: participants of each kind that it has any of; `n_valid`: valid real ones."""
+
+    study: Study
+    people: Mapping[str, int]
+    n_valid: int
+    is_curated: bool  # the reader sees only its test cases
+
+    @property
+    def url(self) -> str:
+        return reverse("lab:test_cases" if self.is_curated else "lab:study", args=[self.study.slug])
+
+    @property
+    def has_real(self) -> bool:
+        """Whether valid participants are counted: not where all participants are of another kind."""
+        return Kind.REAL in self.people or not self.people
+
+    @property
+    def counted(self) -> str:
+        """What follows the number of valid participants."""
+        parts = ["No real participants"]
+        if self.has_real:
+            target = f"of {self.study.target_valid} " if self.study.target_valid else ""
+            n_real = count(self.people.get(Kind.REAL, 0), "real participant")
+            parts = [f"{target}valid", f"{n_real} in total"]
+        others = (Kind.PILOT, Kind.SIMULATED, Kind.IMPORTED)
+        parts += [f"{self.people[kind]} {kind.value}" for kind in others if kind in self.people]
+        return ", ".join(parts)
+
+
+def _listed(studies: QuerySet[Study], curated: Collection[int]) -> list[StudyRow]:
     listed = list(studies.order_by("slug"))
     pks = [study.pk for study in listed]
-    people, valid = counts.kind_counts_of(pks), counts.n_valid_of(pks, Participant.Kind.REAL)
+    people, valid = counts.kind_counts_of(pks), counts.n_valid_of(pks, Kind.REAL)
     return [
-        {"study": study, "n": people.get(study.pk, {}), "n_valid": valid.get(study.pk, 0)}
+        StudyRow(study, people.get(study.pk, {}), valid.get(study.pk, 0), study.pk in curated)
         for study in listed
     ]
 
 
 STATUSES = (
-    ("", _("all")),
-    (Status.UNDER_WAY.value, _("under way")),
-    (Status.LEFT.value, _("left")),
-    (Status.FINISHED.value, _("finished")),
-    (Status.VALID.value, _("finished and valid")),
-    (Status.EXCLUDED.value, _("finished and excluded")),
-    (Status.WITHDRAWN.value, _("withdrawn")),
+    ("", "all"),
+    (Status.UNDER_WAY.value, "under way"),
+    (Status.LEFT.value, "left"),
+    (Status.FINISHED.value, "finished"),
+    (Status.VALID.value, "finished and valid"),
+    (Status.EXCLUDED.value, "finished and excluded"),
+    (Status.WITHDRAWN.value, "withdrawn"),
 )
 REASONS = (
-    ("", _("any")),
+    ("", "any"),
     *((reason.code, reason.label) for reason in PARTICIPANT_REASONS if reason != WITHDRAWN),
 )
 
 
 class PeopleForm(forms.Form):
-    status = forms.ChoiceField(label=_("State"), choices=STATUSES, required=False)
-    reason = forms.ChoiceField(label=_("Excluded because"), choices=REASONS, required=False)
+    status = forms.ChoiceField(label="State", choices=STATUSES, required=False)
+    reason = forms.ChoiceField(label="Excluded because", choices=REASONS, required=False)
     pseudonym = forms.RegexField(
-        label=_("Pseudonym begins with"),
+        label="Pseudonym begins with",
         regex=r"\A[0-9A-Fa-f-]{1,36}\Z",
         required=False,
         error_messages={
-            "invalid": _(
-                "A pseudonym consists of the digits 0 to 9, the letters a to f, and hyphens."
-            )
+            "invalid": "A pseudonym consists of the digits 0 to 9, the letters a to f, and hyphens."
         },
     )
     after = forms.UUIDField(required=False, widget=forms.HiddenInput)
@@ -103,7 +135,6 @@ class PeopleForm(forms.Form):
         )
 
 
-Kind = Participant.Kind
 LINKS_TOLD = timedelta(days=7)
 
 
@@ -129,10 +160,31 @@ def tabs(study: Study, current: str) -> list[dict[str, Any]]:
     ]
 
 
-def links_told(study: Study, now: datetime) -> dict[str, Any]:
-    """When visitors last came by links that were not as they should be, as far as that is recent."""
-    times = {name: getattr(study, name) for name in ("unfilled_link_at", "damaged_link_at")}
-    return {name: at if at and now - at < LINKS_TOLD else None for name, at in times.items()}
+def links_told(study: Study, now: datetime) -> list[str]:
+    """What is to be said of visitors who lately came by links that were not as they should be."""
+    said = []
+    if (at := study.unfilled_link_at) and now - at < LINKS_TOLD:
+        n = study.unfilled_links
+        said.append(
+            f"{count(n, 'visit')} {verb(n, 'was refused,', 'were refused, the last')} on {_minute(at)} UTC: the recruitment "
+            "site did not fill in the participant's ID in the link, so participants could not be told apart."
+        )
+    if (at := study.damaged_link_at) and now - at < LINKS_TOLD:
+        n = study.damaged_links
+        last, came = (
+            verb(n, "", " the last"),
+            verb(n, "came by a link that is", "came by links that are"),
+        )
+        said.append(
+            f"{count(n, 'visit')},{last} on {_minute(at)} UTC, {came} not as the recruitment site sends "
+            f"{verb(n, 'it', 'them')}: an ID was missing, cut off or changed, or the signs between the IDs were, for example "
+            "to “&amp;”. The site used the IDs that it could read."
+        )
+    return said
+
+
+def _minute(at: datetime) -> str:
+    return date_format(at, "j M Y, H:i")
 
 
 def live_context(
@@ -144,7 +196,7 @@ def live_context(
     target = study.target_valid if kind == Kind.REAL else None
     comments = overview.recent_comments(study, kind) if Right.IDENTIFY in rights else ()
     return {
-        **links_told(study, now),
+        "links_told": links_told(study, now),
         "kind": kind,
         "kind_label": Kind(kind).label,
         "kind_note": kind_note(study, kind),

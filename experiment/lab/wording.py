@@ -9,13 +9,11 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
-from experiment.lab.setup import PREVIEWS, framing, preview_context, setup_context
+from experiment.lab.setup import LABELS, PREVIEWS, framing, preview_context, setup_context
 from experiment.models import Study
 from experiment.services.study_language import (
     LONGEST_TEXT,
@@ -33,6 +31,7 @@ from experiment.services.study_language import (
 )
 from lib import po
 from lib.confined import ConfinedError
+from lib.formatting import count
 from lib.http import UNPROCESSABLE, either
 from lib.newlines import with_unix_newlines
 from lib.opened import KEEP, THEIRS, Conflict, Merged, held, hidden, merge, read_stamp, stamp
@@ -55,6 +54,25 @@ class Wording:
     def shown(self) -> str:
         return self.message.forms[0] if self.message.forms else self.message.source
 
+    @property
+    def source(self) -> str:
+        """The built-in text, where the study shows another; else empty."""
+        return "" if self.shown == self.message.source else self.message.source
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """A part of the list of texts; `name` stands in its address."""
+
+    name: str
+    label: str
+    n: int
+    is_current: bool
+
+    @property
+    def url(self) -> str:
+        return f"?show={self.name}"
+
 
 def wordings(study: Study) -> list[Wording]:
     own = set(study.texts.values_list("source", flat=True))
@@ -74,12 +92,10 @@ class LoadForm(forms.Form):
     conflicts: Sequence[Conflict] = ()
     file = LimitedFileField(
         MAX_FILE,
-        _("The file is larger than 1 MB."),
-        label=_("PO file"),
+        "The file is larger than 1 MB.",
+        label="PO file",
         widget=forms.FileInput(attrs={"accept": ".po"}),
-        help_text=_(
-            "Its texts replace the study's own texts, except for those that others have changed since you downloaded it."
-        ),
+        help_text="Its texts replace the study's own texts, except for those that others have changed since you downloaded it.",
     )
 
     def clean_file(self) -> list[po.Message]:
@@ -89,12 +105,10 @@ class LoadForm(forms.Form):
             self.header = sent.header.get(OPENED)
             return sent.messages
         except UnicodeDecodeError as error:
-            raise forms.ValidationError(_("The file is not UTF-8 text.")) from error
+            raise forms.ValidationError("The file is not UTF-8 text.") from error
         except po.PoError as error:
-            found = {"line": error.number}
-            raise forms.ValidationError(
-                _("Line %(line)d does not belong to a PO file.") % found
-            ) from error
+            said = f"Line {error.number} does not belong to a PO file."
+            raise forms.ValidationError(said) from error
         except ConfinedError as error:
             raise forms.ValidationError(str(error)) from error
 
@@ -126,17 +140,11 @@ def load(request: HttpRequest, study: Study) -> HttpResponse:
         form.opened, form.conflicts = hidden(changed.opened), changed.conflicts
         form.add_error(
             "file",
-            gettext(
-                "Others have changed these texts. Load the file again to replace them all the same."
-            ),
+            "Others have changed these texts. Load the file again to replace them all the same.",
         )
         return _list(request, study, form, CONFLICT)
-    said = ngettext(
-        "The study now has its own wording for %(n)d text.",
-        "The study now has its own wording for %(n)d texts.",
-        loaded.n,
-    )
-    messages.success(request, said % {"n": loaded.n})
+    texts = count(loaded.n, "text")
+    messages.success(request, f"The study now has its own wording for {texts}.")
     for problem in loaded.problems[:20]:
         messages.error(request, str(problem))
     return redirect("lab:setup_wording", slug=study.slug)
@@ -158,7 +166,7 @@ def text(request: HttpRequest, study: Study, number: str) -> HttpResponse:
             if form.merges(request.POST, typed):
                 fault = set_text(stored, form.message, user_of(request))
                 if fault is None:
-                    messages.success(request, gettext("Saved."))
+                    messages.success(request, "Saved.")
                     return redirect("lab:setup_wording", slug=study.slug)
                 problem = str(fault)
     n_forms = max(2, len(fields)) if found.message.plural else 1
@@ -168,11 +176,20 @@ def text(request: HttpRequest, study: Study, number: str) -> HttpResponse:
         CONFLICT if form.conflicts else UNPROCESSABLE if problem else 200,
         wording=found,
         form=form,
-        fields=[*fields, *[""] * n_forms][:n_forms],
+        title=LABELS["wording"],
+        fields=zip(_labels(n_forms), [*fields, *[""] * n_forms], strict=False),
         problem=problem,
         **setup_context(study, "wording"),
         **preview_context(request, study, _page_of(found.message)),
     )
+
+
+def _labels(n_forms: int) -> list[str]:
+    """The labels of a text's forms: one, or the singular and as many plurals as the language has."""
+    if n_forms == 1:
+        return ["In this study"]
+    plurals = [f"In this study, plural (form {n})" for n in range(2, n_forms + 1)]
+    return ["In this study, singular", *plurals]
 
 
 class OpenedText:
@@ -195,7 +212,7 @@ class OpenedText:
         if whose is Merged.LOST:
             edit = last_change(self.study, self.message)
             said, now = line_of_forms(mine), line_of_forms(self.stored)
-            self.conflicts = [Conflict("text", gettext("In this study"), said, now, edit)]
+            self.conflicts = [Conflict("text", "In this study", said, now, edit)]
         elif whose is Merged.SENT:
             self.message = typed
         return whose is not Merged.LOST
@@ -224,7 +241,8 @@ def _page_of(message: po.Message) -> str:
 def _list(
     request: HttpRequest, study: Study, form: LoadForm, status: int | None = None
 ) -> HttpResponse:
-    every, chosen = wordings(study), request.GET.get("show", "all")
+    every, chosen = wordings(study), request.GET.get("show", "")
+    chosen = chosen if chosen in SHOWN else "all"
     asked = request.GET.get("q", "").strip()[:200]
     is_english = study.language.lower().split("-")[0] == "en"
     listed = [
@@ -234,17 +252,19 @@ def _list(
         and (chosen != "english" or not each.message.is_translated)
         and asked.casefold() in f"{each.message.source} {each.shown}".casefold()
     ]
+    parts = [("all", "All", len(every)), ("own", "Own", sum(each.is_own for each in every))]
+    if not is_english:
+        n_english = sum(not each.message.is_translated for each in every)
+        parts.append(("english", "English only", n_english))
     return show(
         request,
         "lab/setup/wording.html",
         status,
         form=form,
         wordings=listed,
-        n_all=len(every),
-        n_own=sum(each.is_own for each in every),
-        n_english=0 if is_english else sum(not e.message.is_translated for e in every),
-        is_english=is_english,
-        show=chosen if chosen in SHOWN else "all",
+        title=LABELS["wording"],
+        tabs=[Tab(name, label, n, name == chosen) for name, label, n in parts],
+        show=chosen,
         q=asked,
         **setup_context(study, "wording"),
     )

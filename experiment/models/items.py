@@ -197,6 +197,11 @@ class Item(models.Model):
         return self.status in self.FROZEN_STATUSES
 
     @property
+    def status_unless_accepted(self) -> str:
+        """The state that a list of a study's test cases marks; empty where it is the usual one."""
+        return "" if self.status == self.Status.ACCEPTED else self.get_status_display()
+
+    @property
     def stratum(self) -> str:
         """The stratum that the item is drawn from, where it is no practice item."""
         return self.source if self.kind == self.Kind.TEST else self.kind

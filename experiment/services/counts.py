@@ -230,6 +230,13 @@ def _counted(kind: Kind, n: int) -> str:
 
 NOT_GIVEN = KeyCounts(valid=0, judged=0, held=0)
 STRATA = ("human", "machine", "catch", "question")
+STRATUM_NAMES = {
+    "human": "Human-created",
+    "machine": "Machine-created",
+    "question": "Questions",
+    "catch": "Catch trials",
+    "practice": "Practice",
+}
 # A bar per number of judgments while there are few of them; then bars over equal ranges.
 MAX_BARS = 12
 

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from lib.templatetags.numbers import duration
+
 SHORTEST_S = 3.0  # a rate of less time says too little
 ANNOUNCED_PERCENT = 25  # screen readers hear of every so many
 
@@ -28,6 +30,21 @@ class Progress:
     @property
     def announced(self) -> int:
         return ANNOUNCED_PERCENT * ((self.percent or 0) // ANNOUNCED_PERCENT)
+
+    @property
+    def sentence(self) -> str:
+        """What is done, the time it took, and what the rest takes at that rate; empty before it starts.
+
+        >>> Progress(25, 10.0, 30.0).sentence, Progress(None, 10.0, None).sentence
+        ('25% done, 10 s so far, about 30 s left.', '10 s so far.')
+        """
+        if self.elapsed_s is None:
+            return ""
+        parts = [] if self.percent is None else [f"{self.percent}% done"]
+        parts.append(f"{duration(self.elapsed_s)} so far")
+        if self.left_s is not None:
+            parts.append(f"about {duration(self.left_s)} left")
+        return f"{', '.join(parts)}."
 
 
 def progress(job: Measured, now: datetime) -> Progress:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
 from django.db.models import Q
+from django.urls import reverse
 
 from experiment.domain.roles import Right
 from experiment.models import FieldMember, Participant, ResearchField, Study
@@ -14,10 +15,19 @@ from experiment.services.counts import n_valid_of
 from experiment.services.curation.reviews import n_waiting_for as n_reviews_of
 from experiment.services.members import asked_to_join
 from experiment.services.rights import fields_of, studies_with
+from lib.formatting import count
 from scoring.models import GradingPlan
 from scoring.services.grading import people
 
 LATELY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A link to work that waits."""
+
+    label: str
+    url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +38,15 @@ class Reviews:
     n: int
     are_questions: bool
 
+    @property
+    def task(self) -> Task:
+        noun, address = (
+            ("question", "lab:questions") if self.are_questions else ("test case", "lab:field")
+        )
+        narrowed = "?status=in_review" if self.are_questions else "?is_waiting=on"
+        url = reverse(address, args=[self.field.slug]) + narrowed
+        return Task(f"Review {count(self.n, noun)} of {self.field.name}", url)
+
 
 @dataclass(frozen=True, slots=True)
 class Grades:
@@ -36,6 +55,20 @@ class Grades:
     study: Study
     n: int
     n_to_settle: int
+
+    @property
+    def tasks(self) -> list[Task]:
+        title, args = self.study.title, [self.study.slug]
+        tasks = []
+        if self.n:
+            label = f"Grade {count(self.n, 'answer')} of {title}"
+            tasks.append(Task(label, reverse("lab:grade", args=args)))
+        if self.n_to_settle:
+            label = (
+                f"Settle {count(self.n_to_settle, 'answer')} of {title} on which two people differ"
+            )
+            tasks.append(Task(label, reverse("lab:adjudicate", args=args)))
+        return tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +79,18 @@ class Decision:
     is_full: bool  # the target is reached, and no arm lacks its share
     is_over: bool  # its last day has passed
     n_valid: int
+
+    @property
+    def state(self) -> str:
+        if self.is_full:
+            n = count(self.n_valid, "valid participant")
+            return f"{self.study.title} has reached its target with {n}"
+        return f"The last day of {self.study.title} has passed"
+
+    @property
+    def choice(self) -> str:
+        """What is to be decided."""
+        return f"close it or {'raise the target' if self.is_full else 'choose another day'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +106,12 @@ class Waiting:
         graded = sum(each.n + each.n_to_settle for each in self.grades)
         decided = len(self.decisions) + len(self.asked)
         return sum(each.n for each in self.reviews) + graded + decided
+
+    @property
+    def tasks(self) -> list[Task]:
+        """Reviews, grades and differences, each with the way to its page."""
+        graded = (task for each in self.grades for task in each.tasks)
+        return [*(each.task for each in self.reviews), *graded]
 
 
 def waiting_for(user: User, now: datetime) -> Waiting:

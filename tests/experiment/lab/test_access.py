@@ -20,7 +20,7 @@ def test_the_list_holds_ones_own_studies_and_all_for_administrators(
 ) -> None:
     make_study("theirs")
     listed = [
-        [row["study"].slug for row in client.get("/lab/").context["studies"]]
+        [row.study.slug for row in client.get("/lab/").context["studies"]]
         for client in (ruth, boss)
     ]
     assert listed == [["memory"], ["memory", "theirs"]]
