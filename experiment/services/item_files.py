@@ -2,26 +2,23 @@
 
 import io
 import json
-import math
 import re
 import secrets
 import zipfile
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.files.base import ContentFile
 from django.core.files.storage import Storage, storages
-from django.template.loader import render_to_string
 from django.utils import timezone
 
 from experiment.domain.item_columns import OWN, PUBLISHED
 from experiment.models import Item, ItemImport, ResearchField
+from experiment.services.data_card import DATA, FEATURES, data_card
 from lib.csv_lines import line, line_of
 from lib.files import write_file
 from lib.storage import delete_folder, file_names, folder_names
@@ -136,21 +133,7 @@ def template_csv(subfield: str = "") -> bytes:
     )
 
 
-DATA = "data/test.jsonl"
 CARD = "README.md"
-TEXTS = (
-    "key",
-    "subfield",
-    "source",
-    "generator",
-    "doi",
-    "publication_date",
-    "markup",
-    "original",
-    "altered",
-)
-FEATURES = {"version": "int64", **dict.fromkeys(TEXTS, "string")}
-_SIZES = {3: "n<1K", 4: "1K<n<10K", 5: "10K<n<100K"}
 
 
 class NothingToExportError(Exception):
@@ -167,10 +150,8 @@ def hugging_face_folder(wanted: "Wanted", items: Sequence[Item]) -> dict[str, by
     if not tests:
         raise NothingToExportError("There are no test cases of kind “test” to export.")
     data = b"".join(_row(item) for item in tests)
-    card = _card(tests, len(data))
-    context = {"wanted": wanted, "card": card, "features": FEATURES, "path": DATA}
-    text = render_to_string("experiment/item_export/data_card.md", context)
-    return {CARD: text.encode(), DATA: data}
+    card = data_card(wanted.research_field.name, wanted.license, wanted.language, tests, len(data))
+    return {CARD: card.encode(), DATA: data}
 
 
 def _row(item: Item) -> bytes:
@@ -179,29 +160,6 @@ def _row(item: Item) -> bytes:
     if item.publication_date:
         found["publication_date"] = item.publication_date.isoformat()
     return (json.dumps(found, ensure_ascii=False) + "\n").encode()
-
-
-def _card(tests: Sequence[Item], n_bytes: int) -> dict[str, Any]:
-    """The text of the data card; n is of tests, by source, subfield and state."""
-    dates = sorted(str(item.publication_date) for item in tests if item.publication_date)
-    accepted = [item for item in tests if item.status == Item.Status.ACCEPTED]
-    return {
-        "n": len(tests),
-        "n_bytes": n_bytes,
-        "size": _SIZES.get(max(3, math.ceil(math.log10(len(tests) + 1))), "n>100K"),
-        "sources": _counted(tests, "source"),
-        "generators": _counted([item for item in tests if item.generator], "generator"),
-        "subfields": _counted(tests, "subfield"),
-        "statuses": _counted(tests, "status"),
-        "n_accepted": len(accepted),
-        "n_without_review": sum(not item.accepted_by for item in accepted),
-        "n_with_doi": sum(bool(item.doi) for item in tests),
-        "dates": (dates[0], dates[-1]) if dates else None,
-    }
-
-
-def _counted(items: Sequence[Item], name: str) -> dict[str, int]:
-    return dict(sorted(Counter(str(getattr(item, name)) for item in items).items()))
 
 
 CSV, JSONL, BRAINBENCH, HUGGING_FACE = "csv", "jsonl", "brainbench", "hf"
