@@ -8,8 +8,9 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from experiment.domain.exclusion import PARTICIPANT_REASONS
+from experiment.domain.forecast import Simulated
 from experiment.domain.roles import Right
+from experiment.lab import dry_run_words as words
 from experiment.lab.access import for_study, user_of
 from experiment.models import DryRun, Participant, Study
 from experiment.services import counts, work
@@ -18,13 +19,13 @@ from experiment.services.advisers import is_advised
 from experiment.services.counts import summary
 from experiment.services.readiness import completion_problems
 from lib.formatting import count, verb
+from lib.jobs.progress import stands
 from lib.pages import refused, show
 from lib.table_files import CONTENT_TYPES
 
 PEOPLE = ("finishers", "dropout_percent", "arrival", "follow_percent", "seed")
 RECRUITING = ("target", "per_day")
 MONEY = ("pay", "pay_per", "currency", "fee_percent")
-LABELS = {reason.code: reason.label for reason in PARTICIPANT_REASONS}
 
 
 class DryRunForm(forms.ModelForm[DryRun]):
@@ -38,12 +39,12 @@ class DryRunForm(forms.ModelForm[DryRun]):
             del self.fields["follow_percent"]
 
     @property
-    def groups(self) -> dict[str, list[forms.BoundField]]:
-        parts = {"people": PEOPLE, "recruiting": RECRUITING, "money": MONEY}
-        return {
-            part: [self[name] for name in names if name in self.fields]
-            for part, names in parts.items()
-        }
+    def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
+        parts = {"Simulated participants": PEOPLE, "Target": RECRUITING, "Costs": MONEY}
+        return [
+            (legend, [self[name] for name in names if name in self.fields])
+            for legend, names in parts.items()
+        ]
 
 
 def blank(study: Study) -> DryRunForm:
@@ -89,18 +90,36 @@ def remove(request: HttpRequest, study: Study) -> HttpResponse:
 def dry_run(
     request: HttpRequest, study: Study, pk: int, template: str = "lab/dry_run/run.html"
 ) -> HttpResponse:
-    job = get_object_or_404(study.dry_runs, pk=pk)
-    excluded, exposures = (job.found.excluded, job.found.exposures) if job.found else ({}, {})
-    return show(
-        request,
-        template,
-        run=job,
-        found=job.found,
-        is_advised=is_advised(study),
-        recruiting=job.recruiting,
-        excluded=[(LABELS.get(code, code), n) for code, n in excluded.items()],
-        exposures=[summary(stratum, counts) for stratum, counts in exposures.items()],
-    )
+    run = get_object_or_404(study.dry_runs, pk=pk)
+    advised = is_advised(study)
+    context: dict[str, Any] = {
+        "run": run,
+        "is_advised": advised,
+        "title": words.title(run),
+        "asked_for": words.asked_for(run, is_advised=advised),
+        "stands": stands(run, "pages seen"),
+        "ended": words.ended(run),
+    }
+    if run.found:
+        context |= _found(run, run.found)
+    return show(request, template, **context)
+
+
+def _found(run: DryRun, found: Simulated) -> dict[str, Any]:
+    """What a finished dry run found."""
+    recruiting = run.recruiting
+    return {
+        "found": found,
+        "durations": words.durations(found),
+        "excluded": words.excluded(found),
+        "recruiting": recruiting,
+        "costs": words.costs(run, found, recruiting) if recruiting else (),
+        "assumed": words.assumed(run),
+        "contrasts": [words.ContrastRow(contrast) for contrast in found.arms],
+        "differences_caption": words.differences_caption(run),
+        "balance": words.balance(found),
+        "exposures": [summary(stratum, counts) for stratum, counts in found.exposures.items()],
+    }
 
 
 @require_POST
@@ -123,6 +142,7 @@ def sample(request: HttpRequest, study: Study, pk: int) -> FileResponse:
 
 
 def _page(request: HttpRequest, study: Study, form: DryRunForm) -> HttpResponse:
+    n = counts.kind_counts(study).get(Participant.Kind.SIMULATED, 0)
     return show(
         request,
         "lab/dry_run/runs.html",
@@ -130,5 +150,5 @@ def _page(request: HttpRequest, study: Study, form: DryRunForm) -> HttpResponse:
         runs=study.dry_runs.all(),
         problems=completion_problems(study),
         is_under_way=service.is_under_way(study),
-        n_simulated=counts.kind_counts(study).get(Participant.Kind.SIMULATED, 0),
+        simulated=count(n, "simulated participant") if n else "",
     )

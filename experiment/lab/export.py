@@ -249,6 +249,7 @@ def export_page(request: HttpRequest, study: Study) -> HttpResponse:
         n_rows=n_rows,
         names=names,
         rows=[[cell(row[name]) for name in names] for row in rows],
+        has_more=n_rows is None or n_rows > len(rows),
         dropped=dropped(columns, form.form),
         nothing_left=nothing_left(said),
         is_large=not rows and n_rows != 0,

@@ -1,5 +1,6 @@
 """What participants can ask for, and what the law does: withdrawal on request, and the end of retention."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -18,6 +19,7 @@ from experiment.services.retention import NotDueError, ask, concerned, is_due
 from experiment.services.study_setup import withdrawal_problem
 from experiment.services.withdrawal import find_on_request, withdraw_on_request
 from lib.http import UNPROCESSABLE
+from lib.jobs.progress import stands
 from lib.opened import held
 from lib.pages import refused, say_saved, show
 
@@ -69,7 +71,8 @@ def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
     if not people:
         status = 200 if found and not is_sent else UNPROCESSABLE
         is_one = len({_site(person) for person in found}) == 1
-        said = {"request_form": form, "found": found, "is_one": is_one, "is_none_ticked": is_sent}
+        shown = [Found(study, person) for person in found]
+        said = {"request_form": form, "found": shown, "is_one": is_one, "is_none_ticked": is_sent}
         return _page(request, study, status, **said)
     reason = form.cleaned_data["reason"]
     withdraw_on_request(study, people, timezone.now(), by=user_of(request), reason=reason)
@@ -117,6 +120,26 @@ def purge_live(request: HttpRequest, study: Study) -> HttpResponse:
     return show(request, "lab/privacy/_purge.html", **_purge(study))
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A participant who could be the one who asks."""
+
+    study: Study
+    person: Participant
+
+    @property
+    def unit(self) -> str:
+        """The unit to which the page says when they agreed."""
+        return self.person.time_unit or "day"
+
+    @property
+    def consequence(self) -> str:
+        is_kept = self.study.withdrawal_policy == Study.WithdrawalPolicy.ANONYMISE
+        if is_kept and self.person.stage == Participant.Stage.FINISHED:
+            return "Their answers are kept, but nothing that could identify them."
+        return "All their answers are deleted."
+
+
 def _site(person: Participant) -> str:
     """Where their recruitment id is from; empty without one."""
     record: RecruitmentRecord | None = getattr(person, "recruitment", None)
@@ -124,8 +147,10 @@ def _site(person: Participant) -> str:
 
 
 def _purge(study: Study) -> dict[str, Any]:
+    job = study.purges.first()
     return {
-        "job": study.purges.first(),
+        "job": job,
+        "stands": stands(job, "participants done") if job else "",
         "concerned": concerned(study),
         "is_due": is_due(study, timezone.localdate()),
     }

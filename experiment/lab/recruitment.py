@@ -1,6 +1,8 @@
 """Who may take part, by which links, and what they meet at the end."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from itertools import count
 from typing import Any
@@ -11,6 +13,7 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -21,18 +24,20 @@ from experiment.lab.watch import links_told
 from experiment.models import Channel, Participant, Study
 from experiment.models.channels import PLAIN
 from experiment.services import audit, counts, readiness, study_setup
-from experiment.services.channels import ENDS, SAMPLE_CODE, overdue, save_channel
+from experiment.services.channels import ENDS, SAMPLE_CODE, Ends, Link, overdue, save_channel
 from experiment.services.channels import links as recruitment_links
 from experiment.services.consenting import is_full
 from experiment.services.flow import Refusal
 from experiment.services.problem_words import Case, worded
 from experiment.services.study_language import speaking
+from lib import formatting
 from lib.opened import check_seen, held
 from lib.pages import refused, say_saved, show
 
 WHO = ("label", "code", "platform", "id_parameter", "study_parameter", "session_parameter")
 RULES = ("returns", "is_open")
 Platform = Channel.Platform
+EXAMPLES = {Platform.OTHER: "CloudResearch Connect"}
 # What each site asks for; the rest has a default, and stands under "More"
 ASKED = {
     Platform.PROLIFIC: ("completion_code", "screen_out_code"),
@@ -95,21 +100,88 @@ END_PAGES = ("completion", "screen-out", "full")
 @for_study(Right.SEE_DATA)
 def recruiting(request: HttpRequest, study: Study) -> HttpResponse:
     now = timezone.now()
-    n_valid, wanted = counts.n_valid(study, Participant.Kind.REAL), study.target_valid
     return show(
         request,
         "lab/recruitment/page.html",
-        links=recruitment_links(study, settings.BASE_URL + study.get_absolute_url()),
-        has_channel={channel.code for channel in study.channels.all()},
+        links=_shown_links(study),
         problems=readiness.readiness_problems(study),
         recruitment_states=Study.Recruitment,
         links_told=links_told(study, now),
-        n_overdue=overdue(now.date()).filter(study=study).count(),
-        is_full=is_full(study, now),
-        is_reached=wanted is not None and n_valid >= wanted,
-        is_early=study.opens_at is not None and now < study.opens_at,
-        is_late=study.closes_at is not None and now >= study.closes_at,
+        overdue=_overdue_told(overdue(now.date()).filter(study=study).count()),
+        admission=_admission(study, now),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """What some participants meet at the end; `preview` shows them the page."""
+
+    who: str
+    url: str
+    code: str
+    preview: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLink:
+    """A link to give out, and what it leads to at the end; `channel_url` is empty of the plain link without a channel."""
+
+    link: Link
+    ends: tuple[End, ...]
+    channel_url: str
+
+
+def _shown_links(study: Study) -> list[ShownLink]:
+    stored = {channel.code for channel in study.channels.all()}
+    shown = []
+    for link in recruitment_links(study, settings.BASE_URL + study.get_absolute_url()):
+        args = [study.slug, link.code]
+        url = reverse("lab:channel", args=args) if link.code in stored else ""
+        shown.append(ShownLink(link, _ends(link.ending, args), url))
+    return shown
+
+
+def _ends(ends: Ends, args: list[str]) -> tuple[End, ...]:
+    """`args` of addresses: the study and the link."""
+
+    def preview(page: str) -> str:
+        return reverse("lab:link_preview", args=[*args, page])
+
+    finish, leave = "Participants who finish", "Participants who do not agree, or are not admitted"
+    late = "Participants who arrive after the target is reached"
+    return (
+        End(finish, ends.completion_url, ends.completion_code, preview("completion")),
+        End(leave, ends.screen_out_url, ends.screen_out_code, preview("screen-out")),
+        End(late, ends.full_url, ends.full_code, preview("full")),
+    )
+
+
+def _overdue_told(n: int) -> str:
+    if not n:
+        return ""
+    return (
+        f"The recruitment IDs of {formatting.count(n, 'participant')} are past the date that the consent text named. A worker "
+        "erases them within one day after the worker is started."
+    )
+
+
+def _admission(study: Study, now: datetime) -> str:
+    """Why no new participants are admitted though recruitment may be open; empty where they are."""
+    full, wanted = is_full(study, now), study.target_valid
+    if full and wanted is not None and counts.n_valid(study, Participant.Kind.REAL) >= wanted:
+        why = f"The target of {formatting.number(wanted, 0)} valid finishers is reached"
+        return f"{why}, so no new participants are admitted. Those who have started may finish."
+    if study.closes_at is not None and now >= study.closes_at:
+        return "Recruitment is over, so no new participants are admitted. Those who have started may finish."
+    if study.opens_at is not None and now < study.opens_at:
+        return "Recruitment has not started, so no participants are admitted yet."
+    if full and study.recruitment == Study.Recruitment.OPEN:
+        return (
+            "With the participants under way, every arm is expected to reach its share of the target, so no new participants are "
+            "admitted at present. More participants may be admitted if some leave, if some reach no new trial within an hour, or "
+            "if one arm gets more than one valid finisher ahead of another."
+        )
+    return ""
 
 
 @require_POST
@@ -185,7 +257,8 @@ def _edit(request: HttpRequest, study: Study, find: Callable[[Study], Channel]) 
     site = request.GET.get("platform", "" if is_new else channel.platform)
     if request.method != "POST" and site not in Platform.values:
         asked = "lab/recruitment/site.html"
-        return show(request, asked, sites=Platform, chosen=channel.platform)
+        sites = [(each, EXAMPLES.get(each, "")) for each in Platform]
+        return show(request, asked, sites=sites, chosen=channel.platform)
     with held(study, when=request.method == "POST") as stored:
         form = ChannelForm(request.POST or None, instance=find(stored), site=site)
         if form.is_valid():
@@ -193,12 +266,13 @@ def _edit(request: HttpRequest, study: Study, find: Callable[[Study], Channel]) 
                 save_channel(form.instance, by=user_of(request))
                 say_saved(request, form)
                 return redirect("lab:recruiting", study.slug)
-    hosts = settings.RECRUITMENT_HOSTS
+    label = form.instance.label
     return show(
         request,
         "lab/recruitment/channel.html",
         form=form,
-        is_new=is_new,
-        hosts=hosts,
+        title="New channel" if is_new else label,
+        heading="New channel" if is_new else f"Channel {label}",
+        hosts=settings.RECRUITMENT_HOSTS,
         site=Platform(form.site).label,
     )

@@ -1,6 +1,7 @@
 """A researcher's own access tokens, for one study or for all of theirs. A new one is shown once, in the answer itself."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -59,11 +60,59 @@ def tokens(request: LabRequest, study: Study) -> HttpResponse:
             trial_query.parse(dict(request.GET.lists())) if request.GET else TrialQuery("analysis")
         )
     except QueryError as error:
-        context["problem"], asked = error, TrialQuery("analysis")
+        context["problem"] = f"{error}. These are the trials of the analysis set."
+        asked = TrialQuery("analysis")
     path = reverse("api:trials", args=[study.slug])
     context["url"] = f"{settings.BASE_URL}{path}?{asked.encode()}&format=csv"
-    context["asked"] = asked.pairs
+    context["asked"] = _asked_for(asked)
+    context["snippets"] = SNIPPETS
     return _answer(request, request.rights, context, study)
+
+
+def _asked_for(asked: TrialQuery) -> str:
+    """In brackets: the set, and what narrows it."""
+    (_set, trials), *_rest = asked.pairs
+    narrowed = (f"{name}: {value}" for name, value in asked.pairs if name != "set")
+    return ", ".join([trials, *narrowed])
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """Lines for a program, in `file` of templates/lab/tokens/snippets."""
+
+    name: str
+    file: str
+    label: str
+
+    @property
+    def id(self) -> str:
+        return f"snippet-{self.file}"
+
+    @property
+    def template(self) -> str:
+        return f"lab/tokens/snippets/{self.file}.txt"
+
+
+SNIPPETS = (
+    Snippet("curl", "curl", "Lines for a shell"),
+    Snippet("pandas", "pandas", "Lines of Python"),
+    Snippet("R", "r", "Lines of R"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRow:
+    token: AccessToken
+
+    @property
+    def works(self) -> bool:
+        return not (self.token.revoked_at or self.token.is_expired)
+
+    @property
+    def until(self) -> str:
+        if self.token.revoked_at:
+            return "revoked"
+        return "expired" if self.token.is_expired else f"{self.token.expires_at:%Y-%m-%d}"
 
 
 @either
@@ -91,4 +140,5 @@ def _answer(
         scopes = [Scope(scope) for scope in asked["scopes"]]
         context["new"] = create_token(user, asked["name"], scopes, asked["days"], study, by=user)
         form = TokenForm(rights=rights)
-    return show(request, "lab/tokens/tokens.html", form=form, tokens=own, **context)
+    rows = [TokenRow(token) for token in own]
+    return show(request, "lab/tokens/tokens.html", form=form, tokens=rows, **context)

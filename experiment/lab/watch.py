@@ -1,6 +1,6 @@
 """The list of studies, a study's first page, which counts along, and its participants one by one."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 from experiment.domain.exclusion import PARTICIPANT_REASONS, WITHDRAWN
 from experiment.domain.roles import Right, Role
 from experiment.lab.access import LabRequest, for_signed_in, for_study, user_of
-from experiment.models import Participant, Study
+from experiment.models import Item, Participant, Study
 from experiment.services import arrivals, counts, overview
 from experiment.services.channels import links
 from experiment.services.counts import kind_note, watched_kind
@@ -136,6 +136,7 @@ class PeopleForm(forms.Form):
 
 
 LINKS_TOLD = timedelta(days=7)
+MOST_NAMED = 10  # retired test cases
 
 
 def chosen_kind(request: HttpRequest, study: Study) -> str:
@@ -187,11 +188,44 @@ def _minute(at: datetime) -> str:
     return date_format(at, "j M Y, H:i")
 
 
+def retired_told(items: Sequence[Item]) -> str:
+    """What became of test cases that participants no longer receive; empty where there are none."""
+    if not (n := len(items)):
+        return ""
+    whose, what = (
+        verb(n, "its", "their"),
+        verb(n, "test case or question", "test cases or questions"),
+    )
+    names = ", ".join(map(str, items[:MOST_NAMED])) + (", …" if n > MOST_NAMED else "")
+    return (
+        f"The people of {whose} field have retired {n} {what} of this study: {names}. Participants no longer receive them. The "
+        "study's audit trail gives the reason. You can choose others."
+    )
+
+
+def screened_out_told(n: int) -> str:
+    people = f"{count(n, 'participant')} {verb(n, 'was', 'were')}"
+    return f"{people} not admitted because their group was complete." if n else ""
+
+
+def readings_told(study: Study, n: Mapping[str, int]) -> str:
+    """What the other definitions of two rules would leave out; empty where that is nothing."""
+    if not (n["untouched_either"] or n["fast_choice"]):
+        return ""
+    limit = f"less than {study.fast_limit_ms} ms until"
+    return (
+        "The rules on untouched sliders and on fast trials have alternative definitions. Of the participants who finished, "
+        f"{n['untouched_either']} left at least one slider unmoved, and {n['untouched_neither']} of these left both unmoved. Of "
+        f"the test trials of the participants who finished, {n['fast_page']} had {limit} Continue was pressed, and "
+        f"{n['fast_choice']} {limit} the first choice."
+    )
+
+
 def live_context(
     study: Study, kind: str, rights: Collection[Right], now: datetime
 ) -> dict[str, Any]:
     """The parts of the page that change while people take part."""
-    items = counts.item_exposures(study, kind, now)
+    items, retired = counts.item_exposures(study, kind, now), list(overview.retired(study))
     flow = overview.flow(study, kind, now)
     target = study.target_valid if kind == Kind.REAL else None
     comments = overview.recent_comments(study, kind) if Right.IDENTIFY in rights else ()
@@ -202,14 +236,15 @@ def live_context(
         "kind_note": kind_note(study, kind),
         "rules_job": rules_under_way(study),
         "rules_note": mixed_sentence(study),
-        "retired": overview.retired(study),
+        "retired": retired,
+        "retired_told": retired_told(retired),
         "tabs": tabs(study, kind),
         "flow": flow,
         "arms": overview.by_arm(study, kind, now),
         "places": overview.places(study, kind, flow.valid, now),
         "burst": arrivals.largest(study, now) if kind == Kind.REAL else None,
-        "n_screened_out": overview.n_screened_out(study, kind),
-        "readings": overview.readings(study, kind),
+        "screened_out": screened_out_told(overview.n_screened_out(study, kind)),
+        "readings": readings_told(study, overview.readings(study, kind)),
         "rules_version": version_shown(study, kind),
         "target": target,
         "target_percent": min(100.0, 100 * flow.valid / target) if target else 0.0,
@@ -227,7 +262,17 @@ def live_context(
 def study_page(request: LabRequest, study: Study) -> HttpResponse:
     context = live_context(study, chosen_kind(request, study), request.rights, timezone.now())
     study_links = links(study, settings.BASE_URL + study.get_absolute_url())
-    return show(request, "lab/watch/study.html", links=study_links, **context)
+    given = list(given_to_each(study))
+    return show(request, "lab/watch/study.html", links=study_links, given=given, **context)
+
+
+def given_to_each(study: Study) -> Iterator[str]:
+    """What each participant is given."""
+    if study.shows_abstracts:
+        pairs = f"{study.human_items} human-created, {study.machine_items} machine-created"
+        yield f"{pairs}, {study.catch_items} catch"
+    if study.question_items:
+        yield f"{count(study.question_items, 'question')} per participant"
 
 
 @require_safe
@@ -247,6 +292,12 @@ def participants(request: HttpRequest, study: Study) -> HttpResponse:
     is_valid = form.is_valid()
     found = people(study, form.wanted(kind)) if is_valid else People((), None)
     asked = {name: value for name, value in form.cleaned_data.items() if value and name != "after"}
+    is_first = not form.cleaned_data.get("after")
+    nothing = (
+        "There are no participants of this kind yet."
+        if is_first
+        else "There are no earlier participants."
+    )
     return show(
         request,
         "lab/watch/participants.html",
@@ -255,8 +306,9 @@ def participants(request: HttpRequest, study: Study) -> HttpResponse:
         tabs=tabs(study, kind),
         form=form,
         found=found,
+        nothing="No participants match these filters." if asked else nothing,
         is_narrowed=bool(asked),
-        is_first=not form.cleaned_data.get("after"),
+        is_first=is_first,
         newest=urlencode({"kind": kind} | asked),
         older=urlencode({"kind": kind, **asked, "after": found.next_after}),
     )
@@ -268,7 +320,29 @@ def participant(request: HttpRequest, study: Study, public_id: UUID) -> HttpResp
     found = timeline(study, public_id)
     if found is None:
         raise Http404
-    has_draws = any(line.drawn for line in found.trials)
+    how_drawn = " ".join(_how_drawn(study, found.person))
     return show(
-        request, "lab/watch/participant.html", person=found.person, found=found, has_draws=has_draws
+        request,
+        "lab/watch/participant.html",
+        person=found.person,
+        found=found,
+        how_drawn=how_drawn if any(line.drawn for line in found.trials) else "",
     )
+
+
+def _how_drawn(study: Study, person: Participant) -> Iterator[str]:
+    if person.policy == Study.Policy.PAPER:
+        yield (
+            "All test cases were drawn at the start, each at random from those that were due: those that had been assigned "
+            "least often."
+        )
+    else:
+        yield (
+            "Each test case was drawn when it was shown, at random from those that were due: those with the lowest expected "
+            "exposure. Expected exposure counts valid judgments, and judgments in progress weighted by their chance of being "
+            "finished. Test cases from a publication that the participant had already seen were left out."
+        )
+    if study.question_items:
+        yield (
+            "If this applied to several questions, only those from the templates that the participant had met least were due."
+        )

@@ -255,6 +255,11 @@ class Participant(models.Model):
         return 0 if self.arm is None else self.arm.number
 
     @property
+    def pseudonym(self) -> str:
+        """As pages call the participant: how the public id begins."""
+        return str(self.public_id)[:8]
+
+    @property
     def time_unit(self) -> str:
         """The unit to which services/withdrawal.py cut their times; empty where they are whole."""
         if self.is_anonymous:

@@ -108,6 +108,15 @@ class RuleApplication(Job):
         )
 
     @property
+    def told(self) -> str:
+        """How far the rules are applied."""
+        so_far = f"{self.done} of {self.total} participants"
+        if self.is_open:
+            return f"The new rules are being applied: {so_far} checked."
+        ended = "failed" if self.status == self.Status.FAILED else "was stopped"
+        return f"Applying the new rules {ended} after {so_far}."
+
+    @property
     def kind(self) -> str:
         """As addresses of work name it."""
         return self._meta.label_lower

@@ -9,10 +9,12 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import Case, F, When
+from django.utils.formats import date_format
 
 from experiment.domain.assignment import QUESTION
 from experiment.models import Arrivals, Participant, Study
 from experiment.services.sign_in import key_of
+from lib.formatting import count, number
 from lib.locks import hold
 
 WITHIN = timedelta(minutes=10)
@@ -97,6 +99,15 @@ class Burst:
     n: int
     n_links: int
     since: datetime
+
+    @property
+    def told(self) -> str:
+        since = date_format(self.since, "j M, H:i")
+        return (
+            f"{count(self.n, 'participant')} began from one address within 10 minutes, from {since} UTC on "
+            f"({number(self.n_links, 0)} by links with an ID). A class or a laboratory shares an address, and so do programs: "
+            "compare their times and flags."
+        )
 
 
 def largest(study: Study, now: datetime) -> Burst | None:

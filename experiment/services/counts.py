@@ -250,6 +250,10 @@ class Bar:
     n_items: int
     percent: float
 
+    @property
+    def numbers(self) -> str:
+        return str(self.first) if self.first == self.last else f"{self.first} to {self.last}"
+
 
 @dataclass(frozen=True, slots=True)
 class Exposures:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from django.db.models import Count, Q, Sum
+from django.utils.formats import date_format
 
 from experiment.domain.exclusion import PARTICIPANT_REASONS, WITHDRAWN, believed_ms
 from experiment.domain.forecast import wait_for
@@ -21,11 +22,22 @@ from experiment.models.participants import ParticipantQuerySet
 from experiment.models.trials import server_ms
 from experiment.services.arms import arms_of, read
 from experiment.services.flow import FIRST_TRIAL_PAGE
+from experiment.services.stages import page_name
 from experiment.services.survey import survey_questions
+from lib.formatting import count, verb
+from lib.templatetags.numbers import clock
 
 Kind = Participant.Kind
 Fate = PeopleCount.Fate
 # The page that who passed a step has come to at least
+STEPS = {
+    "consented": "Consented",
+    "demographics": "Answered about themselves",
+    "practice": "Passed the practice",
+    "started": "Started the trials",
+    "finished": "Finished",
+    "valid": "Valid",
+}
 REACHED = {"consented": 0, "demographics": 1, "practice": 2, "started": FIRST_TRIAL_PAGE}
 
 
@@ -40,6 +52,15 @@ class Step:
     n: int
     percent: float
     reason: str = ""
+
+    @property
+    def label(self) -> str:
+        return f"Excluded: {self.reason}" if self.reason else STEPS[self.code]
+
+    @property
+    def bar(self) -> str:
+        """The style of its bar."""
+        return "bar-loss" if self.reason else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +188,29 @@ class Places:
     n_waiting: int
     turned_away_at: datetime | None
 
+    @property
+    def told(self) -> str:
+        """What is to be said of a study that is full, or was."""
+        if self.is_full:
+            return (
+                "The study is full at present: the participants under way are expected to fill the remaining places. It admits "
+                "others again when some of them leave."
+            )
+        if self.turned_away_at is None:
+            return ""
+        at = date_format(self.turned_away_at, "j M Y, H:i")
+        return (
+            "The study was full until participants left, and admits participants again. The last visitor was turned away on "
+            f"{at} UTC."
+        )
+
+    @property
+    def waiting_told(self) -> str:
+        if not (n := self.n_waiting):
+            return ""
+        have, do = verb(n, "has", "have"), verb(n, "does", "do")
+        return f"{count(n, 'participant')} {have} agreed but not answered a trial yet, and {do} not take a place."
+
 
 def places(study: Study, kind: str, n_valid: int, now: datetime) -> Places | None:
     """None where there is nothing to say."""
@@ -262,6 +306,18 @@ class PageRow:
     bar: float
     time: Quartiles | None
 
+    @property
+    def name(self) -> str:
+        return page_name(self.page, self.position)
+
+    @property
+    def median(self) -> str:
+        return clock(self.time.median_s) if self.time else ""
+
+    @property
+    def middle_half(self) -> str:
+        return f"{clock(self.time.q1_s)} to {clock(self.time.q3_s)}" if self.time else ""
+
 
 @dataclass(frozen=True, slots=True)
 class PageByPage:
@@ -269,6 +325,18 @@ class PageByPage:
 
     rows: tuple[PageRow, ...]
     n_timed: int
+
+    @property
+    def told(self) -> str:
+        """Whose times these are."""
+        if not self.n_timed:
+            return "Times appear here after the first valid participant has finished."
+        one, many = (
+            "Times of the one valid finisher so far.",
+            "Times of the latest {} valid finishers.",
+        )
+        together = "Practice and the page before the trials are timed together."
+        return f"{verb(self.n_timed, one, many.format(self.n_timed))} {together}"
 
 
 def page_by_page(study: Study, kind: str, now: datetime) -> PageByPage | None:
@@ -431,6 +499,45 @@ class Forecast:
         if self.soonest is None or self.latest is None:
             return False
         return self.latest - self.soonest < SOON
+
+    @property
+    def told(self) -> str:
+        match self.outlook:
+            case Outlook.REACHED:
+                return "The target is reached."
+            case Outlook.CLOSED:
+                needed = f"{count(self.n_missing, 'more valid participant')} {verb(self.n_missing, 'is', 'are')} needed"
+                return f"{needed}. Recruitment is not open, so there is no forecast."
+            case Outlook.FAR:
+                return "At the present rate the target is not reached within a year."
+            case Outlook.EXPECTED:
+                return f"At the present rate the target is reached {self._when}."
+            case Outlook.UNKNOWN:
+                one = f"{self.n_lately} valid finisher in the last 14 days is too few"
+                many = f"the {self.n_lately} valid finishers of the last 14 days are too few, or arrived too unevenly"
+                return f"There is no forecast yet: {verb(self.n_lately, one, many)}."
+
+    @property
+    def _when(self) -> str:
+        days = "j F, H:i" if self.is_soon else "j F Y"
+        soonest, expected, latest = (
+            "" if at is None else date_format(at, days)
+            for at in (self.soonest, self.expected, self.latest)
+        )
+        if not latest:
+            return f"on {soonest} at the earliest, and perhaps not within a year"
+        return f"about {expected}{' UTC' if self.is_soon else ''}, between {soonest} and {latest}"
+
+    @property
+    def basis(self) -> str:
+        """What an expected time rests on; empty where there is none."""
+        if self.outlook != Outlook.EXPECTED or self.since is None:
+            return ""
+        since = date_format(self.since, "j F, H:i")
+        return (
+            f"19 of 20 such forecasts should be correct. This forecast uses the {self.n_lately} valid finishers since {since} "
+            "UTC and how unevenly they arrived."
+        )
 
 
 def forecast(study: Study, kind: str, n_valid: int, now: datetime) -> Forecast | None:

@@ -12,6 +12,9 @@ from experiment.domain.assignment import DrawRecord
 from experiment.domain.exclusion import FLAGS, PARTICIPANT_REASONS, TRIAL_REASONS, Reason
 from experiment.models import Item, Judgment, Participant, Study, Trial
 from experiment.models.participants import ParticipantQuerySet
+from experiment.services.stages import last_page
+from lib.formatting import count, number
+from lib.templatetags.numbers import clock
 
 Stage = Participant.Stage
 PAGE = 50
@@ -25,6 +28,14 @@ class Status(StrEnum):
     VALID = "valid"
     EXCLUDED = "excluded"
     WITHDRAWN = "withdrawn"
+
+    @property
+    def is_unfinished(self) -> bool:
+        return self in (Status.UNDER_WAY, Status.LEFT)
+
+    @property
+    def label(self) -> str:
+        return self.value.replace("_", " ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +57,25 @@ class Line:
     status: Status
     reasons: tuple[Reason, ...]
     n_flags: int
+
+    @property
+    def unit(self) -> str:
+        """The unit to which the page says times."""
+        return self.person.time_unit or "minute"
+
+    @property
+    def last_page(self) -> str:
+        return last_page(self.person, self.person.position)
+
+    @property
+    def state(self) -> str:
+        """With why a rule excludes the participant."""
+        why = ", ".join(reason.label for reason in self.reasons)
+        return f"{self.status.label}: {why}" if why else self.status.label
+
+    @property
+    def flags(self) -> str:
+        return count(self.n_flags, "flag") if self.n_flags else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +165,12 @@ def _line(person: Participant) -> Line:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A page that was sent, or what became of the participant; `what` is worded by the page.
+    """A page that was sent, or what became of the participant.
 
     `unit`: as `time_unit` of participants; seconds since consent are known where that is empty.
     """
 
-    what: str
+    text: str
     at: datetime
     unit: str
     since_consent_s: float | None
@@ -158,6 +188,27 @@ class DrawnFrom:
     names: tuple[str, ...]
     repeats: bool
 
+    @property
+    def tied(self) -> str:
+        if self.n_tied == 1:
+            return "the only one that was due"
+        return f"one of {number(self.n_tied, 0)} that were due"
+
+    @property
+    def told(self) -> str:
+        before = f"Test cases of this kind had been assigned {count(self.n_before, 'time')} before."
+        record = "The stored record and the participant's seed"
+        if self.repeats:
+            return f"{before} {record} reproduce the same test case."
+        return f"{before} {record} do not reproduce this test case: one of them was changed."
+
+    @property
+    def due(self) -> str:
+        """Those among which it was drawn, as far as they are kept."""
+        are_all = len(self.names) == self.n_tied
+        those = "Those" if are_all else f"{len(self.names)} of those"
+        return f"{those} that were due: {', '.join(self.names)}"
+
 
 @dataclass(frozen=True, slots=True)
 class TrialLine:
@@ -174,6 +225,28 @@ class TrialLine:
     flags: tuple[Reason, ...]
     drawn: DrawnFrom | None
 
+    @property
+    def outcome(self) -> str:
+        if self.answer is None:
+            return "not answered"
+        if self.answer.correct is None:
+            return "not scored as right or wrong"
+        return "right" if self.answer.correct else "wrong"
+
+    @property
+    def away(self) -> str:
+        """How often the page lost focus, and how long it was hidden."""
+        n = self.answer.blur_count if self.answer else 0
+        parts = [f"{n}×"] if n else []  # noqa: RUF001
+        parts += [f"hidden {clock(self.hidden_s)}"] if self.hidden_s else []
+        return ", ".join(parts)
+
+    @property
+    def marks(self) -> str:
+        """Why a rule excludes the trial, and its flags."""
+        flags = (f"{flag.label} (flag)" for flag in self.flags)
+        return ", ".join([*(reason.label for reason in self.reasons), *flags])
+
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
@@ -184,16 +257,28 @@ class Timeline:
     events: tuple[Event, ...]
     trials: tuple[TrialLine, ...]
 
+    @property
+    def marked(self) -> str:
+        """The heading over rules and flags; empty where there are none to be shown."""
+        if self.reasons and self.status != Status.WITHDRAWN:
+            return "Why this participant is excluded"
+        return "Worth a look" if self.flags else ""
+
+    @property
+    def last_page(self) -> str:
+        """Empty where the participant has come to an end."""
+        return last_page(self.person, len(self.trials)) if self.status.is_unfinished else ""
+
 
 # In the order in which they happen
 EVENTS = (
-    ("consented", "consented_at"),
-    ("described", "demographics_at"),
-    ("started", "started_at"),
-    ("debriefed", "debriefed_at"),
-    ("finished", "finished_at"),
-    ("left", "left_at"),
-    ("withdrawn", "withdrawn_at"),
+    ("consented_at", "Agreed to take part"),
+    ("demographics_at", "Answered the questions about themselves"),
+    ("started_at", "Saw the first trial"),
+    ("debriefed_at", "Answered the last trial"),
+    ("finished_at", "Finished"),
+    ("left_at", "Counted as having left"),
+    ("withdrawn_at", "Withdrew; the answers were erased"),
 )
 COLUMNS = (
     "public_id",
@@ -208,7 +293,7 @@ COLUMNS = (
     "last_seen_at",
     "excluded_by",
     "flags",
-    *(column for _, column in EVENTS),
+    *(column for column, _ in EVENTS),
 )
 
 
@@ -235,12 +320,14 @@ def timeline(study: Study, public_id: UUID) -> Timeline | None:
 
 
 def _events(person: Participant) -> tuple[Event, ...]:
-    times = [(what, getattr(person, column)) for what, column in EVENTS]
-    return tuple(
-        Event(what, at, "" if what == "withdrawn" else person.time_unit, _since(person, at))
-        for what, at in times
-        if at is not None
-    )
+    events = []
+    for column, text in EVENTS:
+        if (at := getattr(person, column)) is not None:
+            if column == "started_at":
+                text += f", after {count(person.practice_attempts, 'practice answer')}"
+            unit = "" if column == "withdrawn_at" else person.time_unit
+            events.append(Event(text, at, unit, _since(person, at)))
+    return tuple(events)
 
 
 def _since(person: Participant, at: datetime | None) -> float | None:

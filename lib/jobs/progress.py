@@ -4,10 +4,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from lib.formatting import number
 from lib.templatetags.numbers import duration
 
 SHORTEST_S = 3.0  # a rate of less time says too little
 ANNOUNCED_PERCENT = 25  # screen readers hear of every so many
+
+
+class Awaited(Protocol):
+    @property
+    def done(self) -> int: ...
+    @property
+    def total(self) -> int: ...
+    @property
+    def is_waiting(self) -> bool: ...
+    @property
+    def cancel_requested(self) -> bool: ...
 
 
 class Measured(Protocol):
@@ -45,6 +57,20 @@ class Progress:
         if self.left_s is not None:
             parts.append(f"about {duration(self.left_s)} left")
         return f"{', '.join(parts)}."
+
+
+def stands(job: Awaited, done: str) -> str:
+    """How far an open job is; `done` is what the steps are called, and what was done with them.
+
+    >>> from types import SimpleNamespace
+    >>> stands(SimpleNamespace(done=1, total=2000, is_waiting=False, cancel_requested=False), "pages seen")
+    '1 of 2,000 pages seen'
+    """
+    if job.cancel_requested:
+        return "Stopping"
+    if job.is_waiting:
+        return "Waiting for the worker"
+    return f"{number(job.done, 0)} of {number(job.total, 0)} {done}"
 
 
 def progress(job: Measured, now: datetime) -> Progress:

@@ -102,22 +102,26 @@ _MOMENTS = {
 
 
 @register.filter
-def known_time(at: datetime, unit: str) -> str:
-    """A time, said no more exactly than it is known: to the second unless another unit is named.
+def known_time(at: datetime | None, unit: str) -> str:
+    """A time, said no more exactly than it is known: to the second unless another unit is named. Empty where there is none.
 
     >>> known_time(datetime(2026, 3, 1), "month")
     '<time datetime="2026-03">March 2026</time>'
     """
+    if at is None:
+        return ""
     read, machine = _MOMENTS[unit]
     return format_html('<time datetime="{}">{}</time>', date(at, machine), date(at, read))
 
 
 @register.filter
-def clock(seconds: float) -> str:
-    """Minutes and seconds, for columns of times.
+def clock(seconds: float | None) -> str:
+    """Minutes and seconds, for columns of times. Empty where nothing is known.
 
     >>> clock(75.4), clock(3600), clock(59.6)
     ('1:15', '60:00', '1:00')
     """
+    if seconds is None:
+        return ""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes}:{rest:02}"

@@ -7,7 +7,6 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError
 from django.http import QueryDict
-from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -17,6 +16,7 @@ from analysis.lab.filter_form import read
 from experiment.models import Judgment, Membership, Participant, Study
 from experiment.services import counts, drawing, overview
 from experiment.services.counts import default_kind, watched_kind
+from experiment.services.stages import last_page
 from experiment.services.study_setup import pin_items
 from experiment.services.withdrawal import withdraw
 from tests.experiment import people as taking_part
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.mark.parametrize("stage", Participant.Stage.values)
 def test_every_stage_of_a_participant_has_words(stage: str) -> None:
-    assert render_to_string("lab/watch/_stage.html", {"stage": stage}).strip()
+    assert last_page(Participant(stage=stage), None)
 
 
 def test_the_flow_counts_every_step(study: Study) -> None:
