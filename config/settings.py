@@ -78,7 +78,7 @@ TEMPLATES = [
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
-            "builtins": ["lib.templatetags.scripts"],
+            "builtins": ["lib.templatetags.panels", "lib.templatetags.scripts"],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",

@@ -1,7 +1,7 @@
 """A field's test cases from a file (sent, compared with what is there, and imported as it was shown) and to a file."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
@@ -12,11 +12,8 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from experiment.domain.item_checks.findings import Level
 from experiment.domain.markup import parse
 from experiment.domain.markup_between import word_diff
 from experiment.domain.roles import FieldRight
@@ -26,7 +23,9 @@ from experiment.imports.read.rows import MOST_OF_PAGE
 from experiment.imports.store.item_plans import ItemPlan, ItemRow, Options, plan_import
 from experiment.imports.store.plans import Action, Plan
 from experiment.imports.store.writing import PlanRefusedError, ask, import_items
+from experiment.lab import difference_words
 from experiment.lab.access import for_field, is_lead, user_of
+from experiment.lab.difference_words import PROBLEMS
 from experiment.models import Item, ItemImport, ResearchField
 from experiment.services import item_files
 from experiment.services.item_files import (
@@ -41,6 +40,7 @@ from experiment.services.item_files import (
     download,
 )
 from experiment.services.item_files import template_csv as template_of
+from lib.formatting import count, number
 from lib.http import UNPROCESSABLE
 from lib.jobs import workers
 from lib.name_fields import is_name
@@ -53,10 +53,10 @@ MAX_BYTES = 30 * 1024 * 1024  # below UPLOAD_MAX_SIZE, which counts the whole re
 
 def accepted_elsewhere() -> forms.CharField:
     return forms.CharField(
-        label=_("Accepted elsewhere: where, and by whom"),
+        label="Accepted elsewhere: where, and by whom",
         max_length=1_000,
         required=False,
-        help_text=_(
+        help_text=(
             "If this is empty, the imported rows become drafts, which people of this field review. Otherwise the rows are "
             "accepted immediately, and this note is stored with each."
         ),
@@ -108,23 +108,38 @@ class ChooseColumnsForm(forms.Form):
 
     def __init__(self, unnamed: Unnamed, chosen: Mapping[str, str]) -> None:
         super().__init__()
-        choices = [("", _("none")), *((column, column) for column in unnamed.columns)]
+        choices = [("", "none"), *((column, column) for column in unnamed.columns)]
         for name, guess in reversed([*unnamed.guess.items()]):
             self.fields[COLUMN + name] = forms.ChoiceField(
                 label=name, choices=choices, initial=chosen.get(name, guess), required=False
             )
 
 
-def cures(plan: Plan[Any], form: ColumnsForm) -> dict[str, Any]:
-    """What can be done about problems where they are shown, the file being kept."""
-    unnamed = plan.unnamed
-    kept = {k: v for k, v in form.cleaned_data.items() if v and not k.startswith(COLUMN)}
-    return {
-        "choose_columns": ChooseColumnsForm(unnamed, form.columns) if unnamed else None,
-        "kept": kept,
-        "may_make_subfields": "new_subfields" in form.fields,
-        "is_curable": bool(unnamed or (plan.missing_subfields and len(plan.problems) == 1)),
-    }
+@dataclass(frozen=True, slots=True)
+class Cures:
+    """What can be done about problems where they are shown, the file being kept.
+
+    add_subfields: the label of the link; empty where they are not the person's to add. none: said where nothing helps.
+    """
+
+    columns_form: ChooseColumnsForm | None
+    kept: Mapping[str, Any]
+    missing_subfields: str
+    add_subfields: str
+    none: str
+
+
+def cures(plan: Plan[Any], form: ColumnsForm) -> Cures:
+    unnamed, missing, n_problems = plan.unnamed, plan.missing_subfields, len(plan.problems)
+    may_add = "new_subfields" in form.fields
+    is_curable = unnamed or (missing and n_problems == 1)
+    return Cures(
+        ChooseColumnsForm(unnamed, form.columns) if unnamed else None,
+        {k: v for k, v in form.cleaned_data.items() if v and not k.startswith(COLUMN)},
+        difference_words.missing_subfields(missing, may_add=may_add) if missing else "",
+        difference_words.add_subfields(len(missing)) if may_add else "",
+        "" if is_curable or not n_problems else difference_words.hopeless(n_problems),
+    )
 
 
 class OptionsForm(ColumnsForm):
@@ -132,17 +147,17 @@ class OptionsForm(ColumnsForm):
 
     may_be_named = WORDS
     source = forms.ChoiceField(
-        label=_("Altered by"),
+        label="Altered by",
         choices=Item.Source.choices,
         required=False,
-        help_text=_("Used if the file has no column “source”."),
+        help_text="Used if the file has no column “source”.",
     )
     generator = forms.CharField(
-        label=_("Name of the person or model"),
+        label="Name of the person or model",
         max_length=80,
         required=False,
         validators=[is_name],
-        help_text=_("For example GPT-4. Used if the file does not say."),
+        help_text="For example GPT-4. Used if the file does not say.",
     )
     accepted_before = accepted_elsewhere()
     for_leads = ("new_subfields", "accepted_before")
@@ -163,27 +178,50 @@ class UploadForm(OptionsForm):
     new_subfields = None  # type: ignore[assignment]  # asked where they are missed
     file = LimitedFileField(
         MAX_BYTES,
-        _("The file is larger than 30 MB. Split it, or use the command import_items."),
-        label=_("File"),
+        "The file is larger than 30 MB. Split it, or use the command import_items.",
+        label="File",
         allow_empty_file=True,
-        help_text=_("CSV, JSONL or Parquet; 30 MB at most: some 10,000 test cases."),
+        help_text="CSV, JSONL or Parquet; 30 MB at most: some 10,000 test cases.",
     )
     field_order = ("file",)
 
 
 PER_PAGE = 50
-PROBLEMS = "problems"
 
 
-def paged(request: HttpRequest, found: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    """How many rows there are of each kind, and a page of those that the address asks for; else of the first kind of which there are any."""
+def compared(
+    request: HttpRequest,
+    plan: Plan[Any],
+    form: ColumnsForm,
+    noun: str,
+    *,
+    more: Mapping[str, Sequence[Any]] | None = None,
+    has_changed: bool = False,
+) -> dict[str, Any]:
+    """What both pages of a difference show: how many rows there are of each kind, and a page of those of one kind.
+
+    The kind is that which the address asks for, else the first of which there are any. `more` are further kinds.
+    """
+    kinds = {str(a): [row for row in plan.rows if row.action == a] for a in Action}
+    found = {PROBLEMS: plan.problems, **kinds, **(more or {})}
     chosen = request.GET.get("show", "")
     if chosen not in found:
         chosen = next((name for name, rows in found.items() if rows), str(Action.UNCHANGED))
+    query = form.query
     return {
+        "plan": plan,
         "show": chosen,
-        "counts": [(name, len(rows)) for name, rows in found.items()],
+        "tabs": difference_words.tabs(found, chosen, query),
+        "heading": difference_words.heading(chosen, f"{noun}s"),
+        "are_problems": chosen == PROBLEMS,
+        "change_column": "What changes" if chosen == Action.UPDATE else "Text",
         "page": Paginator(found[chosen], PER_PAGE).get_page(request.GET.get("page")),
+        "has_changed": difference_words.changed_meanwhile(f"{noun}s") if has_changed else "",
+        "sent": [(name, value) for name, value in form.cleaned_data.items() if value],
+        "import_label": f"Import {count(len(plan.changing), noun)}",
+        "query": query,
+        "pages_query": f"{query}&show={chosen}" if query else f"show={chosen}",
+        "cures": cures(plan, form),
     }
 
 
@@ -282,7 +320,7 @@ def apply(request: HttpRequest, research_field: ResearchField, upload: str) -> H
     except PlanRefusedError as refused:
         return _difference(request, upload, refused.plan, form, has_changed=True)
     item_files.forget_upload(research_field, user, upload)
-    messages.success(request, _said(plan.count(Action.CREATE), plan.count(Action.UPDATE)))
+    messages.success(request, said(plan, "test case"))
     return redirect("lab:field", research_field.slug)
 
 
@@ -295,7 +333,24 @@ def job(
     template: str = "lab/item_files/job.html",
 ) -> HttpResponse:
     found = get_object_or_404(research_field.imports, pk=pk)
-    return show(request, template, job=found, said=_said(found.n_created, found.n_updated))
+    is_done = found.status == ItemImport.Status.FINISHED
+    n_new, n_changed = found.n_created, found.n_updated
+    imported = difference_words.imported(n_new, n_changed, "test case") if is_done else ""
+    return show(request, template, job=found, doing=_doing(found), imported=imported)
+
+
+def _doing(job: ItemImport) -> str:
+    if job.status == ItemImport.Status.WAITING:
+        return "Waiting for the worker"
+    if job.done and job.done == job.total:
+        return "All rows have been compared and are being written"
+    return f"{number(job.done, 0)} of {number(job.total, 0)} rows compared"
+
+
+def said(plan: Plan[Any], noun: str) -> str:
+    """What an import has done."""
+    counted = plan.count(Action.CREATE), plan.count(Action.UPDATE)
+    return difference_words.imported(*counted, noun)
 
 
 def _read(form: OptionsForm, data: bytes) -> ItemsFile:
@@ -310,12 +365,6 @@ def _is_for_workers(file: ItemsFile) -> bool:
     return workers.is_taken(ItemImport) and len(file.records) > LARGE
 
 
-def _said(created: int, updated: int) -> str:
-    new = ngettext("%(n)d test case is new", "%(n)d test cases are new", created) % {"n": created}
-    changed = ngettext("%(n)d is changed", "%(n)d are changed", updated) % {"n": updated}
-    return f"{new}, {changed}."
-
-
 def _difference(
     request: HttpRequest,
     upload: str,
@@ -324,52 +373,47 @@ def _difference(
     *,
     has_changed: bool = False,
 ) -> HttpResponse:
-    kinds = {str(a): [row for row in plan.rows if row.action == a] for a in Action}
-    context = paged(request, {PROBLEMS: plan.problems, **kinds})
-    is_rows = context["show"] != PROBLEMS
+    context = compared(request, plan, form, "test case", has_changed=has_changed)
+    slug = plan.research_field.slug
+    rows = () if context["are_problems"] else context["page"]
     return show(
         request,
         "lab/item_files/difference.html",
         CONFLICT if has_changed else 200,
-        plan=plan,
-        rows=[shown_row(row) for row in context["page"]] if is_rows else (),
-        n_errors=plan.count_checked(Level.ERROR),
-        n_warnings=plan.count_checked(Level.WARNING),
-        upload=upload,
-        sent=form.cleaned_data,
-        query=form.query,
-        has_changed=has_changed,
-        **cures(plan, form),
+        rows=[shown_row(row) for row in rows],
+        notes=list(difference_words.notes_of_items(plan)),
+        apply_url=reverse("lab:import_apply", args=[slug, upload]),
+        again=reverse("lab:import_items", args=[slug]),
         **context,
     )
 
 
 class ExportForm(forms.Form):
     form = forms.ChoiceField(
-        label=_("Format"),
+        label="Format",
         choices=[
-            (CSV, _("CSV, which Import reads back unchanged")),
-            (JSONL, _("JSONL, which Import reads back unchanged")),
-            (BRAINBENCH, _("CSV with the columns of the published BrainBench files")),
-            (HUGGING_FACE, _("a folder for Hugging Face's library datasets, as a ZIP")),
+            (CSV, "CSV, which Import reads back unchanged"),
+            (JSONL, "JSONL, which Import reads back unchanged"),
+            (BRAINBENCH, "CSV with the columns of the published BrainBench files"),
+            (HUGGING_FACE, "a folder for Hugging Face's library datasets, as a ZIP"),
         ],
         initial=CSV,
         widget=forms.RadioSelect,
     )
     status = forms.ChoiceField(
-        label=_("State"),
-        choices=[*Item.Status.choices, ("all", _("any"))],
+        label="State",
+        choices=[*Item.Status.choices, ("all", "any")],
         initial=Item.Status.ACCEPTED,
-        help_text=_("For each test case, the newest version in this state."),
+        help_text="For each test case, the newest version in this state.",
     )
     source = forms.ChoiceField(
-        label=_("Source"), choices=[("", _("any")), *Item.Source.choices], required=False
+        label="Source", choices=[("", "any"), *Item.Source.choices], required=False
     )
     license = forms.CharField(
-        label=_("License"),
+        label="License",
         max_length=60,
         required=False,
-        help_text=_("Named on the data card of a folder, for example cc-by-4.0."),
+        help_text="Named on the data card of a folder, for example cc-by-4.0.",
     )
 
 

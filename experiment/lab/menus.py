@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from django.urls import reverse
 
-from experiment.domain.roles import Right
-from experiment.models import Study
+from experiment.domain.roles import FieldRight, Right
+from experiment.models import ResearchField, Study
 
 
 def _always(study: Study) -> bool:
@@ -157,3 +157,42 @@ def study_menu(study: Study, rights: Collection[Right], part: str) -> list[Entry
         elif links:
             entries.append(Entry(label, links[0].url, is_current, links))
     return entries
+
+
+FIELD_MENU = (
+    ("items", "Test cases", "lab:field", FieldRight.CURATE_FIELD),
+    ("new", "New test case", "lab:new_item", FieldRight.CURATE_FIELD),
+    ("questions", "Questions", "lab:questions", FieldRight.CURATE_FIELD),
+    ("drafting", "A model’s help", "lab:drafting", FieldRight.CURATE_FIELD),  # noqa: RUF001
+    ("import", "Import", "lab:import_items", FieldRight.CURATE_FIELD),
+    ("export", "Export", "lab:export_items", FieldRight.CURATE_FIELD),
+    ("people", "People", "lab:field_people", FieldRight.CURATE_FIELD),
+    ("settings", "Settings", "lab:field_settings", FieldRight.LEAD_FIELD),
+)
+
+
+def field_menu(
+    research_field: ResearchField, rights: Collection[FieldRight], part: str
+) -> list[Link]:
+    """The entries of a field of research, for users with these rights."""
+    return [
+        Link(label, reverse(address, args=[research_field.slug]), name == part)
+        for name, label, address, right in FIELD_MENU
+        if right in rights
+    ]
+
+
+QUESTIONS_MENU = (
+    ("list", "All questions", "lab:questions"),
+    ("new", "New question", "lab:new_question"),
+    ("import", "From a file", "lab:question_import"),
+    ("templates", "From templates", "lab:question_templates"),
+)
+
+
+def questions_menu(research_field: ResearchField, part: str) -> list[Link]:
+    """The entries of a field's questions."""
+    return [
+        Link(label, reverse(address, args=[research_field.slug]), name == part)
+        for name, label, address in QUESTIONS_MENU
+    ]

@@ -1,39 +1,36 @@
 """A file of questions into a field: sent, compared with what is there, and imported as it was shown."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import FieldRight
 from experiment.imports.read.questions import WORDS
 from experiment.imports.read.rows import MOST_OF_PAGE
 from experiment.imports.reading import questions_of
-from experiment.imports.store.plans import Action
 from experiment.imports.store.question_plans import QuestionPlan, plan_questions
 from experiment.imports.store.writing import PlanRefusedError, import_questions
+from experiment.lab import difference_words
 from experiment.lab.access import for_field, is_lead, user_of
+from experiment.lab.difference_words import MISSING
 from experiment.lab.item_files import (
     MAX_BYTES,
-    PROBLEMS,
     ColumnsForm,
     LeadsForm,
     accepted_elsewhere,
-    cures,
+    compared,
     gone,
     kept,
-    paged,
+    said,
 )
 from experiment.models import ResearchField
 from experiment.services import item_files
 from lib.http import either
 from lib.pages import CONFLICT, LimitedFileField, show
-
-MISSING = "gone"
 
 
 class AcceptForm(LeadsForm):
@@ -57,10 +54,10 @@ class QuestionUploadForm(QuestionOptionsForm):
     new_subfields = None  # type: ignore[assignment]  # asked where they are missed
     file = LimitedFileField(
         MAX_BYTES,
-        _("The file is larger than 30 MB. Use the command import_questions."),
-        label=_("File"),
+        "The file is larger than 30 MB. Use the command import_questions.",
+        label="File",
         allow_empty_file=True,
-        help_text=_("CSV, JSONL or Parquet; 30 MB at most."),
+        help_text="CSV, JSONL or Parquet; 30 MB at most.",
     )
     field_order = ("file", "accept")
 
@@ -118,15 +115,8 @@ def apply(request: HttpRequest, research_field: ResearchField, upload: str) -> H
     except PlanRefusedError as refused:
         return _difference(request, upload, refused.plan, form, has_changed=True)
     item_files.forget_upload(research_field, user, upload)
-    messages.success(request, said(plan))
+    messages.success(request, said(plan, "question"))
     return redirect("lab:questions", research_field.slug)
-
-
-def said(plan: QuestionPlan) -> str:
-    created, updated = plan.count(Action.CREATE), plan.count(Action.UPDATE)
-    new = ngettext("%(n)d question is new", "%(n)d questions are new", created) % {"n": created}
-    changed = ngettext("%(n)d is changed", "%(n)d are changed", updated) % {"n": updated}
-    return f"{new}, {changed}."
 
 
 def _difference(
@@ -137,22 +127,17 @@ def _difference(
     *,
     has_changed: bool = False,
 ) -> HttpResponse:
-    found: dict[str, Any] = {
-        PROBLEMS: plan.problems,
-        **{str(a): [row for row in plan.rows if row.action == a] for a in Action},
-        MISSING: plan.gone,
-    }
-    context = paged(request, found)
+    more = {MISSING: plan.gone}
+    context = compared(request, plan, form, "question", more=more, has_changed=has_changed)
+    slug = plan.research_field.slug
     return show(
         request,
         "lab/questions/difference.html",
         CONFLICT if has_changed else 200,
-        plan=plan,
-        upload=upload,
-        has_changed=has_changed,
-        sent=form.cleaned_data,
-        query=form.query,
-        pages_query="&".join(part for part in (form.query, f"show={context['show']}") if part),
-        **cures(plan, form),
+        gone=context["show"] == MISSING,
+        notes=list(difference_words.notes_of_questions(plan)),
+        waiting=difference_words.waiting(plan),
+        apply_url=reverse("lab:question_apply", args=[slug, upload]),
+        again=reverse("lab:question_import", args=[slug]),
         **context,
     )

@@ -12,8 +12,6 @@ from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from experiment.domain.questions.filling import MOST_RULES, TemplateFaultsError
@@ -25,12 +23,13 @@ from experiment.imports.store.plans import Action
 from experiment.imports.store.question_plans import QuestionPlan, plan_questions
 from experiment.imports.store.writing import PlanRefusedError, import_questions
 from experiment.lab.access import for_field, is_lead, user_of
-from experiment.lab.item_files import gone, kept
-from experiment.lab.question_files import AcceptForm, said
+from experiment.lab.item_files import gone, kept, said
+from experiment.lab.question_files import AcceptForm
 from experiment.lab.questions import CategoriesField, between_commas, seed_field
 from experiment.models import QuestionTemplate, ResearchField
 from experiment.services import audit, item_files
 from experiment.services.questions import as_toml, is_fixed, save_template
+from lib.formatting import count, number, verb
 from lib.http import UNPROCESSABLE, either
 from lib.name_fields import is_name
 from lib.newlines import with_unix_newlines
@@ -45,19 +44,19 @@ class TemplateForm(OpenedForm, forms.Form):
     """`rules`, which a formset asks for, are one of its fields: two people's do not mix."""
 
     key = forms.CharField(
-        label=gettext_lazy("Key"),
+        label="Key",
         max_length=80,
         validators=[is_name],
-        help_text=gettext_lazy("Keys of its questions begin with it."),
+        help_text="Keys of its questions begin with it.",
     )
     question = UnixTextField(
-        label=gettext_lazy("Question"),
+        label="Question",
         max_length=LONGEST,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text=gettext_lazy("With slots for columns of a table: Is {{ name }} a gas?"),
+        help_text="With slots for columns of a table: Is {{ name }} a gas?",
     )
     categories = CategoriesField()
-    rules = forms.CharField(widget=forms.HiddenInput, required=False, label=gettext_lazy("Rules"))
+    rules = forms.CharField(widget=forms.HiddenInput, required=False, label="Rules")
 
     def __init__(self, *args: Any, template: QuestionTemplate | None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -93,15 +92,13 @@ def rules_sent(data: Mapping[str, Any]) -> list[dict[str, str]]:
 
 class RuleForm(forms.Form):
     when = forms.CharField(
-        label=gettext_lazy("Condition"),
+        label="Condition",
         max_length=LONGEST,
         required=False,
-        help_text=gettext_lazy(
-            "For example: boils < 25 and group == 18. Leave this empty to match every row."
-        ),
+        help_text=("For example: boils < 25 and group == 18. Leave this empty to match every row."),
     )
     answer = UnixTextField(
-        label=gettext_lazy("Answer"),
+        label="Answer",
         max_length=LONGEST,
         widget=forms.Textarea(attrs={"rows": 2}),
     )
@@ -110,9 +107,9 @@ class RuleForm(forms.Form):
 class TableForm(forms.Form):
     file = LimitedFileField(
         MAX_BYTES,
-        gettext_lazy("The table is larger than 10 MB. Use the command fill_template."),
-        label=gettext_lazy("Table"),
-        help_text=gettext_lazy("CSV or JSONL in UTF-8, or Parquet; 10 MB at most."),
+        "The table is larger than 10 MB. Use the command fill_template.",
+        label="Table",
+        help_text="CSV or JSONL in UTF-8, or Parquet; 10 MB at most.",
     )
 
 
@@ -146,7 +143,7 @@ def write_template(request: HttpRequest, research_field: ResearchField, pk: int)
     with held(research_field, when=request.method == "POST"):
         template = template_of(research_field, pk)
         if is_fixed(template):
-            messages.error(request, _("This template has created questions and cannot change."))
+            messages.error(request, "This template has created questions and cannot change.")
             return redirect("lab:question_template", research_field.slug, pk)
         return _written(request, research_field, template)
 
@@ -196,7 +193,7 @@ def _written(
         given = stored if keeps else [rule for rule in rules.cleaned_data if rule]
         named = QuestionTemplate.objects.filter(field=research_field, key=sent["key"])
         if row is None and named.exists():
-            form.add_error("key", _("The field already has a template with this key."))
+            form.add_error("key", "The field already has a template with this key.")
         else:
             asked = (sent["key"], sent["question"], given, sent["categories"])
             try:
@@ -206,7 +203,8 @@ def _written(
             except ValidationError as error:
                 form.add_error(None, error.messages)
     status = UNPROCESSABLE if form.is_bound else 200
-    context: dict[str, Any] = {"template": row, "form": form, "rules": rules}
+    heading = "New template" if row is None else row.key
+    context: dict[str, Any] = {"heading": heading, "form": form, "rules": rules}
     return show(request, "lab/questions/write_template.html", status, **context)
 
 
@@ -215,24 +213,20 @@ SHOWN = 50  # rows without a pair
 
 class FillingForm(AcceptForm):
     n = forms.IntegerField(
-        label=gettext_lazy("How many"),
+        label="How many",
         min_value=1,
         max_value=MOST_OF_PAGE,
         required=False,
-        help_text=gettext_lazy("Leave this empty to use all questions that the table makes."),
+        help_text="Leave this empty to use all questions that the table makes.",
     )
     strata = forms.CharField(
-        label=gettext_lazy("Spread evenly over"),
+        label="Spread evenly over",
         max_length=500,
         required=False,
-        help_text=gettext_lazy(
-            "Columns separated by commas; “rule” is the rule that gave the answer."
-        ),
+        help_text=("Columns separated by commas; “rule” is the rule that gave the answer."),
     )
-    seed = seed_field(gettext_lazy("The same seed draws the same rows."))
-    same_answers = forms.BooleanField(
-        label=gettext_lazy("Keep questions that share an answer"), required=False
-    )
+    seed = seed_field("The same seed draws the same rows.")
+    same_answers = forms.BooleanField(label="Keep questions that share an answer", required=False)
     field_order = ("n", "strata", "seed", "same_answers", "accept")
 
     @property
@@ -244,10 +238,11 @@ class FillingForm(AcceptForm):
         return Wanted(sent["n"], strata, seed, not sent["same_answers"])
 
     @property
-    def query(self) -> str:
-        return urlencode(
-            {name: v for name, v in self.cleaned_data.items() if v not in ("", None, False)}
-        )
+    def choices(self) -> list[tuple[str, str]]:
+        """Of a valid form, as it is sent once more."""
+        chosen = ((name, value) for name, value in self.cleaned_data.items() if value != "")
+        told = ((name, value) for name, value in chosen if value is not None)
+        return [(name, "on" if v is True else str(v)) for name, v in told if v is not False]
 
 
 @either
@@ -277,7 +272,7 @@ def filling(
         plan, is_done = _planned(filled, research_field, form.reason, user, shown)
         if is_done:
             item_files.forget_upload(research_field, user, upload)
-            messages.success(request, said(plan))
+            messages.success(request, said(plan, "question"))
             listed = reverse("lab:questions", args=[research_field.slug])
             return redirect(f"{listed}?{urlencode({'template': template.key})}")
         context |= _about(plan) | {"has_changed": is_asked}
@@ -285,6 +280,7 @@ def filling(
         left = filled.filling.left_out
         context |= {
             "filled": filled,
+            "drawn": _drawn(filled),
             "preview": filled.pairs[:PREVIEWED],
             "left": left[:SHOWN],
             "n_more": max(0, len(left) - SHOWN),
@@ -310,11 +306,29 @@ def _planned(
         return refused.plan, False
 
 
+def _drawn(filled: FilledTemplate) -> str:
+    n_drawn = len(filled.pairs)
+    said = (
+        f"{number(filled.n_rows, 0)} rows make {number(len(filled.filling.pairs), 0)} questions, of which "
+        f"{number(n_drawn, 0)} are drawn."
+    )
+    return f"{said} The first {PREVIEWED} are shown." if n_drawn > PREVIEWED else said
+
+
 def _about(plan: QuestionPlan) -> dict[str, Any]:
     updates = [row for row in plan.rows if row.action == Action.UPDATE]
+    n_new, n_changed = plan.count(Action.CREATE), len(updates)
+    n_same = plan.count(Action.UNCHANGED)
+    counted = (
+        f"{count(n_new, 'question')} {verb(n_new, 'is', 'are')} new, {number(n_changed, 0)} "
+        f"{verb(n_changed, 'is', 'are')} changed, {number(n_same, 0)} {verb(n_same, 'is', 'are')} already in the field."
+    )
+    both = f"Create {number(n_new, 0)} and change {number(n_changed, 0)}"
     return {
         "plan": plan,
-        **{f"n_{action}": plan.count(action) for action in Action},
+        "counted": counted,
+        "create_label": both if updates else f"Create {count(n_new, 'question')}",
         "updates": updates[:PREVIEWED],
+        "first_updates": f"The first {PREVIEWED} are shown." if n_changed > PREVIEWED else "",
         "problems": plan.problems[:PREVIEWED],
     }

@@ -11,8 +11,6 @@ from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 from django_stubs_ext import StrOrPromise
 
@@ -41,7 +39,7 @@ def as_lines(categories: Categories) -> str:
 
 def seed_field(help_text: StrOrPromise) -> forms.IntegerField:
     return forms.IntegerField(
-        label=_("Seed"),
+        label="Seed",
         min_value=0,
         max_value=2**31 - 1,
         initial=1,
@@ -59,11 +57,11 @@ class CategoriesField(forms.CharField):
 
     def __init__(self) -> None:
         super().__init__(
-            label=_("Categories"),
+            label="Categories",
             required=False,
             max_length=5_000,
             widget=forms.Textarea(attrs={"rows": 3}),
-            help_text=_("One line per dimension, such as “topic: Metals; Acids”."),
+            help_text="One line per dimension, such as “topic: Metals; Acids”.",
         )
 
     def prepare_value(self, value: Any) -> Any:
@@ -78,10 +76,7 @@ class CategoriesField(forms.CharField):
             name = dimension.strip().casefold()
             if not colon or not name or name in found:
                 raise ValidationError(
-                    _(
-                        "“%(line)s” is not a line like “topic: Metals; Acids”, or its dimension occurs twice."
-                    ),
-                    params={"line": line.strip()[:80]},
+                    f"“{line.strip()[:80]}” is not a line like “topic: Metals; Acids”, or its dimension occurs twice."
                 )
             found[name] = split(names)
         try:
@@ -102,16 +97,14 @@ PLACE = "\x1f"  # between a dimension and a category, in an address
 
 class QuestionsForm(forms.Form):
     text = forms.CharField(
-        label=_("Key or words"),
+        label="Key or words",
         max_length=200,
         required=False,
         widget=forms.TextInput(attrs={"type": "search"}),
     )
-    status = forms.ChoiceField(
-        label=_("State"), choices=[ANY, *Item.Status.choices], required=False
-    )
-    template = forms.ChoiceField(label=_("Template"), required=False)
-    category = forms.ChoiceField(label=_("Category"), required=False)
+    status = forms.ChoiceField(label="State", choices=[ANY, *Item.Status.choices], required=False)
+    template = forms.ChoiceField(label="Template", required=False)
+    category = forms.ChoiceField(label="Category", required=False)
 
     def __init__(self, *args: Any, research_field: ResearchField, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -153,15 +146,15 @@ class QuestionsForm(forms.Form):
 
 class FileForm(forms.Form):
     form = forms.ChoiceField(
-        label=_("Format"), choices=[(name, name.upper()) for name in FORMATS], initial=FORMATS[0]
+        label="Format", choices=[(name, name.upper()) for name in FORMATS], initial=FORMATS[0]
     )
     columns = forms.ChoiceField(
-        label=_("Columns"),
-        choices=list(zip(COLUMNS, (_("ours"), _("uuid, template_uuid, …")), strict=True)),
+        label="Columns",
+        choices=list(zip(COLUMNS, ("ours", "uuid, template_uuid, …"), strict=True)),
     )
     status = forms.ChoiceField(
-        label=_("State"),
-        choices=[*Item.Status.choices, ("all", _("any"))],
+        label="State",
+        choices=[*Item.Status.choices, ("all", "any")],
         initial=Item.Status.ACCEPTED,
     )
 
@@ -201,29 +194,29 @@ WRITTEN = ("markup", "expert_answer", "categories", *Record.DETAILS)
 class QuestionForm(OpenedForm, forms.ModelForm[Item]):
     markup = UnixTextField(
         max_length=MAX_CHARACTERS,
-        label=_("Question"),
+        label="Question",
         widget=forms.Textarea(attrs={"rows": 4}),
     )
     expert_answer = UnixTextField(
         max_length=MAX_CHARACTERS,
-        label=_("Expert answer"),
+        label="Expert answer",
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text=_("Answers are graded by comparison with this text. Respondents never see it."),
+        help_text="Answers are graded by comparison with this text. Respondents never see it.",
     )
     categories = CategoriesField()
 
     class Meta:
         model = Item
         fields = WRITTEN
-        labels = {"source": _("Written by"), "generator": _("Name of the person or model")}
-        help_texts = {"generator": _("The writer, or the model and its version.")}
+        labels = {"source": "Written by", "generator": "Name of the person or model"}
+        help_texts = {"generator": "The writer, or the model and its version."}
         widgets = {"note": forms.Textarea(attrs={"rows": 3})}
 
     def __init__(self, *args: Any, research_field: ResearchField, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["subfield"] = subfield_choice(self.instance, research_field)
-        sources = [("human", _("a person")), ("machine", _("a model"))]
-        self.fields["source"] = forms.ChoiceField(choices=sources, label=_("Written by"))
+        sources = [("human", "a person"), ("machine", "a model")]
+        self.fields["source"] = forms.ChoiceField(choices=sources, label="Written by")
 
     def edits(self, names: Iterable[str]) -> Mapping[str, Edit]:
         return writing.last_changes(self.instance, names)
@@ -247,7 +240,7 @@ def new_question(request: HttpRequest, research_field: ResearchField) -> HttpRes
         except ValidationError as error:
             form.add_error(None, error.messages)
         else:
-            messages.success(request, gettext("Saved."))
+            messages.success(request, "Saved.")
             return redirect("lab:item", research_field.slug, item.pk)
     return _page(request, form)
 
@@ -258,7 +251,7 @@ def write_question(request: HttpRequest, research_field: ResearchField, pk: int)
     kinds = {"field": research_field.name, "kind": Item.Kind.QUESTION}
     item = get_object_or_404(Item, pk=pk, **kinds)
     if item.status != Item.Status.DRAFT:
-        messages.error(request, gettext("Only a draft can be edited. Return it to draft first."))
+        messages.error(request, "Only a draft can be edited. Return it to draft first.")
         return redirect("lab:item", research_field.slug, pk)
     with held(item, when=request.method == "POST") as stored:
         form = QuestionForm(request.POST or None, instance=stored, research_field=research_field)
@@ -274,4 +267,5 @@ def write_question(request: HttpRequest, research_field: ResearchField, pk: int)
 
 
 def _page(request: HttpRequest, form: QuestionForm, item: Item | None = None) -> HttpResponse:
-    return show(request, "lab/questions/write.html", form=form, item=item)
+    heading = "New question" if item is None else str(item)
+    return show(request, "lab/questions/write.html", form=form, item=item, heading=heading)

@@ -12,8 +12,6 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from experiment.domain.assignment import QUESTION, Stratum
 from experiment.domain.presets import PRESETS
@@ -25,7 +23,7 @@ from experiment.services.study_versions import Revision, revise
 from experiment.services.usable import of_own, usable_items
 
 OTHER_TITLE = "Which result is real?"
-NONE_FITS = gettext_lazy("No accepted test case matches all criteria.")
+NONE_FITS = "No accepted test case matches all criteria."
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,13 +271,12 @@ def _listed(choice: ItemChoice, usable: QuerySet[Item]) -> list[Item]:
     problems = []
     for listed in choice.keys:
         item = found.get(listed.key)
-        values = {"place": listed.place, "key": listed.key}
         if item is None:  # no word on whether others have it
-            message = _("%(place)s: there is no accepted test case “%(key)s” that you may use")
-            problems.append(message % values)
+            problems.append(
+                f"{listed.place}: there is no accepted test case “{listed.key}” that you may use"
+            )
         elif item.kind == Item.Kind.TEST and (missing := _misfit(item, rest)):
-            values["missing"] = missing
-            problems.append(_("%(place)s: “%(key)s” does not match %(missing)s") % values)
+            problems.append(f"{listed.place}: “{listed.key}” does not match {missing}")
     if problems:
         raise ValidationError([f"{problem}." for problem in problems])
     return list(found.values())
@@ -288,15 +285,15 @@ def _listed(choice: ItemChoice, usable: QuerySet[Item]) -> list[Item]:
 def _misfit(item: Item, choice: ItemChoice) -> str:
     """The first condition that the test case does not meet: its name and what was asked for."""
     asked = (
-        (_("collection"), choice.collection, item.collection),
-        (_("source"), choice.source, item.source),
-        (_("field"), choice.field, item.field),
+        ("collection", choice.collection, item.collection),
+        ("source", choice.source, item.source),
+        ("field", choice.field, item.field),
     )
     for name, wanted, found in asked:
         if wanted and wanted != found:
             return f"{name} {wanted}"
     if choice.subfields and item.subfield not in choice.subfields:
-        return f"{_('subfields')} {', '.join(choice.subfields)}"
+        return f"subfields {', '.join(choice.subfields)}"
     return ""
 
 

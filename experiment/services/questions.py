@@ -11,7 +11,6 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Count, Q
-from django.utils.translation import gettext as _
 
 from experiment.domain.assignment import QUESTION, Stratum
 from experiment.domain.export_columns import Column
@@ -116,8 +115,7 @@ def save_template(
         return row
     if row.pk and is_fixed(row):
         raise ValidationError(
-            _("The template “%(key)s” has made questions and cannot change. Give another key.")
-            % {"key": key}
+            f"The template “{key}” has made questions and cannot change. Give another key."
         )
     changed = [name for name, value in wanted.items() if getattr(row, name) != value]
     change = "changed" if row.pk else "added"
@@ -197,7 +195,7 @@ def choose_questions(
         )
     ]
     if not fitting:
-        raise ValidationError(_("No accepted question matches all criteria."))
+        raise ValidationError("No accepted question matches all criteria.")
     if choice.n is None:
         return fitting
     return sample(fitting, choice.n, _template, random.Random(choice.seed))
@@ -210,21 +208,17 @@ def _template(item: Item) -> str:
 def _unknown(items: Sequence[Item], choice: QuestionChoice) -> list[str]:
     keys, templates = {item.key for item in items}, set(map(_template, items))
     problems = [
-        _("%(place)s: the field has no accepted question “%(key)s”")
-        % {"place": listed.place, "key": listed.key}
+        f"{listed.place}: the field has no accepted question “{listed.key}”"
         for listed in choice.keys
         if listed.key not in keys
     ]
     for key in choice.templates:
         if not key or key not in templates:
-            problems.append(
-                _("no accepted question comes from the template “%(key)s”") % {"key": key}
-            )
+            problems.append(f"no accepted question comes from the template “{key}”")
     for dimension, wanted in choice.categories.items():
         known = {name for item in items for name in item.categories.get(dimension, ())}
         problems += [
-            _("no accepted question has the %(dimension)s “%(name)s”")
-            % {"dimension": dimension, "name": name}
+            f"no accepted question has the {dimension} “{name}”"
             for name in wanted
             if name not in known
         ]
@@ -255,7 +249,7 @@ def create_questions_study(
 
 
 def questions_title(research_field: ResearchField) -> str:
-    return _("Questions about %(field)s") % {"field": research_field.name}
+    return f"Questions about {research_field.name}"
 
 
 @transaction.atomic
@@ -275,7 +269,7 @@ def take_questions(
         ValidationError: nothing would be left to judge or answer, or what is chosen does not exist.
     """
     if research_field is None and not (study.human_items or study.machine_items):
-        raise ValidationError(_("The study would be empty. Add test cases first."))
+        raise ValidationError("The study would be empty. Add test cases first.")
     questions = (
         choose_questions(research_field, choice, by=by, study=study) if research_field else []
     )

@@ -1,13 +1,12 @@
-"""The menu of a study, for the pages that belong to one, and that of every page."""
+"""Menus: that of every page, of a study, of a field of research, and of its questions."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from django import template
 
-from experiment.lab.menus import Entry, SiteMenu
-from experiment.lab.menus import site_menu as site_menu_of
-from experiment.lab.menus import study_menu as menu_of
+from experiment.lab import menus
+from experiment.lab.menus import Entry, Link, SiteMenu
 
 register = template.Library()
 
@@ -16,10 +15,23 @@ register = template.Library()
 def site_menu(context: Mapping[str, Any]) -> SiteMenu:
     """By the `section` that the page belongs to."""
     user = context["request"].user
-    return site_menu_of(context.get("section") or "", is_admin=user.is_superuser)
+    return menus.site_menu(context.get("section") or "", is_admin=user.is_superuser)
 
 
 @register.simple_tag(takes_context=True)
 def study_menu(context: Mapping[str, Any]) -> list[Entry]:
     """By what the page says of itself: `study`, `part`, and the rights of who asks."""
-    return menu_of(context["study"], context["request"].rights, context.get("part") or "")
+    return menus.study_menu(context["study"], context["request"].rights, context.get("part") or "")
+
+
+@register.simple_tag(takes_context=True)
+def field_menu(context: Mapping[str, Any]) -> list[Link]:
+    """The same of a field of research."""
+    rights = context["request"].field_rights
+    return menus.field_menu(context["research_field"], rights, context.get("part") or "")
+
+
+@register.simple_tag(takes_context=True)
+def questions_menu(context: Mapping[str, Any]) -> list[Link]:
+    """The same of a field's questions; `inner` is the part of it that the page belongs to."""
+    return menus.questions_menu(context["research_field"], context["inner"])

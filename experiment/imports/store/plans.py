@@ -60,6 +60,23 @@ class PlannedRow(Generic[R]):
         """True if a draft is changed; else an update makes a new version."""
         return self.item is not None and self.item.status == Item.Status.DRAFT
 
+    @property
+    def is_new(self) -> bool:
+        return self.action == Action.CREATE
+
+    @property
+    def is_unchanged(self) -> bool:
+        return self.action == Action.UNCHANGED
+
+    @property
+    def makes_version(self) -> bool:
+        return self.action == Action.UPDATE and not self.in_place
+
+    @property
+    def is_accepted_only(self) -> bool:
+        """Whether the import accepts the item as it stands."""
+        return self.action == Action.UPDATE and not self.changes
+
 
 @dataclass(frozen=True, slots=True)
 class Remark:

@@ -1,0 +1,68 @@
+"""The frame of the lab's pages, in every template: a panel with its heading, a table with its columns, a form's button."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django import template
+from django.template.defaultfilters import date
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+register = template.Library()
+
+
+@register.simple_block_tag
+def panel(
+    content: str,
+    name: str,
+    heading: object,
+    n: object = None,
+    css: str = "",
+    *,
+    is_region: bool = True,
+) -> SafeString:
+    """`{% panel "people" "People" n_people %}...{% endpanel %}`: with how many the heading counts, where that is known.
+
+    is_region: whether it is a landmark of its own, and not one with the element around it.
+    """
+    region = format_html(' aria-labelledby="{}-heading"', name) if is_region else ""
+    counted = format_html(' <span class="count">{}</span>', n) if isinstance(n, int) else ""
+    return format_html(
+        '<section class="{}"{}><h2 id="{}-heading">{}{}</h2>{}</section>',
+        *(f"panel {css}".strip(), region, name, heading, counted, content),
+    )
+
+
+@register.simple_block_tag
+def table(content: str, of: str, *columns: str | Sequence[str], css: str = "plain") -> SafeString:
+    """`{% table "people" "Name" "#Trials" %}rows{% endtable %}`: in the panel `people`; # marks a column of numbers.
+
+    A list of columns may stand in their place.
+    """
+    labels = [label for each in columns for label in ([each] if isinstance(each, str) else each)]
+    cells = format_html_join("", "<th {}>{}</th>", map(_column, labels))
+    return format_html(
+        '<div class="scroller" tabindex="0" role="region" aria-labelledby="{}-heading"><table class="{}">'
+        "<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>",
+        *(of, css, cells, content),
+    )
+
+
+def _column(label: str) -> tuple[SafeString, str]:
+    is_number = label.startswith("#")
+    attributes = 'scope="col" class="number"' if is_number else 'scope="col"'
+    return SafeString(attributes), label[1:] if is_number else label
+
+
+@register.simple_tag
+def submit(label: str, css: str = "button-primary", **attributes: str) -> SafeString:
+    """`{% submit "Save" %}`: the button; `name="sure"` and the like become its attributes."""
+    more = format_html_join("", ' {}="{}"', attributes.items())
+    return format_html('<button class="button {}" type="submit"{}>{}</button>', css, more, label)
+
+
+@register.simple_tag
+def utc(at: datetime) -> SafeString:
+    """A time to the minute, with its zone."""
+    shown = '<time class="quiet" datetime="{}">{} UTC</time>'
+    return format_html(shown, date(at, "c"), date(at, "Y-m-d H:i"))
