@@ -11,24 +11,24 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST, require_safe
 
 from analysis.lab.results import TYPES, file_response
 from analysis.services.items.wanted import Order, Wanted
 from analysis.stats.item_marks import Mark
 from experiment.domain.roles import FieldRight, Right
-from experiment.lab.access import LabRequest, for_field, for_study, user_of
+from experiment.lab.access import LabRequest, for_field, for_study, is_lead, user_of
 from experiment.models import Item, ResearchField, SavedView, Study
+from experiment.services.curation.together import Act
 from experiment.services.rights import studies_with
 
-ANY = ("", _("any"))
+ANY = ("", "any")
 MARKS = (
-    (Mark.ALL_RIGHT.value, _("everyone right")),
-    (Mark.NONE_RIGHT.value, _("no one right")),
-    (Mark.RECOGNISED.value, _("recognised often")),
-    (Mark.BEFORE_CUTOFF.value, _("published before a model's cut-off")),
+    (Mark.ALL_RIGHT.value, "everyone right"),
+    (Mark.NONE_RIGHT.value, "no one right"),
+    (Mark.RECOGNISED.value, "recognised often"),
+    (Mark.BEFORE_CUTOFF.value, "published before a model's cut-off"),
 )
 
 
@@ -38,20 +38,20 @@ def _choice(label: Any, choices: Any) -> forms.ChoiceField:
 
 class ListForm(forms.Form):
     text = forms.CharField(
-        label=_("Key, DOI or words of the text"),
+        label="Key, DOI or words of the text",
         max_length=200,
         required=False,
         widget=forms.TextInput(attrs={"type": "search"}),
     )
-    status = _choice(_("State"), Item.Status.choices)
-    kind = _choice(_("Kind"), Item.Kind.choices)
-    source = _choice(_("Source"), Item.Source.choices)
-    subfield = _choice(_("Subfield"), ())
-    study = _choice(_("Used in study"), ())
-    mark = _choice(_("Mark"), MARKS)
-    order = forms.ChoiceField(label=_("Order"), choices=Order.choices, required=False)
-    is_waiting = forms.BooleanField(label=_("Waiting for my review"), required=False)
-    all_versions = forms.BooleanField(label=_("All versions"), required=False)
+    status = _choice("State", Item.Status.choices)
+    kind = _choice("Kind", Item.Kind.choices)
+    source = _choice("Source", Item.Source.choices)
+    subfield = _choice("Subfield", ())
+    study = _choice("Used in study", ())
+    mark = _choice("Mark", MARKS)
+    order = forms.ChoiceField(label="Order", choices=Order.choices, required=False)
+    is_waiting = forms.BooleanField(label="Waiting for my review", required=False)
+    all_versions = forms.BooleanField(label="All versions", required=False)
 
     def __init__(self, *args: Any, user: User, research_field: ResearchField, **kw: Any) -> None:
         super().__init__(*args, **kw)
@@ -84,11 +84,18 @@ class ListForm(forms.Form):
         return Wanted(**(values | {"order": Order(values["order"] or Order.KEY)}))
 
 
+FIELD_COLUMNS = (
+    SafeString('<span class="visually-hidden">Selected</span>'),
+    *("Test case", "State", "Kind", "Subfield", "#Exposures", "#Accuracy, 95% interval"),
+    *("#Models right", "#Difficulty, nats per token", "Marks"),
+)
+
+
 class ViewForm(forms.ModelForm[SavedView]):
     class Meta:
         model = SavedView
         fields = ("name",)
-        labels = {"name": _("Keep these filters as")}
+        labels = {"name": "Keep these filters as"}
 
 
 @require_safe
@@ -100,10 +107,16 @@ def field(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
     user = user_of(request)
     form = ListForm(request.GET, user=user, research_field=research_field)
     is_valid = form.is_valid()
+    fields = list(form)
     context = {
         "research_field": research_field,
         "section": "fields",
         "form": form,
+        "choices": [each for each in fields if each.widget_type != "checkbox"],
+        "boxes": [each for each in fields if each.widget_type == "checkbox"],
+        "query": form.query if is_valid else "",
+        "acts": [act for act in Act if act != Act.RETIRE or is_lead(request)],
+        "columns": FIELD_COLUMNS,
         "view_form": ViewForm(),
         "views": own_views(request, research_field),
     }
@@ -124,15 +137,13 @@ def save_view(request: HttpRequest, research_field: ResearchField) -> HttpRespon
     form = ViewForm(request.POST)
     place = reverse("lab:field", args=[research_field.slug])
     if not (filters.is_valid() and form.is_valid()):
-        messages.error(
-            request, gettext("The view was not saved. It needs a name and at least one filter.")
-        )
+        messages.error(request, "The view was not saved. It needs a name and at least one filter.")
         return redirect(place)
     name = form.cleaned_data["name"]
     own_views(request, research_field).update_or_create(
         field=research_field, user=user, name=name, defaults={"query": filters.query}
     )
-    messages.success(request, gettext("Kept as “%(name)s”.") % {"name": name})
+    messages.success(request, f"Kept as “{name}”.")
     return redirect(f"{place}?{filters.query}")
 
 
@@ -142,12 +153,22 @@ def delete_view(request: HttpRequest, research_field: ResearchField) -> HttpResp
     """The person's own of the posted name; by name, since nobody has two of one."""
     name = request.POST.get("name", "")
     if own_views(request, research_field).filter(name=name).delete()[0]:
-        messages.success(request, gettext("“%(name)s” is no longer saved.") % {"name": name})
+        messages.success(request, f"“{name}” is no longer saved.")
     return redirect("lab:field", research_field.slug)
 
 
 def own_views(request: HttpRequest, research_field: ResearchField) -> QuerySet[SavedView]:
     return SavedView.objects.filter(field=research_field, user=user_of(request))
+
+
+PEOPLE_COLUMNS = (
+    *("Study", "#Exposures", "#Accuracy (95% interval)", "#Median time, s", "#Recognised"),
+    *("#Confidence when right", "#When wrong"),
+)
+MODEL_COLUMNS = (
+    *("Model", "#Difficulty, perplexity", "Decision", "#Rank (1 is hardest)"),
+    "Along the text",
+)
 
 
 @require_safe
@@ -166,6 +187,8 @@ def item_statistics(request: HttpRequest, research_field: ResearchField, pk: int
         "research_field": research_field,
         "item": item,
         "found": found,
+        "people_columns": PEOPLE_COLUMNS,
+        "model_columns": MODEL_COLUMNS,
         "fitted": fitted(item, user) if request.GET.get("fit") == "2pl" else None,
         "text": place_text(item.key) if found.place else None,
     }
@@ -207,13 +230,21 @@ def test_cases(request: LabRequest, study: Study) -> HttpResponse:
     ordered = rows.order_by("item__kind", "item__source", "item__key")
     page = Paginator(ordered, PER_PAGE).get_page(request.GET.get("page"))
     rights = request.rights
-    sees_data = Right.SEE_DATA in rights
+    sees_data, may_curate = Right.SEE_DATA in rights, Right.CURATE in rights
     context = {
         "study": study,
         "page": page,
         "lines": study_lines(study, list(page), user_of(request), with_data=sees_data),
         "n_paused": study.study_items.exclude(paused_at=None).count(),
         "sees_data": sees_data,
-        "may_curate": Right.CURATE in rights,
+        "may_curate": may_curate,
+        "columns": [
+            "Test case",
+            *(["Pause or resume"] if may_curate else []),
+            *("State", "Kind", "Subfield"),
+            *(["#Exposures", "#Accuracy, 95% interval", "Marks"] if sees_data else []),
+            "Field",
+        ],
+        "table_css": "plain item-list" if sees_data else "plain people",
     }
     return render(request, "lab/items/study.html", context)

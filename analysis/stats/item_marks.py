@@ -17,6 +17,18 @@ class Mark(StrEnum):
     RECOGNISED = "recognised"
     BEFORE_CUTOFF = "before_cutoff"
 
+    @property
+    def label(self) -> str:
+        return _LABELS[self]
+
+
+_LABELS = {
+    Mark.ALL_RIGHT: "everyone right",
+    Mark.NONE_RIGHT: "no one right",
+    Mark.RECOGNISED: "recognised often",
+    Mark.BEFORE_CUTOFF: "before a cut-off",
+}
+
 
 def of_people(n: int, n_right: int, n_asked: int = 0, n_recognised: int = 0) -> tuple[Mark, ...]:
     """Marks by judgments.

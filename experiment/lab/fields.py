@@ -11,13 +11,12 @@ from django.db.models import Count, Exists, IntegerField, OuterRef, Q, QuerySet,
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import FieldRight, FieldRole
-from experiment.lab.access import for_creators, for_field, for_signed_in, user_of
-from experiment.lab.members import as_seen, give_role
+from experiment.lab.access import for_creators, for_field, for_signed_in, is_lead, user_of
+from experiment.lab.members import MemberLine, as_seen, give_role
 from experiment.models import FieldMember, Item, ResearchField, Subfield
 from experiment.services import audit, members
 from experiment.services import fields as services
@@ -26,6 +25,7 @@ from experiment.services.fields import has_items, is_used
 from experiment.services.members import asked_to_join
 from experiment.services.rights import AGREED, fields_of, may_create_studies
 from experiment.services.usable import usable_fields
+from lib.formatting import count, verb
 from lib.http import UNPROCESSABLE, either
 from lib.opened import Edit, OpenedForm, check_seen, held
 from lib.pages import refused, say_saved, show
@@ -46,9 +46,7 @@ class FieldForm(OpenedForm, forms.ModelForm[ResearchField]):
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         if self.instance.pk and has_items(self.instance):
-            _keep_name(
-                self, gettext("This name cannot change because test cases and exports use it.")
-            )
+            _keep_name(self, "This name cannot change because test cases and exports use it.")
 
     def edits(self, names: Iterable[str]) -> Mapping[str, Edit]:
         return audit.last_changes(names, field=self.initial["name"])
@@ -63,7 +61,7 @@ class SubfieldForm(OpenedForm, forms.ModelForm[Subfield]):
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         if self.instance.pk and is_used(self.instance):
-            _keep_name(self, gettext("This name cannot change because test cases use it."))
+            _keep_name(self, "This name cannot change because test cases use it.")
 
     def edits(self, names: Iterable[str]) -> Mapping[str, Edit]:
         return audit.last_changes(
@@ -73,10 +71,10 @@ class SubfieldForm(OpenedForm, forms.ModelForm[Subfield]):
 
 class MemberForm(forms.Form):
     username = forms.CharField(
-        label=_("User name"), max_length=150, widget=forms.TextInput(attrs={"autocomplete": "off"})
+        label="User name", max_length=150, widget=forms.TextInput(attrs={"autocomplete": "off"})
     )
     role = forms.TypedChoiceField(
-        label=_("Role"),
+        label="Role",
         choices=FieldMember.Role.choices,
         coerce=FieldRole,
         initial=FieldMember.Role.CURATOR,
@@ -86,9 +84,9 @@ class MemberForm(forms.Form):
 
 class SharedStudyForm(forms.Form):
     study = forms.SlugField(
-        label=_("Short name of the study"),
+        label="Short name of the study",
         max_length=60,
-        help_text=_(
+        help_text=(
             "As in the address of the study. Its researchers may then use this field there."
         ),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
@@ -152,12 +150,8 @@ def settings(request: HttpRequest, research_field: ResearchField) -> HttpRespons
                 )
                 say_saved(request, form)
                 if n := len(accepted):
-                    said = ngettext(
-                        "%(n)d test case now has enough reviews and is accepted.",
-                        "%(n)d test cases now have enough reviews and are accepted.",
-                        n,
-                    )
-                    messages.success(request, said % {"n": n})
+                    enough = verb(n, "has enough reviews and is", "have enough reviews and are")
+                    messages.success(request, f"{count(n, 'test case')} now {enough} accepted.")
                 return redirect("lab:field_settings", research_field.slug)
     return _settings(request, research_field, form, SubfieldForm(prefix="new"))
 
@@ -314,8 +308,16 @@ def _people(
     return show(
         request,
         "lab/fields/people.html",
-        members=rows,
+        members=[
+            MemberLine(
+                each,
+                reverse("lab:change_field_role", args=[research_field.slug, each.pk]),
+                reverse("lab:remove_field_member", args=[research_field.slug, each.pk]),
+            )
+            for each in rows
+        ],
         roles=FieldMember.Role,
+        may_manage=is_lead(request),
         form=form,
         study_form=study_form or SharedStudyForm(),
         shared_with=research_field.shared_with.order_by("slug"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,13 +14,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.item_columns import READ
 from experiment.domain.item_life import Move
 from experiment.domain.roles import FieldRight, Right
+from experiment.lab import item_words
 from experiment.lab.access import for_field, for_study, user_of
 from experiment.models import Comment, Explanation, Item, ResearchField, Review, Study
 from experiment.models.items import ItemQuerySet
@@ -31,6 +31,7 @@ from experiment.services.curation.together import queue
 from experiment.services.rights import fields_of, studies_with
 from experiment.services.study_setup import lacking_without, n_still_shown, set_paused
 from experiment.services.usable import known_items
+from lib.formatting import count, verb
 from lib.http import either
 from lib.opened import OPENED, Edit, check_seen, seen
 from lib.pages import refused, show
@@ -38,26 +39,26 @@ from lib.pages import refused, show
 
 class ReviewForm(forms.Form):
     verdict = forms.ChoiceField(
-        label=_("Verdict"), choices=Review.Verdict.choices, widget=forms.RadioSelect
+        label="Verdict", choices=Review.Verdict.choices, widget=forms.RadioSelect
     )
     text = forms.CharField(
-        label=_("Why"),
+        label="Why",
         required=False,
         max_length=5_000,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text=_("Required if you ask for a revision or reject the text."),
+        help_text="Required if you ask for a revision or reject the text.",
     )
 
 
 class ReasonForm(forms.Form):
     reason = forms.CharField(
-        label=_("Why"), max_length=2_000, widget=forms.Textarea(attrs={"rows": 3})
+        label="Why", max_length=2_000, widget=forms.Textarea(attrs={"rows": 3})
     )
 
 
 class RetireForm(ReasonForm):
     every_version = forms.BooleanField(
-        label=_("also its other versions"), required=False, initial=True
+        label="also its other versions", required=False, initial=True
     )
 
 
@@ -70,9 +71,7 @@ class CommentForm(forms.ModelForm[Comment]):
             "text": forms.Textarea(attrs={"rows": 4}),
         }
         help_texts = {
-            "quote": _(
-                "Select words of the text above, or copy them here. Leave this empty to comment on the whole text."
-            )
+            "quote": "Select words of the text above, or copy them here. Leave this empty to comment on the whole text."
         }
 
 
@@ -101,26 +100,32 @@ def _page(
     user = user_of(request)
     awaited = reviews.is_awaited(item, research_field, user)
     own = reviews.own(item, user)
-    is_in_queue = own is not None or (awaited and item.status == Item.Status.IN_REVIEW)
+    is_in_review = item.status == Item.Status.IN_REVIEW
+    is_in_queue = own is not None or (awaited and is_in_review)
     versions = list(Item.objects.filter(key=item.key, field=item.field).order_by("-version"))
-    accepted = [v.version for v in versions if v.status == Item.Status.ACCEPTED]
-    firsts = reviews.first_verdicts(item)
+    accepted = (v.version for v in versions if v.status == Item.Status.ACCEPTED)
+    counted, newest = reviews.count(item, research_field), max(accepted, default=0)
     drawing, mine = studies_drawing(item), studies_with(user, Right.SEE_ITEMS)
+    moves = open_moves(item, research_field, user)
+    verdicts = _verdict_lines(item, own if Move.REVIEW in moves else None)
     context: dict[str, Any] = {
         "item": item,
-        "writers": writers_of(item),
+        "about": item_words.about(item, writers_of(item)),
         "standing": standing(item),
-        "moves": open_moves(item, research_field, user),
+        "next_step": item_words.next_step(
+            item, research_field, counted, newest, is_awaited=awaited
+        ),
+        "buttons": item_words.buttons(moves),
+        "may_go_back": Move.BACK in moves,
+        "may_retire": Move.RETIRE in moves,
+        "retiring": item_words.retiring(item, drawing.count()),
         "awaited": awaited,
-        "reviews": [(each, firsts.get(each.reviewer_id or 0)) for each in reviews.current(item)],
-        "own_review": own,
+        "reviews": verdicts,
+        "shows_reviews": is_in_review or (verdicts and not awaited),
         "queue": queue(item, user) if is_in_queue else None,
-        "count": reviews.count(item, research_field),
         "history": history(item, without_verdicts=awaited),
-        "versions": versions,
-        "newest_accepted": max(accepted, default=None),
+        "versions": [(each, _address_of_other(research_field, item, each)) for each in versions],
         "studies": drawing.filter(pk__in=mine.values("pk")),
-        "n_studies": drawing.count(),
         "unfinished": item.scratches.exclude(values={}).select_related("user"),
         "threads": remarks.threads(item),
         "unexplained": seen(Explanation(), "text"),
@@ -129,8 +134,41 @@ def _page(
         "review_form": ReviewForm(prefix="review"),
         "back_form": ReasonForm(prefix="back"),
         "retire_form": RetireForm(prefix="retire"),
+        "has_errors": any(form.errors for form in sent.values()),
     }
-    return show(request, "lab/items/item.html", **context | sent)
+    context |= sent
+    if len(versions) == 1:
+        del context["retire_form"].fields["every_version"]
+    return show(request, "lab/items/item.html", **context)
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictLine:
+    """A verdict as the page lists it."""
+
+    review: Review
+    by: str
+    verdict: str
+    may_withdraw: bool
+
+
+def _verdict_lines(item: Item, own: Review | None) -> list[VerdictLine]:
+    """On the present text; `own` is the one that may be withdrawn."""
+    firsts = reviews.first_verdicts(item)
+    return [
+        VerdictLine(
+            each,
+            "-" if each.reviewer is None else each.reviewer.get_username(),
+            item_words.verdict(each.get_verdict_display(), firsts.get(each.reviewer_id or 0)),
+            each == own,
+        )
+        for each in reviews.current(item)
+    ]
+
+
+def _address_of_other(research_field: ResearchField, shown: Item, version: Item) -> str:
+    """The page of a version; empty of the one that is shown."""
+    return "" if version == shown else reverse("lab:item", args=[research_field.slug, version.pk])
 
 
 def check_read(request: HttpRequest, stored: Item, opened_as: str = OPENED) -> None:
@@ -183,8 +221,7 @@ def retire(request: HttpRequest, research_field: ResearchField, pk: int) -> Http
             item, user_of(request), sent["reason"], every_version=sent["every_version"]
         )
         n = len(retired)
-        said = ngettext("%(n)d version is retired.", "%(n)d versions are retired.", n)
-        messages.success(request, said % {"n": n})
+        messages.success(request, f"{count(n, 'version')} {verb(n, 'is', 'are')} retired.")
     return redirect("lab:item", research_field.slug, pk)
 
 
@@ -198,8 +235,8 @@ def review(request: HttpRequest, research_field: ResearchField, pk: int) -> Http
         with refused(form), as_read(request, item):
             item = reviews.review(item, user_of(request), sent["verdict"], sent["text"])
             is_accepted = item.status == Item.Status.ACCEPTED
-            kept = gettext("Your verdict is saved.")
-            said = gettext("With your verdict, it is accepted.") if is_accepted else kept
+            kept = "Your verdict is saved."
+            said = "With your verdict, it is accepted." if is_accepted else kept
             messages.success(request, f"{item}: {said}")
             return _next(request, research_field, item)
     return _page(request, research_field, item, review_form=form)
@@ -248,7 +285,7 @@ def answer(
     elif (form := AnswerForm(request.POST)).is_valid():
         remarks.answer(thread, user, form.cleaned_data["text"])
     else:
-        messages.error(request, gettext("Write an answer of at most 5,000 characters."))
+        messages.error(request, "Write an answer of at most 5,000 characters.")
     return _to(research_field, item, thread)
 
 
@@ -271,16 +308,16 @@ def explain_finding(request: HttpRequest, research_field: ResearchField, pk: int
     with refused(request), reviews.held(item) as stored:
         finding, text = sent.get("finding", ""), sent.get("text", "")
         remarks.explain(stored, finding, text, user_of(request), check)
-        messages.success(request, gettext("Explained."))
+        messages.success(request, "Explained.")
     return redirect(f"{reverse('lab:item', args=[research_field.slug, pk])}#checks")
 
 
 class PauseForm(forms.Form):
     reason = forms.CharField(
-        label=_("Why"),
+        label="Why",
         max_length=2_000,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text=_("Stored in the study's audit trail."),
+        help_text="Stored in the study's audit trail.",
     )
 
 
@@ -294,6 +331,7 @@ def test_case(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
         request,
         "lab/curation/test_case.html",
         item=item,
+        heading=item_words.heading_of_text(item),
         research_field=research_field,
         row=row,
     )
@@ -317,20 +355,17 @@ def pause_test_case(request: HttpRequest, study: Study, pk: int) -> HttpResponse
                 now=None if resumes else timezone.now(),
                 check=lambda stored: check_seen(request.POST, stored, "paused_at", edits=edits),
             )
-            done = (
-                gettext("%(item)s is drawn again.")
-                if resumes
-                else gettext("%(item)s is no longer drawn.")
-            )
-            messages.success(request, done % {"item": row.item})
+            done = "drawn again" if resumes else "no longer drawn"
+            messages.success(request, f"{row.item} is {done}.")
         return redirect("lab:test_cases", study.slug)
     return show(
         request,
         "lab/curation/pause.html",
         row=row,
         form=form,
+        act="Resume" if row.paused_at else "Pause",
         lacking=[] if row.paused_at else lacking_without(study, row.item),
-        n_still_shown=n_still_shown(study, row.item, timezone.now()),
+        still_shown=item_words.still_shown(n_still_shown(study, row.item, timezone.now())),
     )
 
 

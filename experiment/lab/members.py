@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,8 +19,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
@@ -30,16 +29,17 @@ from experiment.models import AuditEvent, Invitation, Membership, ResearchField,
 from experiment.services import audit
 from experiment.services import members as people
 from experiment.services.members import AlreadyMemberError, InvitationError
+from lib.formatting import count
 from lib.http import either
 from lib.name_fields import is_name
 from lib.opened import check_seen, held
 from lib.pages import refused, show
 
 NAME: dict[str, Any] = {
-    "label": gettext_lazy("For whom"),
+    "label": "For whom",
     "max_length": 100,
     "validators": [is_name],
-    "help_text": gettext_lazy("Shown in this list and in the audit trail."),
+    "help_text": "Shown in this list and in the audit trail.",
     "widget": forms.TextInput(attrs={"autocomplete": "off"}),
 }
 
@@ -65,15 +65,13 @@ class JoinForm(OwnName, UserCreationForm[User]):
 class InviteForm(forms.Form):
     name = forms.CharField(**NAME)
     role = forms.ChoiceField(
-        label=gettext_lazy("Role"), choices=Membership.Role.choices, widget=forms.RadioSelect
+        label="Role", choices=Membership.Role.choices, widget=forms.RadioSelect
     )
 
 
 class SiteInviteForm(forms.Form):
     name = forms.CharField(**NAME)
-    may_create_studies = forms.BooleanField(
-        label=gettext_lazy("may create studies"), required=False
-    )
+    may_create_studies = forms.BooleanField(label="may create studies", required=False)
 
 
 @require_safe
@@ -159,7 +157,10 @@ def site_people(request: HttpRequest) -> HttpResponse:
         section="people",
         form=form,
         people=User.objects.annotate(n_studies=Count("memberships")).order_by("username"),
-        invitations=_open(Invitation.objects.filter(study=None)),
+        invitations=[
+            (each, reverse("lab:revoke_site", args=[each.pk]))
+            for each in _open(Invitation.objects.filter(study=None))
+        ],
     )
 
 
@@ -170,15 +171,35 @@ def revoke_from_site(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("lab:people")
 
 
+@dataclass(frozen=True, slots=True)
+class MemberLine:
+    """A member of a study or a field as a list shows them, and where their role is changed."""
+
+    member: people.Member
+    change_url: str
+    remove_url: str
+
+
 def _members(request: HttpRequest, study: Study, form: InviteForm) -> HttpResponse:
     return show(
         request,
         "lab/members/members.html",
         200,
         form=form,
-        members=study.memberships.select_related("user").order_by("user__username"),
+        members=[
+            MemberLine(
+                each,
+                reverse("lab:change_role", args=[study.slug, each.pk]),
+                reverse("lab:remove_member", args=[study.slug, each.pk]),
+            )
+            for each in study.memberships.select_related("user").order_by("user__username")
+        ],
         roles=Membership.Role,
-        invitations=_open(study.invitations.all()),
+        may_manage=True,
+        invitations=[
+            (each, reverse("lab:revoke_invitation", args=[study.slug, each.pk]))
+            for each in _open(study.invitations.all())
+        ],
     )
 
 
@@ -233,20 +254,39 @@ def _join(request: HttpRequest, secret: str, user: User) -> HttpResponse:
     try:
         people.accept_invitation(secret, user)
     except AlreadyMemberError:
-        messages.info(request, _("You are already a member of this study."))
+        messages.info(request, "You are already a member of this study.")
     return redirect("lab:studies")
 
 
 PER_PAGE = 50
+UNCHANGED = (
+    "No event of this study was changed. A site administrator can check whether one is missing."
+)
+INTACT = "The chain is intact: no event was changed, and no event between two others is missing."
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check of the trail has found."""
+
+    css: str
+    said: str
+
+    @classmethod
+    def of(cls, broken: audit.Break | None, intact: str) -> "Checked":
+        if broken is None:
+            return cls("notice-right", intact)
+        said = f"The chain is broken at event {broken.number}: {broken.what}."
+        return cls("notice-error", said)
 
 
 @require_safe
 @for_study(Right.SEE_TRAIL)
 def trail(request: HttpRequest, study: Study) -> HttpResponse:
     events = audit.events_of(study)
-    context = _events(request, events)
+    context = _events(request, events) | {"check_label": "Check these events"}
     if "verify" in request.GET:
-        context |= {"verified": True, "broken": audit.first_changed(events)}
+        context["checked"] = Checked.of(audit.first_changed(events), UNCHANGED)
     return show(request, "lab/members/trail.html", **context)
 
 
@@ -254,9 +294,9 @@ def trail(request: HttpRequest, study: Study) -> HttpResponse:
 @for_site_admins
 def site_trail(request: HttpRequest) -> HttpResponse:
     """Its check takes the chain of all labs, which grows for ever; a study's takes that study's events."""
-    context = _events(request, AuditEvent.objects.all())
+    context = _events(request, AuditEvent.objects.all()) | {"check_label": "Check the chain"}
     if "verify" in request.GET:
-        context |= {"verified": True, "broken": audit.verify()}
+        context["checked"] = Checked.of(audit.verify(), INTACT)
     return show(request, "lab/members/trail.html", section="trail", **context)
 
 
@@ -267,7 +307,7 @@ def _events(request: HttpRequest, events: QuerySet[AuditEvent]) -> dict[str, Any
         (event, [(name.replace("_", " "), _text(value)) for name, value in event.details.items()])
         for event in page
     ]
-    return {"page": page, "events": shown}
+    return {"page": page, "events": shown, "heading": count(page.paginator.count, "event")}
 
 
 def _text(value: Any) -> str:

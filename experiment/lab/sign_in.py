@@ -23,8 +23,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse, reverse_lazy
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
@@ -32,10 +30,11 @@ from django_otp import login as mark_verified
 from django_otp.models import Device
 
 from experiment.lab.access import for_first_step, for_signed_in, user_of
-from experiment.models import AccessToken
+from experiment.models import AccessToken, Membership
 from experiment.services import audit, sign_in
 from experiment.services.rights import revoke_tokens
 from experiment.services.sign_in import has_second_step, is_verified
+from lib.formatting import count, verb
 from lib.http import address_of, either
 
 
@@ -47,16 +46,14 @@ def limited(request: HttpRequest | None, name: str, step: str) -> Iterator[None]
         with sign_in.attempt(step, name, address):
             yield
     except sign_in.TooManyError:
+        minutes = sign_in.WAIT.seconds // 60
         raise forms.ValidationError(
-            _(
-                "Too many failed attempts for this name. Wait %(minutes)d minutes, or ask an administrator for a one-time link."
-            ),
+            f"Too many failed attempts for this name. Wait {minutes} minutes, or ask an administrator for a one-time link.",
             code="too_many",
-            params={"minutes": sign_in.WAIT.seconds // 60},
         ) from None
     except sign_in.BusyError:
         raise forms.ValidationError(
-            _("Others are signing in at the moment. Please try again."), code="busy"
+            "Others are signing in at the moment. Please try again.", code="busy"
         ) from None
     sign_in.succeeded(step, name, address)
 
@@ -70,6 +67,16 @@ class SignInForm(AuthenticationForm):
             return super().clean()
 
 
+def _tokens_work(n: int) -> str:
+    """
+    >>> _tokens_work(2)
+    '2 access tokens work. Programs that have them keep their access after the password is changed.'
+    """
+    programs = verb(n, "A program that has it keeps its", "Programs that have them keep their")
+    works = verb(n, "works", "work")
+    return f"{count(n, 'access token')} {works}. {programs} access after the password is changed."
+
+
 class OffersToEndTokens(forms.BaseForm):
     """A form for a new password. Programs with tokens go on after it, so it says so and offers to end them."""
 
@@ -80,15 +87,10 @@ class OffersToEndTokens(forms.BaseForm):
         super().__init__(*args, **kwargs)
         if n := AccessToken.objects.filter(user=self.user).usable().count():
             self.fields["end_tokens"] = forms.BooleanField(
-                label=_("Also revoke all access tokens of this account"),
+                label="Also revoke all access tokens of this account",
                 required=False,
                 initial=self.ENDS,
-                help_text=ngettext(
-                    "%(n)d access token works. A program that has it keeps its access after the password is changed.",
-                    "%(n)d access tokens work. Programs that have them keep their access after the password is changed.",
-                    n,
-                )
-                % {"n": n},
+                help_text=_tokens_work(n),
             )
 
     def end_tokens(self, by: User) -> int:
@@ -119,9 +121,9 @@ class CodeForm(forms.Form):
     """The second step. `device` is whose code was given."""
 
     code = forms.CharField(
-        label=gettext_lazy("Code"),
+        label="Code",
         max_length=16,
-        help_text=gettext_lazy("The six digits that your app shows now, or a recovery code."),
+        help_text="The six digits that your app shows now, or a recovery code.",
         widget=forms.TextInput(
             attrs={"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false"}
         ),
@@ -141,14 +143,12 @@ class CodeForm(forms.Form):
                 self.device = self.check(code)
             except sign_in.TooSoonError:
                 raise forms.ValidationError(
-                    _("You tried again too soon after a wrong code. Wait a moment and try again."),
+                    "You tried again too soon after a wrong code. Wait a moment and try again.",
                     code="soon",
                 ) from None
             if self.device is None:
                 raise forms.ValidationError(
-                    _(
-                        "This code is wrong or was used before. Wait for the next one and try again."
-                    ),
+                    ("This code is wrong or was used before. Wait for the next one and try again."),
                     code="wrong",
                 )
         return code
@@ -161,7 +161,7 @@ class NewAppForm(CodeForm):
 
     def __init__(self, request: HttpRequest, user: User, data: Any = None) -> None:
         super().__init__(request, user, data)
-        self.fields["code"].help_text = _("The six digits that your app shows now.")
+        self.fields["code"].help_text = "The six digits that your app shows now."
 
     def check(self, code: str) -> Device | None:
         if (confirmed := sign_in.confirm_app(self.user, code)) is None:
@@ -262,7 +262,7 @@ def account(request: HttpRequest) -> HttpResponse:
             n = form.end_tokens(user)
             audit.record(audit.Action.PASSWORD_CHANGED, by=user, tokens_revoked=n)
         update_session_auth_hash(request, user)  # other browsers are signed out
-        messages.success(request, _("Your password has been changed."))
+        messages.success(request, "Your password has been changed.")
         return redirect("lab:account")
     return _account(request, form=form)
 
@@ -310,7 +310,7 @@ def change_codes(request: HttpRequest) -> HttpResponse:
         sign_in.switch_off(user)
         request.session.cycle_key()
         sign_in.end_elsewhere(user, request.session)
-        messages.success(request, _("You now sign in with your password only."))
+        messages.success(request, "You now sign in with your password only.")
         return redirect("lab:account")
     return _recovery_codes(request, sign_in.new_recovery_codes(user))
 
@@ -320,7 +320,7 @@ def change_codes(request: HttpRequest) -> HttpResponse:
 def sign_out_elsewhere(request: HttpRequest) -> HttpResponse:
     n = sign_in.end_elsewhere(user_of(request), request.session)
     audit.record(audit.Action.SIGNED_OUT_ELSEWHERE, by=user_of(request), sign_ins=n)
-    messages.success(request, _("You are now signed in only in this browser."))
+    messages.success(request, "You are now signed in only in this browser.")
     return redirect("lab:account")
 
 
@@ -342,8 +342,26 @@ def _account(request: HttpRequest, **forms: Any) -> HttpResponse:
         "form": _password_form(request),
         "code_form": CodeForm(request, user),
         "has_second_step": has_second_step(user),
-        "n_recovery_codes": sign_in.n_recovery_codes(user),
-        "n_elsewhere": len(sign_in.elsewhere(user, request.session)),
-        "studies": user.memberships.select_related("study"),
+        "codes_left": _codes_left(sign_in.n_recovery_codes(user)),
+        "elsewhere": _elsewhere(len(sign_in.elsewhere(user, request.session))),
+        "studies": [
+            (membership, _first_page(membership))
+            for membership in user.memberships.select_related("study")
+        ],
     }
     return render(request, "lab/members/account.html", context | forms)
+
+
+def _codes_left(n: int) -> str:
+    return f"On. {count(n, 'recovery code')} {verb(n, 'is', 'are')} left."
+
+
+def _elsewhere(n: int) -> str:
+    """Empty where there is no other browser."""
+    return "" if not n else "In one other browser." if n == 1 else f"In {n} other browsers."
+
+
+def _first_page(membership: Membership) -> str:
+    """Of a study, for this member: a curator sees its test cases alone."""
+    is_curator = membership.role == Membership.Role.CURATOR
+    return reverse("lab:test_cases" if is_curator else "lab:study", args=[membership.study.slug])

@@ -9,8 +9,6 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
 from experiment.domain.item_columns import READ
@@ -34,7 +32,7 @@ class ExplainForm(forms.Form):
     def __init__(self, plan: Plan, data: Any = None) -> None:
         super().__init__(data, prefix="explain")
         for warnings in plan.warnings:
-            label = _("Why these texts are correct as they are")
+            label = "Why these texts are correct as they are"
             self.fields[warnings.code] = forms.CharField(label=label, max_length=500)
 
 
@@ -45,29 +43,48 @@ def together(request: HttpRequest, research_field: ResearchField) -> HttpRespons
     items = _chosen(request, research_field)
     back = _list_of(request, research_field)
     if not items:
-        messages.error(request, gettext("Select at least one test case."))
+        messages.error(request, "Select at least one test case.")
         return redirect(back)
-    if (act := request.POST.get("act", "")) not in set(Act):
+    if (sent := request.POST.get("act", "")) not in set(Act):
         raise Http404
-    plan = services.plan(items, Act(act), user_of(request))
-    form = _form(plan, Act(act), request.POST if "sure" in request.POST else None)
+    act = Act(sent)
+    plan = services.plan(items, act, user_of(request))
+    form = _form(plan, act, request.POST if "sure" in request.POST else None)
     if form.is_valid():
-        words = _words(Act(act), form.cleaned_data)
+        words = _words(act, form.cleaned_data)
         checked = partial(_check, request)
-        _say(request, Act(act), services.take(items, Act(act), user_of(request), words, checked))
+        _say(request, act, services.take(items, act, user_of(request), words, checked))
         return redirect(back)
+    done = plan.outcome.done
+    is_read = act == Act.ACCEPT  # whoever accepts texts reads them first
     return show(
         request,
         "lab/items/together.html",
         act=act,
         items=items,
         opened=[seen(item, *READ, opened_as=_opened(item)) for item in items],
-        plan=plan,
-        asked=[(each, form[each.code]) for each in plan.warnings],
+        done=done,
+        refused=plan.outcome.refused,
+        read=done if is_read else (),
+        chosen=() if is_read else done,
+        note=_note(act, plan) if done else "",
+        explained=[(each, form[each.code]) for each in plan.warnings],
         form=form,
         back=back,
         query=request.POST.get("query", ""),
     )
+
+
+def _note(act: Act, plan: Plan) -> str:
+    """A word before the step; empty where none is needed."""
+    match act:
+        case Act.SUBMIT if plan.warnings:
+            return "Explain each kind of warning once. The explanation is stored with every test case that has this warning."
+        case Act.ACCEPT:
+            return "Your verdict on each of these texts will be “accept”. Read both wordings first."
+        case Act.RETIRE:
+            return "This cannot be undone: participants no longer receive these test cases. You can still write new versions."
+    return ""
 
 
 def _chosen(request: HttpRequest, research_field: ResearchField) -> list[Item]:

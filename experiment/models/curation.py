@@ -4,7 +4,6 @@ import uuid
 
 from django.conf import settings
 from django.db import models
-from django.utils.translation import gettext_lazy as _
 
 from experiment.models.items import Item, known
 from experiment.models.research_fields import ResearchField
@@ -15,12 +14,12 @@ class ItemChange(models.Model):
     """One change of a version: its text, what is said of it, or its state. Appended, never changed."""
 
     class Action(models.TextChoices):
-        CREATED = "created", _("created")
-        TEXT = "text", _("changed the text")
-        DETAILS = "details", _("changed its details")
-        NOTE = "note", _("changed the note")
-        VERDICT = "verdict", _("took a verdict back")
-        STATUS = "status", _("changed the state")
+        CREATED = "created", "created"
+        TEXT = "text", "changed the text"
+        DETAILS = "details", "changed its details"
+        NOTE = "note", "changed the note"
+        VERDICT = "verdict", "took a verdict back"
+        STATUS = "status", "changed the state"
 
     # Who did one of these wrote what others review
     WROTE = (Action.CREATED, Action.TEXT, Action.DETAILS)
@@ -38,8 +37,8 @@ class ItemChange(models.Model):
 
     class Meta:
         ordering = ("item", "pk")
-        verbose_name = _("change of a test case")
-        verbose_name_plural = _("changes of test cases")
+        verbose_name = "change of a test case"
+        verbose_name_plural = "changes of test cases"
 
     def __str__(self) -> str:
         return f"{self.item}: {self.action}"
@@ -49,16 +48,16 @@ class Review(models.Model):
     """A person's verdict on a version; it holds for the text and details with this hash only (`Item.reviewed_sha256`)."""
 
     class Verdict(models.TextChoices):
-        ACCEPT = "accept", _("accept")
-        REVISE = "revise", _("revise")
-        REFUSE = "refuse", _("reject")
+        ACCEPT = "accept", "accept"
+        REVISE = "revise", "revise"
+        REFUSE = "refuse", "reject"
 
     item = models.ForeignKey(Item, models.CASCADE, related_name="reviews")
     reviewer = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, related_name="item_reviews", null=True
     )
     verdict = models.CharField(max_length=10, choices=Verdict)
-    text = models.TextField(_("why"), blank=True)
+    text = models.TextField("why", blank=True)
     sha256 = models.CharField(max_length=64, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -85,9 +84,9 @@ class Comment(models.Model):
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, related_name="item_comments", null=True
     )
-    text = models.TextField(_("comment"), max_length=5_000)
+    text = models.TextField("comment", max_length=5_000)
     quote = models.TextField(
-        _("about the passage"), blank=True, help_text=_("If empty, about the whole text.")
+        "about the passage", blank=True, help_text="If empty, about the whole text."
     )
     created_at = models.DateTimeField(auto_now_add=True)
     resolved_at = models.DateTimeField(null=True, blank=True)
@@ -107,7 +106,7 @@ class Explanation(models.Model):
 
     item = models.ForeignKey(Item, models.CASCADE, related_name="explanations")
     finding = models.CharField(max_length=80)
-    text = models.CharField(_("why the text is correct as it is"), max_length=500)
+    text = models.CharField("why the text is correct as it is", max_length=500)
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, related_name="+", null=True, blank=True
     )
@@ -134,13 +133,13 @@ class ItemScratch(models.Model):
     item = models.ForeignKey(Item, models.CASCADE, related_name="scratches", null=True, blank=True)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     values = models.JSONField(
-        default=dict, help_text=_("The form as it was typed; empty after the version contains it.")
+        default=dict, help_text="The form as it was typed; empty after the version contains it."
     )
     edits = models.PositiveIntegerField(
-        default=0, help_text=_("State of the version in this writer's last draft.")
+        default=0, help_text="State of the version in this writer's last draft."
     )
     window = models.CharField(
-        max_length=36, blank=True, help_text=_("Identifier of the page that saved last.")
+        max_length=36, blank=True, help_text="Identifier of the page that saved last."
     )
     at = models.DateTimeField(auto_now=True)
 
@@ -158,7 +157,7 @@ class SavedView(models.Model):
     field = models.ForeignKey(ResearchField, models.CASCADE, related_name="saved_views")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     name = NameField(max_length=80)
-    query = models.CharField(max_length=2_000, help_text=_("As in the page's address."))
+    query = models.CharField(max_length=2_000, help_text="As in the page's address.")
 
     class Meta:
         ordering = ("name",)

@@ -7,7 +7,6 @@ from urllib.parse import quote
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
-from django.utils.translation import gettext_lazy as _
 
 from experiment.domain import markup as markup_rules
 from experiment.domain.item_checks.characters import unstorable
@@ -71,108 +70,108 @@ class Item(models.Model):
     """
 
     class Kind(models.TextChoices):
-        TEST = "test", _("test")
-        CATCH = "catch", _("catch")
-        PRACTICE = "practice", _("practice")
-        QUESTION = "question", _("question")
+        TEST = "test", "test"
+        CATCH = "catch", "catch"
+        PRACTICE = "practice", "practice"
+        QUESTION = "question", "question"
 
     class Source(models.TextChoices):
-        HUMAN = "human", _("human-created")
-        MACHINE = "machine", _("machine-created")
+        HUMAN = "human", "human-created"
+        MACHINE = "machine", "machine-created"
 
     class Status(models.TextChoices):
-        DRAFT = "draft", _("draft")
-        IN_REVIEW = "in_review", _("in review")
-        ACCEPTED = "accepted", _("accepted")
-        RETIRED = "retired", _("retired")
+        DRAFT = "draft", "draft"
+        IN_REVIEW = "in_review", "in review"
+        ACCEPTED = "accepted", "accepted"
+        RETIRED = "retired", "retired"
 
     class Texts(models.TextChoices):
-        AUTHORED = "authored", _("as written here")
-        AS_PUBLISHED = "as-published", _("as published")
-        REPAIRED = "repaired", _("repaired")
+        AUTHORED = "authored", "as written here"
+        AS_PUBLISHED = "as-published", "as published"
+        REPAIRED = "repaired", "repaired"
 
     class Collection(models.TextChoices):
-        BRAINBENCH = "brainbench", _("BrainBench")
+        BRAINBENCH = "brainbench", "BrainBench"
 
     # Texts that people or models may have judged: nothing in them changes any more.
     FROZEN_STATUSES = (Status.ACCEPTED, Status.RETIRED)
     TEXT_FIELDS = ("key", "version", "markup", "original", "altered", "expert_answer", "sha256")
 
-    key = NameField(max_length=80, help_text=_("The same for all versions of a test case."))
+    key = NameField(max_length=80, help_text="The same for all versions of a test case.")
     version = models.PositiveIntegerField(default=1)
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.TEST)
     source = models.CharField(max_length=10, choices=Source, default=Source.HUMAN)
     generator = NameField(
-        max_length=80, blank=True, help_text=_("Person or model that altered it, such as GPT-4.")
+        max_length=80, blank=True, help_text="Person or model that altered it, such as GPT-4."
     )
     field = NameField(
-        _("field of research"), max_length=80, blank=True, help_text=_("E.g. neuroscience.")
+        "field of research", max_length=80, blank=True, help_text="E.g. neuroscience."
     )
     subfield = NameField(max_length=80, blank=True)
-    doi = NameField(_("DOI"), max_length=200, blank=True, help_text=_("Without https://doi.org/."))
+    doi = NameField("DOI", max_length=200, blank=True, help_text="Without https://doi.org/.")
     publication_date = models.DateField(null=True, blank=True)
     markup = models.TextField(
-        help_text=_("The abstract, with [[original, altered]] where the versions differ.")
+        help_text="The abstract, with [[original, altered]] where the versions differ."
     )
     original = models.TextField(editable=False)
     altered = models.TextField(editable=False)
     sha256 = models.CharField(max_length=64, editable=False)
     # Of all that a verdict is about (REVIEWED); `sha256` is of the text alone
     reviewed_sha256 = models.CharField(max_length=64, editable=False)
-    expert_answer = models.TextField(blank=True, help_text=_("For a question: an expert's answer."))
+    expert_answer = models.TextField(blank=True, help_text="For a question: an expert's answer.")
     # {"dimension": ["category", ...]}
     categories = models.JSONField(
         default=dict,
         blank=True,
-        help_text=_("For a question: any number of categories per dimension."),
+        help_text="For a question: any number of categories per dimension.",
     )
     template = models.ForeignKey(
         "QuestionTemplate", models.PROTECT, related_name="questions", null=True, blank=True
     )
     # domain/questions/made_from.py; "cells": categories as a file had them, where we would write them otherwise
     made_from = models.JSONField(
-        default=dict, blank=True, help_text=_("The row of the table that filled the template.")
+        default=dict, blank=True, help_text="The row of the table that filled the template."
     )
     status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT)
     texts = models.CharField(max_length=12, choices=Texts, default=Texts.AUTHORED)
     is_damaged = models.BooleanField(
-        _("damaged as published"),
+        "damaged as published",
         default=False,
-        help_text=_("The published versions differ from what the authors meant."),
+        help_text="The published versions differ from what the authors meant.",
     )
     collection = models.CharField(
         max_length=20,
         choices=Collection,
         blank=True,
-        help_text=_("The published set of the test case."),
+        help_text="The published set of the test case.",
     )
     collection_row = models.PositiveIntegerField(
-        _("row in the published file"),
+        "row in the published file",
         null=True,
         blank=True,
-        help_text=_("From 0, as the file counts."),
+        help_text="From 0, as the file counts.",
     )
-    is_demo = models.BooleanField(_("demo material"), default=False)
+    is_demo = models.BooleanField("demo material", default=False)
     accepted_by = models.PositiveSmallIntegerField(
-        _("people other than its writer who accepted it"),
+        "people other than its writer who accepted it",
         null=True,
         blank=True,
         editable=False,
-        help_text=_(
+        help_text=(
             "Empty if there was no review: imported, built in, or accepted before reviews existed."
         ),
     )
     edits = models.PositiveIntegerField(
-        default=0, editable=False, help_text=_("Raised by every change of the text.")
+        default=0, editable=False, help_text="Raised by every change of the text."
     )
-    note = models.TextField(blank=True, help_text=_("For curators; participants never see it."))
+    note = models.TextField(blank=True, help_text="For curators; participants never see it.")
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
 
     objects = ItemQuerySet.as_manager()
 
     class Meta:
-        verbose_name = _("test case")
+        verbose_name = "test case"
         ordering = ("key", "version")
         constraints = (
             models.UniqueConstraint(fields=("key", "version"), name="item_key_version_unique"),
@@ -200,6 +199,29 @@ class Item(models.Model):
     def status_unless_accepted(self) -> str:
         """The state that a list of a study's test cases marks; empty where it is the usual one."""
         return "" if self.status == self.Status.ACCEPTED else self.get_status_display()
+
+    @property
+    def is_draft(self) -> bool:
+        return self.status == self.Status.DRAFT
+
+    @property
+    def is_retired(self) -> bool:
+        return self.status == self.Status.RETIRED
+
+    @property
+    def kind_and_source(self) -> str:
+        """In words; only a test has a source."""
+        kind = self.get_kind_display()
+        return f"{kind}, {self.get_source_display()}" if self.kind == self.Kind.TEST else kind
+
+    @property
+    def made_from_row(self) -> str:
+        """The end of a sentence that names a question's template: the row that filled it; empty where none did."""
+        if not (row := self.made_from.get("row")):
+            return ""
+        said = f"; row {row} of the table with SHA-256 {self.made_from.get('table', '')[:12]}…"
+        made = self.made_from.get("sha256")
+        return f"{said}; edited since it was made" if made and made != self.sha256 else said
 
     @property
     def stratum(self) -> str:
@@ -235,9 +257,7 @@ class Item(models.Model):
     def clean(self) -> None:
         for name in ("markup", "expert_answer"):
             if why := unstorable(getattr(self, name)):
-                raise ValidationError(
-                    {name: _("A text cannot contain this: %(why)s.") % {"why": why}}
-                )
+                raise ValidationError({name: f"A text cannot contain this: {why}."})
         try:
             self.derive_texts()
         except markup_rules.MarkupError as error:

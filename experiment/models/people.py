@@ -8,7 +8,6 @@ from typing import Any, Self
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
 
 from experiment.models.items import known
 from experiment.models.studies import Study
@@ -19,9 +18,9 @@ class Membership(models.Model):
     """The membership of a user in one study; domain/roles.py says what that allows."""
 
     class Role(models.TextChoices):
-        RESEARCHER = "researcher", _("researcher: sets up, watches, exports")
-        CURATOR = "curator", _("curator: test cases, grades of answers")
-        AUDITOR = "auditor", _("auditor: reads, without identifiers")
+        RESEARCHER = "researcher", "researcher: sets up, watches, exports"
+        CURATOR = "curator", "curator: test cases, grades of answers"
+        AUDITOR = "auditor", "auditor: reads, without identifiers"
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="memberships", db_index=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
@@ -47,7 +46,7 @@ class Invitation(models.Model):
     )
     role = models.CharField(max_length=10, choices=Membership.Role, blank=True)
     may_create_studies = models.BooleanField(default=False)
-    name = NameField(_("for whom"), max_length=100)
+    name = NameField("for whom", max_length=100)
     sha256 = models.CharField(max_length=64, unique=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="invitations_made"
@@ -72,6 +71,21 @@ class Invitation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name}: {self.role or 'site'} {self.study or ''}".strip()
+
+    @property
+    def gives(self) -> str:
+        """What the person who accepts it gets, in a few words."""
+        if self.study_id:
+            return self.role
+        return "may create studies" if self.may_create_studies else "an account"
+
+    @property
+    def promise(self) -> str:
+        """The same as a sentence."""
+        if self.study is not None:
+            return f"The person who opens it joins {self.study.title} as {self.get_role_display()}."
+        more = " and may create studies" if self.may_create_studies else ""
+        return f"The person who opens it gets an account{more}."
 
     def is_open(self, now: datetime) -> bool:
         """True if its link still works."""
@@ -133,40 +147,40 @@ class AuditEvent(models.Model):
     """
 
     class Action(models.TextChoices):
-        SIGNED_IN = "signed_in", _("signed in")
-        SIGN_IN_FAILED = "sign_in_failed", _("refused a sign-in")
-        SIGNED_OUT_ELSEWHERE = "signed_out", _("signed out in other browsers")
-        PASSWORD_CHANGED = "password_changed", _("changed their password")
-        SECOND_STEP = "second_step", _("changed their two-step sign-in")
-        JOINED = "joined", _("accepted an invitation")
-        STUDY_CREATED = "study_created", _("created the study")
-        STUDY_CHANGED = "study_changed", _("changed the study")
-        CONSENT_CHANGED = "consent_changed", _("changed the consent text")
-        RULES_CHANGED = "rules_changed", _("changed the exclusion rules")
-        ITEMS_CHANGED = "items_changed", _("changed the test cases")
-        ITEM_ACCEPTED = "item_accepted", _("accepted a test case")
-        ITEM_RETIRED = "item_retired", _("retired a test case")
-        FIELD_CREATED = "field_created", _("created a field of research")
-        FIELD_CHANGED = "field_changed", _("changed a field of research")
-        RECRUITMENT = "recruitment", _("changed recruitment")
-        CHANNEL_ADDED = "channel_added", _("added a recruitment channel")
-        CHANNEL_CHANGED = "channel_changed", _("changed a recruitment channel")
-        INVITED = "invited", _("invited a member")
-        INVITATION_REVOKED = "invitation_revoked", _("withdrew an invitation")
-        MEMBER_ADDED = "member_added", _("added a member")
-        ROLE_CHANGED = "role_changed", _("changed a member's role")
-        MEMBER_REMOVED = "member_removed", _("removed a member")
-        TOKEN_CREATED = "token_created", _("created an access token")
-        TOKEN_REVOKED = "token_revoked", _("revoked an access token")
-        EXPORTED = "exported", _("exported data")
-        IDS_EXPORTED = "ids_exported", _("exported recruitment IDs")
-        WITHDRAWN = "withdrawn", _("withdrew a participant's data")
-        PURGED = "purged", _("deleted data past their retention date")
-        WORK_STARTED = "work_started", _("started work")
-        WORK_STOPPED = "work_stopped", _("stopped work")
+        SIGNED_IN = "signed_in", "signed in"
+        SIGN_IN_FAILED = "sign_in_failed", "refused a sign-in"
+        SIGNED_OUT_ELSEWHERE = "signed_out", "signed out in other browsers"
+        PASSWORD_CHANGED = "password_changed", "changed their password"
+        SECOND_STEP = "second_step", "changed their two-step sign-in"
+        JOINED = "joined", "accepted an invitation"
+        STUDY_CREATED = "study_created", "created the study"
+        STUDY_CHANGED = "study_changed", "changed the study"
+        CONSENT_CHANGED = "consent_changed", "changed the consent text"
+        RULES_CHANGED = "rules_changed", "changed the exclusion rules"
+        ITEMS_CHANGED = "items_changed", "changed the test cases"
+        ITEM_ACCEPTED = "item_accepted", "accepted a test case"
+        ITEM_RETIRED = "item_retired", "retired a test case"
+        FIELD_CREATED = "field_created", "created a field of research"
+        FIELD_CHANGED = "field_changed", "changed a field of research"
+        RECRUITMENT = "recruitment", "changed recruitment"
+        CHANNEL_ADDED = "channel_added", "added a recruitment channel"
+        CHANNEL_CHANGED = "channel_changed", "changed a recruitment channel"
+        INVITED = "invited", "invited a member"
+        INVITATION_REVOKED = "invitation_revoked", "withdrew an invitation"
+        MEMBER_ADDED = "member_added", "added a member"
+        ROLE_CHANGED = "role_changed", "changed a member's role"
+        MEMBER_REMOVED = "member_removed", "removed a member"
+        TOKEN_CREATED = "token_created", "created an access token"
+        TOKEN_REVOKED = "token_revoked", "revoked an access token"
+        EXPORTED = "exported", "exported data"
+        IDS_EXPORTED = "ids_exported", "exported recruitment IDs"
+        WITHDRAWN = "withdrawn", "withdrew a participant's data"
+        PURGED = "purged", "deleted data past their retention date"
+        WORK_STARTED = "work_started", "started work"
+        WORK_STOPPED = "work_stopped", "stopped work"
 
     at = models.DateTimeField()
-    actor = models.CharField(max_length=150, blank=True, help_text=_("If empty, the site itself."))
+    actor = models.CharField(max_length=150, blank=True, help_text="If empty, the site itself.")
     action = models.CharField(max_length=20)  # of Action, without a migration for each new one
     study = models.CharField(max_length=60, blank=True, db_index=True)
     details = models.JSONField(default=dict)

@@ -4,7 +4,6 @@ from django.conf import settings
 from django.core.validators import MaxValueValidator
 from django.db import models
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.roles import MOST_REVIEWS
 from experiment.models.items import known
@@ -24,13 +23,13 @@ class ResearchField(models.Model):
         max_length=80,
         unique=True,
         unlike=(),
-        error_messages={"unique": _("Another field of this site has this name.")},
+        error_messages={"unique": "Another field of this site has this name."},
     )
     reviews_needed = models.PositiveSmallIntegerField(
-        _("people who must accept a test case"),
+        "people who must accept a test case",
         default=2,
         validators=[MaxValueValidator(MOST_REVIEWS)],
-        help_text=_(
+        help_text=(
             "Not counting its writer. With 0, the writer accepts it, and the test case says so."
         ),
     )
@@ -43,8 +42,8 @@ class ResearchField(models.Model):
 
     class Meta:
         ordering = ("name",)
-        verbose_name = _("field of research")
-        verbose_name_plural = _("fields of research")
+        verbose_name = "field of research"
+        verbose_name_plural = "fields of research"
 
     def __str__(self) -> str:
         return self.name
@@ -57,7 +56,7 @@ class Subfield(models.Model):
     name = NameField(max_length=80, unlike=("field_id",))
     purpose = models.TextField(
         blank=True,
-        help_text=_("Aim of test cases in this subfield, also given to models that draft."),
+        help_text="Aim of test cases in this subfield, also given to models that draft.",
     )
 
     class Meta:
@@ -76,12 +75,10 @@ class FieldMember(models.Model):
     class Role(models.TextChoices):
         LEAD = (
             "lead",
-            _(
-                "lead: does what a curator does, and manages the field's subfields, people and rules"
-            ),
+            ("lead: does what a curator does, and manages the field's subfields, people and rules"),
         )
-        CURATOR = "curator", _("curator: writes and reviews test cases")
-        READER = "reader", _("reader: takes accepted test cases into their own studies")
+        CURATOR = "curator", "curator: writes and reviews test cases"
+        READER = "reader", "reader: takes accepted test cases into their own studies"
 
     field = models.ForeignKey(ResearchField, models.CASCADE, related_name="memberships")
     user = models.ForeignKey(
@@ -92,7 +89,7 @@ class FieldMember(models.Model):
     agreed_at = models.DateTimeField(
         null=True,
         default=timezone.now,
-        help_text=_("Empty: somebody has asked them to join, and they have no right yet."),
+        help_text="Empty: somebody has asked them to join, and they have no right yet.",
     )
 
     class Meta:
@@ -105,6 +102,11 @@ class FieldMember(models.Model):
     def __str__(self) -> str:
         return f"{self.user} {self.role} {self.field}"
 
+    @property
+    def is_asked(self) -> bool:
+        """Whether they have not joined yet."""
+        return self.agreed_at is None
+
 
 class QuestionTemplate(models.Model):
     """A question and its answers with slots, which rows of a table fill. One that has made questions never changes.
@@ -115,18 +117,18 @@ class QuestionTemplate(models.Model):
 
     field = models.ForeignKey(ResearchField, models.CASCADE, related_name="question_templates")
     key = NameField(max_length=80, unlike=("field_id",))
-    question = models.TextField(help_text=_("With slots: {{ column }}."))
+    question = models.TextField(help_text="With slots: {{ column }}.")
     rules = models.JSONField(default=list)
     categories = models.JSONField(default=dict, blank=True)
-    is_demo = models.BooleanField(_("demo material"), default=False)
+    is_demo = models.BooleanField("demo material", default=False)
     created_at = models.DateTimeField(auto_now_add=True)
     # Of its texts, and so of the questions that it makes; nobody where a file has only named it
     writers = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="+", blank=True)
 
     class Meta:
         ordering = ("field", "key")
-        verbose_name = _("template of questions")
-        verbose_name_plural = _("templates of questions")
+        verbose_name = "template of questions"
+        verbose_name_plural = "templates of questions"
         constraints = (
             models.UniqueConstraint(fields=("field", "key"), name="question_template_unique"),
         )
@@ -143,10 +145,10 @@ class WrittenAnswer(models.Model):
 
     judgment = models.OneToOneField(Judgment, models.CASCADE, related_name="written_answer")
     text = models.TextField(blank=True)
-    abstained = models.BooleanField(help_text=_("“I do not know” was chosen."))
+    abstained = models.BooleanField(help_text="“I do not know” was chosen.")
     erased = models.BooleanField(
         default=False,
-        help_text=_("The words were removed when the participant became anonymous."),
+        help_text="The words were removed when the participant became anonymous.",
     )
     # On the browser's clock, as the times of a judgment
     first_ms = models.PositiveIntegerField(null=True)

@@ -12,7 +12,6 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q
 from django.utils.text import slugify
-from django.utils.translation import gettext as _
 
 from experiment.domain.roles import FieldRole
 from experiment.models import Item, ResearchField, Study, Subfield
@@ -61,7 +60,7 @@ def change_field(
         return []
     if name != research_field.name and has_items(research_field):
         raise ValidationError(
-            {"name": _("This name cannot change because test cases and exports use it.")}
+            {"name": "This name cannot change because test cases and exports use it."}
         )
     if name != research_field.name:
         _refuse_shipped(name, by)
@@ -96,7 +95,7 @@ def share_with_study(research_field: ResearchField, slug: str, by: User) -> None
     if study is None or not (is_own or was_opened(study)):
         raise ValidationError(
             {
-                "study": _(
+                "study": (
                     "No study that you can see has this short name. If it was never opened, ask to become one of its "
                     "members, or add its researchers to this field as readers."
                 )
@@ -132,7 +131,7 @@ def add_subfield(research_field: ResearchField, name: str, purpose: str, by: Use
 def change_subfield(subfield: Subfield, name: str, purpose: str, by: User) -> None:
     """Raises ValidationError for a name that is taken, or where test cases have the one that it had."""
     if name != subfield.name and is_used(subfield):
-        raise ValidationError({"name": _("This name cannot change because test cases use it.")})
+        raise ValidationError({"name": "This name cannot change because test cases use it."})
     after = {"name": name, "purpose": purpose}
     changed = [column for column in after if getattr(subfield, column) != after[column]]
     subfield.name, subfield.purpose = name, purpose
@@ -144,7 +143,7 @@ def remove_subfield(subfield: Subfield, by: User) -> None:
     """Raises ValidationError where test cases have it."""
     if is_used(subfield):
         raise ValidationError(
-            _("This subfield cannot be renamed or removed because test cases use it.")
+            "This subfield cannot be renamed or removed because test cases use it."
         )
     subfield.delete()
     _record(subfield, by, "removed", [])
@@ -173,7 +172,7 @@ def _record(subfield: Subfield, by: User, change: str, changed: list[str]) -> No
 def _refuse_shipped(name: str, by: User | None) -> None:
     """Refuses a field that comes with the project: its maker would lead the whole site's texts before they come."""
     if not is_site(by) and _is_shipped(name):
-        message = _("This name is kept for a field that comes with the site. Choose another one.")
+        message = "This name is kept for a field that comes with the site. Choose another one."
         raise ValidationError({"name": message})
 
 
@@ -191,7 +190,7 @@ def _refuse_planted(research_field: ResearchField) -> None:
     """Nobody prepares test cases for a field that somebody else will make. That no other field's name is alike, NameField sees to."""
     own = ResearchField.objects.filter(pk=research_field.pk, name=research_field.name)
     if not own.exists() and _is_of_items(research_field.name):
-        raise ValidationError({"name": _("Another field of this site has this name.")})
+        raise ValidationError({"name": "Another field of this site has this name."})
 
 
 def unused_name(name: str, study: str, by: User | None) -> str:

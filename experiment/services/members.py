@@ -10,7 +10,6 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from experiment.domain.roles import FieldRole, Right, Role
 from experiment.models import FieldMember, Invitation, Membership, ResearchField, Study
@@ -33,10 +32,10 @@ def check_username(name: str, user: User | None = None) -> None:
     if own.filter(username=name).exists():  # it may be older than this rule
         return
     others = {*User.objects.exclude(pk__in=own).values_list("username", flat=True)}
-    refuse_double(name, others, _("account"))
+    refuse_double(name, others, "account")
     if name not in others and not looks(name).isdisjoint(looks(*audit.people_named())):
         raise ValidationError(
-            _("The audit trail has an account of this name, or of one like it. Choose another one.")
+            "The audit trail has an account of this name, or of one like it. Choose another one."
         )
 
 
@@ -46,7 +45,7 @@ def change_role(member: Member, role: Role | FieldRole, by: User) -> None:
     before = _held(member)
     if role == before:
         return
-    _keep_a_lead(member, _("The last researcher of a study must keep this role."))
+    _keep_a_lead(member, "The last researcher of a study must keep this role.")
     member.role = role
     member.save(update_fields=["role"])
     told: dict[str, audit.Detail] = {"before": before, "after": role.value}
@@ -59,7 +58,7 @@ def change_role(member: Member, role: Role | FieldRole, by: User) -> None:
 def remove_member(member: Member, by: User) -> None:
     """Removes a member. Their texts and verdicts stay; their unused invitations go. Raises ValidationError for the last who leads."""
     _held(member)
-    _keep_a_lead(member, _("The last researcher of a study cannot be removed."))
+    _keep_a_lead(member, "The last researcher of a study cannot be removed.")
     member.delete()
     told: dict[str, audit.Detail] = {"role": member.role}
     if isinstance(member, Membership):
@@ -78,9 +77,9 @@ def add_to_field(
     ResearchField.objects.select_for_update(no_key=True).get(pk=research_field.pk)
     user = User.objects.filter(username=username, is_active=True).first()
     if user is None:
-        raise ValidationError(_("No active user has this name."))
+        raise ValidationError("No active user has this name.")
     if research_field.memberships.filter(user=user).exists():
-        raise ValidationError(_("This person is already a member of the field."))
+        raise ValidationError("This person is already a member of the field.")
     agreed_at = timezone.now() if user == by or by.is_superuser else None
     member = research_field.memberships.create(user=user, role=role, agreed_at=agreed_at)
     _record(Action.MEMBER_ADDED, member, by, role=role.value)
@@ -119,7 +118,7 @@ def _keep_a_lead(member: Member, why_of_study: str) -> None:
         lead, why = Role.RESEARCHER.value, why_of_study
         n = member.study.memberships.filter(role=lead).count()
     else:
-        lead, why = FieldRole.LEAD.value, _("The last lead of a field must keep this role.")
+        lead, why = FieldRole.LEAD.value, "The last lead of a field must keep this role."
         if member.agreed_at is None:
             return
         n = member.field.memberships.filter(AGREED, role=lead).count()

@@ -103,6 +103,17 @@ class Listed:
     lines: tuple[Line, ...]
     states: Mapping[str, int]
 
+    @property
+    def said_states(self) -> list[str]:
+        states = Item.Status
+        return [f"{self.states[each]} {each.label}" for each in states if self.states.get(each)]
+
+    @property
+    def select_all(self) -> str:
+        """The label of the box that ticks the page."""
+        n = len(self.lines)
+        return "Select the test case shown" if n == 1 else f"Select all {n} shown"
+
 
 @dataclass(frozen=True)
 class Figures:

@@ -55,6 +55,10 @@ class ModelPart:
         """Points of its decision."""
         return point(self.difficulty)
 
+    @property
+    def decision(self) -> str:
+        return "right" if self.points == 1 else "a tie" if self.points else "wrong"
+
 
 # By model, and by item: difficulty, run, whether it can have a trace
 Scored = Mapping[int, Mapping[int, tuple[float, int, bool]]]
@@ -290,6 +294,13 @@ def _answers(
     return {name: table[name].to_numpy() for name in columns}
 
 
+HIDDEN = "The difficulty for models is shown after your verdict."
+NO_PLACE = (
+    "This needs at least three test cases of the field, including this one, that models have scored and people have "
+    f"judged at least {FEWEST_RANKED} times."
+)
+
+
 @dataclass(frozen=True)
 class Statistics:
     """models: None where this person may not know them yet. trace_study: through which study traces are looked at."""
@@ -303,6 +314,16 @@ class Statistics:
     marks: tuple[Mark, ...]
     early_for: tuple[str, ...]
     trace_study: str
+
+    @property
+    def no_models(self) -> str:
+        """Why there is no table of models."""
+        return HIDDEN if self.models is None else "No model has scored this version."
+
+    @property
+    def no_place(self) -> str:
+        """Why the test case has no place among others."""
+        return HIDDEN if self.models is None else NO_PLACE
 
 
 def statistics(item: Item, research_field: ResearchField, user: User) -> Statistics:

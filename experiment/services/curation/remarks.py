@@ -12,7 +12,6 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q, Value
 from django.db.models.functions import Abs, Length, StrIndex
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from experiment.domain.item_checks.characters import check_characters
 from experiment.domain.item_checks.findings import Facts, Finding, Level, Other
@@ -81,6 +80,11 @@ class Standing:
     def may_be_reviewed(self) -> bool:
         return not self.errors and not self.unexplained
 
+    @property
+    def is_clean(self) -> bool:
+        """Whether the checks have nothing to say."""
+        return self.may_be_reviewed and not self.explained
+
 
 def findings(item: Item) -> list[Finding]:
     """Findings in a version as it is stored; of a question, what no reader sees in it."""
@@ -147,7 +151,7 @@ def explain(
     """
     warnings = {f.key for f in findings(item) if f.level == Level.WARNING}
     if finding_key not in warnings:
-        raise ValidationError(_("The text no longer has this warning."))
+        raise ValidationError("The text no longer has this warning.")
     return _explain(item, finding_key, text, by, check)
 
 
@@ -229,8 +233,7 @@ def reopen(comment: Comment) -> None:
 def _store_comment(comment: Comment) -> Comment:
     for name, most in (("text", MOST_SAID), ("quote", MOST_QUOTED)):
         if len(getattr(comment, name)) > most:
-            message = _("At most %(most)d characters are allowed.")
-            raise ValidationError({name: ValidationError(message, params={"most": most})})
+            raise ValidationError({name: f"At most {most} characters are allowed."})
     comment.full_clean()
     comment.save()
     return comment
@@ -263,7 +266,6 @@ class Entry:
     reason: str
     pieces: tuple[Piece, ...]
     values: list[dict[str, str]]
-    from_version: int | None
 
 
 def history(item: Item, *, without_verdicts: bool = False) -> list[Entry]:
@@ -280,20 +282,21 @@ def history(item: Item, *, without_verdicts: bool = False) -> list[Entry]:
 def _entry(row: ItemChange, most_steps: int) -> Entry:
     before, after = dict(row.before), dict(row.after)
     texts = before.pop("markup", ""), after.pop("markup", "")
-    from_version = after.pop("from_version", None)
+    label = str(row.get_action_display())
+    if from_version := after.pop("from_version", None):
+        label = f"{label} from version {from_version}"
     changed = row.action == Action.TEXT and texts[0] != texts[1]
     names = list(dict.fromkeys([*before, *after]))
     return Entry(
         at=row.at,
         by=row.by,
         action=row.action,
-        label=str(row.get_action_display()),
+        label=label,
         reason=row.reason,
         pieces=word_diff(*texts, most_steps) if changed else (),
         values=[
             {"name": _name(n), "before": _said(n, before), "after": _said(n, after)} for n in names
         ],
-        from_version=from_version,
     )
 
 

@@ -15,7 +15,6 @@ from django.db import transaction
 from django.db.models import Count as CountOf
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
-from django.utils.translation import gettext as _
 
 from experiment.domain.item_columns import DETAILS
 from experiment.domain.item_life import Move, moves
@@ -69,11 +68,11 @@ def locked(item: Item, move: Move, by: User) -> tuple[Item, ResearchField]:
     research_field = ResearchField.objects.get(name=item.field)
     if move not in open_moves(item, research_field, by):
         if move == Move.REVIEW and item.status == Status.IN_REVIEW and by in writers_of(item):
-            raise ValidationError(_("You wrote this text. Someone else must review it."))
-        message = _(
-            "The state of this version is now “%(status)s”, so this action is not possible."
+            raise ValidationError("You wrote this text. Someone else must review it.")
+        status = item.get_status_display()
+        raise ValidationError(
+            f"The state of this version is now “{status}”, so this action is not possible."
         )
-        raise ValidationError(message, params={"status": item.get_status_display()})
     return item, research_field
 
 
@@ -95,7 +94,7 @@ def submit(item: Item, by: User) -> Item:
     item, _field = locked(item, Move.SUBMIT, by)
     if not standing(item).may_be_reviewed:
         raise ValidationError(
-            _("The checks found problems that must be corrected or explained before a review.")
+            "The checks found problems that must be corrected or explained before a review."
         )
     return set_status(item, Status.IN_REVIEW, by=by)
 
@@ -143,11 +142,10 @@ def revise(item: Item, by: User | None = None) -> Item:
     _hold_versions(item.key)
     newest = Item.objects.filter(key=item.key).latest("version")
     if not newest.is_frozen:
-        message = _(
-            "The newest version, %(newest)s, is in the state “%(status)s”. Continue with that version."
+        status = newest.get_status_display()
+        raise ValidationError(
+            f"The newest version, {newest}, is in the state “{status}”. Continue with that version."
         )
-        params = {"newest": newest, "status": newest.get_status_display()}
-        raise ValidationError(message, params=params)
     carried = {name: getattr(item, name) for name in CARRIED_FIELDS}
     draft = Item(**carried, markup=item.markup, version=newest.version + 1, created_by=by)
     draft.save()
@@ -189,7 +187,7 @@ def _hold_versions(key: str) -> None:
 def needed(words: str) -> str:
     """The words, trimmed. Raises ValidationError where there are none."""
     if not (words := words.strip()):
-        raise ValidationError(_("Please give a short reason."))
+        raise ValidationError("Please give a short reason.")
     return words
 
 
@@ -225,9 +223,9 @@ def review(item: Item, by: User, verdict: str, text: str = "") -> Item:
     """
     item, research_field = locked(item, Move.REVIEW, by)
     if verdict not in Verdict.values:
-        raise ValidationError(_("Choose one of the verdicts."))
+        raise ValidationError("Choose one of the verdicts.")
     if own(item, by) is not None:
-        raise ValidationError(_("You have already given your verdict on this text."))
+        raise ValidationError("You have already given your verdict on this text.")
     why = text.strip() if verdict == Verdict.ACCEPT else needed(text)
     item.reviews.create(reviewer=by, verdict=verdict, text=why, sha256=item.reviewed_sha256)
     return settle(item, research_field, by)
@@ -253,7 +251,7 @@ def accept_alone(item: Item, by: User) -> Item:
     """
     item, research_field = locked(item, Move.ACCEPT, by)
     if count(item, research_field).opposed:
-        raise ValidationError(_("Somebody has rejected this text. Change it first."))
+        raise ValidationError("Somebody has rejected this text. Change it first.")
     return _accept(item, 0, by)
 
 

@@ -20,6 +20,18 @@ class Act(StrEnum):
     BACK = "back"
     RETIRE = "retire"
 
+    @property
+    def label(self) -> str:
+        return _LABELS[self]
+
+
+_LABELS = {
+    Act.SUBMIT: "Send to review",
+    Act.ACCEPT: "Accept",
+    Act.BACK: "Back to draft",
+    Act.RETIRE: "Retire",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Words:
@@ -44,6 +56,15 @@ class Warnings:
 
     code: str
     found: tuple[tuple[Item, Finding], ...]
+
+    @property
+    def heading(self) -> str:
+        message = self.found[0][1].message
+        return f"For example: {message}" if len(self.found) > 1 else message
+
+    @property
+    def reason(self) -> str:
+        return self.found[0][1].reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
 
 from experiment.domain.item_checks.characters import storable
 from experiment.models import Item, ItemChange, ItemScratch, ResearchField
@@ -82,9 +81,9 @@ def write_draft(item: Item, *, by: User | None, markup: str | None = None, **det
     if not before:
         return item  # a page that saves once more while its text is sent to review
     if item.is_frozen:
-        raise ValidationError(_("An accepted text cannot change. Start a new version of it."))
+        raise ValidationError("An accepted text cannot change. Start a new version of it.")
     if item.status != Item.Status.DRAFT:
-        raise ValidationError(_("Only a draft can be edited. Return it to draft first."))
+        raise ValidationError("Only a draft can be edited. Return it to draft first.")
     for name in before:
         setattr(item, name, wanted[name])
     check_details(item, ResearchField.objects.get(name=item.field))
@@ -107,9 +106,8 @@ def action_of(changed: Collection[str]) -> ItemChange.Action:
 def check_details(item: Item, research_field: ResearchField) -> None:
     """Raises ValidationError where the subfield is none of the field's."""
     if item.subfield and not research_field.subfields.filter(name=item.subfield).exists():
-        message = _("“%(subfield)s” is not a subfield of %(field)s.")
-        params = {"subfield": item.subfield, "field": research_field.name}
-        raise ValidationError({"subfield": ValidationError(message, params=params)})
+        message = f"“{item.subfield}” is not a subfield of {research_field.name}."
+        raise ValidationError({"subfield": message})
 
 
 def unused_keys(research_field: ResearchField) -> Iterator[str]:
