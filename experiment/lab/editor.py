@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django import forms
@@ -14,8 +14,6 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
 from experiment.domain import markup
@@ -29,6 +27,7 @@ from experiment.lab.access import for_field, user_of
 from experiment.models import Item, ItemScratch, ResearchField
 from experiment.services.curation import reviews, writing
 from experiment.services.curation.remarks import facts_of, findings_of_text
+from lib.formatting import count, verb
 from lib.http import either, row_number
 from lib.newlines import with_unix_newlines
 from lib.opened import OpenedForm
@@ -44,19 +43,27 @@ def preview_of(item: Item) -> dict[str, Any]:
     """
     text = item.markup.strip()
     if not text:
-        return {}
+        return {"facts": "The preview appears here as soon as you enter a text."}
     findings = findings_of_text(text, facts_of(item))
     try:
         abstract = markup.parse(text)
     except markup.MarkupError:
-        return {"findings": findings}
+        return {"facts": "This text is not a complete test case yet.", "findings": findings}
+    n_words, n = len(abstract.original.split()), len(abstract.alternations)
+    places = verb(n, "a place where", "places where")
     return {
-        "orders": [{"side": side, "segments": by_side(abstract.segments, side)} for side in SIDES],
+        "facts": f"{n_words} words, {count(n, 'alternation')} ({places} the versions differ).",
+        "orders": [
+            {
+                "side": side,
+                "segments": by_side(abstract.segments, side),
+                "id_prefix": f"{side.lower()}-",
+            }
+            for side in SIDES
+        ],
         "findings": [_in_markup(finding, text) for finding in findings],
         "original": abstract.original,
         "altered": abstract.altered,
-        "n_words": len(abstract.original.split()),
-        "n_alternations": len(abstract.alternations),
     }
 
 
@@ -77,7 +84,7 @@ def subfield_choice(item: Item, research_field: ResearchField, **options: Any) -
     names = list(research_field.subfields.values_list("name", flat=True))
     if item.subfield and item.subfield not in names:
         names.append(item.subfield)
-    choices = [("", _("none")), *((name, name) for name in names)]
+    choices = [("", "none"), *((name, name) for name in names)]
     return forms.ChoiceField(choices=choices, required=False, **options)
 
 
@@ -88,7 +95,7 @@ class ItemForm(OpenedForm, forms.ModelForm[Item]):
 
     markup = UnixTextField(
         max_length=MAX_CHARACTERS,
-        label=_("Abstract"),
+        label="Abstract",
         widget=forms.Textarea(attrs={"rows": 16, "spellcheck": "true"}),
     )
 
@@ -96,11 +103,11 @@ class ItemForm(OpenedForm, forms.ModelForm[Item]):
         model = Item
         fields = ("markup", *DETAILS)
         labels = {
-            "source": _("Altered by"),
-            "generator": _("Name of the person or model"),
-            "note": _("Note"),
+            "source": "Altered by",
+            "generator": "Name of the person or model",
+            "note": "Note",
         }
-        help_texts = {"generator": _("The writer, or the model and its version.")}
+        help_texts = {"generator": "The writer, or the model and its version."}
         widgets = {
             "publication_date": forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
             "note": forms.Textarea(attrs={"rows": 3}),
@@ -130,7 +137,7 @@ class ItemForm(OpenedForm, forms.ModelForm[Item]):
         item = self.scratch.item
         if item is None or not self.scratch.values:
             return {}
-        return {"draft": (gettext("The draft"), str(item), str(item.edits))}
+        return {"draft": ("The draft", str(item), str(item.edits))}
 
     def clean_doi(self) -> str:
         doi: str = self.cleaned_data["doi"]
@@ -228,9 +235,9 @@ def write_item(request: HttpRequest, research_field: ResearchField, pk: int) -> 
     if item.status != Item.Status.DRAFT:
         messages.error(
             request,
-            gettext("An accepted text cannot change. Start a new version of it.")
+            "An accepted text cannot change. Start a new version of it."
             if item.is_frozen
-            else gettext("Only a draft can be edited. Return it to draft first."),
+            else "Only a draft can be edited. Return it to draft first.",
         )
         return redirect("lab:item", research_field.slug, pk)
     return _page(request, scratch)
@@ -329,6 +336,73 @@ def _state(scratch: ItemScratch) -> dict[str, str | bool]:
     return {"url": _url(scratch), "opened": form_of(scratch).stamped}
 
 
+@dataclass(frozen=True, slots=True)
+class About:
+    """What the page says of the test case that is written; `name` and `value` tell the server which it is.
+
+    kept: said where what was typed cannot be saved. discard: the label of the button that gives up what was typed.
+    """
+
+    heading: str
+    state: str
+    part: str
+    name: str
+    value: str
+    kept: str
+    may_submit: bool
+    discard: str
+
+
+def _about(scratch: ItemScratch) -> About:
+    item = scratch.item
+    if item is None:
+        kept = "This is not a complete test case yet."
+        uid = str(scratch.uid)
+        return About("New test case", "new", "new", "begun", uid, kept, True, "Discard")
+    kept, state = "The test case has not changed.", item.get_status_display()
+    named = ("draft", str(item.pk))
+    return About(str(item), state, "items", *named, kept, item.is_draft, "Back to the saved text")
+
+
+# Buttons above the text: the tool, its label, and its keys as a person and as a program reads them
+TOOLS = (
+    ("change", "Change the selected words", "Ctrl E", "Control+E Meta+E"),
+    ("takeBack", "Undo this change", "", ""),
+    ("undo", "Undo", "", "Control+Z Meta+Z"),
+    ("redo", "Redo", "", "Control+Shift+Z Meta+Shift+Z"),
+)
+# What static/js/editor says; it fills in the names in braces
+TEXTS = {
+    "saved": "Saved {at}",
+    "kept": "Draft kept at {at}, visible only to you: not a complete test case yet",
+    "kept_why": "Draft kept at {at}, visible only to you: {why}",
+    "saving": "Saving…",
+    "offline": "Not saved: no connection. Your text is kept in this browser",
+    "refused": (
+        "Not saved: you are signed out, or may no longer edit this. Your text is kept in this browser. Please reload the "
+        "page"
+    ),
+    "conflict": (
+        "Not saved: somebody else has changed this test case. Compare the versions above the text"
+    ),
+    "nothing": "Select the words to change first.",
+    "crosses": "Select words within one change or outside all changes, without brackets.",
+    "unsplit": (
+        "It is not clear where the altered passage begins: write one | with a space on each side between the two passages."
+    ),
+    "none_here": "There is no change at the caret.",
+    "same": "Both versions would have the same wording.",
+    "made": "Changed: {original} / {altered}",
+    "taken_back": "Undone: {original}",
+    "joined": (
+        "Line breaks within paragraphs were removed from the pasted text, with hyphens at the ends of lines. Undo restores "
+        "them."
+    ),
+    "undone": "Undone",
+    "redone": "Done again",
+}
+
+
 def _page(
     request: HttpRequest,
     scratch: ItemScratch,
@@ -344,8 +418,12 @@ def _page(
         "lab/editor/page.html",
         status,
         scratch=scratch,
+        about=_about(scratch),
         url=_url(scratch),
         form=shown,
+        details=[field for field in shown if field.name != "markup"],
+        tools=TOOLS,
+        texts=TEXTS,
         theirs=theirs,
         preview=preview_of(shown.as_typed),
         begun=writing.begun(scratch.field, scratch.user).exclude(pk=scratch.pk),

@@ -2,14 +2,12 @@
 
 import re
 from functools import cache
-from html import escape
 from pathlib import Path
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -20,16 +18,16 @@ from lib.pages import show
 FOLDER: Path = settings.BASE_DIR / "docs"
 # In the order in which a newcomer needs them
 PAGES = {
-    "test-cases": _("Write, import, check and review test cases"),
-    "participants": _("What participants do, what is stored, and what an export holds"),
-    "questions": _("Questions that participants and models answer, and how answers are graded"),
-    "models": _("Score, train and serve language models"),
-    "results": _("How each number of the results is computed"),
-    "codebook": _("Every column of an export"),
-    "rights": _("What each role may do"),
-    "api": _("The same data for programs"),
-    "commands": _("Commands for the server's administrator"),
-    "operations": _("Install, configure, back up and restore a site"),
+    "test-cases": "Write, import, check and review test cases",
+    "participants": "What participants do, what is stored, and what an export holds",
+    "questions": "Questions that participants and models answer, and how answers are graded",
+    "models": "Score, train and serve language models",
+    "results": "How each number of the results is computed",
+    "codebook": "Every column of an export",
+    "rights": "What each role may do",
+    "api": "The same data for programs",
+    "commands": "Commands for the server's administrator",
+    "operations": "Install, configure, back up and restore a site",
 }
 _LINK = re.compile(r"([a-z-]+)\.md(#.*)?")
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -101,7 +99,7 @@ def _address(href: str) -> str:
 def _scrollable(html: str) -> str:
     """Tables and commands may be wider than a phone; those who use a keyboard scroll them too."""
     region = 'class="scroller" tabindex="0" role="region" aria-label="{}"'
-    table, commands = (region.format(escape(str(name))) for name in (_("Table"), _("Commands")))
+    table, commands = region.format("Table"), region.format("Commands")
     html = html.replace("<pre>", f"<pre {commands}>")
     opened = f'<div {table}><table class="plain">'
     return html.replace("<table>", opened).replace("</table>", "</table></div>")

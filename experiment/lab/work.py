@@ -1,5 +1,7 @@
 """The Work pages: what the background does, with progress; there it is stopped and tried again."""
 
+from dataclasses import dataclass
+
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -11,7 +13,17 @@ from experiment.lab.access import for_site_admins, for_study
 from experiment.models import Study
 from experiment.services import work
 from lib.jobs import workers
+from lib.jobs.models import Job
 from lib.pages import refused, show
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A job of the page, and where its button is sent."""
+
+    job: Job
+    listed: work.Listed
+    act_url: str
 
 
 def _page(
@@ -19,6 +31,7 @@ def _page(
 ) -> HttpResponse:
     """What runs, waits or ended: of a study, or of the site."""
     still_open, ended = work.listing(study)
+    n_workers = len(workers.living())
     live = reverse("lab:work_live", args=[study.slug]) if study else reverse("lab:site_work_live")
     return show(
         request,
@@ -26,12 +39,32 @@ def _page(
         study=study,
         part="work",
         section="" if study else "work",
-        still_open=still_open,
-        ended=ended,
-        n_workers=len(workers.living()),
+        still_open=[Row(each.job, each, _act_url(each, study)) for each in still_open],
+        ended=[Row(each.job, each, _act_url(each, study)) for each in ended],
+        n_workers=n_workers,
+        idle=_idle(n_workers),
         live_url=live,
         updated_at=timezone.now(),
     )
+
+
+def _idle(n_workers: int) -> str:
+    """Said where nothing runs or waits.
+
+    >>> _idle(2)
+    'No jobs are running or waiting; 2 workers are ready.'
+    """
+    start = "No jobs are running or waiting"
+    if n_workers > 1:
+        return f"{start}; {n_workers} workers are ready."
+    return f"{start}. A worker is ready." if n_workers else f"{start}."
+
+
+def _act_url(row: work.Listed, study: Study | None) -> str:
+    act = "stop" if row.job.is_open else "retry"
+    if study is None:
+        return reverse(f"lab:site_work_{act}", args=[row.kind, row.job.pk])
+    return reverse(f"lab:work_{act}", args=[study.slug, row.kind, row.job.pk])
 
 
 def _act(

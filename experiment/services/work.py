@@ -10,7 +10,6 @@ from django.core.files.storage import Storage, storages
 from django.db import IntegrityError, transaction
 from django.db.models import ForeignKey, JSONField, Q, QuerySet
 from django.urls import NoReverseMatch
-from django.utils.translation import gettext as _
 
 from experiment.domain.roles import FieldRight, Right
 from experiment.models import DryRun, Participant, RuleApplication, Study
@@ -51,6 +50,33 @@ class Listed:
         """The job's subject, with its study."""
         text = str(self.job)
         return text if self.study is None or str(self.study) in text else f"{text}, {self.study}"
+
+    @property
+    def name(self) -> str:
+        """As the list names it.
+
+        >>> from experiment.models import Purge
+        >>> Listed(Purge(pk=3, status="running", total=8, cancel_requested=True), None, "", False).state
+        'stopping, 0 of 8'
+        """
+        kind = self.kind_name
+        return f"{kind[:1].upper()}{kind[1:]} {self.job.pk}"
+
+    @property
+    def state(self) -> str:
+        job = self.job
+        if self.is_stale:
+            said = "its worker has stopped"
+        elif job.is_open and job.cancel_requested:
+            said = "stopping"
+        else:
+            said = job.get_status_display()
+        return f"{said}, {job.done} of {job.total}" if job.total and job.is_open else said
+
+    @property
+    def act(self) -> str:
+        """What its button says; empty where nothing can be done with it."""
+        return "Stop" if self.job.is_open else "Try again" if self.can_retry else ""
 
     @property
     def percent(self) -> float:
@@ -142,7 +168,7 @@ def retry(job: J, by: Who) -> J:
             job = leases.reopen(job)
             start(job, by)
     except IntegrityError as error:
-        raise ValidationError(_("Another dry run is in progress. Stop it first.")) from error
+        raise ValidationError("Another dry run is in progress. Stop it first.") from error
     return job
 
 
@@ -198,7 +224,7 @@ def ask_dry_run(study: Study, by: User, **chosen: Any) -> DryRun:
             record(Action.WORK_STARTED, by=by, study=study, work="dry run", number=job.pk)
             enqueue(job, by.pk)
     except IntegrityError as error:
-        raise ValidationError(_("A dry run of this study is in progress.")) from error
+        raise ValidationError("A dry run of this study is in progress.") from error
     _clear(study)
     return job
 

@@ -68,6 +68,15 @@ class Finding:
     remedy: str = ""
 
     @property
+    def is_error(self) -> bool:
+        return self.level == Level.ERROR
+
+    @property
+    def in_markup(self) -> Place | None:
+        """Its place, where that is one of the markup."""
+        return self.place if self.place is not None and self.place.text == "markup" else None
+
+    @property
     def key(self) -> str:
         """The same for the same finding about the same words: an explanation belongs to it.
 
