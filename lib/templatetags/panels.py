@@ -8,6 +8,8 @@ from django.template.defaultfilters import date
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from lib.templatetags.tables import columns as head_of_table
+
 register = template.Library()
 
 
@@ -40,18 +42,11 @@ def table(content: str, of: str, *columns: str | Sequence[str], css: str = "plai
     A list of columns may stand in their place.
     """
     labels = [label for each in columns for label in ([each] if isinstance(each, str) else each)]
-    cells = format_html_join("", "<th {}>{}</th>", map(_column, labels))
     return format_html(
-        '<div class="scroller" tabindex="0" role="region" aria-labelledby="{}-heading"><table class="{}">'
-        "<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>",
-        *(of, css, cells, content),
+        '<div class="scroller" tabindex="0" role="region" aria-labelledby="{}-heading">'
+        '<table class="{}">{}<tbody>{}</tbody></table></div>',
+        *(of, css, head_of_table(*labels), content),
     )
-
-
-def _column(label: str) -> tuple[SafeString, str]:
-    is_number = label.startswith("#")
-    attributes = 'scope="col" class="number"' if is_number else 'scope="col"'
-    return SafeString(attributes), label[1:] if is_number else label
 
 
 @register.simple_tag
