@@ -318,6 +318,7 @@ def _people(
         ],
         roles=FieldMember.Role,
         may_manage=is_lead(request),
+        share_label=f"{'Stop sharing' if research_field.is_shared else 'Share'} with the whole site",
         form=form,
         study_form=study_form or SharedStudyForm(),
         shared_with=research_field.shared_with.order_by("slug"),

@@ -14,9 +14,9 @@ Status = Item.Status
 _CSS = {Status.ACCEPTED: "state-open", Status.RETIRED: ""}
 # Moves that need nothing but the decision, in the order of their buttons
 BUTTONS = (
-    (Move.SUBMIT, "Send to review", "button-primary button-small"),
-    (Move.ACCEPT, "Accept without a review", "button-primary button-small"),
-    (Move.REVISE, "Start a new version", "button-secondary button-small"),
+    (Move.SUBMIT, "Send to review", "primary small"),
+    (Move.ACCEPT, "Accept without a review", "primary small"),
+    (Move.REVISE, "Start a new version", "secondary small"),
 )
 
 

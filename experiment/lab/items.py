@@ -21,7 +21,15 @@ from experiment.domain.item_life import Move
 from experiment.domain.roles import FieldRight, Right
 from experiment.lab import item_words
 from experiment.lab.access import for_field, for_study, user_of
-from experiment.models import Comment, Explanation, Item, ResearchField, Review, Study
+from experiment.models import (
+    Comment,
+    Explanation,
+    Item,
+    ResearchField,
+    Review,
+    Study,
+    StudyItem,
+)
 from experiment.models.items import ItemQuerySet
 from experiment.services import audit
 from experiment.services.curation import remarks, reviews, writing
@@ -334,6 +342,7 @@ def test_case(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
         heading=item_words.heading_of_text(item),
         research_field=research_field,
         row=row,
+        act=_act(row),
     )
 
 
@@ -363,10 +372,14 @@ def pause_test_case(request: HttpRequest, study: Study, pk: int) -> HttpResponse
         "lab/curation/pause.html",
         row=row,
         form=form,
-        act="Resume" if row.paused_at else "Pause",
+        act=_act(row),
         lacking=[] if row.paused_at else lacking_without(study, row.item),
         still_shown=item_words.still_shown(n_still_shown(study, row.item, timezone.now())),
     )
+
+
+def _act(row: StudyItem | None) -> str:
+    return "Resume" if row is not None and row.paused_at else "Pause"
 
 
 def _versions(study: Study, user: User) -> ItemQuerySet:

@@ -159,7 +159,12 @@ def template(request: HttpRequest, research_field: ResearchField, pk: int) -> Ht
         sent = form.cleaned_data["file"]
         return kept(request, research_field, sent, "lab:question_filling", pk, n=20)
     return show(
-        request, "lab/questions/template.html", template=row, is_fixed=is_fixed(row), form=form
+        request,
+        "lab/questions/template.html",
+        template=row,
+        is_fixed=is_fixed(row),
+        write_label="Change" if row.rules else "Write its texts",
+        form=form,
     )
 
 

@@ -337,13 +337,15 @@ def _recovery_codes(request: HttpRequest, codes: list[str]) -> HttpResponse:
 
 def _account(request: HttpRequest, **forms: Any) -> HttpResponse:
     user = user_of(request)
+    n_elsewhere = len(sign_in.elsewhere(user, request.session))
     context = {
         "section": "account",
         "form": _password_form(request),
         "code_form": CodeForm(request, user),
         "has_second_step": has_second_step(user),
         "codes_left": _codes_left(sign_in.n_recovery_codes(user)),
-        "elsewhere": _elsewhere(len(sign_in.elsewhere(user, request.session))),
+        "n_elsewhere": n_elsewhere,
+        "elsewhere": _elsewhere(n_elsewhere),
         "studies": [
             (membership, _first_page(membership))
             for membership in user.memberships.select_related("study")

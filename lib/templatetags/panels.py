@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from django import template
+from django.shortcuts import resolve_url
 from django.template.defaultfilters import date
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -50,10 +51,31 @@ def table(content: str, of: str, *columns: str | Sequence[str], css: str = "plai
 
 
 @register.simple_tag
-def submit(label: str, css: str = "button-primary", **attributes: str) -> SafeString:
-    """`{% submit "Save" %}`: the button; `name="sure"` and the like become its attributes."""
+def submit(label: str, style: str = "primary", of: str = "", **attributes: str) -> SafeString:
+    """`{% submit "Save" %}`, `{% submit "Remove" "secondary small" of=name %}`: a form's button.
+
+    of: added for those who hear the button by itself. `name="sure"` and the like become its attributes.
+    """
     more = format_html_join("", ' {}="{}"', attributes.items())
-    return format_html('<button class="button {}" type="submit"{}>{}</button>', css, more, label)
+    shown = '<button class="{}" type="submit"{}>{}{}</button>'
+    return format_html(shown, _css(style), more, label, _heard(of))
+
+
+@register.simple_tag
+def button_to(
+    label: str, to: str, *args: object, style: str = "secondary small", of: str = ""
+) -> SafeString:
+    """`{% button_to "Write" "lab:write_item" slug pk %}`, or an address: a link that looks like a button."""
+    shown = '<a class="{}" href="{}">{}{}</a>'
+    return format_html(shown, _css(style), resolve_url(to, *args), label, _heard(of))
+
+
+def _css(style: str) -> str:
+    return " ".join(("button", *(f"button-{word}" for word in style.split())))
+
+
+def _heard(words: str) -> str:
+    return format_html('<span class="visually-hidden"> {}</span>', words) if words else ""
 
 
 @register.simple_tag

@@ -1,4 +1,4 @@
-"""Scripts of pages, which every template may name: `{% script 'js/lab.js' %}`."""
+"""Scripts and styles of pages, which every template may name: `{% script 'js/lab.js' %}`."""
 
 from django import template
 from django.template import Context
@@ -15,3 +15,8 @@ def script(context: Context, path: str) -> str:
     nonce = context.get("csp_nonce") or getattr(context.get("request"), "csp_nonce", "")
     tag = '<script type="module" nonce="{}" src="{}"></script>'
     return format_html(tag, nonce, static(path))
+
+
+@register.simple_tag
+def stylesheet(path: str) -> str:
+    return format_html('<link rel="stylesheet" href="{}">', static(path))

@@ -29,7 +29,14 @@ def test_a_table_takes_its_columns_one_by_one_or_as_a_list() -> None:
 
 
 def test_a_button_has_the_attributes_that_it_is_given() -> None:
-    shown = render('{% submit label "small" name="act" value=act %}', label="Go & <stop>", act='"')
-    assert shown == (
-        '<button class="button small" type="submit" name="act" value="&quot;">Go &amp; &lt;stop&gt;</button>'
+    source = '{% submit label "small" of=whose name="act" value=act %}'
+    assert render(source, label="Go & <stop>", whose="<Ada>", act='"') == (
+        '<button class="button button-small" type="submit" name="act" value="&quot;">Go &amp; &lt;stop&gt;'
+        '<span class="visually-hidden"> &lt;Ada&gt;</span></button>'
     )
+
+
+def test_a_link_leads_to_a_page_by_its_name_or_its_address() -> None:
+    shown = '<a class="button button-secondary button-small" href="/lab/help/">Help</a>'
+    assert render('{% button_to "Help" "lab:help" %}') == shown
+    assert render('{% button_to "Help" address %}', address="/lab/help/") == shown
