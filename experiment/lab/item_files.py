@@ -126,6 +126,7 @@ class Cures:
     kept: Mapping[str, Any]
     missing_subfields: str
     add_subfields: str
+    add_url: str
     none: str
 
 
@@ -138,6 +139,7 @@ def cures(plan: Plan[Any], form: ColumnsForm) -> Cures:
         {k: v for k, v in form.cleaned_data.items() if v and not k.startswith(COLUMN)},
         difference_words.missing_subfields(missing, may_add=may_add) if missing else "",
         difference_words.add_subfields(len(missing)) if may_add else "",
+        f"?{form.query}&new_subfields=on" if form.query else "?new_subfields=on",
         "" if is_curable or not n_problems else difference_words.hopeless(n_problems),
     )
 

@@ -67,7 +67,8 @@ def button_to(
 ) -> SafeString:
     """`{% button_to "Write" "lab:write_item" slug pk %}`, or an address: a link that looks like a button."""
     shown = '<a class="{}" href="{}">{}{}</a>'
-    return format_html(shown, _css(style), resolve_url(to, *args), label, _heard(of))
+    url = to if to.startswith("?") else resolve_url(to, *args)
+    return format_html(shown, _css(style), url, label, _heard(of))
 
 
 def _css(style: str) -> str:
