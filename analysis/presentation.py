@@ -73,14 +73,15 @@ def sentences(*parts: str) -> str:
 class Paragraph:
     """Sentences of a chapter, and a list below them where there is one.
 
-    is_quiet: set smaller, beside what matters. is_notice: set apart as a warning. copied_as: the id of a paragraph that readers
-        copy into an article.
+    is_quiet: set smaller, beside what matters. is_notice: set apart as a warning. is_strong: a caution before what it is about.
+    copied_as: the id of a paragraph that readers copy into an article.
     """
 
     text: str
     items: Sequence[str] = ()
     is_quiet: bool = False
     is_notice: bool = False
+    is_strong: bool = False
     copied_as: str = ""
 
 

@@ -5,15 +5,25 @@ from dataclasses import replace
 import pytest
 
 from analysis.codec import MissingResult
-from analysis.presentation import Table, render_meaning
+from analysis.presentation import Table
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.teams.results import Teams
 from analysis.report.contents import chapter_named
 from analysis.stats.verdicts import Verdict
-from analysis.teams.results import Method, TeamingResult
+from analysis.teams.results import (
+    BayesianAbout,
+    MemberKind,
+    Method,
+    Quantity,
+    SizeCell,
+    Sizes,
+    TeamingResult,
+    TeamResult,
+)
 from tests.analysis.teams.made_teams import ADAPTER, teaming, tried
 
 CHAPTER = chapter_named("teams")
+HUMAN, MODEL = MemberKind.HUMAN, MemberKind.MODEL
 
 
 def source(found: TeamingResult | MissingResult) -> SourceResults:
@@ -21,10 +31,8 @@ def source(found: TeamingResult | MissingResult) -> SourceResults:
 
 
 def page(found: TeamingResult, *, is_simulated: bool = False) -> tuple[Page, str]:
-    about = About("study", is_simulated)
-    own = CHAPTER.page(source(found), about)
-    meaning = render_meaning(CHAPTER.template, {"about": about, **own.context})
-    return own, " ".join(meaning.split())
+    own = CHAPTER.page(source(found), About("study", is_simulated))
+    return own, " ".join(paragraph.text for paragraph in own.text)
 
 
 def captioned(own: Page, start: str) -> Table:
@@ -34,10 +42,11 @@ def captioned(own: Page, start: str) -> Table:
 def test_it_names_the_panel_the_best_team_and_that_being_picked_flatters_it():
     own, text = page(teaming())
     best = max((r for r in teaming().logistic if len(r.team) > 1), key=lambda r: r.accuracy)
-    assert own.context["best"] == best
     assert "because it was selected as the best" in text
     assert f"{best.team.display_name} together were right" in text
     assert "None" not in text
+    assert own.finding.startswith(own.text[0].text)
+    assert own.finding.endswith("because it was selected as the best.")
 
 
 def test_tables_have_all_teams_and_a_model_with_an_adapter_as_one_member():
@@ -87,3 +96,128 @@ def test_a_correlation_that_cannot_be_negative_proves_no_shared_errors(n_people:
     assert ("above 0 whatever the data" in text) == (n_people == 2)
     said = ("their errors were independent", "right where the other is", "may be independent")
     assert any(one in text for one in said) == (n_people == 1)
+
+
+def test_members_of_all_are_told_from_those_of_a_panel_and_from_those_that_judged_too_little() -> (
+    None
+):
+    found = teaming()
+    model = next(m for m in found.members if m.kind == MemberKind.MODEL)
+    absent = replace(model, name="absent", display_name="Absent", accuracy=None)
+    _, text = page(found)
+    assert "The teams here are those of all members, the human, " in text
+    assert "are in no team" not in text
+    _, text = page(replace(found, members=(*found.members, absent)))
+    assert "The teams here are those of 4 of the study's 5 members, the human, " in text
+    assert "and are in no team: Absent." in text
+    _, text = page(replace(found, panel=()))
+    assert "The teams here are" not in text
+
+
+@pytest.mark.parametrize(
+    ("n_better", "words"),
+    [
+        (1, "This is a higher observed accuracy than that of any of these teams"),
+        (2, "It and one other model had a higher observed accuracy"),
+        (3, "It and 2 other models had a higher observed accuracy"),
+    ],
+)
+def test_single_models_that_are_better_than_every_team_are_counted(
+    n_better: int, words: str
+) -> None:
+    found = teaming()
+    models = [m.name for m in found.members if m.kind == MemberKind.MODEL][:n_better]
+    members = tuple(
+        replace(m, n_correct=found.n_trials, accuracy=1.5) if m.name in models else m
+        for m in found.members
+    )
+    _, text = page(replace(found, members=members))
+    assert words in text
+    assert "was right in 150.0%" in text
+
+
+def test_gains_and_losses_of_single_models_stand_in_one_sentence() -> None:
+    found = teaming()
+    singles = [row for row in found.adding_human if len(row.team) == 1 and not row.team.humans]
+    of = dict(zip((row.team.label for row in singles), (Verdict.ABOVE, Verdict.BELOW, Verdict.UNCLEAR), strict=False))  # fmt: skip
+    rows = tuple(
+        replace(r, verdict=of.get(r.team.label, Verdict.ABOVE), n_tests=7)
+        for r in found.adding_human
+    )
+    _, text = page(replace(found, adding_human=rows), is_simulated=True)
+    assert (
+        "When one simulated participant is added to each of 3 models, 1 gains accuracy and 1 loses accuracy, after Holm's correction over "
+        "7 comparisons; for the other one, there is no clear change."
+    ) in text
+
+
+def test_who_decides_where_the_model_is_not_confident_is_named() -> None:
+    for is_simulated, person in ((False, "human"), (True, "simulated participant")):
+        _, text = page(teaming(), is_simulated=is_simulated)
+        assert f"and a {person} is asked elsewhere" in text
+        assert f"If the {person} then decides, the accuracy is" in text
+        assert "If the team then decides, the accuracy is" in text
+
+
+@pytest.mark.parametrize(
+    ("kinds", "is_simulated", "words"),
+    [
+        ((MODEL, MODEL), False, "the two models' evidence"),
+        ((HUMAN, HUMAN), False, "two people's evidence"),
+        ((HUMAN, HUMAN), True, "two simulated participants' evidence"),
+        ((HUMAN, MODEL), False, "a person's and the model's evidence"),
+        ((HUMAN, MODEL), True, "a simulated participant's and the model's evidence"),
+    ],
+)
+def test_correlated_evidence_names_whose_it_is(
+    kinds: tuple[MemberKind, MemberKind], *, is_simulated: bool, words: str
+) -> None:
+    _, text = page(
+        replace(teaming(), bayesian=(fitted((0.2, 0.6), kinds),)), is_simulated=is_simulated
+    )
+    assert words in text
+
+
+@pytest.mark.parametrize(
+    ("interval", "words"),
+    [
+        ((0.2, 0.6), "they err on the same test cases more often"),
+        ((-0.6, -0.2), "one tends to be right where the other is wrong"),
+        ((-0.2, 0.2), "so their errors may be independent"),
+    ],
+)
+def test_correlated_evidence_follows_the_verdict(interval: tuple[float, float], words: str) -> None:
+    own = fitted(interval, (HUMAN, MODEL))
+    few = replace(own, n_items=1)
+    assert words in page(replace(teaming(), bayesian=(own,)))[1]
+    _, text = page(replace(teaming(), bayesian=(few,)))
+    assert "too few participants or test cases to say whether their errors are independent" in text
+
+
+def fitted(interval: tuple[float, float], kinds: tuple[MemberKind, MemberKind]) -> TeamResult:
+    """A pair whose evidence has a correlation of this interval."""
+    pair = next(r for r in tried(1, 2, Method.BAYESIAN).teams if len(r.team) == 2 and r.n_models)
+    about = pair.about
+    assert isinstance(about, BayesianAbout)
+    posterior = {
+        name: replace(one, ci95=interval, member_kinds=kinds)
+        if one.quantity == Quantity.CORRELATION
+        else one
+        for name, one in about.posterior.items()
+    }
+    return replace(pair, about=replace(about, posterior=posterior))
+
+
+def test_accuracy_by_size_lists_teams_from_the_smallest_to_the_largest() -> None:
+    cells = [
+        SizeCell(people, models, share, 12, 0, None)
+        for people, models, share in ((1, 0, 0.6), (2, 0, 0.65), (0, 1, 0.7), (2, 1, 0.8))
+    ]
+    sizes = Sizes(12, 2, 1, tuple(cells), "")
+    _, text = page(replace(teaming(), sizes=sizes))
+    assert (
+        "Expected accuracy by size on 12 test cases: 60.0% for 1 person, 65.0% for 2 people, 70.0% for 1 model and 80.0% for 2 people "
+        "with 1 model."
+    ) in text
+    _, text = page(replace(teaming(), sizes=replace(sizes, cells=tuple(cells[:1]))))
+    assert "Expected accuracy by size" not in text
