@@ -1,8 +1,8 @@
 """Columns of tables, declared once: what a column holds, how the page heads and writes it, and what the CSV file calls it.
 
-    COLUMNS = (*data("name"), count(_("Test cases"), "items.n", "n_items"), share_ci(_("95% CI"), "items.ci95", "ci_low ci_high"))
+    COLUMNS = (*data("name"), count("Test cases", "items.n", "n_items"), share_ci("95% CI", "items.ci95", "ci_low ci_high"))
 
-`tidy(COLUMNS, rows)` is the CSV file, `page_table(_("Models"), COLUMNS, rows)` what the page shows of it.
+`tidy(COLUMNS, rows)` is the CSV file, `page_table("Models", COLUMNS, rows)` what the page shows of it.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from django.db.models import Exists, OuterRef
-from django.utils.translation import gettext
 
 from analysis.data import machines
 from analysis.data.filters import CHOICE, METHODS, PARTICIPANTS, SOURCES, ReportOptions
@@ -116,14 +115,14 @@ def _tables(
         *(column for name, method in pairs.models for column in _beside(name, method)),
     )
     tables = [
-        Table("itemscores", gettext("language models on these test cases"), SCORES, in_blocks(scores)),
-        Table("trialsmodels", gettext("each trial combined with each model"), joined, _joined(study, query, form, pairs)),
+        Table("itemscores", "language models on these test cases", SCORES, in_blocks(scores)),
+        Table("trialsmodels", "each trial combined with each model", joined, _joined(study, query, form, pairs)),
     ]  # fmt: skip
     rows = list(_predictions(study, query, held, teams))
     if form.k:  # what is stored is in the order in which people came
         rows.sort(key=lambda row: list(map(str, row)))
     if rows:
-        about = gettext("held-out predictions of teams of people and models")
+        about = "held-out predictions of teams of people and models"
         tables.append(Table("teampredictions", about, PREDICTIONS, in_blocks(rows)))
     return tables
 

@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from typing import Any, TypeVar
 
 import pandas as pd
-from django.utils.functional import Promise
 
 from analysis.charts.figure import Figure
 from analysis.codec import MissingResult, from_json, to_json
@@ -113,8 +112,8 @@ class Chapter:
 
     name: str
     results: type[Any]
-    title: str | Promise
-    question: str | Promise
+    title: str
+    question: str
     figures: Sequence[str] | None = None
     part: Part = Part.PAIRS
     address: str = ""
@@ -184,5 +183,5 @@ class Chapter:
 class Group:
     """Chapters under one heading."""
 
-    title: str | Promise
+    title: str
     chapters: tuple[Chapter, ...]

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from django.utils.translation import gettext as _
-
 from analysis.codec import present
 from analysis.report.chapter import SourceResults
 from analysis.report.chapters.accuracy.results import Accuracy, HumanAccuracy, ModelAccuracy
@@ -42,10 +40,10 @@ class Few:
 
     @property
     def words(self) -> str:
-        return _(
-            "Participants: %(people)s; test cases: %(cases)s. Fewer than %(enough)s of either are too few to say who is more accurate. "
-            "Intervals clustered by both hold, but those of single trials, and of the mixed model, are too narrow."
-        ) % {"people": self.n_participants, "cases": self.n_items, "enough": ENOUGH}
+        return (
+            f"Participants: {self.n_participants}; test cases: {self.n_items}. Fewer than {ENOUGH} of either are too few to say who is more "
+            "accurate. Intervals clustered by both hold, but those of single trials, and of the mixed model, are too narrow."
+        )
 
 
 @dataclass(frozen=True, slots=True)

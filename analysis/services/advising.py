@@ -13,8 +13,6 @@ import pandas as pd
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db.models import Count, Q
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from scipy.special import expit, logit
 
 from analysis.data import machines, tokens
@@ -27,6 +25,7 @@ from experiment.domain.markup import Alternation
 from experiment.models import Advice, Adviser, Item, Judgment, Participant, Study
 from experiment.services import audit
 from experiment.services.advisers import advisable_items, keys_of
+from lib.formatting import count
 from scoring.domain.choosing.outcomes import JEFFREYS
 from scoring.models import ChoiceRun, ScoringRun
 
@@ -121,12 +120,10 @@ def work_out(study: Study, to_add: Set[int] | None = None, *, seed: int = SEED) 
 def _asked(study: Study, to_add: Set[int] | None) -> tuple[Adviser, list[Item]]:
     adviser = Adviser.objects.filter(study=study).first()
     if adviser is None:
-        raise ValidationError(_("The study has no adviser."))
+        raise ValidationError("The study has no adviser.")
     if to_add is not None and adviser.frozen_at is None:
         raise ValidationError(
-            _(
-                "No advice was frozen before participants could enter. Copy the study to start again with advice."
-            )
+            "No advice was frozen before participants could enter. Copy the study to start again with advice."
         )
     adviser.study = study
     # Sorted here, since databases disagree on the order of texts, and draws and folds go by it
@@ -229,12 +226,7 @@ def _known(
         item.pk in needed and not is_known for item, is_known in zip(items, known, strict=True)
     ):
         raise ValidationError(
-            ngettext(
-                "The adviser has not judged %(n)d test case. Complete the missing runs or judgments, or select another adviser.",
-                "The adviser has not judged %(n)d test cases. Complete the missing runs or judgments, or select another adviser.",
-                n_unknown,
-            )
-            % {"n": n_unknown}
+            f"The adviser has not judged {count(n_unknown, 'test case')}. Complete the missing runs or judgments, or select another adviser."
         )
     return known
 

@@ -4,29 +4,27 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from django.utils.text import capfirst
-from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
 
 from analysis.teams.results import Member, Method, Team, TeamResult
-from lib.formatting import listing, number
+from lib.formatting import count, listing
 
 if TYPE_CHECKING:
     from analysis.columns import Column, Value
 
 METHOD_NAMES = {
-    Method.LOGISTIC: _("Logistic regression"),
-    Method.AS_PUBLISHED: _("Logistic regression, as published"),
-    Method.BAYESIAN: _("Bayesian"),
-    Method.AVERAGE: _("Average probability"),
-    Method.MAJORITY: _("Majority"),
-    Method.MOST_CONFIDENT: _("Most confident"),
+    Method.LOGISTIC: "Logistic regression",
+    Method.AS_PUBLISHED: "Logistic regression, as published",
+    Method.BAYESIAN: "Bayesian",
+    Method.AVERAGE: "Average probability",
+    Method.MAJORITY: "Majority",
+    Method.MOST_CONFIDENT: "Most confident",
 }
 MOST_NAMED = 4  # members; of more, a sentence says how many they are
 MOST_MISSING = 2
 
 
 def method_name(method: Method) -> str:
-    return str(METHOD_NAMES[method])
+    return METHOD_NAMES[method]
 
 
 def called(team: Team) -> str:
@@ -43,10 +41,9 @@ def called(team: Team) -> str:
     n_people, n_models = len(team.humans), len(team.models)
     parts = []
     if n_people:
-        people = ngettext("Human", "%(n)s humans", n_people)
-        parts.append(people % {"n": n_people})
+        parts.append("Human" if n_people == 1 else f"{n_people} humans")
     if n_models:
-        parts.append(ngettext("%(n)s model", "%(n)s models", n_models) % {"n": number(n_models, 0)})
+        parts.append(count(n_models, "model"))
     return " + ".join(parts)
 
 
@@ -64,7 +61,7 @@ def short(team: Team, every: Sequence[Member]) -> str:
         return team.display_name
     if all(m.is_human for m in missing):
         return called(team)
-    return gettext("All but %(members)s") % {"members": listing([the_member(m) for m in missing])}
+    return f"All but {listing([the_member(m) for m in missing])}"
 
 
 def the_member(member: Member) -> str:
@@ -76,7 +73,7 @@ def the_member(member: Member) -> str:
     """
     if not member.is_human:
         return member.display_name
-    return gettext("the %(person)s") % {"person": member.display_name.lower()}
+    return f"the {member.display_name.lower()}"
 
 
 def equally(names: Sequence[str]) -> str:
@@ -86,8 +83,8 @@ def equally(names: Sequence[str]) -> str:
     """
     if len(names) < 2:
         return "".join(names)
-    rest = names[1] if len(names) == 2 else gettext("%(n)s others") % {"n": len(names) - 1}
-    return gettext("%(first)s and %(rest)s equally") % {"first": names[0], "rest": rest}
+    rest = names[1] if len(names) == 2 else f"{len(names) - 1} others"
+    return f"{names[0]} and {rest} equally"
 
 
 def capitalised(text: str) -> str:
@@ -104,14 +101,14 @@ def team_columns(name: "Value", rows: Sequence[TeamResult]) -> "tuple[Column, ..
     """`name`: what the team is called there. Ties are counted where one of the rows has any."""
     from analysis import columns as c  # loads pandas, and templates of all pages name members
 
-    ties = (c.count(gettext("Ties"), "n_ties"),) if any(row.n_ties for row in rows) else ()
+    ties = (c.count("Ties", "n_ties"),) if any(row.n_ties for row in rows) else ()
     return (
-        c.text(gettext("Team"), name),
-        c.percent(gettext("Accuracy"), "accuracy"),
-        c.share_ci(gettext("95% CI"), "accuracy_ci95"),
+        c.text("Team", name),
+        c.percent("Accuracy", "accuracy"),
+        c.share_ci("95% CI", "accuracy_ci95"),
         *ties,
-        c.points(gettext("Gain, points"), "gain"),
-        c.points_ci(gettext("95% CI"), "gain_ci95"),
-        c.p_value(gettext("p (Holm)"), "gain_p_holm"),
-        c.number(gettext("Log loss (at most 13.8)"), "log_loss_nats", digits=3),
+        c.points("Gain, points", "gain"),
+        c.points_ci("95% CI", "gain_ci95"),
+        c.p_value("p (Holm)", "gain_p_holm"),
+        c.number("Log loss (at most 13.8)", "log_loss_nats", digits=3),
     )

@@ -3,18 +3,17 @@
 from dataclasses import dataclass
 
 from django.db.models import TextChoices
-from django.utils.translation import gettext_lazy as _
 
 
 class Order(TextChoices):
-    KEY = "key", _("key")
-    NEWEST = "newest", _("newest first")
-    PUBLISHED = "published", _("published last, first")
-    FEWEST = "fewest", _("fewest exposures first")
-    MOST = "most", _("most exposures first")
-    WORST = "worst", _("lowest accuracy first")
-    BEST = "best", _("highest accuracy first")
-    HARDEST = "hardest", _("hardest for models first")
+    KEY = "key", "key"
+    NEWEST = "newest", "newest first"
+    PUBLISHED = "published", "published last, first"
+    FEWEST = "fewest", "fewest exposures first"
+    MOST = "most", "most exposures first"
+    WORST = "worst", "lowest accuracy first"
+    BEST = "best", "highest accuracy first"
+    HARDEST = "hardest", "hardest for models first"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,6 @@ from typing import Any
 
 import altair as alt
 import pandas as pd
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from analysis.charts.figure import Figure, Place, columns_for, grid
 from analysis.charts.marks import (
@@ -36,7 +34,7 @@ from analysis.stats.verdicts import Verdict
 from analysis.teams.figures.captions import Shown, accuracy_text, gain_text
 from analysis.teams.names import METHOD_NAMES, method_name
 from analysis.teams.results import Method, TeamingResult, TeamResult, TeamResults
-from lib.formatting import listing, percent
+from lib.formatting import count, listing, percent
 
 BOTH_COLOUR = "#0072b2"
 PEOPLE, MACHINES, BOTH = "People", "Models", "People and models"
@@ -102,14 +100,13 @@ def left_out(shown: Sequence[TeamResult], teams: Sequence[TeamResult], *, pairs:
         return ""
     parts = _members_part(shown, teams)
     special = _whole([r for r in teams if len(r.team) > 1])
-    parts += [_("the whole team"), _("the whole team without one person")][: len(special)]
+    parts += ["the whole team", "the whole team without one person"][: len(special)]
     others = [r for r in shown if len(r.team) > 1 and r not in special]
-    words = {BOTH: _("of people and models"), MACHINES: _("of models"), PEOPLE: _("of people")}
+    words = {BOTH: "of people and models", MACHINES: "of models", PEOPLE: "of people"}
     counts = {words[kind]: sum(kind_of(r) == kind for r in others) for kind in words}
     if others:
         which = listing([f"{text} ({n})" for text, n in counts.items() if n])
-        most = _("the most accurate pairs %(which)s") if pairs else _("the most accurate teams %(which)s")  # fmt: skip
-        parts.append(most % {"which": which})
+        parts.append(f"the most accurate {'pairs' if pairs else 'teams'} {which}")
     return listing(parts)
 
 
@@ -118,13 +115,10 @@ def _members_part(shown: Sequence[TeamResult], teams: Sequence[TeamResult]) -> l
     if not alone:
         return []
     if len(alone) == sum(len(r.team) == 1 for r in teams):
-        return [_("single members")]
+        return ["single members"]
     n = sum(not _is_person(r) for r in alone)
-    best = ngettext(
-        "the %(n)s most accurate single member", "the %(n)s most accurate single members", n
-    )  # fmt: skip
-    person = [_("a person")] if n < len(alone) else []
-    return [*person, best % {"n": n}]
+    person = ["a person"] if n < len(alone) else []
+    return [*person, f"the {count(n, 'most accurate single member')}"]
 
 
 CELL, MARGIN = 16, 10  # px of a member's column, and from the last one to the plot

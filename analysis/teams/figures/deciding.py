@@ -6,7 +6,6 @@ from typing import Any
 
 import altair as alt
 import pandas as pd
-from django.utils.translation import gettext as _
 
 from analysis.charts.figure import GAP, Figure, Place, columns_for, grid
 from analysis.charts.marks import (
@@ -266,13 +265,13 @@ def _policy_chart(
     names = labels([_Panel(team.label, _title(team)) for team in deciders])
     shown = frame[frame["model"].isin(names)]
     domain = share_domain([*shown["low"], *shown["high"], *shown["accuracy"], *shown["random_accuracy"]], ())  # fmt: skip
-    person = _("simulated participant") if is_simulated else _("human")
+    person = "simulated participant" if is_simulated else "human"
 
     def draw(place: Place) -> Drawn:
         name = deciders[place.number].label
-        axis = _x_axis(place, _("Trials on which a %(person)s is asked") % {"person": person})
+        axis = _x_axis(place, f"Trials on which a {person} is asked")
         x = x_of("share_asked", [0, 1], axis)
-        axis = place.y_axis(_("Correct answers"), 40, format=".0%", tickCount=5)
+        axis = place.y_axis("Correct answers", 40, format=".0%", tickCount=5)
         y = y_of("accuracy", domain, axis)
         own = chosen[chosen["model"] == name]
         return _panel(shown[shown["model"] == name], own, x, y, person)
@@ -297,7 +296,7 @@ def _x_axis(place: Place, title: str) -> alt.Axis:
 def _title(team: Team) -> str:
     """Several models together by their number, where their names are too long for a panel."""
     is_long = len(team) > 1 and len(team.display_name) > LONGEST_TITLE
-    return _("%(n)s models together") % {"n": len(team)} if is_long else team.display_name
+    return f"{len(team)} models together" if is_long else team.display_name
 
 
 def _panel(frame: pd.DataFrame, chosen: pd.DataFrame, x: alt.X, y: alt.Y, person: str) -> Drawn:
@@ -306,7 +305,7 @@ def _panel(frame: pd.DataFrame, chosen: pd.DataFrame, x: alt.X, y: alt.Y, person
         "policy_words:N",
         scale=COLOURS,
         legend=alt.Legend(
-            title=_("Where a %(person)s is asked,") % {"person": person}, titleLimit=400, symbolType="stroke", symbolStrokeWidth=2, symbolOpacity=1
+            title=f"Where a {person} is asked,", titleLimit=400, symbolType="stroke", symbolStrokeWidth=2, symbolOpacity=1
         ),
     )  # fmt: skip
     layers: list[Any] = []
