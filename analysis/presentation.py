@@ -56,8 +56,10 @@ class Table:
         return len(self.rows) > 12
 
     @property
-    def cells(self) -> list[list[tuple[str, Column]]]:
-        return [list(zip(row, self.columns, strict=True)) for row in self.rows]
+    def lines(self) -> list[tuple[str, list[tuple[str, Column]]]]:
+        """The name of each row, and its other cells."""
+        _head, *columns = self.columns
+        return [(name, list(zip(cells, columns, strict=True))) for name, *cells in self.rows]
 
 
 def sentences(*parts: str) -> str:
@@ -94,6 +96,21 @@ def itemised(items: Iterable[str]) -> list[Paragraph]:
     """A list of these sentences, where there is any."""
     own = list(items)
     return [Paragraph("", own)] if own else []
+
+
+@dataclass(frozen=True, slots=True)
+class KeyNumber:
+    """A number that a page shows first: its name, and below it what it is of, with its interval."""
+
+    name: str
+    value: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    label: str
+    address: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +161,14 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """group: of the sections that stand under one heading."""
+    """group: of the sections that stand under one heading. more: where its reader goes on."""
 
     id: str
     title: str
     question: str
     blocks: Sequence[Block] = ()
     group: str = ""
+    more: Link | None = None
     is_gap: bool = False
 
     @property

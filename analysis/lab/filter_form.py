@@ -8,10 +8,6 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 from django.urls import reverse
-from django.utils.functional import Promise
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
-from django_stubs_ext import StrOrPromise
 
 from analysis.data.filters import (
     ASKED,
@@ -30,42 +26,43 @@ from analysis.store import StoredResult
 from experiment.lab.export import ALL_JUDGED, OF_ANALYSIS
 from experiment.models import Item, Participant, Study
 from experiment.services.counts import default_of, kind_counts, published_elsewhere
+from lib import formatting as f
 from scoring.models import ChoiceRun, LanguageModel, ModelSetMember, ScoringRun
 from scoring.services.model_facts import known_in, told_apart
 
 LABELS = {
     "source": {
-        "human": gettext_lazy("human-created test cases"),
-        "machine": gettext_lazy("machine-created test cases"),
-        "all": gettext_lazy("both, one after the other"),
+        "human": "human-created test cases",
+        "machine": "machine-created test cases",
+        "all": "both, one after the other",
     },
     "kind": {
-        "real": gettext_lazy("real participants"),
-        "simulated": gettext_lazy("simulated participants"),
-        "imported": gettext_lazy("imported participants"),
+        "real": "real participants",
+        "simulated": "simulated participants",
+        "imported": "imported participants",
     },
     "texts": {
-        "as-published": gettext_lazy("texts as published"),
-        "repaired": gettext_lazy("damaged texts repaired"),
+        "as-published": "texts as published",
+        "repaired": "damaged texts repaired",
     },
     "trials": {
         "analysed": OF_ANALYSIS,
         "all": ALL_JUDGED,
     },
     "method": {
-        "": gettext_lazy("models scored and asked"),
-        PERPLEXITY: gettext_lazy("models scored by perplexity"),
-        CHOICE: gettext_lazy("models that were asked"),
+        "": "models scored and asked",
+        PERPLEXITY: "models scored by perplexity",
+        CHOICE: "models that were asked",
     },
 }
 NAMES = {
-    "source": gettext_lazy("Test cases"),
-    "kind": gettext_lazy("Participants"),
-    "texts": gettext_lazy("Texts"),
-    "trials": gettext_lazy("Trials"),
-    "method": gettext_lazy("Method of the models"),
-    "models": gettext_lazy("Language models"),
-    "subfields": gettext_lazy("Subfields"),
+    "source": "Test cases",
+    "kind": "Participants",
+    "texts": "Texts",
+    "trials": "Trials",
+    "method": "Method of the models",
+    "models": "Language models",
+    "subfields": "Subfields",
 }
 KNOWN = {
     "source": SOURCE_CHOICES,
@@ -81,7 +78,7 @@ OTHERS = ("v", "now")  # parameters that are no filters
 @dataclass(frozen=True, slots=True)
 class Choice:
     value: str
-    label: str | Promise
+    label: str
     is_current: bool
 
 
@@ -90,19 +87,16 @@ class Filter:
     """A field of the form."""
 
     name: str
-    label: str | Promise
+    label: str
     choices: Sequence[Choice]
 
 
 @dataclass(frozen=True, slots=True)
 class OtherKind:
-    """Participants that there are where there are none of the kind that is shown."""
+    """A link to participants that there are where there are none of the kind that is shown."""
 
-    kind: str
-    label: StrOrPromise
-    n: int
+    words: str
     href: str
-    is_pilot: bool
 
 
 @dataclass(frozen=True)
@@ -154,28 +148,24 @@ class Chosen:
 
     @property
     def other_kinds(self) -> list[OtherKind]:
-        """Pilots are no result: they are watched."""
         is_joined = self.kind == Kind.IMPORTED and self.has_elsewhere
         if self.kind in self.counts or is_joined:
             return []
-        watching = f"{reverse('lab:study', args=[self.study.slug])}?kind="
-        shown = f"{self.address}?kind="
-        return [
-            OtherKind(
-                k.value,
-                k.label,
-                self.counts[k],
-                f"{shown if k in PARTICIPANTS else watching}{k}",
-                k == Kind.PILOT,
-            )
-            for k in Kind
-            if self.counts.get(k)
-        ]
+        return [self._other(k, self.counts[k]) for k in Kind if self.counts.get(k)]
+
+    def _other(self, kind: Participant.Kind, n: int) -> OtherKind:
+        """Pilots are no result: they are watched."""
+        watching = reverse("lab:study", args=[self.study.slug])
+        address = f"{self.address if kind in PARTICIPANTS else watching}?kind={kind}"
+        if kind == Kind.PILOT:
+            pilots = f.count(n, "pilot participant")
+            return OtherKind(f"View the {pilots} (pilot data are not results).", address)
+        return OtherKind(f"Results of the {n} {kind.label}", address)
 
     @property
-    def sources(self) -> list[tuple[str, str | Promise, bool]]:
+    def sources(self) -> list[tuple[str, str, bool]]:
         """Query, label and whether it is shown, for each choice of a source; empty where there is one only."""
-        found = next((f for f in self.one_of if f.name == "source"), None)
+        found = next((field for field in self.one_of if field.name == "source"), None)
         return [
             (self._with_source(c.value), c.label, c.is_current)
             for c in (found.choices if found else ())
@@ -188,10 +178,10 @@ class Chosen:
         return urlencode(pairs)
 
     @property
-    def summary(self) -> list[str | Promise]:
+    def summary(self) -> list[str]:
         """What is shown, in a few words each."""
         o = self.options
-        words: list[str | Promise] = [
+        words: list[str] = [
             LABELS["kind"][self.kind],
             LABELS["trials"][o.trials],
         ]
@@ -200,11 +190,9 @@ class Chosen:
         if o.method:
             words.append(LABELS["method"][o.method])
         n = len(o.models)
-        some = ngettext("%(n)s chosen model", "%(n)s chosen models", n) % {"n": n}
-        words.append(some if n else _("all models"))
+        words.append(f.count(n, "chosen model") if n else "all models")
         n = len(o.subfields)
-        some = ngettext("%(n)s chosen subfield", "%(n)s chosen subfields", n) % {"n": n}
-        words.append(some if n else _("all subfields"))
+        words.append(f.count(n, "chosen subfield") if n else "all subfields")
         return words
 
 
@@ -223,11 +211,7 @@ def read(study: Study, query: QueryDict) -> Chosen:
         "trials": ReportOptions().trials,
         "method": "",
     }
-    problems = [
-        _("There is no filter “%(name)s”.") % {"name": name}
-        for name in query
-        if name not in (*NAMES, *OTHERS)
-    ]
+    problems = [f"There is no filter “{name}”." for name in query if name not in (*NAMES, *OTHERS)]
     known_values = {**KNOWN, "source": (*sources, "all")}
     single = {
         name: _one(name, query, values, defaults, problems) for name, values in known_values.items()
@@ -278,13 +262,7 @@ def _one(
     if value in known:
         return value
     problems.append(
-        _("%(filter)s: “%(value)s” is not one of %(known)s; shown are %(shown)s.")
-        % {
-            "filter": NAMES[name],
-            "value": shortened(value),
-            "known": ", ".join(filter(None, known)),
-            "shown": LABELS[name][defaults[name]],
-        }
+        f"{NAMES[name]}: “{shortened(value)}” is not one of {', '.join(filter(None, known))}; shown are {LABELS[name][defaults[name]]}."
     )
     return defaults[name]
 
@@ -296,8 +274,7 @@ def _some(
     for value in wanted:
         if value not in known:
             problems.append(
-                _("%(filter)s: this study has no “%(value)s”; it was left out.")
-                % {"filter": NAMES[name], "value": shortened(value)}
+                f"{NAMES[name]}: this study has no “{shortened(value)}”; it was left out."
             )
     found = tuple(
         value for value in known if value in wanted
@@ -343,7 +320,5 @@ def _one_of(there: dict[str, Sequence[str]], single: Mapping[str, str]) -> list[
     ]
 
 
-def _filter(
-    name: str, choices: Sequence[tuple[str, str | Promise]], current: Sequence[str]
-) -> Filter:
+def _filter(name: str, choices: Sequence[tuple[str, str]], current: Sequence[str]) -> Filter:
     return Filter(name, NAMES[name], [Choice(v, label, v in current) for v, label in choices])

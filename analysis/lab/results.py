@@ -9,14 +9,13 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import content_disposition_header
-from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from analysis.data.about import SIMULATED
 from analysis.lab import filter_form, team_form
 from analysis.lab.filter_form import Chosen
 from analysis.lab.team_form import TeamChosen
-from analysis.presentation import FigureView
+from analysis.presentation import FigureView, Link
 from analysis.services.compute import Waiting
 from analysis.store import StoredFigure, StoredResult
 from experiment.domain.roles import Right
@@ -29,9 +28,7 @@ if TYPE_CHECKING:
 
 TYPES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
 CSV = "text/csv; charset=utf-8"
-NOT_COMPUTED = gettext_lazy(
-    "These results have not been computed yet. Their page explains how to compute them."
-)
+NOT_COMPUTED = "These results have not been computed yet. Their page explains how to compute them."
 # By the name of the page's address: what its address asks for
 READ: Mapping[str, Callable[[Study, QueryDict], Chosen | TeamChosen]] = {
     "results": filter_form.read,
@@ -167,7 +164,7 @@ def _result(chosen: Chosen | TeamChosen, shown: str) -> StoredResult:
     if isinstance(state, StoredResult):
         return state
     if state is None:
-        raise RefusedError(gettext("Choose members: members=human&members=NAME."))
+        raise RefusedError("Choose members: members=human&members=NAME.")
     raise RefusedError(state.problem or NOT_COMPUTED)
 
 
@@ -191,6 +188,7 @@ def _context(chosen: Chosen | TeamChosen, state: StoredResult | Waiting | None) 
             "live_url": f"{chosen.address}live/{query}",
             "retry_url": f"{chosen.address}retry/{query}",
             "stop_url": f"{chosen.address}stop/{query}",
+            "now_url": f"?{'&'.join(filter(None, (chosen.query, 'now=1')))}",
         }
     if state is None:
         return context
@@ -230,18 +228,35 @@ def _of_report(chosen: Chosen, result: StoredResult, links: _Links) -> dict[str,
     from analysis.report.page import report_context
 
     stored = _stored(chosen, result)
+
+    def table(source: str, name: str) -> str:
+        return links.table(f"{source}_{name}")
+
     return {
-        **report_context(
-            stored, links.figure, lambda source, name: links.table(f"{source}_{name}")
-        ),
+        **report_context(stored, links.figure, table, chapter_links(chosen)),
         "report_href": links.to("report"),
         "html_href": links.to("html"),
     }
 
 
+def chapter_links(chosen: Chosen) -> dict[str, Link]:
+    """Where the readers of chapters go on."""
+    teams, traces = (
+        reverse(f"lab:{name}", args=[chosen.study.slug])
+        for name in ("results_teams", "results_trace")
+    )
+    if chosen.options.source == "machine":
+        teams += "?source=machine"
+    return {
+        "teams": Link("Combine other members, or use other methods", teams),
+        "flips": Link("View any test case of any model", traces),
+    }
+
+
 def _of_team(chosen: TeamChosen, result: StoredResult, links: _Links) -> dict[str, Any]:
     from analysis.codec import from_json
-    from analysis.teams.page import Answer, sections
+    from analysis.teams.answer import Answer
+    from analysis.teams.page import sections
     from analysis.teams.results import TeamsDocument
 
     document: TeamsDocument = from_json(TeamsDocument, result.values, "teams")

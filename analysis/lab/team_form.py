@@ -11,13 +11,10 @@ from urllib.parse import urlencode
 from django.db.models import Count, Sum
 from django.http import QueryDict
 from django.urls import reverse
-from django.utils.functional import Promise
-from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
 
 from analysis.data.filters import SOURCES
 from analysis.lab import filter_form
-from analysis.lab.filter_form import Chosen, Filter
+from analysis.lab.filter_form import Choice, Chosen, Filter
 from analysis.lab.team_members import (
     HUMAN,
     PEOPLE,
@@ -27,63 +24,15 @@ from analysis.lab.team_members import (
     members_of,
     offered_models,
 )
+from analysis.lab.team_words import METHODS, OUT_OF, SOURCE_LABELS
 from analysis.services.compute import Asked, Waiting
 from analysis.store import StoredResult
 from analysis.teams.options import TeamOptions
 from experiment.models import Item, ItemCount, Participant, Study, Trial
 from experiment.services.counts import is_joined, judgments_of
-from lib.formatting import number, percent
+from lib.formatting import count, percent
 
 MOST_TOGETHER = 10  # models of a family that stand in one column
-METHODS = {
-    "logistic": (
-        _("Logistic regression"),
-        _(
-            "Weights the members' signed confidences, each on its own scale and equally for both sides. The method estimates "
-            "each participant's accuracy and chooses its penalties on training data."
-        ),
-    ),
-    "as-published": (
-        _("Logistic regression, as published"),
-        _(
-            "Uses raw differences of perplexity and an intercept, as in the published analysis. The result depends on the "
-            "models' scale."
-        ),
-    ),
-    "bayesian": (
-        _("Bayesian"),
-        _(
-            "Correlated latent scores behind choices and confidence. A pair takes seconds, five members up to a minute."
-        ),
-    ),
-    "average": (
-        _("Average probability"),
-        _("Confidence becomes a probability of being right; the mean decides."),
-    ),
-    "most-confident": (
-        _("Most confident"),
-        _("The member with the highest calibrated confidence decides."),
-    ),
-    "majority": (
-        _("Majority"),
-        _(
-            "Each member has one vote, or none if it ties; equal votes go to the side with the higher confidence."
-        ),
-    ),
-}
-OUT_OF = {
-    "item": (
-        _("Test cases"),
-        _("A team is evaluated on test cases that were not used in its fit."),
-    ),
-    "participant": (
-        _("Test cases and participants"),
-        _(
-            "A team with one human is evaluated on test cases and participants that were not used in its fit, as if new "
-            "people joined."
-        ),
-    ),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +40,8 @@ class Tick:
     """Something to be ticked, with a few words about it."""
 
     value: str
-    label: str | Promise
-    about: str | Promise
+    label: str
+    about: str
     is_current: bool
 
 
@@ -125,10 +74,10 @@ def trial_counts(study: Study, shared: Chosen) -> dict[str, int]:
 
 
 def people_ticks(n_trials: int, n_humans: int) -> list[Tick]:
-    about: tuple[str | Promise, ...] = (
-        ngettext("%(n)s trial", "%(n)s trials", n_trials) % {"n": number(n_trials, 0)},
-        _("another participant's judgment of the same test case"),
-        _("one more"),
+    about: tuple[str, ...] = (
+        count(n_trials, "trial"),
+        "another participant's judgment of the same test case",
+        "one more",
     )
     if not n_trials and not n_humans:
         return []
@@ -145,7 +94,7 @@ def families_of(models: Mapping[str, Offered], current: Sequence[str]) -> list[F
         found.setdefault(m.family, []).append(tick)
     rest = found.pop("", [])
     if rest:
-        found[gettext("Other models") if found else gettext("Models")] = rest
+        found["Other models" if found else "Models"] = rest
     return [part for title, ticks in found.items() for part in _parts(title, ticks)]
 
 
@@ -155,7 +104,7 @@ def _parts(title: str, ticks: Sequence[Tick]) -> list[Family]:
     size = ceil(len(ticks) / n)
     return [
         Family(
-            gettext("%(family)s, continued") % {"family": title} if start else title,
+            f"{title}, continued" if start else title,
             ticks[start : start + size],
         )
         for start in range(0, len(ticks), size)
@@ -192,7 +141,7 @@ class TeamChosen:
     families: Sequence[Family]
     default: DefaultModels
     is_empty: bool = False
-    elsewhere: Sequence[tuple[str, str | Promise]] = ()
+    elsewhere: Sequence[tuple[str, str]] = ()
 
     @cached_property
     def asked(self) -> Asked:
@@ -241,6 +190,16 @@ class TeamChosen:
         }
 
     @property
+    def not_all_tried(self) -> str:
+        """Which teams the result leaves out; "" where it has all."""
+        if self.tries_all:
+            return ""
+        return (
+            f"With more than {self.most_members} members, this method is evaluated on the whole team, on the team with one person fewer and on "
+            "single members, but not on every other combination."
+        )
+
+    @property
     def tries_all(self) -> bool:
         """Whether every team that the ticked can form is tried."""
         return not self.most_members or len(self.members) <= self.most_members
@@ -260,12 +219,42 @@ class TeamChosen:
         return urlencode([*pairs, *(("members", name) for name in self.members)])
 
     @property
-    def has_human(self) -> bool:
-        return HUMAN in self.members
+    def ticked(self) -> str:
+        """Who is ticked where the address names no members."""
+        members = [*(["a human"] if HUMAN in self.members else ()), self.default.words]
+        return f"Ticked: {' and '.join(filter(None, members))}."
 
     @property
-    def sources(self) -> Filter | None:
-        return next((f for f in self.shared.one_of if f.name == "source"), None)
+    def sources(self) -> list[Choice]:
+        """Empty where the study has one source only."""
+        found = next((f for f in self.shared.one_of if f.name == "source"), None)
+        return [replace(c, label=SOURCE_LABELS[c.value]) for c in (found.choices if found else ())]
+
+    @property
+    def hidden_source(self) -> str:
+        """The source, where the form must hold it and does not offer it."""
+        is_needed = not self.sources and self.source != self.shared.defaults["source"]
+        return self.source if is_needed else ""
+
+    @property
+    def no_people(self) -> str:
+        on_these = " on these test cases" if self.sources else ""
+        return f"The analysis contains no participants' trials{on_these}."
+
+    @property
+    def no_models(self) -> str:
+        return f"No language model has scored the full texts of {self._test_cases}, or was asked about them."
+
+    @property
+    def no_members(self) -> str:
+        return (
+            "A team needs two members, and there are none yet: the analysis contains no participants' trials, and no language model has scored "
+            f"{self._test_cases} or was asked about them."
+        )
+
+    @property
+    def _test_cases(self) -> str:
+        return "these test cases" if self.sources else "the test cases"
 
     @property
     def others(self) -> list[Filter]:
@@ -274,7 +263,7 @@ class TeamChosen:
 
     @property
     def other_words(self) -> str:
-        return " · ".join(str(c.label) for f in self.others for c in f.choices if c.is_current)
+        return " · ".join(c.label for f in self.others for c in f.choices if c.is_current)
 
     @property
     def methods(self) -> list[Tick]:
@@ -302,15 +291,15 @@ def read(study: Study, query: QueryDict) -> TeamChosen:
     """The choice that an address gives; a sentence names what is wrong, which is left out."""
     own = ("source", *SHARED, "members", COMBINED_BY, EARLIER, "out_of", SENT)
     problems = [
-        gettext("There is no choice “%(name)s”.") % {"name": filter_form.shortened(name)}
+        f"There is no choice “{filter_form.shortened(name)}”."
         for name in query
         if name not in (*own, *filter_form.OTHERS)
     ]
     shared = _shared(study, query, problems)
     source = shared.options.source
     combined_by = COMBINED_BY if COMBINED_BY in query else EARLIER
-    method = _one(combined_by, gettext("Combined by"), query, METHODS, "logistic", problems)
-    out_of = _one("out_of", gettext("Held out"), query, OUT_OF, "item", problems)
+    method = _one(combined_by, "Combined by", query, METHODS, "logistic", problems)
+    out_of = _one("out_of", "Held out", query, OUT_OF, "item", problems)
     models = offered_models(study, shared.options)
     n_trials = trial_counts(study, shared)[source]
     is_chosen = "members" in query or SENT in query
@@ -321,11 +310,11 @@ def read(study: Study, query: QueryDict) -> TeamChosen:
     if is_chosen:
         n_humans, names = members_of(study, query.getlist("members"), models, problems)
     if out_of == "participant" and n_humans != 1:
-        said = _(
+        said = (
             "Participants can only be held out if the team has exactly one human, so that each trial belongs to one "
             "participant. Only test cases were held out."
         )
-        problems.append(str(said))
+        problems.append(said)
         out_of = "item"
     return TeamChosen(
         shared=shared,
@@ -342,7 +331,7 @@ def read(study: Study, query: QueryDict) -> TeamChosen:
     )
 
 
-def _elsewhere(study: Study, shared: Chosen) -> list[tuple[str, str | Promise]]:
+def _elsewhere(study: Study, shared: Chosen) -> list[tuple[str, str]]:
     """Of the choices that are not made, those that would find trials or scores."""
     o = shared.options
     now = {"kind": shared.kind, "texts": o.texts, "trials": o.trials, "source": o.source}
@@ -395,9 +384,5 @@ def _one(
     return default
 
 
-def _none_of(label: str | Promise, value: str, known: Iterable[str]) -> str:
-    return gettext("%(filter)s: “%(value)s” is not one of %(known)s.") % {
-        "filter": label,
-        "value": filter_form.shortened(value),
-        "known": ", ".join(known),
-    }
+def _none_of(label: str, value: str, known: Iterable[str]) -> str:
+    return f"{label}: “{filter_form.shortened(value)}” is not one of {', '.join(known)}."

@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from analysis.data.filters import ASKED, ReportOptions, shown
 from analysis.data.version import choose_choice_runs, choose_scoring_runs, participants_kind
@@ -19,7 +17,7 @@ from scoring.services.model_facts import told_apart
 from scoring.services.summary import count_by_run
 
 HUMAN = "human"
-PEOPLE = (gettext_lazy("Human"), gettext_lazy("Second human"), gettext_lazy("Third human"))
+PEOPLE = ("Human", "Second human", "Third human")
 N_DEFAULT_MODELS = 3
 FULL = ScoringRun.Condition.FULL
 
@@ -94,6 +92,25 @@ class DefaultModels:
     is_published: bool = False
     is_all: bool = False
 
+    @property
+    def words(self) -> str:
+        """
+        >>> DefaultModels(["a", "b"]).words, DefaultModels(["a"], is_all=True).words, DefaultModels([]).words
+        ('the 2 most accurate language models', 'the language model', '')
+        """
+        n = len(self.names)
+        if self.is_published:
+            return "the three Llama-2 chat models of the published teams"
+        if n == 0:
+            return ""
+        if self.is_all:
+            return "the language model" if n == 1 else f"all {n} language models"
+        return (
+            "the most accurate language model"
+            if n == 1
+            else f"the {n} most accurate language models"
+        )
+
 
 def default_models(study: Study, models: Mapping[str, Offered]) -> DefaultModels:
     """The published team; else the most accurate of the set, of those that decided as many test cases as any, each model once."""
@@ -116,16 +133,12 @@ def members_of(
     n_humans = sum(name in people for name in wanted)
     if n_humans > len(PEOPLE):
         problems.append(
-            _("Members: at most %(n)s humans are possible, so %(n)s were used.")
-            % {"n": len(PEOPLE)}
+            f"Members: at most {len(PEOPLE)} humans are possible, so {len(PEOPLE)} were used."
         )
     for name in dict.fromkeys(wanted):
         if name and name not in people and name not in models:
             why = _why_not(study, name, models)
-            problems.append(
-                _("Members: “%(name)s” was left out: %(why)s.")
-                % {"name": shortened(name), "why": why}
-            )
+            problems.append(f"Members: “{shortened(name)}” was left out: {why}.")
     return min(n_humans, len(PEOPLE)), [name for name in models if name in wanted]
 
 
@@ -141,22 +154,20 @@ def _why_not(study: Study, name: str, models: Mapping[str, Offered]) -> str:
     newest = runs.order_by("pk").last()
     other = model if is_asked else f"{model}{ASKED}"
     if newest is None and other in models:
-        said = _("it was scored, not asked: “%(name)s” is its name here") if is_asked else _("it was asked, not scored: “%(name)s” is its name here")  # fmt: skip
-        return said % {"name": other}
+        how = "scored, not asked" if is_asked else "asked, not scored"
+        return f"it was {how}: “{other}” is its name here"
     if newest is None:
-        return _("this study has no run of it")
+        return "this study has no run of it"
     if not runs.filter(status=newest.Status.FINISHED).exists():
-        return _("none of its runs is finished; the newest is %(status)s") % {
-            "status": newest.get_status_display()
-        }
+        return f"none of its runs is finished; the newest is {newest.get_status_display()}"
     if is_asked and not asked.filter(is_simulated=False).exists():
         real = ChoiceRun.objects.seen_in([study]).filter(
             status=newest.Status.FINISHED, is_simulated=False
         )
         if real.exists():
-            return _("its runs are simulated, and other models were really asked")
+            return "its runs are simulated, and other models were really asked"
     if is_asked:
-        return _("of none of these test cases can its answers in both orders be read")
+        return "of none of these test cases can its answers in both orders be read"
     if not scored.of_models().exists():
-        return _("it is a checkpoint of a training")
-    return _("it has not scored the full texts of these test cases")
+        return "it is a checkpoint of a training"
+    return "it has not scored the full texts of these test cases"

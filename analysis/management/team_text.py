@@ -8,9 +8,10 @@ from pathlib import Path
 from analysis.services.compute import Asked
 from analysis.stats.arrays import Interval
 from analysis.store import DEFAULT_FORMATS, table_text
+from analysis.teams.answer import Answer
 from analysis.teams.names import method_name, short
 from analysis.teams.options import TeamOptions
-from analysis.teams.page import Answer, posterior_rows
+from analysis.teams.page import posterior_rows
 from analysis.teams.results import Method, TeamResult, TeamsDocument
 from analysis.teams.services import TeamReport, save_teams
 from analysis.teams.words import diagnostics

@@ -2,25 +2,35 @@
 
 import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
 from django.utils.html import strip_tags
-from django.utils.translation import gettext_lazy as _
 
 from analysis.codec import MissingResult
-from analysis.presentation import Block, FigureView, Gap, Section, render_block, render_meaning
+from analysis.presentation import (
+    Block,
+    FigureView,
+    Gap,
+    KeyNumber,
+    Link,
+    Paragraph,
+    Section,
+    render_block,
+    render_meaning,
+)
 from analysis.report.chapter import Chapter, Page, SourceResults
 from analysis.report.conclusions import too_few
 from analysis.report.contents import GROUPS
 from analysis.report.headline import headlines
+from analysis.report.headline_words import conclusion, numbers
 from analysis.report.report import Report, StoredReport
 from analysis.store import StoredFigure
 
-SOURCE_LABELS = {"human": _("Human-created test cases"), "machine": _("Machine-created test cases")}
+SOURCE_LABELS = {"human": "Human-created test cases", "machine": "Machine-created test cases"}
 NOTHING = MissingResult("There is nothing to show.")
 
 Figures = Mapping[str, Mapping[str, Sequence[FigureView]]]  # source -> chapter -> its figures
@@ -33,13 +43,17 @@ def no_link(source: str, name: str) -> str:
 
 def source_label(report: Report, source: str) -> str:
     """The heading of a source's part; "" where the report has one source only."""
-    return str(SOURCE_LABELS.get(source, source)) if len(report.sources) > 1 else ""
+    return SOURCE_LABELS.get(source, source) if len(report.sources) > 1 else ""
 
 
 def sections(
-    report: Report, figures: Figures | None = None, link_table: LinkTable = no_link
+    report: Report,
+    figures: Figures | None = None,
+    link_table: LinkTable = no_link,
+    more: Mapping[str, Link] | None = None,
 ) -> list[Section | Gap]:
-    """The chapters; neighbours of which nothing is known become one gap."""
+    """The chapters; neighbours of which nothing is known become one gap. more: where the reader of a chapter goes on, by its id."""
+    further = more or {}
     made = []
     for group in GROUPS:
         for chapter in group.chapters:
@@ -49,8 +63,8 @@ def sections(
                 if chapter.results in own.results
             ]
             if blocks:
-                title, question = str(chapter.title), str(chapter.question)
-                made.append(Section(chapter.id, title, question, blocks, str(group.title)))
+                own = (chapter.id, chapter.title, chapter.question, blocks, group.title)
+                made.append(Section(*own, more=further.get(chapter.id)))
     return _with_gaps(made)
 
 
@@ -115,31 +129,47 @@ def _gap(absent: Sequence[Section]) -> Gap:
     return Gap(f"not-yet-{absent[0].id}", [(names, why) for why, names in lines.items()])
 
 
+@dataclass(frozen=True, slots=True)
+class HeadlineView:
+    """The first panel on one source; label: "" where the report has one only."""
+
+    label: str
+    numbers: Sequence[KeyNumber]
+    text: Sequence[Paragraph]
+    figure: FigureView | None
+
+
 def report_context(
     stored: StoredReport,
     view: Callable[[StoredFigure], FigureView],
     link_table: LinkTable = no_link,
+    more: Mapping[str, Link] | None = None,
 ) -> dict[str, Any]:
-    """`view` says where the page finds a figure's picture, `link_table` where a table's file."""
+    """`view` says where the page finds a figure's picture, `link_table` where a table's file; more: as in `sections`."""
     header = stored.report.header
     figures: dict[str, dict[str, list[FigureView]]] = {}
     for figure in stored.figures:
         own = figures.setdefault(figure.source, {})
         own.setdefault(figure.chapter, []).append(view(figure))
+    is_simulated = header.participants.is_simulated
+    found = headlines(stored.report.sources)
+    shown = sections(stored.report, figures, link_table, more)
     return {
         "report": header,
         "note": header.participants.note,
-        "is_simulated": header.participants.is_simulated,
+        "is_simulated": is_simulated,
         "made_at": datetime.fromisoformat(header.made_at),
         "headlines": [
-            {
-                "label": source_label(stored.report, name),
-                "answer": answer,
-                "figure": _first_figure(figures.get(name, {})),
-            }
-            for name, answer in headlines(stored.report.sources)
+            HeadlineView(
+                source_label(stored.report, name),
+                numbers(answer, is_simulated=is_simulated),
+                conclusion(answer, is_simulated=is_simulated),
+                _first_figure(figures.get(name, {})),
+            )
+            for name, answer in found
         ],
-        "sections": sections(stored.report, figures, link_table),
+        "sections": shown,
+        "has_contents": bool(found) or len(shown) > 1,
     }
 
 

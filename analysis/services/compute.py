@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet, Sum
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.text import capfirst
 
 from analysis import store
 from analysis.data.filters import ReportOptions, UnknownChoiceError
@@ -33,6 +33,7 @@ from lib.code import code_digest
 from lib.jobs import worker, workers
 from lib.jobs.leases import Lease, make_room, reopen, request_cancel, run_job
 from lib.jobs.models import NOBODY
+from lib.jobs.progress import progress
 from lib.jobs.queue import enqueue
 from scoring.models import Answer
 
@@ -76,9 +77,46 @@ class Waiting:
     step: str = ""  # what is being computed
 
     @property
-    def n(self) -> int:
-        """The number of the step, from 1."""
-        return min(self.done + 1, self.total)
+    def title(self) -> str:
+        return "The results could not be computed" if self.problem else "Computing the results"
+
+    @property
+    def said(self) -> str:
+        """The state, and each quarter, for those who hear the page."""
+        announced = 0 if self.problem else progress(self, timezone.now()).announced
+        return f"{self.title}, {announced}% done" if announced else self.title
+
+    @property
+    def explained(self) -> str:
+        """Who computes it, and how long that takes."""
+        return {
+            Computer.WORKER: "A worker is computing the results. This page shows them when they are ready.",
+            Computer.PROCESS: "Because there are many trials, a separate process computes the results one at a time. This page shows them when "
+            "they are ready.",
+            Computer.PAGE: "This takes between a few seconds and a minute. After that, the results are shown immediately until the data change.",
+        }[self.by]
+
+    @property
+    def steps(self) -> str:
+        """At which step it is, from 1, and what that is; "" where nothing is known of steps.
+
+        >>> Waiting(Computer.WORKER, done=2, total=9, step="power").steps, Waiting(Computer.PAGE, step="power").steps
+        ('Step 3 of 9: power', 'Power')
+        """
+        if not self.total:
+            return capfirst(self.step)
+        step = f"Step {min(self.done + 1, self.total)} of {self.total}"
+        return f"{step}: {self.step}" if self.step else step
+
+    @property
+    def is_of_others(self) -> bool:
+        """Whether it goes on without this page, so that it can be stopped."""
+        return self.by is not Computer.PAGE
+
+    @property
+    def live_seconds(self) -> str:
+        """After how many seconds a page asks again; at once where it asks for the computation itself."""
+        return "1" if self.is_of_others else "0.2"
 
 
 class Asked:
@@ -130,7 +168,7 @@ class Asked:
             return Waiting(by, is_taken=is_taken)
         problem = ""
         if row.status in _CLOSED:
-            problem = row.error or _("It was stopped.")
+            problem = row.error or "It was stopped."
         return Waiting(
             by,
             problem,

@@ -1,4 +1,4 @@
-"""What trying a team came to: the team that a page is about, what is remarkable about it, and sections of sentences, tables and figures."""
+"""What trying a team came to, as sections of a page: sentences, tables and figures."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -6,23 +6,13 @@ from dataclasses import dataclass, replace
 from django.utils.text import capfirst
 
 from analysis import columns as c
-from analysis.data.filters import ASKED
-from analysis.presentation import (
-    Block,
-    FigureView,
-    Section,
-    Table,
-    paragraphs,
-    sentences,
-)
-from analysis.stats import MissingResult
+from analysis.presentation import Block, FigureView, Section, Table, paragraphs
 from analysis.stats.arrays import Interval
 from analysis.teams import words
-from analysis.teams.names import equally, short, team_columns, the_member
+from analysis.teams.answer import Answer
+from analysis.teams.names import short, team_columns
 from analysis.teams.results import (
-    AddingHuman,
     BayesianAbout,
-    Member,
     MemberResult,
     Method,
     Pattern,
@@ -30,200 +20,8 @@ from analysis.teams.results import (
     Posterior,
     Quantity,
     Team,
-    TeamResult,
-    TeamsDocument,
-    TriedTeams,
 )
 from lib import formatting as f
-
-
-@dataclass(frozen=True)
-class Answer:
-    tried: TriedTeams
-    is_simulated: bool
-
-    @classmethod
-    def of(cls, document: TeamsDocument) -> "Answer":
-        return cls(document.tried, document.participants.is_simulated)
-
-    @property
-    def members(self) -> list[Member]:
-        return [m.member for m in self.tried.members]
-
-    @property
-    def n_people(self) -> int:
-        return sum(m.is_human for m in self.members)
-
-    @property
-    def missing(self) -> list[MemberResult]:
-        """Models without a score of some test cases."""
-        return [m for m in self.tried.members if m.n_missing]
-
-    @property
-    def twice(self) -> list[tuple[str, str]]:
-        """What models that are members both scored and asked are called."""
-        shown = {m.name: m.display_name for m in self.members}
-        return [(shown[name], shown[f"{name}{ASKED}"]) for name in self.tried.taken_twice]
-
-    @property
-    def tied(self) -> list[MemberResult]:
-        """Members that did not decide on every trial."""
-        return [m for m in self.tried.members if m.n_ties]
-
-    @property
-    def method(self) -> Method:
-        """The way of combining; ALONE where there are no teams."""
-        return next((r.method for r in self.tried.teams if r.method != Method.ALONE), Method.ALONE)
-
-    @property
-    def result(self) -> TeamResult:
-        """The team of all chosen members; where it was not tried, the most accurate one with people."""
-        teams = self.tried.teams
-        every = [r for r in teams if len(r.team) == len(self.members)]
-        several = [r for r in teams if len(r.team) > 1] or teams
-        mixed = [r for r in several if r.n_humans and r.n_models]
-        people = [r for r in several if r.n_humans]
-        return max(every or mixed or people or several, key=lambda r: r.accuracy)
-
-    @property
-    def is_whole(self) -> bool:
-        return len(self.result.team) >= len(self.members)
-
-    @property
-    def is_alone(self) -> bool:
-        return len(self.result.team) == 1
-
-    @property
-    def adding(self) -> AddingHuman | None:
-        """What the last human adds to the team."""
-        label = self.result.team.label
-        return next((row for row in self.tried.adding_human if row.with_human == label), None)
-
-    @property
-    def best_members(self) -> list[str]:
-        """The best member first, then those with as many trials right; all people are one here."""
-        best = self.result.best
-        if best is None:
-            return []
-        right = {m.name: m.accuracy for m in self.tried.members}
-        others = [m for m in self.result.team.members if m != best and right[m.name] == right[best.name]]  # fmt: skip
-        people = [m for m in (best, *others) if m.is_human]
-        return [the_member(m) for m in (best, *others) if m not in people[1:]]
-
-    @property
-    def n_teams(self) -> int:
-        return sum(len(r.team) > 1 for r in self.tried.teams)
-
-    @property
-    def picked(self) -> TeamResult | None:
-        """The most accurate of several teams."""
-        teams = [r for r in self.tried.teams if len(r.team) > 1]
-        return max(teams, key=lambda r: r.accuracy) if len(teams) > 1 else None
-
-    @property
-    def fit(self) -> BayesianAbout | None:
-        about = self.result.about
-        return about if isinstance(about, BayesianAbout) else None
-
-    @property
-    def few_cases(self) -> str:
-        return words.few_cases(self.tried.few_items)
-
-    @property
-    def how_accurate(self) -> str:
-        return words.how_accurate(self.result, equally(self.best_members))
-
-    @property
-    def adding_one(self) -> str:
-        return words.adding_one(self.adding, is_simulated=self.is_simulated) if self.adding else ""
-
-    @property
-    def ties(self) -> str:
-        return words.ties(self.tied, self.tried.n_trials, self.method, self.result)
-
-    @property
-    def near_chance(self) -> str:
-        return words.near_chance(self.result)
-
-    @property
-    def alone(self) -> str:
-        return words.NO_TEAM if self.is_alone else ""
-
-    @property
-    def together(self) -> str:
-        return words.together(self.result, "the team")
-
-    @property
-    def one_model_twice(self) -> str:
-        return " ".join(
-            f"{scored} and {asked} are one language model, which is a member twice: scored and asked."
-            for scored, asked in self.twice
-        )
-
-    @property
-    def not_whole(self) -> str:
-        if self.is_whole:
-            return ""
-        people = " with people" if self.result.n_humans else ""
-        team = short(self.result.team, self.members)
-        return (
-            f"The team of all {len(self.members)} members was not evaluated. These results are for the most accurate of the evaluated "
-            f"teams{people}, {team}; its accuracy is biased upwards by this selection."
-        )
-
-    @property
-    def most_accurate(self) -> str:
-        best = self.picked
-        if best is None:
-            return ""
-        right = f.with_interval(f.percent(best.accuracy), f.share_interval(best.accuracy_ci95))
-        return (
-            f"Most accurate of {f.count(self.n_teams, 'team')}: {short(best.team, self.members)}, {right} of {words.row_noun(best)}, "
-            f"{f.points(best.gain)} points compared with its best member; this accuracy is biased upwards by the selection."
-        )
-
-    @property
-    def two_way(self) -> str:
-        adding = self.adding.gain.two_way_ci95 if self.adding else None
-        gain = self.result.gain_two_way_ci95
-        parts = [
-            *([f"{f.points_interval(adding)} points for one additional person"] if adding else ()),
-            *([f"{f.points_interval(gain)} points for the gain"] if gain else ()),
-        ]
-        if not parts:
-            return ""
-        start = "The two-way interval, from two-way cluster-robust errors and Student's t without resampling, is"
-        return f"{start} {' and '.join(parts)}."
-
-    @property
-    def tried_on(self) -> str:
-        tried = self.tried
-        by = f" by {f.count(tried.n_participants, 'participant')}" if tried.n_participants else ""
-        trials, cases = f.count(tried.n_trials, "trial"), f.count(tried.n_items, "test case")
-        return sentences(f"{trials} of {cases}{by}.", self._left_out, tried.shortened)
-
-    @property
-    def _left_out(self) -> str:
-        n = self.tried.n_left_out
-        if not n:
-            return ""
-        why = []
-        if self.n_people > 1:
-            why.append(f"fewer than {self.n_people} participants judged their test case")
-        if self.missing:
-            named = (f"{m.display_name} {f.number(m.n_missing, 0)}" for m in self.missing)
-            why.append(f"test cases without a score, by model: {', '.join(named)}")
-        reason = "; ".join(why) or "not every member judged their test case"
-        return f"{n} {f.verb(n, 'trial was', 'trials were')} excluded: {reason}."
-
-    def not_possible(self) -> list[tuple[Sequence[str], MissingResult]]:
-        """Which teams could not be fitted, by reason."""
-        found: dict[MissingResult, list[str]] = {}
-        for row in self.tried.not_possible:
-            why = MissingResult(row.reason, row.needed)
-            found.setdefault(why, []).append(short(row.team, self.members))
-        return [(names, why) for why, names in found.items()]
-
 
 MAIN = (Quantity.SENSITIVITY, Quantity.CORRELATION)
 

@@ -3,12 +3,16 @@
 import re
 
 import pytest
+from django.http import QueryDict
 from django.test import Client
 from django.urls import reverse
 
 from analysis.data.filters import ReportOptions
+from analysis.lab.filter_form import read
+from analysis.lab.results import chapter_links
+from analysis.presentation import Link
 from analysis.report.contents import CHAPTERS, GROUPS
-from analysis.report.page import render_file
+from analysis.report.page import render_file, sections
 from analysis.report.report import StoredReport
 from analysis.services.compute import Asked
 from experiment.models import Item, Study
@@ -29,7 +33,7 @@ def test_the_page_shows_every_chapter_in_order_with_sentences_figures_and_tables
     present = [c for c in CHAPTERS if None in c.missing_in(stub.source())]
     assert len(present) > 12
     titles = re.findall(r'<h2 id="[\w-]+-heading">([^<]+)</h2>', page)
-    assert titles == ["Contents", *(str(c.title) for c in present), "Downloads"]
+    assert titles == ["Contents", *(c.title for c in present), "Downloads"]
     first = page.split('<span class="question">')[1].split("</span>")[0]
     assert first.startswith("10 participants judged 80 trials and found the original in")
     # One answers the study's question, above its own chapter
@@ -41,6 +45,18 @@ def test_the_page_shows_every_chapter_in_order_with_sentences_figures_and_tables
     for chapter in present:
         assert f'<details class="panel chapter" name="chapter" id="{chapter.id}">' in page
     assert "<details open" not in page
+
+
+def test_chapters_with_a_page_of_their_own_lead_there(study: Study) -> None:
+    for query, ending in (("", "/teams/"), ("source=machine", "/teams/?source=machine")):
+        links = chapter_links(read(study, QueryDict(query)))
+        assert links["teams"].address.endswith(ending)
+        assert list(links) == ["teams", "flips"]
+    of_models = Link("Go on", "/there/")
+    found = sections(stub.report(study, HUMAN), more={"models": of_models})
+    assert {
+        section.id: section.more for section in found if not section.is_gap and section.more
+    } == {"models": of_models}
 
 
 def test_simulated_participants_are_marked_at_the_top_and_on_every_figure(

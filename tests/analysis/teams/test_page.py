@@ -7,8 +7,9 @@ from django.template.loader import render_to_string
 
 from analysis.presentation import Table
 from analysis.stats.verdicts import Verdict
+from analysis.teams.answer import Answer
 from analysis.teams.names import equally
-from analysis.teams.page import Answer, sections
+from analysis.teams.page import sections
 from analysis.teams.results import (
     FEWEST_ITEMS,
     FewItems,
