@@ -8,8 +8,6 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from analysis.data.filters import SOURCES, ReportOptions
@@ -38,19 +36,19 @@ class Side:
     def title(self) -> str:
         if self.rules is None:
             return self.study.title
-        return gettext("Rules, version %(number)d") % {"number": self.rules}
+        return f"Rules, version {self.rules}"
 
 
 class CompareForm(forms.Form):
-    other = forms.ChoiceField(label=_("With the study"), required=False)
+    other = forms.ChoiceField(label="With the study", required=False)
     before = forms.TypedChoiceField(
-        label=_("Or version of the rules"), required=False, coerce=int, empty_value=None
+        label="Or version of the rules", required=False, coerce=int, empty_value=None
     )
     after = forms.TypedChoiceField(
-        label=_("compared with version"), required=False, coerce=int, empty_value=None
+        label="compared with version", required=False, coerce=int, empty_value=None
     )
     source = forms.ChoiceField(
-        label=_("Test cases"),
+        label="Test cases",
         choices=[(source, LABELS["source"][source]) for source in SOURCES],
         required=False,
     )
@@ -59,25 +57,29 @@ class CompareForm(forms.Form):
         super().__init__(*args, **kwargs)
         others = studies_with(user, Right.SEE_DATA).exclude(pk=study.pk).order_by("slug")
         slugs = [(slug, title) for slug, title in others.values_list("slug", "title")]
-        self.fields["other"].choices = [("", _("none")), *slugs]  # type: ignore[attr-defined]
+        self.fields["other"].choices = [("", "none"), *slugs]  # type: ignore[attr-defined]
         numbers = study.versions.order_by("number").values_list("number", flat=True)
         self.has_versions = len(numbers) > 1 and usual_kind(study) != Kind.IMPORTED
         for name in ("before", "after"):
             if self.has_versions:
-                self.fields[name].choices = [("", _("none")), *((n, n) for n in numbers)]  # type: ignore[attr-defined]
+                self.fields[name].choices = [("", "none"), *((n, n) for n in numbers)]  # type: ignore[attr-defined]
             else:
                 del self.fields[name]
         self.is_alone = not (slugs or self.has_versions)
+
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong, one sentence each."""
+        of_fields = [f"{field.label}: {error}" for field in self for error in field.errors]
+        return [*self.non_field_errors(), *of_fields]
 
     def clean(self) -> dict[str, Any]:
         found = self.cleaned_data
         versions = [found.get("before"), found.get("after")]
         if found.get("other") and any(versions):
-            raise forms.ValidationError(
-                _("Choose either another study or two versions of the rules.")
-            )
+            raise forms.ValidationError("Choose either another study or two versions of the rules.")
         if any(versions) and (not all(versions) or versions[0] == versions[1]):
-            raise forms.ValidationError(_("Choose two different versions of the rules."))
+            raise forms.ValidationError("Choose two different versions of the rules.")
         return found
 
 
@@ -87,6 +89,26 @@ class Progress:
 
     side: Side
     waiting: Waiting | None
+
+    @property
+    def problem(self) -> str:
+        return self.waiting.problem if self.waiting else ""
+
+    @property
+    def measured(self) -> Waiting | None:
+        """Where it is known of how many steps it consists."""
+        is_measured = self.waiting and self.waiting.total and not self.problem
+        return self.waiting if is_measured else None
+
+    @property
+    def state(self) -> str:
+        if self.waiting is None:
+            return "ready"
+        if self.problem:
+            return self.problem
+        if self.measured:
+            return f"{self.measured.done} of {self.measured.total} results"
+        return "waiting for its turn" if self.waiting.is_asked else "about to begin"
 
 
 @require_safe
@@ -144,6 +166,7 @@ def _answer(sides: tuple[Side, Side], source: str, *, may_compute: bool) -> dict
     if any(isinstance(state, Waiting) for state in states):
         return _progress(sides, states)
     # Here, since pages without results do without what computes
+    from analysis.lab import compare_words
     from analysis.report.report import StoredReport
     from analysis.report.services import compare as comparing
 
@@ -155,7 +178,8 @@ def _answer(sides: tuple[Side, Side], source: str, *, may_compute: bool) -> dict
     both_imported = {side.kind for side in sides} == {Kind.IMPORTED.value}
     found = comparing.compare(first, second, same_people=is_one_study or both_imported)
     rules = rule_changes(*(_version(side) for side in sides)) if is_one_study else []
-    return {"found": found, "is_one_study": is_one_study, "rules": rules}
+    said = compare_words.Words(found, is_one_study)
+    return {"found": found, "said": said, "is_one_study": is_one_study, "rules": rules}
 
 
 def _version(side: Side) -> StudyVersion:
@@ -169,5 +193,8 @@ def _progress(sides: tuple[Side, Side], states: list[StoredResult | Waiting]) ->
         Progress(side, state if isinstance(state, Waiting) else None)
         for side, state in zip(sides, states, strict=True)
     ]
-    is_over = all(side.waiting is None or side.waiting.problem for side in found)
-    return {"progress": found, "is_over": is_over}
+    is_over = all(side.waiting is None or side.problem for side in found)
+    title = (
+        "The results could not be computed" if is_over else "Computing the results of both sides"
+    )
+    return {"progress": found, "is_over": is_over, "title": title}

@@ -91,6 +91,12 @@ class Compared:
     models: tuple[ModelRow, ...]
 
     @property
+    def excluded(self) -> list[tuple[str, CountRow]]:
+        """By reason, people first."""
+        people = [("People", row) for row in self.people_excluded]
+        return [*people, *(("Trials", row) for row in self.trials_excluded)]
+
+    @property
     def verdict(
         self,
     ) -> Annotated[

@@ -4,11 +4,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from analysis.lab.compare_words import Words
 from analysis.models import Computation
 from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.services import compare as comparing
@@ -17,6 +17,7 @@ from analysis.stats.verdicts import Verdict
 from experiment.models import Membership, Study
 from experiment.services.study_setup import pin_items
 from experiment.services.study_versions import freeze, revise
+from lib.formatting import NO_BREAK
 from tests.analysis import results_stub as stub
 from tests.factories import make_participant, make_study
 
@@ -194,9 +195,53 @@ def test_a_comparison_has_one_verdict_by_the_pairs_where_there_are_any(
     assert paired.verdict is verdict
     assert replace(found, apart=tested, on_shared=None).verdict is verdict
     assert replace(found, apart=None, on_shared=None).verdict is None
-    text = render_to_string("analysis/_compared.html", {"found": paired})
-    assert words in " ".join(text.split())
+    text = Words(paired, is_one_study=False).conclusion
+    assert words in text
     assert "judged on both sides" in text
+
+
+@pytest.mark.parametrize(
+    ("same_people", "is_one_study", "words"),
+    [
+        (True, True, "Both versions contain mostly the same trials of the same people"),
+        (True, False, "Both sides contain imported participants, who may be the same people"),
+        (False, False, "There are too few people or test cases for an interval."),
+    ],
+)
+def test_a_difference_without_a_test_says_why(
+    sides: tuple[comparing.Side, comparing.Side],
+    *,
+    same_people: bool,
+    is_one_study: bool,
+    words: str,
+) -> None:
+    found = replace(comparing.compare(*sides, same_people=same_people), apart=None)
+    assert Words(found, is_one_study).tested.startswith(words)
+    tested = replace(found, apart=TwoSamples(0.1, 0.05, (0.0, 0.2), 0.04, 20.0))
+    said = Words(tested, is_one_study).tested.replace(NO_BREAK, " ")
+    assert said == "95% CI 0.0 to +20.0, p = .040, treating the two sides as independent."
+    assert Words(replace(found, difference=None), is_one_study).difference == ""
+
+
+def test_shared_test_cases_are_counted_for_two_studies_alone(
+    sides: tuple[comparing.Side, comparing.Side],
+) -> None:
+    found = comparing.compare(*sides, same_people=False)
+    none = replace(found, n_shared_items=0, on_shared=None)
+    assert Words(none, is_one_study=True).shared_items == ""
+    assert Words(none, is_one_study=False).shared_items.startswith(
+        "No test case was judged on both"
+    )
+    one = replace(found, n_shared_items=1, on_shared=None)
+    said = Words(one, is_one_study=False).shared_items
+    assert said.startswith("1 test case was judged on both sides. Test cases that are hard")
+    assert "Paired by test case" not in said
+    paired = replace(
+        one, n_shared_items=30, on_shared=TwoSamples(0.1, 0.05, (0.0, 0.2), 0.04, 20.0)
+    )
+    said = Words(paired, is_one_study=False).shared_items.replace(NO_BREAK, " ")
+    assert said.startswith("30 test cases were judged on both sides.")
+    assert said.endswith("these test cases only: +10.0 points, 95% CI 0.0 to +20.0, p = .040.")
 
 
 def test_a_difference_of_two_samples_is_welchs() -> None:
