@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from django.utils.functional import Promise
 
 from analysis import presentation
 from analysis.data.dataset import MODEL_NAME
@@ -22,7 +21,6 @@ from analysis.stats import MissingResult
 from lib import formatting as f
 
 Value = str | Callable[[Any], Any]
-Title = str | Promise
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,7 @@ class Column:
     form: writes a value for the page. csv: its name in the file, two of an interval's ends, none where the file leaves it out.
     """
 
-    title: Title | None
+    title: str | None
     value: Value
     form: Callable[[Any], str]
     is_number: bool = True
@@ -90,13 +88,13 @@ def model(path: str = "") -> tuple[Column, ...]:
     return data(*(f"{name}={path}.{name}" if path else name for name in MODEL_NAME))
 
 
-def text(title: Title, value: Value, csv: str = "") -> Column:
+def text(title: str, value: Value, csv: str = "") -> Column:
     return Column(title, value, lambda v: str(v) if v else f.DASH, False, tuple(csv.split()))
 
 
 def _numbers(
     form: Callable[..., str],
-    title: Title,
+    title: str,
     value: Value,
     csv: str = "",
     is_number: bool = True,

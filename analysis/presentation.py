@@ -1,16 +1,8 @@
-"""Sections of a page, of the report and of teams alike: paragraphs, tables and figures with their texts.
+"""Sections of a page, of the report and of teams alike: paragraphs, tables and figures with their texts."""
 
-Chapters whose sentences are still in templates are rendered here, too.
-"""
-
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-from django.template import Context
-from django.template.loader import get_template, render_to_string
-from django.template.loader_tags import BlockNode
-from django.utils.safestring import SafeString
+from typing import TYPE_CHECKING
 
 from analysis.data.about import Participants, Provenance, StudyName
 from analysis.stats import MissingResult
@@ -21,8 +13,6 @@ if TYPE_CHECKING:
 
     from analysis.charts.figure import Figure
     from analysis.store import StoredFigure
-
-FIGURE_TEXTS = ("title", "caption", "alt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +131,10 @@ class FigureView:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A section's part for one source; `label` is "" where there is one source only. `meaning` is HTML, `finding` text."""
+    """A section's part for one source; `label` is "" where there is one source only."""
 
     source: str
     label: str
-    meaning: str = ""
     tables: Sequence[Table] = ()
     methods: Sequence[str] = ()
     figures: Sequence[FigureView] = ()
@@ -156,7 +145,7 @@ class Block:
 
     @property
     def is_empty(self) -> bool:
-        return not (self.meaning or self.text or self.tables or self.figures)
+        return not (self.text or self.tables or self.figures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +162,7 @@ class Section:
 
     @property
     def finding(self) -> str:
-        """What was found, of the first source that has anything; "" where its template says nothing."""
+        """What was found, of the first source that has anything; "" where its chapter has none."""
         block = next((block for block in self.blocks if block.finding), None)
         if block is None:
             return ""
@@ -198,26 +187,16 @@ class FigureText:
     alt: str
 
 
-def figure_text(name: str, context: Mapping[str, Any]) -> FigureText:
-    """The texts of a figure, without markup, from the blocks `title`, `caption` and `alt` of `analysis/figures/<name>.html`."""
-    title, caption, alt = (
-        render_block(f"analysis/figures/{name}.html", block, context) for block in FIGURE_TEXTS
-    )
-    return FigureText(title, caption, alt)
-
-
 def make_figure(
     name: str,
     drawn: "ChartType",
-    said: Mapping[str, Any] | FigureText,
+    text: FigureText,
     table: "pd.DataFrame",
-    texts: str = "",
 ) -> "Figure":
-    """A drawn chart in the house style with its texts, or the context of their template, `texts` where that has another name."""
+    """A drawn chart in the house style with its texts."""
     from analysis.charts.figure import Figure  # altair, which pages do without
     from analysis.charts.marks import finish
 
-    text = said if isinstance(said, FigureText) else figure_text(texts or name, said)
     return Figure(name, text.title, text.caption, text.alt, table, finish(drawn, text.alt))
 
 
@@ -234,18 +213,3 @@ def provenance(
     subject = f"Study: {study.title} ({study.slug}). Data version {data_version}."
     watermark = "SIMULATED" if participants.is_simulated else ""
     return Provenance(subject, made_at, participants.kind, participants.note, watermark)
-
-
-def render_block(template: str, block: str, context: Mapping[str, Any]) -> str:
-    """One `{% block %}` of a template as plain text on one line."""
-    compiled: Any = get_template(template).template  # type: ignore[attr-defined]
-    nodes = {n.name: n for n in compiled.nodelist.get_nodes_by_type(BlockNode)}
-    ready = Context(dict(context), autoescape=False)
-    with ready.bind_template(compiled), ready.render_context.push_state(compiled):
-        return " ".join(nodes[block].nodelist.render(ready).split())
-
-
-def render_meaning(template: str, context: Mapping[str, Any]) -> str:
-    """A chapter's sentences as HTML; "" where the template has nothing to say."""
-    text = render_to_string(template, dict(context))
-    return SafeString(text.strip())

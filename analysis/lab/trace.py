@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
@@ -69,6 +70,18 @@ def _chosen_key(request: HttpRequest, found: "RunTraces") -> str:
     return key
 
 
+def _marked(segment: markup.Segment) -> str:
+    """Without white space of its own, which would be read as that of the text."""
+    if not isinstance(segment, markup.Alternation):
+        return segment.text
+    return format_html(
+        '<span class="trace-alternation"><ins><span class="visually-hidden">original: </span>{}</ins><span aria-hidden="true"> / </span>'
+        '<del><span class="visually-hidden">altered: </span>{}</del></span>',
+        segment.original,
+        segment.altered,
+    )
+
+
 def _item_context(found: "RunTraces", key: str) -> dict[str, Any]:
     from analysis.report.chapters.flips.results import PATTERN
 
@@ -81,7 +94,7 @@ def _item_context(found: "RunTraces", key: str) -> dict[str, Any]:
         "key": key,
         "query": urlencode({"run": str(found.run.pk), "item": key}),
         "text": trace_text(str(found.run.language_model), key),
-        "segments": [(isinstance(s, markup.Alternation), s) for s in segments],
+        "marked": format_html_join("", "{}", ((_marked(segment),) for segment in segments)),
         "sign_flips": found.sign_flips(key),
         "patterns": [
             (PATTERN.get(name, ""), keys, name) for name, keys in found.patterns.items() if keys

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -83,10 +82,8 @@ class Page:
     """What a chapter shows: its text, its tables, and how it was computed.
 
     finding: the chapter in a line, where it is folded; it stands in the text too.
-    context: of its template, where the chapter has one instead of a text.
     """
 
-    context: Mapping[str, Any] = field(default_factory=dict)
     tables: Sequence[Table] = ()
     methods: Sequence[str] = ()
     text: Sequence[Paragraph] = ()
@@ -100,8 +97,7 @@ FigureBuilder = Callable[[SourceResults, Tables], Figure]
 class Chapter:
     """One topic of the report; what it is made of stands in the folder of its results.
 
-    name: of its functions `build_<name>` in results.py and `<name>_page` in words.py (or in context.py, and then of the template of its
-        sentences).
+    name: of its functions `build_<name>` in results.py and `<name>_page` in words.py.
     results: a dataclass whose fields are the keys of report.json that the chapter fills; each can be a MissingResult.
     title, question: what readers see in the contents and under the heading.
     figures: names of its figures, in their order: functions in figures.py, which is imported when something is drawn;
@@ -133,8 +129,8 @@ class Chapter:
         return built
 
     def page(self, source: SourceResults, about: About) -> Page:
-        """From the results to what the template and the tables show."""
-        page: Page = self._named(self._words, f"{self.name}_page")(source, about)
+        """From the results to sentences and tables."""
+        page: Page = self._named("words", f"{self.name}_page")(source, about)
         return page
 
     def figure_builders(self) -> dict[str, FigureBuilder]:
@@ -147,15 +143,6 @@ class Chapter:
     @property
     def _folder(self) -> str:
         return self.results.__module__.rpartition(".")[0]
-
-    @property
-    def _words(self) -> str:
-        return "words" if find_spec(f"{self._folder}.words") else "context"
-
-    @property
-    def template(self) -> str:
-        """Of its sentences; "" where Python says them."""
-        return "" if self._words == "words" else f"analysis/chapters/{self.name}.html"
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ from typing import Any
 
 from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
-from django.utils.html import strip_tags
 
 from analysis.codec import MissingResult
 from analysis.presentation import (
@@ -19,8 +18,6 @@ from analysis.presentation import (
     Link,
     Paragraph,
     Section,
-    render_block,
-    render_meaning,
 )
 from analysis.report.chapter import Chapter, Page, SourceResults
 from analysis.report.conclusions import too_few
@@ -84,7 +81,7 @@ def _block(
     tables = [
         replace(t, href=link_table(source.source, t.csv)) if t.csv else t for t in page.tables
     ]
-    block = Block(
+    return Block(
         source=source.source,
         label=label,
         text=page.text,
@@ -94,14 +91,6 @@ def _block(
         missing=missing,
         finding=page.finding,
         is_few=too_few(source.of(chapter.results)),
-    )
-    if not chapter.template:
-        return block
-    context = {"about": report.about, **page.context}
-    return replace(
-        block,
-        meaning=render_meaning(chapter.template, context),
-        finding=strip_tags(render_block(chapter.template, "finding", context)).strip(),
     )
 
 

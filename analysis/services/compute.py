@@ -48,7 +48,7 @@ KINDS: dict[type[Options], Computation.Kind] = {
     TeamOptions: Computation.Kind.TEAMS,
 }
 # The code that computes and draws: what other code has stored is computed again
-CODE = ("analysis", "scoring/domain", "experiment/domain", "lib", "templates/analysis/figures")
+CODE = ("analysis", "scoring/domain", "experiment/domain", "lib")
 _CLOSED = (Computation.Status.FAILED, Computation.Status.CANCELLED)  # until a retry is asked for
 
 

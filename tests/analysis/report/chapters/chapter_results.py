@@ -5,12 +5,12 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from django.template.loader import render_to_string
 from django.utils.html import strip_tags
 
 from analysis.charts.figure import Figure
 from analysis.codec import MissingResult, to_json
 from analysis.data.dataset import SourceData
-from analysis.presentation import render_meaning
 from analysis.report.chapter import About, Built, Chapter, Page, SourceResults
 from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
@@ -46,9 +46,7 @@ def page_of(chapter: Chapter, source: SourceResults) -> tuple[Page, str]:
     """What the chapter shows, and its sentences."""
     about = About("study", is_simulated=False)
     page = chapter.page(source, about)
-    if not chapter.template:
-        return page, render_meaning("analysis/_text.html", {"text": page.text})
-    return page, render_meaning(chapter.template, {"about": about, **page.context})
+    return page, render_to_string("analysis/_text.html", {"text": page.text})
 
 
 def said(chapter: Chapter, source: SourceResults, *others: Any) -> str:

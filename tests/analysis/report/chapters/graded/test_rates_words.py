@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from django.template.loader import render_to_string
 
 from analysis.data.graded.answers import ABSTAINED
 from analysis.data.graded.tables import AnswererName
-from analysis.presentation import render_meaning
 from analysis.report.chapter import Page
 from analysis.report.chapters.graded_rates.captions import (
     answered_by,
@@ -106,7 +106,7 @@ def test_without_an_answer_that_is_not_good_no_safety_is_said() -> None:
 
 def test_made_up_answers_are_announced_first_and_set_apart() -> None:
     page = rates_page(FIRST, is_simulated=True)
-    html = render_meaning("analysis/_text.html", {"text": page.text})
+    html = render_to_string("analysis/_text.html", {"text": page.text})
     assert html.startswith(f'<p class="notice">{SIMULATED}</p>')
     assert html.count("notice") == 1
 
