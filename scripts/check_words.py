@@ -205,7 +205,8 @@ DESCRIBED = {"help"}
 
 # Modules that say what others decide: each text in them of four words or more is read
 OF_WORDS = re.compile(
-    r"(?<!/item_checks)/(?:problem_)?words\.py$|/captions\.py$|/imports/lines\.py$|/readiness\.py$|/lab/documents/"
+    r"(?<!/item_checks)/(?:problem_|dry_run_)?words\.py$|/captions\.py$|/imports/lines\.py$|/readiness\.py$|/lab/documents/"
+    r"|/experiment/lab/|/analysis/lab/advice\.py$|/services/(?:data_card|overview|people|waiting)\.py$"
 )
 
 

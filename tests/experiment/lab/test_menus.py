@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from experiment.domain.roles import RIGHTS, Role
-from experiment.lab.menus import study_menu
+from experiment.lab.menus import site_menu, study_menu
 from experiment.models import Study
 from experiment.services.study_setup import pin_items
 from tests.factories import make_question, make_study
@@ -18,6 +18,25 @@ RESULTS = ["Report", "Teams", "Traces", "Compare"]
 def menu(study: Study, role: Role, part: str = "people") -> dict[str, list[str]]:
     entries = study_menu(study, RIGHTS[role], part)
     return {str(entry.label): [str(link.label) for link in entry.sections] for entry in entries}
+
+
+@pytest.mark.parametrize(
+    ("section", "is_admin", "pages", "current"),
+    [
+        ("studies", False, ["Studies", "Test cases"], ["Studies"]),
+        ("training", False, ["Studies", "Test cases", "Training"], ["Training"]),
+        ("help", True, ["Studies", "Test cases", "Training"], []),
+        ("", False, ["Studies", "Test cases"], []),
+    ],
+)
+def test_the_menu_of_every_page_shows_administrators_more(
+    section: str, is_admin: bool, pages: list[str], current: list[str]
+) -> None:
+    menu = site_menu(section, is_admin=is_admin)
+    assert [link.label for link in menu.pages] == pages
+    assert [link.label for link in menu.pages if link.is_current] == current
+    assert menu.is_account == (section == "help")
+    assert ("Audit trail" in {link.label for link in menu.account}) == is_admin
 
 
 def test_a_researcher_has_six_entries() -> None:

@@ -11,6 +11,7 @@ from experiment.services.overview import (
     Forecast,
     Outlook,
     PageByPage,
+    Places,
     forecast,
     page_by_page,
 )
@@ -52,6 +53,49 @@ def test_a_target_beyond_a_year_has_no_date_and_without_finishers_nothing_is_kno
     assert found.latest is None
     assert of(0, every=timedelta(hours=1), target=5, slug="none").outlook == Outlook.UNKNOWN
     assert of(1, every=timedelta(days=20), target=5, slug="one").n_lately == 0
+
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (Forecast(Outlook.REACHED, 0), "The target is reached."),
+        (
+            Forecast(Outlook.CLOSED, 1),
+            "1 more valid participant is needed. Recruitment is not open",
+        ),
+        (Forecast(Outlook.CLOSED, 2), "2 more valid participants are needed."),
+        (Forecast(Outlook.FAR, 9), "At the present rate the target is not reached within a year."),
+        (Forecast(Outlook.UNKNOWN, 9, 1), "There is no forecast yet: 1 valid finisher in the last"),
+        (Forecast(Outlook.UNKNOWN, 9, 2), "There is no forecast yet: the 2 valid finishers of the"),
+        (
+            Forecast(Outlook.EXPECTED, 9, 8, NOW, NOW, NOW + HOUR, NOW + 2 * HOUR),
+            "At the present rate the target is reached about 2 March, 10:30 UTC, between 2 March, 09:30 and 2 March, 11:30.",
+        ),
+        (
+            Forecast(Outlook.EXPECTED, 9, 8, NOW, NOW, NOW + 5 * DAY, NOW + 9 * DAY),
+            "At the present rate the target is reached about 7 March 2026, between 2 March 2026 and 11 March 2026.",
+        ),
+        (
+            Forecast(Outlook.EXPECTED, 9, 8, NOW, NOW + DAY),
+            "At the present rate the target is reached on 3 March 2026 at the earliest, and perhaps not within a year.",
+        ),
+    ],
+)
+def test_a_forecast_is_said_in_words(found: Forecast, said: str) -> None:
+    assert found.told.startswith(said)
+    assert bool(found.basis) == (found.outlook == Outlook.EXPECTED)
+
+
+def test_places_are_said_in_words() -> None:
+    assert "expected to fill the remaining places" in Places(True, 0, None).told
+    assert "turned away on 2 Mar 2026, 09:30 UTC" in Places(False, 0, NOW).told
+    nothing = Places(False, 0, None)
+    assert (nothing.told, nothing.waiting_told) == ("", "")
+    assert "1 participant has agreed" in Places(False, 1, None).waiting_told
+    assert "2 participants have agreed" in Places(False, 2, None).waiting_told
 
 
 def test_reached_closed_and_without_a_target() -> None:
