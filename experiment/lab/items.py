@@ -20,7 +20,7 @@ from experiment.domain.item_columns import READ
 from experiment.domain.item_life import Move
 from experiment.domain.roles import FieldRight, Right
 from experiment.lab import item_words
-from experiment.lab.access import for_field, for_study, user_of
+from experiment.lab.access import LabRequest, for_field, for_study, user_of
 from experiment.models import (
     Comment,
     Explanation,
@@ -331,7 +331,7 @@ class PauseForm(forms.Form):
 
 @require_safe
 @for_study(Right.SEE_ITEMS)
-def test_case(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
+def test_case(request: LabRequest, study: Study, pk: int) -> HttpResponse:
     item = get_object_or_404(_versions(study, user_of(request)), pk=pk)
     research_field = fields_of(user_of(request)).filter(name=item.field).first()
     row = study.study_items.filter(item=item).first()
@@ -342,6 +342,7 @@ def test_case(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
         heading=item_words.heading_of_text(item),
         research_field=research_field,
         row=row,
+        may_pause=row is not None and Right.CURATE in request.rights,
         act=_act(row),
     )
 
