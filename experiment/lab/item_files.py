@@ -1,14 +1,12 @@
 """A field's test cases from a file (sent, compared with what is there, and imported as it was shown) and to a file."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
@@ -18,14 +16,13 @@ from experiment.domain.markup import parse
 from experiment.domain.markup_between import word_diff
 from experiment.domain.roles import FieldRight
 from experiment.imports.read.items import WORDS, Defaults, ItemsFile
-from experiment.imports.read.records import Unnamed
 from experiment.imports.read.rows import MOST_OF_PAGE
 from experiment.imports.store.item_plans import ItemPlan, ItemRow, Options, plan_import
-from experiment.imports.store.plans import Action, Plan
+from experiment.imports.store.plans import Action
 from experiment.imports.store.writing import PlanRefusedError, ask, import_items
 from experiment.lab import difference_words
 from experiment.lab.access import for_field, is_lead, user_of
-from experiment.lab.difference_words import PROBLEMS
+from experiment.lab.differences import ColumnsForm, accepted_elsewhere, compared, said
 from experiment.models import Item, ItemImport, ResearchField
 from experiment.services import item_files
 from experiment.services.item_files import (
@@ -40,108 +37,14 @@ from experiment.services.item_files import (
     download,
 )
 from experiment.services.item_files import template_csv as template_of
-from lib.formatting import count, number
+from lib.formatting import number
 from lib.http import UNPROCESSABLE
 from lib.jobs import workers
 from lib.name_fields import is_name
 from lib.pages import CONFLICT, GONE, LimitedFileField, attached, refused, show
 from lib.table_files import CONTENT_TYPES
 
-COLUMN = "column_"
 MAX_BYTES = 30 * 1024 * 1024  # below UPLOAD_MAX_SIZE, which counts the whole request
-
-
-def accepted_elsewhere() -> forms.CharField:
-    return forms.CharField(
-        label="Accepted elsewhere: where, and by whom",
-        max_length=1_000,
-        required=False,
-        help_text=(
-            "If this is empty, the imported rows become drafts, which people of this field review. Otherwise the rows are "
-            "accepted immediately, and this note is stored with each."
-        ),
-    )
-
-
-class LeadsForm(forms.Form):
-    """Some of its fields are for leads of the field of research to decide."""
-
-    for_leads: ClassVar[tuple[str, ...]] = ()
-
-    def __init__(self, *args: Any, is_lead: bool, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if not is_lead:
-            for name in self.for_leads:
-                self.fields.pop(name, None)
-
-
-class ColumnsForm(LeadsForm):
-    """What makes a file fit a field: what it calls our columns, as `column_NAME`, and whether its subfields are made."""
-
-    may_be_named: ClassVar[Iterable[str]] = ()
-    new_subfields = forms.BooleanField(required=False)
-    for_leads: ClassVar[tuple[str, ...]] = ("new_subfields",)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        # Chosen where the difference is shown, once the file's columns are known
-        for name in self.may_be_named:
-            self.fields[COLUMN + name] = forms.CharField(required=False, widget=forms.HiddenInput)
-
-    @property
-    def columns(self) -> dict[str, str]:
-        """Of a valid form: our names, and what the file calls them."""
-        sent = self.cleaned_data
-        return {name: sent[COLUMN + name] for name in self.may_be_named if sent[COLUMN + name]}
-
-    @property
-    def makes_subfields(self) -> bool:
-        return bool(self.cleaned_data.get("new_subfields"))
-
-    @property
-    def query(self) -> str:
-        return urlencode({name: value for name, value in self.cleaned_data.items() if value})
-
-
-class ChooseColumnsForm(forms.Form):
-    """Which column of a file is which of ours: as was chosen, or as is guessed."""
-
-    def __init__(self, unnamed: Unnamed, chosen: Mapping[str, str]) -> None:
-        super().__init__()
-        choices = [("", "none"), *((column, column) for column in unnamed.columns)]
-        for name, guess in reversed([*unnamed.guess.items()]):
-            self.fields[COLUMN + name] = forms.ChoiceField(
-                label=name, choices=choices, initial=chosen.get(name, guess), required=False
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class Cures:
-    """What can be done about problems where they are shown, the file being kept.
-
-    add_subfields: the label of the link; empty where they are not the person's to add. none: said where nothing helps.
-    """
-
-    columns_form: ChooseColumnsForm | None
-    kept: Mapping[str, Any]
-    missing_subfields: str
-    add_subfields: str
-    add_url: str
-    none: str
-
-
-def cures(plan: Plan[Any], form: ColumnsForm) -> Cures:
-    unnamed, missing, n_problems = plan.unnamed, plan.missing_subfields, len(plan.problems)
-    may_add = "new_subfields" in form.fields
-    is_curable = unnamed or (missing and n_problems == 1)
-    return Cures(
-        ChooseColumnsForm(unnamed, form.columns) if unnamed else None,
-        {k: v for k, v in form.cleaned_data.items() if v and not k.startswith(COLUMN)},
-        difference_words.missing_subfields(missing, may_add=may_add) if missing else "",
-        difference_words.add_subfields(len(missing)) if may_add else "",
-        f"?{form.query}&new_subfields=on" if form.query else "?new_subfields=on",
-        "" if is_curable or not n_problems else difference_words.hopeless(n_problems),
-    )
 
 
 class OptionsForm(ColumnsForm):
@@ -186,45 +89,6 @@ class UploadForm(OptionsForm):
         help_text="CSV, JSONL or Parquet; 30 MB at most: some 10,000 test cases.",
     )
     field_order = ("file",)
-
-
-PER_PAGE = 50
-
-
-def compared(
-    request: HttpRequest,
-    plan: Plan[Any],
-    form: ColumnsForm,
-    noun: str,
-    *,
-    more: Mapping[str, Sequence[Any]] | None = None,
-    has_changed: bool = False,
-) -> dict[str, Any]:
-    """What both pages of a difference show: how many rows there are of each kind, and a page of those of one kind.
-
-    The kind is that which the address asks for, else the first of which there are any. `more` are further kinds.
-    """
-    kinds = {str(a): [row for row in plan.rows if row.action == a] for a in Action}
-    found = {PROBLEMS: plan.problems, **kinds, **(more or {})}
-    chosen = request.GET.get("show", "")
-    if chosen not in found:
-        chosen = next((name for name, rows in found.items() if rows), str(Action.UNCHANGED))
-    query = form.query
-    return {
-        "plan": plan,
-        "show": chosen,
-        "tabs": difference_words.tabs(found, chosen, query),
-        "heading": difference_words.heading(chosen, f"{noun}s"),
-        "are_problems": chosen == PROBLEMS,
-        "change_column": "What changes" if chosen == Action.UPDATE else "Text",
-        "page": Paginator(found[chosen], PER_PAGE).get_page(request.GET.get("page")),
-        "has_changed": difference_words.changed_meanwhile(f"{noun}s") if has_changed else "",
-        "sent": [(name, value) for name, value in form.cleaned_data.items() if value],
-        "import_label": f"Import {count(len(plan.changing), noun)}",
-        "query": query,
-        "pages_query": f"{query}&show={chosen}" if query else f"show={chosen}",
-        "cures": cures(plan, form),
-    }
 
 
 def shown_row(row: ItemRow) -> dict[str, Any]:
@@ -347,12 +211,6 @@ def _doing(job: ItemImport) -> str:
     if job.done and job.done == job.total:
         return "All rows have been compared and are being written"
     return f"{number(job.done, 0)} of {number(job.total, 0)} rows compared"
-
-
-def said(plan: Plan[Any], noun: str) -> str:
-    """What an import has done."""
-    counted = plan.count(Action.CREATE), plan.count(Action.UPDATE)
-    return difference_words.imported(*counted, noun)
 
 
 def _read(form: OptionsForm, data: bytes) -> ItemsFile:

@@ -17,16 +17,14 @@ from experiment.imports.store.writing import PlanRefusedError, import_questions
 from experiment.lab import difference_words
 from experiment.lab.access import for_field, is_lead, user_of
 from experiment.lab.difference_words import MISSING
-from experiment.lab.item_files import (
-    MAX_BYTES,
+from experiment.lab.differences import (
     ColumnsForm,
     LeadsForm,
     accepted_elsewhere,
     compared,
-    gone,
-    kept,
     said,
 )
+from experiment.lab.item_files import MAX_BYTES, gone, kept
 from experiment.models import ResearchField
 from experiment.services import item_files
 from lib.http import either

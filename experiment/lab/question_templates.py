@@ -23,7 +23,8 @@ from experiment.imports.store.plans import Action
 from experiment.imports.store.question_plans import QuestionPlan, plan_questions
 from experiment.imports.store.writing import PlanRefusedError, import_questions
 from experiment.lab.access import for_field, is_lead, user_of
-from experiment.lab.item_files import gone, kept, said
+from experiment.lab.differences import said
+from experiment.lab.item_files import gone, kept
 from experiment.lab.question_files import AcceptForm
 from experiment.lab.questions import CategoriesField, between_commas, seed_field
 from experiment.models import QuestionTemplate, ResearchField
