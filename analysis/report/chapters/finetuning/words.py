@@ -71,10 +71,12 @@ def _pair(model: TunedModel, found: Comparison) -> str:
 def _decisions(model: TunedModel, found: Comparison) -> str:
     before, after = f.percent(found.before.accuracy), f.percent(found.after.accuracy)
     accuracy = f"{before} before and after" if before == after else f"from {before} to {after}"
+    halves = ", a tie counting half" if found.before.n_ties or found.after.n_ties else ""
+    corrected = f", after Holm {f.p_value(model.mcnemar_holm_p)}" if f.is_known(model.mcnemar_holm_p) else ""  # fmt: skip
     return (
         f"Of {f.count(model.n_items, 'test case')}, {model.label} gained {f.number(found.mcnemar.gained, 0)} and lost "
-        f"{f.number(found.mcnemar.lost, 0)} compared with {model.base_label} (accuracy {accuracy}; exact McNemar "
-        f"{f.p_value(found.mcnemar.p)})."
+        f"{f.number(found.mcnemar.lost, 0)} compared with {model.base_label} (accuracy {accuracy}{halves}; exact McNemar "
+        f"{f.p_value(found.mcnemar.p)}{corrected})."
     )
 
 
@@ -125,19 +127,19 @@ def _favoured(model: TunedModel) -> str:
 
 
 def _summary(compared: Compared, tests: Families | None) -> str:
-    changes = [found.mcnemar.gained - found.mcnemar.lost for _model, found in compared]
+    changes = [found.mcnemar.difference for _model, found in compared]
     better, worse = (
         sum(change > 0 for change in changes),
         sum(change < 0 for change in changes),
     )
     are_right = f.verb(
         better,
-        "is right on more test cases than its base model",
-        "are right on more test cases than their base models",
+        "has a higher accuracy than its base model",
+        "have higher accuracies than their base models",
     )
     counted = (
-        f"Of {f.count(len(compared), 'model')} that were tuned, {f.number(better, 0)} {are_right}, and {f.number(worse, 0)} "
-        "on fewer."
+        f"Of {f.count(len(compared), 'model')} that were tuned, {f.number(better, 0)} {are_right} in this sample, and "
+        f"{f.number(worse, 0)} {f.verb(worse, 'a lower one', 'lower ones')}."
     )
     if tests is None:
         return counted

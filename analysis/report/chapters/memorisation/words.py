@@ -162,32 +162,27 @@ def memorisation_figure(
     n_items, n_texts = max(most[TextKind.ORIGINAL], most[TextKind.ALTERED]), most[TextKind.CORPUS]
     readers = [model for model in models if model.has_references]
     named = readers or models
-    n_more = max(0, len(named) - MOST_NAMED)
-    medians = "; ".join(
-        [
-            *(_medians(model, names[model.name]) for model in named[:MOST_NAMED]),
-            *([f"and {f.count(n_more, 'more model')}"] if n_more else ()),
-        ]
-    )
-    n = "; ".join(
-        [
-            f.count(len(models), "model"),
-            *([f.count(n_items, "test case")] if n_items else ()),
-            *([f"up to {f.count(n_texts, 'text')} per corpus"] if n_texts else ()),
-        ]
-    )
+    n_more = len(named) - MOST_NAMED
+    medians = [_medians(model, names[model.name]) for model in named[:MOST_NAMED]]
+    if n_more > 0:
+        medians.append(f"and {f.count(n_more, 'more model')}")
+    n = [f.count(len(models), "model")]
+    if n_items:
+        n.append(f.count(n_items, "test case"))
+    if n_texts:
+        n.append(f"up to {f.count(n_texts, 'text')} per corpus")
     return FigureText(
         "Signs of memorised texts",
         sentences(
-            f"n = {n}. Ratio: zlib-compressed length in bytes over perplexity, text by text, on a logarithmic axis. Dots are medians, thick "
-            "lines quartiles (no confidence interval), thin lines the range.",
+            f"n = {'; '.join(n)}. Ratio: zlib-compressed length in bytes over perplexity, text by text, on a logarithmic axis. Dots are "
+            "medians, thick lines quartiles (no confidence interval), thin lines the range.",
             f"The diamond: {anchor_label}, a text that models are likely to know by heart."
             if most[TextKind.ANCHOR] > 0
             else "",
             _shown_texts(n_detailed, len(readers), len(models)),
             HOLLOW if drawn["is_chat"].any() else "",
         ),
-        f"Median ratios: {medians}.",
+        f"Median ratios: {'; '.join(medians)}.",
     )
 
 
@@ -199,34 +194,26 @@ def _shown_texts(n_detailed: int, n_readers: int, n_models: int) -> str:
     if not n_rest:
         return ""
     others = "other" if n_rest == 1 else f"other {f.number(n_rest, 0)}"
+    readers = "model" if n_readers == 1 else f"{n_readers} models"
     if n_detailed < n_readers:
-        whole = f"first {n_detailed} of the {n_readers} models that scored reference texts"
-    else:
-        whole = (
-            f"{'model' if n_readers == 1 else f'{n_readers} models'} that scored reference texts"
-        )
-    return f"The figure shows all texts for the {whole}, and only the original versions of the test cases for the {others}."
+        readers = f"first {n_detailed} of the {readers}"
+    return (
+        f"The figure shows all texts for the {readers} that scored reference texts, and only the original versions of the test cases for "
+        f"the {others}."
+    )
 
 
 def _medians(model: ModelRatios, name: str) -> str:
-    original, anchor = model.of(TextKind.ORIGINAL), model.of(TextKind.ANCHOR)
-    if original is None and anchor is None:
-        return f"{name}, reference texts only"
-    known = [
-        *(
-            [f"{f.compact(original.spread.median)} for the original versions of the test cases"]
-            if original
-            else ()
-        ),
-        *(
-            [
-                f"{f.compact(anchor.spread.median)} for the text that models are likely to know by heart"
-            ]
-            if anchor
-            else ()
-        ),
+    texts = {
+        TextKind.ORIGINAL: "the original versions of the test cases",
+        TextKind.ANCHOR: "the text that models are likely to know by heart",
+    }
+    told = [
+        f"{f.compact(found.spread.median)} for {of}"
+        for kind, of in texts.items()
+        if (found := model.of(kind))
     ]
-    return f"{name}, {' against '.join(known)}"
+    return f"{name}, {' against '.join(told) or 'reference texts only'}"
 
 
 # --- Publication dates.
@@ -317,9 +304,10 @@ def publication_date_figure(
     return FigureText(
         "Difficulty over the date of publication",
         sentences(
-            f"n = {f.count(n_items, 'test case')} per model, {f.count(len(models), 'model')}. ΔPPL: perplexity of the altered minus that of "
-            "the original text; larger values mean easier. Outliers are drawn at the edge. Blue: the model was right because the original "
-            f"had the lower perplexity; grey: the model was wrong. {RHO}: Spearman's rank correlation with its 95% interval (Fisher's z).",
+            f"n = {f.count(n_items, 'test case')} per model, {f.count(len(models), 'model')}. ΔPPL: perplexity of the altered minus that "
+            "of the original text; larger values mean easier. Outliers are drawn at the edge. Blue: the model was right because the "
+            f"original had the lower perplexity; grey: the model was wrong. {RHO}: Spearman's rank correlation with "
+            "its 95% interval (Fisher's z).",
             f"Every panel shows up to {f.number(most_each, 0)} of the test cases, evenly spaced."
             if most_each
             else "",

@@ -59,8 +59,8 @@ def _accuracies(own: RandomEffects) -> str:
         f.percent(own.accuracy_marginal), f.share_interval(own.accuracy_marginal_ci95)
     )
     return (
-        "In a logistic model with participants and test cases as random effects, a typical participant on a typical test case is right with "
-        f"probability {f.percent(own.accuracy_typical)}; averaged over both, it is {marginal}."
+        "In a logistic model with participants and test cases as random effects, a typical participant on a typical test case is right "
+        f"with probability {f.percent(own.accuracy_typical)}; averaged over both, it is {marginal}."
     )
 
 
@@ -83,8 +83,8 @@ def _without_participants(own: RandomEffects) -> str:
     if not may_be_0 or test.without is None:
         return ""
     return (
-        f"A likelihood ratio test against no variation between participants gives {f.p_value(test.p)}. In the model without this variation, "
-        f"the SD of test cases is {f.number(test.without.sd_other, 3)}."
+        f"A likelihood ratio test against no variation between participants gives {f.p_value(test.p)}. In the model without this "
+        f"variation, the SD of test cases is {f.number(test.without.sd_other, 3)}."
     )
 
 
@@ -93,8 +93,8 @@ def mixed_model_figure(own: RandomEffects) -> FigureText:
     return FigureText(
         "Variation between people and between test cases",
         f"n = {f.count(own.n_trials, 'judgment')} by {f.count(own.n_participants, 'person', 'people')} on "
-        f"{f.count(own.n_items, 'test case')}. Logistic model with random intercepts of participants and test cases; lines are 95% intervals "
-        "where the fit gives them.",
+        f"{f.count(own.n_items, 'test case')}. Logistic model with random intercepts of participants and test cases; lines are 95% "
+        "intervals where the fit gives them.",
         f"Standard deviations of the log-odds of a correct answer: between people {people}; between test cases {items}. Typical accuracy "
         f"{f.percent(own.accuracy_typical)}.",
     )
@@ -152,7 +152,8 @@ def _reached(own: PowerAnalysis, aims: Sequence[Aim], has_ends: bool) -> str:
     )
     return sentences(
         f"By the variance formula of the fitted mixed model, with about {_trials_each(own, 'trial')} per participant and "
-        f"{f.count(own.n_items, 'test case')} in the study, a two-way 95% CI of a given width needs about this many participants: {needed}.",
+        f"{f.count(own.n_items, 'test case')} in the study, a two-way 95% CI of a given width needs about this many "
+        f"participants: {needed}.",
         "Brackets give the numbers for an SD of test cases at either end of its 95% CI."
         if has_ends
         else "",
@@ -237,8 +238,8 @@ def power_figure(own: PowerAnalysis) -> FigureText:
     return FigureText(
         "Participants needed for an interval of a given width",
         sentences(
-            f"n = {_trials_each(own, 'judgment')} per person on {f.count(own.n_items, 'test case')}, as in this study. Expected width of the "
-            "two-way 95% interval in percentage points, by the variance that the fitted mixed model implies; both axes logarithmic.",
+            f"n = {_trials_each(own, 'judgment')} per person on {f.count(own.n_items, 'test case')}, as in this study. Expected width of "
+            "the two-way 95% interval in percentage points, by the variance that the fitted mixed model implies; both axes logarithmic.",
             f"Band: width for a standard deviation of test cases ({f.number(sd_items)} log-odds) at either end of its 95% interval "
             f"({f.interval(ci95)})."
             if ci95
