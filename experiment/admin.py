@@ -21,7 +21,6 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext_lazy as _
 from django_otp.plugins.otp_static.admin import StaticDeviceAdmin
 from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.admin import TOTPDeviceAdmin
@@ -111,7 +110,7 @@ class _Opened(OpenedForm):
         return dict.fromkeys(names, edit) if edit else {}
 
     def _refuse(self) -> None:
-        said = _("Others have changed this since you opened it. Compare, and save again.")
+        said = "Others have changed this since you opened it. Compare, and save again."
         self.add_error(None, ValidationError([said, *map(str, self.conflicts)]))
 
 
@@ -216,13 +215,13 @@ def _told(value: Any) -> str:
 
 
 class VersionFilter(admin.SimpleListFilter):
-    title = _("version")
+    title = "version"
     parameter_name = "versions"
 
     def lookups(
         self, request: HttpRequest, model_admin: admin.ModelAdmin[Item]
     ) -> list[tuple[str, StrOrPromise]]:
-        return [("latest", _("latest only"))]
+        return [("latest", "latest only")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         assert isinstance(queryset, ItemQuerySet)
@@ -246,7 +245,7 @@ class ItemAdmin(ReadOnlyAdmin[Item]):
     search_fields = ("key", "doi", "original", "altered")
     readonly_fields = ("lab_page",)
 
-    @admin.display(description=_("page in the lab"))
+    @admin.display(description="page in the lab")
     def lab_page(self, item: Item) -> SafeString | str:
         research_field = ResearchField.objects.filter(name=item.field).first()
         if research_field is None:
@@ -325,13 +324,13 @@ class _Versions(admin.TabularInline[Any, Study]):
 class ConsentInline(_Versions):
     model = ConsentVersion
     readonly_fields = fields = ("number", "created_at", "text")
-    verbose_name_plural = _("consent texts so far")
+    verbose_name_plural = "consent texts so far"
 
 
 class VersionInline(_Versions):
     model = StudyVersion
     readonly_fields = fields = ("number", "created_at", "made_by", "reason", "rules")
-    verbose_name_plural = _("versions of rules, consent and test cases so far")
+    verbose_name_plural = "versions of rules, consent and test cases so far"
 
 
 @admin.register(Study)
@@ -345,7 +344,7 @@ class StudyAdmin(ReadOnlyAdmin[Study]):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return request.user.is_superuser
 
-    @admin.display(description=_("page in the lab"))
+    @admin.display(description="page in the lab")
     def lab_page(self, study: Study) -> SafeString:
         url = reverse("lab:study", args=[study.slug])
         return format_html('<a href="{}">{}</a>', url, study.slug)

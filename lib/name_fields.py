@@ -9,20 +9,19 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import models
-from django.utils.translation import gettext_lazy as _
 
 from lib import names
 from lib.locks import hold, hold_at_once
 
 SENTENCES = {
-    "long": _("“%(name)s” has %(n)d characters, but at most %(longest)d are allowed."),
-    "unprintable": _(
+    "long": "“%(name)s” has %(n)d characters, but at most %(longest)d are allowed.",
+    "unprintable": (
         "“%(name)s” contains %(point)s at character %(at)d. A name must be one printable line."
     ),
-    "double": _(
+    "double": (
         "“%(name)s” looks like the name of another %(kind)s of this site. Choose a name that can be told apart."
     ),
-    "blank": _("“%(name)s” starts or ends with a space."),
+    "blank": "“%(name)s” starts or ends with a space.",
 }
 SHOWN = 80  # characters of a name that is none
 

@@ -29,7 +29,6 @@ from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
-from django.utils.translation import gettext as _
 
 from lib.newlines import with_unix_newlines
 
@@ -104,8 +103,7 @@ class Edit:
     at: datetime
 
     def __str__(self) -> str:
-        told = {"by": self.by or _("the site"), "at": f"{self.at:%Y-%m-%d %H:%M}"}
-        return _("Changed by %(by)s on %(at)s (UTC).") % told
+        return f"Changed by {self.by or 'the site'} on {self.at:%Y-%m-%d %H:%M} (UTC)."
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +123,7 @@ class Conflict:
         return f"{KEEP}{self.name}"
 
     def __str__(self) -> str:
-        told = {"label": self.label, "mine": self.mine, "now": self.now}
-        text = _("%(label)s: you wrote “%(mine)s”, and it is now “%(now)s”.") % told
+        text = f"{self.label}: you wrote “{self.mine}”, and it is now “{self.now}”."
         return text if self.edit is None else f"{text} {self.edit}"
 
 
@@ -228,14 +225,14 @@ class OpenedForm(forms.BaseForm):
             *(self._conflict(name, edits.get(name), can_keep=True) for name in found),
             *(self._conflict(name, edits.get(name), can_keep=False) for name in gone),
             *(
-                Conflict(name, label, _("what you send"), now, edits.get(name), can_keep=False)
+                Conflict(name, label, "what you send", now, edits.get(name), can_keep=False)
                 for name, (label, now, _exactly) in replaced.items()
             ),
         )
 
     def _conflict(self, name: str, edit: Edit | None, *, can_keep: bool) -> Conflict:
         field = self.fields.get(name)
-        now = said(field, as_sent(field, self.stored(name))) if field else _("not asked any more")
+        now = said(field, as_sent(field, self.stored(name))) if field else "not asked any more"
         asked = self._field(name)
         assert asked is not None
         mine = said(asked, self._sent(name))
@@ -309,7 +306,7 @@ def said(field: forms.Field, sent: Sent) -> str:
     """A value of the field for people."""
     widget = _inner(field)
     if isinstance(widget, forms.CheckboxInput):
-        return _("yes") if sent else _("no")
+        return "yes" if sent else "no"
     named = dict(_flat(getattr(widget, "choices", ())))
     return ", ".join(named.get(text, text) for text in sent) or "-"
 
@@ -346,19 +343,15 @@ def check_seen(
     for name in changed if opened else [*names]:
         field = row._meta.get_field(_plain_name(name))
         label = str(getattr(field, "verbose_name", name))
-        line = _("%(label)s is now “%(now)s”.") % {"label": label, "now": _shown(row, field.name)}
+        line = f"{label} is now “{_shown(row, field.name)}”."
         edit = found.get(field.name)
         lines.append(line if edit is None else f"{line} {edit}")
     why = (
-        _(
-            "“%(row)s” was changed since this page was opened, so nothing was done. Check it and try again."
-        )
+        f"“{row}” was changed since this page was opened, so nothing was done. Check it and try again."
         if opened
-        else _(
-            "This page does not say what it has shown of “%(row)s”, so nothing was done. Check it and try again."
-        )
+        else f"This page does not say what it has shown of “{row}”, so nothing was done. Check it and try again."
     )
-    raise ValidationError([why % {"row": row}, *lines], code="changed_since")
+    raise ValidationError([why, *lines], code="changed_since")
 
 
 def _columns(row: models.Model, names: Iterable[str]) -> dict[str, Sent]:

@@ -12,8 +12,6 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils.http import content_disposition_header
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 from django_stubs_ext import StrOrPromise
 
 from lib.http import UNPROCESSABLE
@@ -21,7 +19,7 @@ from lib.newlines import with_unix_newlines
 from lib.opened import OpenedForm
 from lib.table_files import CONTENT_TYPES, Column, csv_lines, in_blocks
 
-ANY = ("", _("any"))  # of what a list can be narrowed by
+ANY = ("", "any")  # of what a list can be narrowed by
 # What an answer says besides: somebody else was quicker, or what was sent is kept no longer
 CONFLICT, GONE = 409, 410
 
@@ -41,13 +39,12 @@ def show(
 
 def say_saved(request: HttpRequest, form: OpenedForm, *more: str) -> None:
     """With what others have changed meanwhile, which the form left as it is."""
-    said = [gettext("Saved."), *more]
+    said = ["Saved.", *more]
     if form.kept:
-        names = {"names": ", ".join(form.kept)}
-        kept = gettext(
-            "Others have changed the following in the meantime, and their changes were kept: %(names)s."
+        kept = ", ".join(form.kept)
+        said.append(
+            f"Others have changed the following in the meantime, and their changes were kept: {kept}."
         )
-        said.append(kept % names)
     messages.success(request, " ".join(said))
 
 

@@ -5,7 +5,6 @@ from typing import Any
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
-from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.advice import percent, rating
 from experiment.models.items import Item, known
@@ -25,33 +24,33 @@ class Adviser(models.Model):
     JOINT = " + "
 
     class Kind(models.TextChoices):
-        MODEL = "model", _("a model that took this test")
-        TEAM = "team", _("a team of models that took this test")
-        PEOPLE = "people", _("the majority of participants")
-        PLANTED = "planted", _("advice of a stated accuracy, made up for this study")
+        MODEL = "model", "a model that took this test"
+        TEAM = "team", "a team of models that took this test"
+        PEOPLE = "people", "the majority of participants"
+        PLANTED = "planted", "advice of a stated accuracy, made up for this study"
 
     class Shows(models.TextChoices):
-        CHOICE = "choice", _("its choice")
+        CHOICE = "choice", "its choice"
         # A scale that participants have: 1 to 100, as they rate their own confidence
-        RATING = "rating", _("its choice, and how sure it is from 1 to 100, as participants rate")
+        RATING = "rating", "its choice, and how sure it is from 1 to 100, as participants rate"
         # Of advisers that were set before RATING was there; the pages of studies under way do not change
-        PERCENT = "percent", _("its choice, and how sure it is in percent, 50 to 100")
-        WORDS = "words", _("its choice, and how sure it is in words")
+        PERCENT = "percent", "its choice, and how sure it is in percent, 50 to 100"
+        WORDS = "words", "its choice, and how sure it is in words"
 
     study = models.OneToOneField(Study, models.CASCADE, related_name="adviser")
     kind = models.CharField(max_length=10, choices=Kind)
     source = NameField(max_length=2_200, blank=True)
     shown_name = NameField(
-        _("name that participants see"),
+        "name that participants see",
         max_length=80,
-        help_text=_("As within a sentence, such as “a language model”."),
+        help_text="As within a sentence, such as “a language model”.",
     )
     shows = models.CharField(
-        _("what participants see"), max_length=10, choices=Shows, default=Shows.RATING
+        "what participants see", max_length=10, choices=Shows, default=Shows.RATING
     )
-    shows_passages = models.BooleanField(_("show the passages that counted most"), default=False)
+    shows_passages = models.BooleanField("show the passages that counted most", default=False)
     planted_accuracy = models.FloatField(
-        _("share of test cases with correct advice"),
+        "share of test cases with correct advice",
         null=True,
         blank=True,
         validators=[MinValueValidator(0.5), MaxValueValidator(1)],
@@ -128,8 +127,8 @@ class AdvisedTrial(models.Model):
     """
 
     class Procedure(models.TextChoices):
-        AFTER = "after", _("after the participant's own answer")
-        BEFORE = "before", _("together with the abstract")
+        AFTER = "after", "after the participant's own answer"
+        BEFORE = "before", "together with the abstract"
 
     trial = models.OneToOneField(Trial, models.CASCADE, related_name="advised")
     procedure = models.CharField(max_length=6, choices=Procedure)

@@ -4,7 +4,6 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.arms import MOST_SHARE
 from experiment.domain.assignment import Stratum
@@ -31,50 +30,50 @@ class Arm(models.Model):
     """A group that participants are assigned to at consent; it differs from the study in what is not empty here."""
 
     class Advice(models.TextChoices):
-        NONE = "none", _("no advice")
-        AFTER = "after", _("after the participant's own choice, which may then be revised")
-        BEFORE = "before", _("next to the test case, before any choice")
+        NONE = "none", "no advice"
+        AFTER = "after", "after the participant's own choice, which may then be revised"
+        BEFORE = "before", "next to the test case, before any choice"
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="arms", db_index=False)
-    number = models.PositiveSmallIntegerField(help_text=_("From 1, within the study."))
-    name = NameField(max_length=60, help_text=_("Participants never see it."))
+    number = models.PositiveSmallIntegerField(help_text="From 1, within the study.")
+    name = NameField(max_length=60, help_text="Participants never see it.")
     share = models.PositiveSmallIntegerField(
         default=1,
         validators=[MinValueValidator(1), MaxValueValidator(MOST_SHARE)],
-        help_text=_(
+        help_text=(
             "Relative to the other arms: an arm with share 2 receives twice as many participants as an arm with share 1."
         ),
     )
     advice = models.CharField(max_length=6, choices=Advice, default=Advice.NONE)
     advised_items = models.PositiveSmallIntegerField(
-        _("test trials with advice"),
+        "test trials with advice",
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text=_("If empty, all of them."),
+        help_text="If empty, all of them.",
     )
     human_items = models.PositiveSmallIntegerField(
-        _("human-created test cases per participant"), null=True, blank=True
+        "human-created test cases per participant", null=True, blank=True
     )
     machine_items = models.PositiveSmallIntegerField(
-        _("machine-created test cases per participant"), null=True, blank=True
+        "machine-created test cases per participant", null=True, blank=True
     )
     question_items = models.PositiveSmallIntegerField(
-        _("questions per participant"), null=True, blank=True
+        "questions per participant", null=True, blank=True
     )
-    ratings_required = models.BooleanField(_("both ratings must be given"), null=True, blank=True)
+    ratings_required = models.BooleanField("both ratings must be given", null=True, blank=True)
     subfields = models.JSONField(
-        default=list, blank=True, help_text=_("Of test cases; empty for all.")
+        default=list, blank=True, help_text="Of test cases; empty for all."
     )
 
     instructions = models.TextField(
         blank=True,
-        help_text=_("Shown on the page before the first trial, after the built-in text."),
+        help_text="Shown on the page before the first trial, after the built-in text.",
     )
     debriefing = models.TextField(
-        _("why this study exists"),
+        "why this study exists",
         blank=True,
-        help_text=_("Shown with the results. If empty, as in the study."),
+        help_text="Shown with the results. If empty, as in the study.",
     )
 
     class Meta:
@@ -84,7 +83,7 @@ class Arm(models.Model):
             models.UniqueConstraint(
                 fields=("study", "name"),
                 name="arm_name_unique",
-                violation_error_message=_("The study already has an arm with this name."),
+                violation_error_message="The study already has an arm with this name.",
             ),
             models.CheckConstraint(condition=Q(number__gte=1), name="arm_number_from_1"),
             models.CheckConstraint(
@@ -94,7 +93,7 @@ class Arm(models.Model):
             models.CheckConstraint(
                 condition=Q(advised_items=None) | (Q(advised_items__gte=1) & ~Q(advice="none")),
                 name="arm_advised_items_of_advice",
-                violation_error_message=_("An arm without advice has no test trials with advice."),
+                violation_error_message="An arm without advice has no test trials with advice.",
             ),
         )
 
@@ -105,7 +104,7 @@ class Arm(models.Model):
         super().clean()
         given = self.subfields
         if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
-            raise ValidationError({"subfields": _("This is not a list of names.")})
+            raise ValidationError({"subfields": "This is not a list of names."})
 
     @property
     def is_advised(self) -> bool:

@@ -1,7 +1,6 @@
 """How many began from one address; services/arrivals.py says what for."""
 
 from django.db import models
-from django.utils.translation import gettext_lazy as _
 
 from experiment.models.studies import Study
 
@@ -17,11 +16,11 @@ class Arrivals(models.Model):
     since = models.DateTimeField(db_index=True)
     n = models.PositiveIntegerField()
     n_links = models.PositiveIntegerField(
-        default=0, help_text=_("Those who came by a link with an ID of a recruitment site.")
+        default=0, help_text="Those who came by a link with an ID of a recruitment site."
     )
 
     class Meta:
-        verbose_name_plural = _("arrivals")
+        verbose_name_plural = "arrivals"
         constraints = (
             models.UniqueConstraint(fields=("study", "key", "since"), name="arrivals_unique"),
         )

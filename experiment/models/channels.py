@@ -2,7 +2,6 @@ from typing import Self
 
 from django.core.validators import RegexValidator
 from django.db import models
-from django.utils.translation import gettext_lazy as _
 
 from experiment.models.items import known
 from experiment.models.participants import Participant
@@ -13,14 +12,14 @@ from lib.name_fields import NameField
 PLAIN = "plain"
 is_code = RegexValidator(
     r"\A[a-z0-9][a-z0-9-]*\Z",
-    _("Use only small letters, digits and hyphens, because this is part of the link."),
+    "Use only small letters, digits and hyphens, because this is part of the link.",
 )
 is_parameter = RegexValidator(
     r"\A[A-Za-z][A-Za-z0-9_.-]*\Z",
-    _("Use only letters, digits, _, . and -, because this is part of the link."),
+    "Use only letters, digits, _, . and -, because this is part of the link.",
 )
 is_https = RegexValidator(
-    r"\Ahttps://[^\x00-\x1f\x7f]*\Z", _("The address must start with https:// and be one line.")
+    r"\Ahttps://[^\x00-\x1f\x7f]*\Z", "The address must start with https:// and be one line."
 )
 
 
@@ -42,54 +41,54 @@ class Channel(models.Model):
     """A way in which participants come to a study, and what they meet at its ends."""
 
     class Platform(models.TextChoices):
-        PLAIN = "plain", _("a plain link without IDs")
-        PROLIFIC = "prolific", _("Prolific")
-        SONA = "sona", _("SONA")
-        MTURK = "mturk", _("Mechanical Turk")
-        OTHER = "other", _("another panel")
+        PLAIN = "plain", "a plain link without IDs"
+        PROLIFIC = "prolific", "Prolific"
+        SONA = "sona", "SONA"
+        MTURK = "mturk", "Mechanical Turk"
+        OTHER = "other", "another panel"
 
     class Returns(models.TextChoices):
-        RESUME = "resume", _("continue where they left off, if the link names the same session")
-        REFUSE = "refuse", _("continue only with their own code")
-        AGAIN = "again", _("take part again; their trials are flagged")
+        RESUME = "resume", "continue where they left off, if the link names the same session"
+        REFUSE = "refuse", "continue only with their own code"
+        AGAIN = "again", "take part again; their trials are flagged"
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="channels")
     code = NameField(
-        _("short name"),
+        "short name",
         max_length=20,
         validators=[is_code],
-        help_text=_("Part of the link and of exports. Links without a channel belong to “plain”."),
+        help_text="Part of the link and of exports. Links without a channel belong to “plain”.",
     )
     label = NameField(
-        _("name"), max_length=80, help_text=_("The consent page shows this name with the IDs.")
+        "name", max_length=80, help_text="The consent page shows this name with the IDs."
     )
     platform = models.CharField(
-        _("they come from"), max_length=10, choices=Platform, default=Platform.PLAIN
+        "they come from", max_length=10, choices=Platform, default=Platform.PLAIN
     )
-    id_parameter = _parameter(_("parameter with the participant's ID"))
-    study_parameter = _parameter(_("parameter with the study's ID on that site"))
-    session_parameter = _parameter(_("parameter with the session's ID"))
+    id_parameter = _parameter("parameter with the participant's ID")
+    study_parameter = _parameter("parameter with the study's ID on that site")
+    session_parameter = _parameter("parameter with the session's ID")
     completion_url = _address(
-        _("address after finishing"),
-        _("{external_id} is replaced by the participant's ID on that site."),
+        "address after finishing",
+        "{external_id} is replaced by the participant's ID on that site.",
     )
-    completion_code = NameField(_("code after finishing"), max_length=60, blank=True)
-    screen_out_url = _address(_("address for participants who do not agree or are not admitted"))
+    completion_code = NameField("code after finishing", max_length=60, blank=True)
+    screen_out_url = _address("address for participants who do not agree or are not admitted")
     screen_out_code = NameField(
-        _("code for participants who do not agree or are not admitted"), max_length=60, blank=True
+        "code for participants who do not agree or are not admitted", max_length=60, blank=True
     )
     full_url = _address(
-        _("address after the target is reached"),
-        _("If empty, the address for participants who are not admitted is used."),
+        "address after the target is reached",
+        "If empty, the address for participants who are not admitted is used.",
     )
-    full_code = NameField(_("code after the target is reached"), max_length=60, blank=True)
+    full_code = NameField("code after the target is reached", max_length=60, blank=True)
     returns = models.CharField(
-        _("participants who return with a known ID may"),
+        "participants who return with a known ID may",
         max_length=10,
         choices=Returns,
         default=Returns.RESUME,
     )
-    is_open = models.BooleanField(_("admits participants while the study is open"), default=True)
+    is_open = models.BooleanField("admits participants while the study is open", default=True)
 
     class Meta:
         ordering = ("pk",)
@@ -97,7 +96,7 @@ class Channel(models.Model):
             models.UniqueConstraint(
                 fields=("study", "code"),
                 name="channel_code_unique",
-                violation_error_message=_("The study already has a channel with this short name."),
+                violation_error_message="The study already has a channel with this short name.",
             ),
             known(
                 "channel_platform_known", "platform", "plain", "prolific", "sona", "mturk", "other"
@@ -106,7 +105,7 @@ class Channel(models.Model):
             models.CheckConstraint(
                 condition=~models.Q(platform="other") | ~models.Q(id_parameter=""),
                 name="channel_of_panel_names_its_id",
-                violation_error_message=_(
+                violation_error_message=(
                     "The link of another panel needs a parameter with the ID."
                 ),
             ),
@@ -144,7 +143,7 @@ class RecruitmentRecord(models.Model):
     external_study_id = models.CharField(max_length=MAX_EXTERNAL_ID, blank=True)
     external_session_id = models.CharField(max_length=MAX_EXTERNAL_ID, blank=True)
     until = models.DateField(
-        null=True, help_text=_("The last date on which it is kept, according to the consent text.")
+        null=True, help_text="The last date on which it is kept, according to the consent text."
     )
 
     objects = RecruitmentRecordQuerySet.as_manager()

@@ -5,7 +5,6 @@
 
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy as _
 
 from experiment.models.items import Item
 from experiment.models.participants import Participant
@@ -14,7 +13,7 @@ from experiment.models.studies import Study
 
 def _arm_number() -> models.PositiveSmallIntegerField[int, int]:
     return models.PositiveSmallIntegerField(
-        default=0, help_text=_("Of the participants' arm; 0 where they have none.")
+        default=0, help_text="Of the participants' arm; 0 where they have none."
     )
 
 
@@ -51,22 +50,22 @@ class PeopleCount(models.Model):
     """
 
     class Fate(models.TextChoices):
-        LEFT = "left", _("left")
-        FINISHED = "finished", _("finished")
-        WITHDRAWN = "withdrawn", _("withdrawn before the end")
-        WITHDRAWN_FINISHED = "finished_withdrawn", _("withdrawn after the end")
+        LEFT = "left", "left"
+        FINISHED = "finished", "finished"
+        WITHDRAWN = "withdrawn", "withdrawn before the end"
+        WITHDRAWN_FINISHED = "finished_withdrawn", "withdrawn after the end"
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="people_counts", db_index=False)
     kind = models.CharField(max_length=10, choices=Participant.Kind)
     fate = models.CharField(max_length=20, choices=Fate)
-    page = models.PositiveSmallIntegerField(help_text=_("The furthest page, from 0."))
+    page = models.PositiveSmallIntegerField(help_text="The furthest page, from 0.")
     excluded_by = models.CharField(max_length=200, blank=True)
     arm_number = _arm_number()
     n = models.PositiveIntegerField(default=0)
     untouched_neither = models.PositiveIntegerField(default=0)
     untouched_either = models.PositiveIntegerField(default=0)
-    fast_page = models.PositiveIntegerField(default=0, help_text=_("Trials."))
-    fast_choice = models.PositiveIntegerField(default=0, help_text=_("Trials."))
+    fast_page = models.PositiveIntegerField(default=0, help_text="Trials.")
+    fast_choice = models.PositiveIntegerField(default=0, help_text="Trials.")
 
     class Meta:
         constraints = (

@@ -6,7 +6,6 @@ from typing import Any, Self
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy as _
 
 from experiment.domain import withdrawal_code
 from experiment.domain.assignment import QUESTION
@@ -54,21 +53,21 @@ class Participant(models.Model):
     """A person who agreed to take part in one study. Created at consent: before it nothing is stored."""
 
     class Kind(models.TextChoices):
-        REAL = "real", _("real")
-        PILOT = "pilot", _("pilot")
-        SIMULATED = "simulated", _("simulated")
-        IMPORTED = "imported", _("imported")
+        REAL = "real", "real"
+        PILOT = "pilot", "pilot"
+        SIMULATED = "simulated", "simulated"
+        IMPORTED = "imported", "imported"
 
     class Stage(models.TextChoices):
-        DEMOGRAPHICS = "demographics", _("about you")
-        SURVEY_BEFORE = "asked_before", _("survey questions before the trials")
-        PRACTICE = "practice", _("practice")
-        START = "start", _("before the trials")
-        TRIAL = "trial", _("trials")
-        SURVEY_AFTER = "asked_after", _("survey questions after the trials")
-        DEBRIEF = "debrief", _("debrief")
-        FINISHED = "finished", _("finished")
-        WITHDRAWN = "withdrawn", _("withdrawn")
+        DEMOGRAPHICS = "demographics", "about you"
+        SURVEY_BEFORE = "asked_before", "survey questions before the trials"
+        PRACTICE = "practice", "practice"
+        START = "start", "before the trials"
+        TRIAL = "trial", "trials"
+        SURVEY_AFTER = "asked_after", "survey questions after the trials"
+        DEBRIEF = "debrief", "debrief"
+        FINISHED = "finished", "finished"
+        WITHDRAWN = "withdrawn", "withdrawn"
 
     ENDED = (Stage.FINISHED, Stage.WITHDRAWN)
     # Its first two are the condition of an index, and hold no value that only the query's parameters say: SQLite, and a plan
@@ -92,48 +91,44 @@ class Participant(models.Model):
         null=True,
         unique=True,
         editable=False,
-        help_text=_("Makes copies of one consent form one participant; secret."),
+        help_text="Makes copies of one consent form one participant; secret.",
     )
     study = models.ForeignKey(Study, models.PROTECT, related_name="participants")
     kind = models.CharField(max_length=10, choices=Kind)
     stage = models.CharField(max_length=12, choices=Stage, default=Stage.DEMOGRAPHICS)
-    position = models.PositiveSmallIntegerField(
-        default=1, help_text=_("The current trial, from 1.")
-    )
+    position = models.PositiveSmallIntegerField(default=1, help_text="The current trial, from 1.")
     page_reached = models.PositiveSmallIntegerField(default=0)
     policy = models.CharField(max_length=10, choices=Study.Policy, default=Study.Policy.BALANCED)
     seed = models.BigIntegerField(default=new_seed)
-    plan = models.JSONField(
-        default=list, help_text=_("[stratum, side of the original] per position.")
-    )
+    plan = models.JSONField(default=list, help_text="[stratum, side of the original] per position.")
     arm = models.ForeignKey(
         Arm,
         models.PROTECT,
         related_name="participants",
         null=True,
         db_index=False,
-        help_text=_("Empty in a study without arms."),
+        help_text="Empty in a study without arms.",
     )
     arm_draw = models.JSONField(
         null=True,
-        help_text=_("Reproduces the assignment to the arm, with the seed."),
+        help_text="Reproduces the assignment to the arm, with the seed.",
     )
     cell = models.CharField(
         max_length=40,
         blank=True,
-        help_text=_("The group of their answer, in a study that forms groups."),
+        help_text="The group of their answer, in a study that forms groups.",
     )
     screened_out_at = models.DateTimeField(
-        null=True, help_text=_("When they were not admitted because their group was complete.")
+        null=True, help_text="When they were not admitted because their group was complete."
     )
     demographics = models.JSONField(default=dict)
     external_source = models.CharField(
         max_length=20,
         blank=True,
-        help_text=_("The recruitment site; it does not identify a person."),
+        help_text="The recruitment site; it does not identify a person.",
     )
     published_id = models.CharField(
-        max_length=128, blank=True, help_text=_("An imported person's name in the published data.")
+        max_length=128, blank=True, help_text="An imported person's name in the published data."
     )
     consent_version = models.ForeignKey(ConsentVersion, models.PROTECT, null=True)
     consent_hash = models.CharField(max_length=64, blank=True)
@@ -142,21 +137,21 @@ class Participant(models.Model):
     place_until = models.DateTimeField(
         null=True,
         editable=False,
-        help_text=_(
+        help_text=(
             "Until when they hold a place without having answered a trial. Empty once they have, and where no address was known."
         ),
     )
     practice_attempts = models.PositiveIntegerField(default=0)
     # The answer before the practice's example of advice, until the practice is passed; of no analysis and no export
     practice_first: models.JSONField[Any, Any] = models.JSONField(null=True, editable=False)
-    started_at = models.DateTimeField(null=True, help_text=_("When the first trial was shown."))
+    started_at = models.DateTimeField(null=True, help_text="When the first trial was shown.")
     debriefed_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     withdrawn_at = models.DateTimeField(null=True)
     last_seen_at = models.DateTimeField(null=True)
     left_at = models.DateTimeField(
         null=True,
-        help_text=_(
+        help_text=(
             "When an inactive participant counted as having left; empty again after a return."
         ),
     )
@@ -166,10 +161,10 @@ class Participant(models.Model):
     code_digest = models.CharField(max_length=64, null=True, unique=True, editable=False)
     sealed_code = models.CharField(max_length=20, blank=True, editable=False)
     is_anonymous = models.BooleanField(
-        default=False, help_text=_("Whether everything that could identify the person was removed.")
+        default=False, help_text="Whether everything that could identify the person was removed."
     )
     excluded_by = models.CharField(
-        max_length=200, blank=True, help_text=_("Reason codes, joined by spaces.")
+        max_length=200, blank=True, help_text="Reason codes, joined by spaces."
     )
     flags = models.CharField(max_length=200, blank=True)
 

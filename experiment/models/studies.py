@@ -9,7 +9,6 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.urls import reverse
-from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.assignment import Stratum
 from experiment.domain.cells import is_cell
@@ -18,7 +17,7 @@ from experiment.models.items import Item, ItemQuerySet, known, text_hash
 from lib.name_fields import NameField
 
 is_language_tag = RegexValidator(
-    r"\A[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*\Z", _("A language tag looks like en, de or pt-BR.")
+    r"\A[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*\Z", "A language tag looks like en, de or pt-BR."
 )
 
 Tasks = Literal["abstracts", "questions", "both"]
@@ -27,11 +26,11 @@ MOST_WANTED = 1_000_000  # valid finishers of a study
 DEMOGRAPHIC_FIELDS = ("gender", "age", "country", "position", "experience_years")
 
 CELL_FIELDS = (
-    ("gender", _("gender identity")),
-    ("age", _("age")),
-    ("country", _("country")),
-    ("position", _("current position")),
-    ("experience_years", _("years of experience")),
+    ("gender", "gender identity"),
+    ("age", "age"),
+    ("country", "country"),
+    ("position", "current position"),
+    ("experience_years", "years of experience"),
 )
 
 # Rule -> column of the study
@@ -65,253 +64,254 @@ class Study(models.Model):
     """A configured experiment: its texts, what a participant gets, its rules and its state."""
 
     class Recruitment(models.TextChoices):
-        DRAFT = "draft", _("draft: only signed-in members can try it, as pilots")
-        PILOT = "pilot", _("pilot: anyone with the link is a pilot participant")
-        OPEN = "open", _("open")
-        CLOSED = "closed", _("closed: no new participants; those who have started may finish")
+        DRAFT = "draft", "draft: only signed-in members can try it, as pilots"
+        PILOT = "pilot", "pilot: anyone with the link is a pilot participant"
+        OPEN = "open", "open"
+        CLOSED = "closed", "closed: no new participants; those who have started may finish"
 
     class Policy(models.TextChoices):
-        BALANCED = "balanced", _("drawn when shown, from those with the lowest expected exposure")
+        BALANCED = "balanced", "drawn when shown, from those with the lowest expected exposure"
         PAPER = (
             "paper",
-            _("all drawn at the start, from those assigned least often, as in the paper"),
+            "all drawn at the start, from those assigned least often, as in the paper",
         )
 
     class Untouched(models.TextChoices):
-        OFF = "off", _("do not exclude anyone for this")
-        NEITHER = "neither", _("exclude participants who moved neither of the two sliders")
-        EITHER = "either", _("exclude participants who left at least one slider untouched")
+        OFF = "off", "do not exclude anyone for this"
+        NEITHER = "neither", "exclude participants who moved neither of the two sliders"
+        EITHER = "either", "exclude participants who left at least one slider untouched"
 
     class WithdrawalPolicy(models.TextChoices):
-        DELETE = "delete", _("delete the answers")
-        ANONYMISE = "anonymise", _("keep the answers, but nothing that could identify the person")
+        DELETE = "delete", "delete the answers"
+        ANONYMISE = "anonymise", "keep the answers, but nothing that could identify the person"
 
     class Clock(models.TextChoices):
-        PAGE = "page", _("pressing Continue")
-        CHOICE = "choice", _("the first choice of a side")
+        PAGE = "page", "pressing Continue"
+        CHOICE = "choice", "the first choice of a side"
 
     slug = models.SlugField(max_length=60, unique=True)
     title = NameField(
         max_length=200,
         unique=True,
         unlike=(),
-        error_messages={"unique": _("Another study of this site has this title.")},
+        error_messages={"unique": "Another study of this site has this title."},
     )
     language = models.CharField(
-        _("language of the pages"),
+        "language of the pages",
         max_length=35,
         default="en",
         validators=[is_language_tag],
-        help_text=_("A BCP 47 tag: en, de, pt-BR, ar. Texts without a translation stay English."),
+        help_text="A BCP 47 tag: en, de, pt-BR, ar. Texts without a translation stay English.",
     )
     abstract_language = models.CharField(
-        _("language of the test cases"),
+        "language of the test cases",
         max_length=35,
         default="en",
         validators=[is_language_tag],
     )
     briefing = models.TextField()
     debriefing = models.TextField(
-        _("why this study exists"),
+        "why this study exists",
         blank=True,
-        help_text=_("Shown with the results. Leave this empty for the built-in text."),
+        help_text="Shown with the results. Leave this empty for the built-in text.",
     )
     members = models.ManyToManyField(
         settings.AUTH_USER_MODEL, through="Membership", related_name="studies"
     )
     items = models.ManyToManyField(Item, through="StudyItem", related_name="studies")
     field = NameField(
-        _("field of research"),
+        "field of research",
         max_length=80,
         blank=True,
-        help_text=_(
+        help_text=(
             "Participants are asked for their years of experience in this field. If empty, they are asked about their own field."
         ),
     )
-    ethics_number = NameField(_("number of the ethics approval"), max_length=80, blank=True)
-    ethics_body = NameField(_("ethics committee"), max_length=200, blank=True)
+    ethics_number = NameField("number of the ethics approval", max_length=80, blank=True)
+    ethics_body = NameField("ethics committee", max_length=200, blank=True)
     answers_read_by = NameField(
-        _("other readers of answers to questions"),
+        "other readers of answers to questions",
         max_length=200,
         blank=True,
-        help_text=_(
-            "A language model on another server that grades answers, and its operator, such as “GPT-4o of OpenAI”. The consent page shows it. "
+        help_text=(
+            "A language model on another server that grades answers, and its operator, such as “GPT-4o of OpenAI”. The "
+            "consent page shows it. "
             "If this is empty, no chat server outside this machine grades participants' answers."
         ),
     )
     ethics_contact = NameField(
-        _("contact at the ethics committee"),
+        "contact at the ethics committee",
         max_length=300,
         blank=True,
-        help_text=_("Contact for questions about participants' rights. The consent page shows it."),
+        help_text="Contact for questions about participants' rights. The consent page shows it.",
     )
     demographic_fields = models.JSONField(default=all_demographic_fields, blank=True)
     human_items = models.PositiveSmallIntegerField(
-        _("human-created test cases per participant"), default=6
+        "human-created test cases per participant", default=6
     )
     machine_items = models.PositiveSmallIntegerField(
-        _("machine-created test cases per participant"), default=3
+        "machine-created test cases per participant", default=3
     )
-    catch_items = models.PositiveSmallIntegerField(_("catch trials per participant"), default=2)
-    question_items = models.PositiveSmallIntegerField(_("questions per participant"), default=0)
+    catch_items = models.PositiveSmallIntegerField("catch trials per participant", default=2)
+    question_items = models.PositiveSmallIntegerField("questions per participant", default=0)
     ratings_required = models.BooleanField(default=False)
     reading_aid = models.BooleanField(
         default=True,
-        help_text=_(
+        help_text=(
             "Participants may read one side on its own with a key or button. Each use is counted."
         ),
     )
     min_page_s = models.PositiveSmallIntegerField(
-        _("least time for reading a trial (s)"),
+        "least time for reading a trial (s)",
         default=0,
         validators=[MaxValueValidator(120)],
-        help_text=_(
+        help_text=(
             "An answer that arrives sooner is kept on the page, and the participant is asked to read on. 0 means no such time."
         ),
     )
     debrief_catch_trials = models.BooleanField(
-        _("catch trials in the debrief"),
+        "catch trials in the debrief",
         default=False,
-        help_text=_("Whether the debrief also says which catch trials were right."),
+        help_text="Whether the debrief also says which catch trials were right.",
     )
     policy = models.CharField(max_length=10, choices=Policy, default=Policy.BALANCED)
     recruitment = models.CharField(max_length=10, choices=Recruitment, default=Recruitment.DRAFT)
     target_valid = models.PositiveIntegerField(
-        _("target number of valid finishers"),
+        "target number of valid finishers",
         null=True,
         blank=True,
         validators=[MinValueValidator(1), MaxValueValidator(MOST_WANTED)],
-        help_text=_("No new participants are admitted after that."),
+        help_text="No new participants are admitted after that.",
     )
     cell_field = models.CharField(
-        _("groups of participants, by their answer on"),
+        "groups of participants, by their answer on",
         max_length=20,
         choices=CELL_FIELDS,
         blank=True,
-        help_text=_(
+        help_text=(
             "Arms are balanced within each group, and each group can have its own target. Ages and years form bands."
         ),
     )
     cell_targets = models.JSONField(
-        _("target numbers of valid finishers of groups"), default=dict, blank=True
+        "target numbers of valid finishers of groups", default=dict, blank=True
     )
     exclude_missed_catch = models.BooleanField(default=True)
     exclude_untouched = models.CharField(
-        _("untouched sliders"), max_length=10, choices=Untouched, default=Untouched.NEITHER
+        "untouched sliders", max_length=10, choices=Untouched, default=Untouched.NEITHER
     )
     exclude_cheating = models.BooleanField(
-        _("exclude participants who said that they had looked something up"), default=True
+        "exclude participants who said that they had looked something up", default=True
     )
     exclude_attention = models.BooleanField(
-        _("exclude participants who missed an attention check"), default=False
+        "exclude participants who missed an attention check", default=False
     )
-    exclude_recognised = models.BooleanField(_("exclude recognised trials"), default=True)
-    min_rt_ms = models.PositiveIntegerField(_("exclude trials under (ms)"), default=5_000)
+    exclude_recognised = models.BooleanField("exclude recognised trials", default=True)
+    min_rt_ms = models.PositiveIntegerField("exclude trials under (ms)", default=5_000)
     counted_min_rt_ms = models.PositiveIntegerField(
         null=True,
         editable=False,
-        help_text=_(
+        help_text=(
             "Limit for counting fast trials until changed rules are applied. If empty, the limit of the rules."
         ),
     )
     min_rt_clock = models.CharField(
-        _("measured until"), max_length=10, choices=Clock, default=Clock.PAGE
+        "measured until", max_length=10, choices=Clock, default=Clock.PAGE
     )
     question_min_rt_ms = models.PositiveIntegerField(
-        _("exclude answers to questions under (ms)"),
+        "exclude answers to questions under (ms)",
         default=0,
-        help_text=_("Until Continue is pressed; “I do not know” is never too fast."),
+        help_text="Until Continue is pressed; “I do not know” is never too fast.",
     )
-    fast_page_ms = models.PositiveIntegerField(_("flag trials under (ms)"), default=15_000)
+    fast_page_ms = models.PositiveIntegerField("flag trials under (ms)", default=15_000)
     hidden_flag_ms = models.PositiveIntegerField(
-        _("flag trials hidden longer than (ms)"), default=60_000
+        "flag trials hidden longer than (ms)", default=60_000
     )
     opens_at = models.DateTimeField(
-        _("recruitment begins (UTC)"),
+        "recruitment begins (UTC)",
         null=True,
         blank=True,
-        help_text=_("If empty, recruitment begins when the study opens."),
+        help_text="If empty, recruitment begins when the study opens.",
     )
     closes_at = models.DateTimeField(
-        _("recruitment ends (UTC)"),
+        "recruitment ends (UTC)",
         null=True,
         blank=True,
-        help_text=_(
+        help_text=(
             "No new participants are admitted after that. Those who have started may finish."
         ),
     )
     channels_version = models.PositiveIntegerField(
-        default=0, editable=False, help_text=_("Raised by every change of a channel.")
+        default=0, editable=False, help_text="Raised by every change of a channel."
     )
     survey_version = models.PositiveIntegerField(
         default=0,
         editable=False,
-        help_text=_("Raised by every change of a survey question; 0 without any."),
+        help_text="Raised by every change of a survey question; 0 without any.",
     )
     unfilled_links = models.PositiveIntegerField(
-        default=0, editable=False, help_text=_("Visits through links without the expected ID.")
+        default=0, editable=False, help_text="Visits through links without the expected ID."
     )
     unfilled_link_at = models.DateTimeField(null=True, editable=False)
     damaged_links = models.PositiveIntegerField(
         default=0,
         editable=False,
-        help_text=_(
+        help_text=(
             "Visits through links that were changed on their way from the recruitment site."
         ),
     )
     damaged_link_at = models.DateTimeField(null=True, editable=False)
     turned_away_at = models.DateTimeField(
-        null=True, editable=False, help_text=_("When the study was last full for a visitor.")
+        null=True, editable=False, help_text="When the study was last full for a visitor."
     )
     external_id_days = models.PositiveSmallIntegerField(
-        _("days for which recruitment IDs are kept"),
+        "days for which recruitment IDs are kept",
         default=90,
         validators=[MinValueValidator(1)],
-        help_text=_(
+        help_text=(
             "Counted from consent; the consent page shows the date. The task chores recruitment-ids erases the IDs."
         ),
     )
     withdrawal_policy = models.CharField(
-        _("when somebody withdraws"),
+        "when somebody withdraws",
         max_length=10,
         choices=WithdrawalPolicy,
         default=WithdrawalPolicy.DELETE,
-        help_text=_("The answers of participants who have not finished are always deleted."),
+        help_text="The answers of participants who have not finished are always deleted.",
     )
     retain_until = models.DateField(
-        _("personal data are kept until"),
+        "personal data are kept until",
         null=True,
         blank=True,
-        help_text=_("After this date, they can be deleted for all participants together."),
+        help_text="After this date, they can be deleted for all participants together.",
     )
     contact = NameField(
         max_length=300,
         blank=True,
-        help_text=_("Contact for participants. A study without a contact cannot open."),
+        help_text="Contact for participants. A study without a contact cannot open.",
     )
     live_minutes = models.PositiveSmallIntegerField(
-        _("minutes of inactivity after which a participant counts as having left"),
+        "minutes of inactivity after which a participant counts as having left",
         default=15,
         validators=[MinValueValidator(1)],
     )
     resume_hours = models.PositiveIntegerField(
-        _("hours within which a participant may return"),
+        "hours within which a participant may return",
         default=168,
         validators=[MinValueValidator(1)],
     )
     # No form's and no file's: the site trusts it to know its own demo
-    is_demo = models.BooleanField(_("demo material"), default=False, editable=False)
+    is_demo = models.BooleanField("demo material", default=False, editable=False)
     version = models.PositiveIntegerField(
         default=0,
         editable=False,
-        help_text=_("Of its rules, consent and test cases; 0 until a real participant enters."),
+        help_text="Of its rules, consent and test cases; 0 until a real participant enters.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = StudyQuerySet.as_manager()
 
     class Meta:
-        verbose_name_plural = _("studies")
+        verbose_name_plural = "studies"
         ordering = ("slug",)
         constraints = (
             models.CheckConstraint(
@@ -326,7 +326,7 @@ class Study(models.Model):
                 | models.Q(closes_at=None)
                 | models.Q(opens_at__lt=models.F("closes_at")),
                 name="study_recruitment_ends_later",
-                violation_error_message=_("Recruitment must end after it begins."),
+                violation_error_message="Recruitment must end after it begins.",
             ),
             known("study_untouched_known", "exclude_untouched", "off", "neither", "either"),
             known("study_clock_known", "min_rt_clock", "page", "choice"),
@@ -336,7 +336,7 @@ class Study(models.Model):
                     | (~models.Q(ethics_number="") & ~models.Q(ethics_body=""))
                 ),
                 name="study_ethics_approval_whole",
-                violation_error_message=_(
+                violation_error_message=(
                     "An ethics approval needs both its number and the ethics committee that gave it."
                 ),
             ),
@@ -348,22 +348,18 @@ class Study(models.Model):
     def clean(self) -> None:
         super().clean()
         if self.cell_targets and not self.cell_field:
-            raise ValidationError({"cell_field": _("Choose the answer that forms the groups.")})
+            raise ValidationError({"cell_field": "Choose the answer that forms the groups."})
         for name, n in self.cell_targets.items():
             if not is_cell(self.cell_field, name):
-                unknown = _("“%(name)s” is not a group of this answer.")
-                raise ValidationError({"cell_targets": unknown % {"name": name}})
+                unknown = f"“{name}” is not a group of this answer."
+                raise ValidationError({"cell_targets": unknown})
             if not 1 <= n <= MOST_WANTED:
-                said = _("The target of “%(name)s” must be from 1 to %(most)s.")
-                raise ValidationError({"cell_targets": said % {"name": name, "most": MOST_WANTED}})
+                said = f"The target of “{name}” must be from 1 to {MOST_WANTED}."
+                raise ValidationError({"cell_targets": said})
         is_taken = not self.is_demo and self.slug in DEMO_SLUGS
         if is_taken and not Study.objects.filter(pk=self.pk, slug=self.slug).exists():
             raise ValidationError(
-                {
-                    "slug": _(
-                        "This short name is reserved for the built-in demo. Choose another one."
-                    )
-                }
+                {"slug": ("This short name is reserved for the built-in demo. Choose another one.")}
             )
 
     def get_absolute_url(self) -> str:
@@ -487,12 +483,12 @@ class StudyText(models.Model):
     """A participant text in this study's own words, in place of the built-in English text `source`."""
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="texts")
-    source = models.TextField(help_text=_("The built-in English text."))
-    forms = models.JSONField(help_text=_("The text, or one for each plural form."))
+    source = models.TextField(help_text="The built-in English text.")
+    forms = models.JSONField(help_text="The text, or one for each plural form.")
 
     class Meta:
-        verbose_name = _("participant text of the study")
-        verbose_name_plural = _("participant texts of the study")
+        verbose_name = "participant text of the study"
+        verbose_name_plural = "participant texts of the study"
         constraints = (
             models.UniqueConstraint(fields=("study", "source"), name="study_text_unique"),
         )
@@ -509,12 +505,12 @@ class StudyItem(models.Model):
     paused_at = models.DateTimeField(
         null=True,
         blank=True,
-        help_text=_("From this time on, the test case is not drawn until it is resumed."),
+        help_text="From this time on, the test case is not drawn until it is resumed.",
     )
 
     class Meta:
-        verbose_name = _("test case of the study")
-        verbose_name_plural = _("test cases of the study")
+        verbose_name = "test case of the study"
+        verbose_name_plural = "test cases of the study"
         constraints = (models.UniqueConstraint(fields=("study", "item"), name="study_item_unique"),)
 
     def __str__(self) -> str:

@@ -6,7 +6,6 @@ from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy as _
 
 from experiment.domain import survey
 from experiment.domain.survey import COLUMN, LONGEST_TEXT, Fault
@@ -16,12 +15,12 @@ from experiment.models.participants import Participant
 from experiment.models.studies import Study
 
 FAULTS = {
-    Fault.PARTS: _("These are not the parts of a question of this kind."),
-    Fault.LABELS: _("Give 2 to 30 different answers, one per line, of at most 200 characters."),
-    Fault.CORRECT: _("The right answer must be one of the answers."),
-    Fault.POINTS: _("A scale has 2 to 11 points."),
-    Fault.ENDS: _("Label both ends of the scale, with at most 80 characters each."),
-    Fault.RANGE: _("Give two whole numbers, of which the second is larger."),
+    Fault.PARTS: "These are not the parts of a question of this kind.",
+    Fault.LABELS: "Give 2 to 30 different answers, one per line, of at most 200 characters.",
+    Fault.CORRECT: "The right answer must be one of the answers.",
+    Fault.POINTS: "A scale has 2 to 11 points.",
+    Fault.ENDS: "Label both ends of the scale, with at most 80 characters each.",
+    Fault.RANGE: "Give two whole numbers, of which the second is larger.",
 }
 # What nobody changes once somebody has answered it, or a real participant has entered
 FIXED = (
@@ -40,22 +39,20 @@ class SurveyQuestion(models.Model):
     """One question of a survey page; `parts` are those of its kind (`domain/survey.py`)."""
 
     class Place(models.TextChoices):
-        BEFORE = "before", _("before the trials")
-        AFTER = "after", _("after the trials")
+        BEFORE = "before", "before the trials"
+        AFTER = "after", "after the trials"
 
     class Kind(models.TextChoices):
-        CHOICE = "choice", _("choice")
-        SCALE = "scale", _("scale")
-        NUMBER = "number", _("number")
-        TEXT = "text", _("short text")
-        ATTENTION = "attention", _("attention check")
+        CHOICE = "choice", "choice"
+        SCALE = "scale", "scale"
+        NUMBER = "number", "number"
+        TEXT = "text", "short text"
+        ATTENTION = "attention", "attention check"
 
     study = models.ForeignKey(
         Study, models.CASCADE, related_name="survey_questions", db_index=False
     )
-    number = models.PositiveSmallIntegerField(
-        help_text=_("Its position among the study's questions.")
-    )
+    number = models.PositiveSmallIntegerField(help_text="Its position among the study's questions.")
     place = models.CharField(max_length=6, choices=Place, default=Place.BEFORE)
     arm = models.ForeignKey(
         Arm,
@@ -63,10 +60,10 @@ class SurveyQuestion(models.Model):
         related_name="survey_questions",
         null=True,
         blank=True,
-        help_text=_("If empty, participants in all arms are asked."),
+        help_text="If empty, participants in all arms are asked.",
     )
     advised_only = models.BooleanField(
-        default=False, help_text=_("Whether only participants in arms with advice are asked.")
+        default=False, help_text="Whether only participants in arms with advice are asked."
     )
     kind = models.CharField(max_length=9, choices=Kind)
     name = models.CharField(
@@ -74,14 +71,14 @@ class SurveyQuestion(models.Model):
         validators=[
             RegexValidator(
                 rf"\A{survey.NAME.pattern}\Z",
-                _("Use lower-case letters, digits and underscores; begin with a letter."),
+                "Use lower-case letters, digits and underscores; begin with a letter.",
             )
         ],
-        help_text=_("In exports, the column is named survey_ followed by this name."),
+        help_text="In exports, the column is named survey_ followed by this name.",
     )
-    text = models.TextField(_("question"), max_length=LONGEST_TEXT)
+    text = models.TextField("question", max_length=LONGEST_TEXT)
     parts: models.JSONField[Any, Any] = models.JSONField(default=dict, blank=True)
-    required = models.BooleanField(_("an answer is required"), default=True)
+    required = models.BooleanField("an answer is required", default=True)
 
     class Meta:
         ordering = ("study", "number", "pk")
@@ -89,7 +86,7 @@ class SurveyQuestion(models.Model):
             models.UniqueConstraint(
                 fields=("study", "name"),
                 name="survey_question_name_unique",
-                violation_error_message=_("The study already has a question with this name."),
+                violation_error_message="The study already has a question with this name.",
             ),
             known("survey_question_place_known", "place", "before", "after"),
             known(

@@ -5,7 +5,6 @@ from typing import Self
 from django.db import models
 from django.db.models import Case, F, Q, When
 from django.db.models.functions import Coalesce
-from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.exclusion import believed_ms
 from experiment.domain.export_columns import TRANSLATED
@@ -30,12 +29,12 @@ class Trial(models.Model):
         max_length=1,
         choices=SIDE_CHOICES,
         blank=True,
-        help_text=_("Empty if an import does not contain it."),
+        help_text="Empty if an import does not contain it.",
     )
     token = models.UUIDField(default=uuid.uuid4, editable=False)
     drawn_at = models.DateTimeField(null=True)
     shown_at = models.DateTimeField(null=True)
-    draw = models.BinaryField(default=b"", help_text=_("A packed DrawRecord; empty for imports."))
+    draw = models.BinaryField(default=b"", help_text="A packed DrawRecord; empty for imports.")
 
     class Meta:
         ordering = ("participant", "position")
@@ -98,7 +97,7 @@ class Judgment(models.Model):
     idempotency_key = models.UUIDField(null=True)
     side = models.CharField(max_length=1, choices=SIDE_CHOICES, blank=True)
     correct = models.BooleanField(
-        null=True, help_text=_("Empty for a question: its answer is graded.")
+        null=True, help_text="Empty for a question: its answer is graded."
     )
     confidence = models.PositiveSmallIntegerField(null=True)
     expertise = models.PositiveSmallIntegerField(null=True)
@@ -120,18 +119,18 @@ class Judgment(models.Model):
     viewport_width = models.PositiveIntegerField(null=True)
     viewport_height = models.PositiveIntegerField(null=True)
     translated = models.CharField(
-        max_length=4, blank=True, help_text=_("Empty if the browser did not measure it.")
+        max_length=4, blank=True, help_text="Empty if the browser did not measure it."
     )
     received_at = models.DateTimeField(null=True)
     server_ms = models.PositiveIntegerField(
         null=True,
-        help_text=_(
+        help_text=(
             "From showing the trial to receiving the answer. Empty if unknown: rules then go by the browser's times."
         ),
     )
     excluded_by = models.CharField(max_length=200, blank=True)
     flags = models.CharField(max_length=200, blank=True)
-    source_record = models.JSONField(default=dict, help_text=_("An import's row as it was found."))
+    source_record = models.JSONField(default=dict, help_text="An import's row as it was found.")
 
     objects = JudgmentQuerySet.as_manager()
 

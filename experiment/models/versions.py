@@ -3,7 +3,6 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.exclusion import Rules
 from experiment.models.studies import ConsentVersion, Study
@@ -20,17 +19,17 @@ class StudyVersion(models.Model):
     number = models.PositiveIntegerField()
     created_at = models.DateTimeField(default=timezone.now)
     made_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
-    reason = models.TextField(help_text=_("Empty in the first version."))
+    reason = models.TextField(help_text="Empty in the first version.")
     rules = models.JSONField()
     # Goes with the study only
     consent = models.ForeignKey(ConsentVersion, models.RESTRICT, null=True)
-    items = models.JSONField(help_text=_("[key, version, SHA-256 of the text], by key."))
+    items = models.JSONField(help_text="[key, version, SHA-256 of the text], by key.")
     items_sha256 = models.CharField(max_length=64)
 
     class Meta:
         ordering = ("study", "number")
-        verbose_name = _("version of the study")
-        verbose_name_plural = _("versions of the study")
+        verbose_name = "version of the study"
+        verbose_name_plural = "versions of the study"
         constraints = (
             models.UniqueConstraint(fields=("study", "number"), name="study_version_unique"),
             models.CheckConstraint(

@@ -7,7 +7,6 @@ from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.urls import reverse
-from django.utils.translation import gettext_lazy as _
 
 from experiment.domain.forecast import Pay, Recruiting, Simulated, recruiting
 from experiment.domain.release import Form
@@ -171,59 +170,59 @@ class DryRun(Job):
     undo = "experiment.services.work.undo_dry_run"
 
     class Arrival(models.TextChoices):
-        TRICKLE = "trickle", _("a few at a time")
-        STEADY = "steady", _("about ten at a time")
-        WAVES = "waves", _("a hundred within an hour, each day")
-        FLASH = "flash", _("everybody within one hour")
+        TRICKLE = "trickle", "a few at a time"
+        STEADY = "steady", "about ten at a time"
+        WAVES = "waves", "a hundred within an hour, each day"
+        FLASH = "flash", "everybody within one hour"
 
     class PayPer(models.TextChoices):
-        PARTICIPANT = "participant", _("per participant who finishes")
-        HOUR = "hour", _("per hour, for the median time that participants take")
+        PARTICIPANT = "participant", "per participant who finishes"
+        HOUR = "hour", "per hour, for the median time that participants take"
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="dry_runs")
     finishers = models.PositiveIntegerField(
-        _("participants who finish"),
+        "participants who finish",
         default=100,
         validators=[MinValueValidator(1), MaxValueValidator(MOST_FINISHERS)],
     )
     dropout_percent = models.PositiveSmallIntegerField(
-        _("participants who leave early (% of those who start)"),
+        "participants who leave early (% of those who start)",
         default=20,
         validators=[MaxValueValidator(MOST_DROPOUT)],
     )
     arrival = models.CharField(
-        _("arrival of participants"), max_length=10, choices=Arrival, default="steady"
+        "arrival of participants", max_length=10, choices=Arrival, default="steady"
     )
     seed = models.PositiveIntegerField(default=1)
     follow_percent = models.PositiveSmallIntegerField(
-        _("how often participants follow advice (% of advised trials)"),
+        "how often participants follow advice (% of advised trials)",
         default=40,
         validators=[MaxValueValidator(100)],
     )
     target = models.PositiveIntegerField(
-        _("valid participants wanted"), default=200, validators=[MinValueValidator(1)]
+        "valid participants wanted", default=200, validators=[MinValueValidator(1)]
     )
     per_day = models.PositiveIntegerField(
-        _("people who start per day"), default=20, validators=[MinValueValidator(1)]
+        "people who start per day", default=20, validators=[MinValueValidator(1)]
     )
     pay = models.DecimalField(
-        _("pay"),
+        "pay",
         max_digits=8,
         decimal_places=2,
         default=Decimal("12.00"),
         validators=[MinValueValidator(Decimal(0))],
     )
     pay_per = models.CharField(
-        _("basis of the pay"), max_length=12, choices=PayPer, default=PayPer.HOUR
+        "basis of the pay", max_length=12, choices=PayPer, default=PayPer.HOUR
     )
     currency = models.CharField(
-        _("currency"),
+        "currency",
         max_length=3,
         default="EUR",
-        validators=[RegexValidator(r"\A[A-Z]{3}\Z", _("A currency has three letters: EUR."))],
+        validators=[RegexValidator(r"\A[A-Z]{3}\Z", "A currency has three letters: EUR.")],
     )
     fee_percent = models.DecimalField(
-        _("fee of the recruitment site (%)"),
+        "fee of the recruitment site (%)",
         max_digits=5,
         decimal_places=2,
         default=Decimal(0),

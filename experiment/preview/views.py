@@ -11,7 +11,6 @@ from csp.constants import SELF
 from csp.decorators import csp_replace
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_http_methods
 
@@ -48,7 +47,7 @@ from experiment.services.survey import survey_questions
 MOST_RESULTS = 20
 SIDES = "AB"
 QUESTION = "What rises first: the dough, or the sun?"
-SAMPLE_ADVISER = _("a language model")
+SAMPLE_ADVISER = "a language model"
 
 
 def visitor() -> Entry:

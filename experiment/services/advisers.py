@@ -12,7 +12,6 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.module_loading import import_string
-from django.utils.translation import gettext as _
 
 from experiment.models import AdvisedTrial, Adviser, Arm, Item, Study
 from experiment.models.items import ItemQuerySet
@@ -91,12 +90,10 @@ def set_adviser(study: Study, values: Mapping[str, Any], *, by: User | None) -> 
     locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     if locked.version:
         raise ValidationError(
-            _(
-                "Real participants have entered, so the adviser cannot change. Copy the study to start again with another one."
-            )
+            "Real participants have entered, so the adviser cannot change. Copy the study to start again with another one."
         )
     if locked.has_begun:
-        raise ValidationError(_("Close recruitment before you change the adviser."))
+        raise ValidationError("Close recruitment before you change the adviser.")
     adviser = adviser_of(study) or Adviser(study=study)
     changed = [name for name, value in values.items() if getattr(adviser, name) != value]
     for name, value in values.items():
@@ -133,9 +130,7 @@ class Prepared:
         """
         if self.goes_by != _goes_by(study):
             raise ValidationError(
-                _(
-                    "The study, its adviser or its test cases were changed while the advice was worked out. Try again."
-                )
+                "The study, its adviser or its test cases were changed while the advice was worked out. Try again."
             )
         for each in self.found:
             each.freeze(now, by=by)

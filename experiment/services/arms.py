@@ -10,7 +10,6 @@ from django.contrib.auth.models import User
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
 from django.db.models import Case, Count, Exists, F, Max, OuterRef, Q, QuerySet, Sum, Value, When
-from django.utils.translation import gettext as _
 
 from experiment.domain.arms import MOST_ARMS, ArmDraw, ArmLoad
 from experiment.domain.assignment import participant_rng, plan_trials
@@ -40,7 +39,7 @@ def save_arm(arm: Arm, by: User | None = None) -> Arm:
     if before is None:
         others = study.arms.aggregate(n=Count("pk"), last=Max("number", default=0))
         if others["n"] >= MOST_ARMS:
-            raise ValidationError(_("A study can have %(n)d arms.") % {"n": MOST_ARMS})
+            raise ValidationError(f"A study can have {MOST_ARMS} arms.")
         arm.number = others["last"] + 1
     arm.full_clean()
     if problems := arm_problems(study, arm):
@@ -66,12 +65,11 @@ def remove_arm(arm: Arm, by: User | None = None) -> None:
         raise _fixed(study)
     if arm.participants.exists():
         raise ValidationError(
-            _(
-                "Participants are in this arm, so it cannot be removed. If they are simulated, remove them first. If they are pilots, copy the study."
-            )
+            "Participants are in this arm, so it cannot be removed. If they are simulated, remove them first. If "
+            "they are pilots, copy the study."
         )
     if arm.survey_questions.exists():
-        raise ValidationError(_("Survey questions are asked in this arm only. Remove them first."))
+        raise ValidationError("Survey questions are asked in this arm only. Remove them first.")
     arm.delete()
     audit.record(audit.Action.STUDY_CHANGED, by=by, study=study, arm=arm.name, change="removed")
 
@@ -89,12 +87,11 @@ def _differs(before: Arm, after: Arm) -> bool:
 
 def _fixed(study: Study) -> ValidationError:
     if not study.version:
-        return ValidationError(
-            _("Close recruitment before you change the arms."), code="arms_fixed"
-        )
+        return ValidationError("Close recruitment before you change the arms.", code="arms_fixed")
     return ValidationError(
-        _(
-            "Real participants have entered this study, so only the names of its arms can change. Copy the study to begin again with other arms."
+        (
+            "Real participants have entered this study, so only the names of its arms can change. Copy the study to "
+            "begin again with other arms."
         ),
         code="arms_fixed",
     )
@@ -105,14 +102,14 @@ def arm_problems(study: Study, arm: Arm) -> dict[str, str]:
     counts, found = trial_counts(study, arm), {}
     for name in COUNTS_OF_ARM:
         if getattr(arm, name) and not getattr(study, name):
-            found[name] = _("The study itself gives none. Set a number under “Trials and ratings”.")
+            found[name] = "The study itself gives none. Set a number under “Trials and ratings”."
     n_tests = counts["human"] + counts["machine"]
     if not n_tests and not counts.get("question"):
-        found[NON_FIELD_ERRORS] = _("Participants in this arm would get catch trials only.")
+        found[NON_FIELD_ERRORS] = "Participants in this arm would get catch trials only."
     if arm.is_advised and not n_tests:
-        found["advice"] = _("Advice is given on test cases only, and this arm has no test cases.")
+        found["advice"] = "Advice is given on test cases only, and this arm has no test cases."
     elif arm.advised_items is not None and arm.advised_items > n_tests:
-        found["advised_items"] = _("This arm has %(n)d test trials.") % {"n": n_tests}
+        found["advised_items"] = f"This arm has {n_tests} test trials."
     return found
 
 

@@ -12,7 +12,6 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import F
-from django.utils.translation import gettext as _
 
 from experiment.models import (
     Channel,
@@ -90,7 +89,7 @@ def _channels(study: int, version: int) -> dict[str, Channel]:
 def all_channels(study: Study) -> list[Channel]:
     """Those of the study, and the plain link, which leads to it even where nothing is set up for it."""
     known = channels(study)
-    plain = [] if PLAIN in known else [Channel(study=study, code=PLAIN, label=_("Plain link"))]
+    plain = [] if PLAIN in known else [Channel(study=study, code=PLAIN, label="Plain link")]
     return [*known.values(), *plain]
 
 
@@ -121,7 +120,7 @@ def save_channel(channel: Channel, by: User | None = None) -> Channel:
     channel.full_clean()
     errors = {n: e for n in ADDRESSES if (e := host_problem(getattr(channel, n)))}
     if _is_of_another_platform(channel):
-        errors["platform"] = _("Participants have used this channel. Add another one instead.")
+        errors["platform"] = "Participants have used this channel. Add another one instead."
     if errors:
         raise ValidationError(errors)
     with transaction.atomic():
@@ -161,10 +160,7 @@ def host_problem(url: str) -> str:
     if not url or any(host == known or host.endswith(f".{known}") for known in _hosts()):
         return ""
     known = ", ".join(_hosts())
-    return _("%(host)s is not among the hosts of RECRUITMENT_HOSTS: %(known)s.") % {
-        "host": host or url,
-        "known": known,
-    }
+    return f"{host or url} is not among the hosts of RECRUITMENT_HOSTS: {known}."
 
 
 def _host(url: str) -> str:

@@ -11,7 +11,6 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext as _
 
 from experiment.domain.roles import FieldRight
 from experiment.models import Item, QuestionTemplate, ResearchField, Subfield
@@ -116,8 +115,8 @@ class FileItems:
     @property
     def why(self) -> str:
         """They are accepted without a review."""
-        who = self.by.get_username() if self.by else _("the site's administrator")
-        return _("Brought with a study's file by %(who)s, without a review.") % {"who": who}
+        who = self.by.get_username() if self.by else "the site's administrator"
+        return f"Brought with a study's file by {who}, without a review."
 
     def record(self) -> None:
         for field, n in self.made.items():
@@ -145,8 +144,8 @@ class FileItems:
             return found
         needed = ResearchField._meta.get_field("reviews_needed").get_default()
         if self.n_new == MOST_FIELDS:
-            message = _("A study file makes at most %(n)d new fields of research.")
-            raise ValidationError({"field": message % {"n": MOST_FIELDS}})
+            most = f"A study file makes at most {MOST_FIELDS} new fields of research."
+            raise ValidationError({"field": most})
         try:
             made = create_field(
                 unused_name(name or self.study, self.study, self.by), needed, self.by

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext as _
 
 from lib import strict_json
 from lib.confined import ConfinedError, confined
@@ -26,7 +25,7 @@ class StudyFileError(ValidationError):
         more = len(problems) - MOST_SHOWN
         shown = problems[:MOST_SHOWN]
         if more > 0:
-            shown.append(_("… and %(n)d more.") % {"n": more})
+            shown.append(f"… and {more} more.")
         super().__init__(shown)
 
 
@@ -50,23 +49,23 @@ class Place:
     def members(self, names: Collection[str], needed: Collection[str] = ()) -> dict[str, "Place"]:
         """Those of an object; no others than these may be there."""
         if not isinstance(self.value, dict):
-            self.refuse(_("An object is expected."))
+            self.refuse("An object is expected.")
             return {}
         found = {n: self._at(f"{self.path}.{n}", v) for n, v in self.value.items() if n in names}
         for name in (n for n in self.value if n not in names):
             unknown = self._at(f"{self.path}.{name[:LONGEST_NAME]}", None)
-            unknown.refuse(_("There is no such entry in a study's file."))
+            unknown.refuse("There is no such entry in a study's file.")
         for name in needed:
             if name not in found:
-                self._at(f"{self.path}.{name}", None).refuse(_("This entry is missing."))
+                self._at(f"{self.path}.{name}", None).refuse("This entry is missing.")
         return found
 
     def elements(self, most: int) -> list["Place"]:
         if not isinstance(self.value, list):
-            self.refuse(_("A list is expected."))
+            self.refuse("A list is expected.")
             return []
         if len(self.value) > most:
-            self.refuse(_("More than %(most)d entries.") % {"most": most})
+            self.refuse(f"More than {most} entries.")
             return []
         return [self._at(f"{self.path}[{n}]", value) for n, value in enumerate(self.value)]
 
@@ -76,11 +75,11 @@ class Place:
     def text(self, most: int = 100_000) -> str:
         value = self.value
         if not isinstance(value, str):
-            self.refuse(_("A text is expected."))
+            self.refuse("A text is expected.")
         elif len(value) > most:
-            self.refuse(_("More than %(most)d characters.") % {"most": most})
+            self.refuse(f"More than {most} characters.")
         elif "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
-            self.refuse(_("It contains a character that cannot be part of a text."))
+            self.refuse("It contains a character that cannot be part of a text.")
         else:
             return value
         return ""
@@ -88,9 +87,9 @@ class Place:
     def whole(self, most: int) -> int:
         # True is a whole number to Python
         if isinstance(self.value, bool) or not isinstance(self.value, int):
-            self.refuse(_("A whole number is expected."))
+            self.refuse("A whole number is expected.")
         elif not 0 <= self.value <= most:
-            self.refuse(_("A number from 0 to %(most)d is expected.") % {"most": most})
+            self.refuse(f"A number from 0 to {most} is expected.")
         else:
             return self.value
         return 0
@@ -98,34 +97,34 @@ class Place:
     def share(self) -> float:
         is_number = isinstance(self.value, int | float) and not isinstance(self.value, bool)
         if not is_number or not 0 <= self.value <= 1:
-            self.refuse(_("A number from 0 to 1 is expected."))
+            self.refuse("A number from 0 to 1 is expected.")
             return 0
         return float(self.value)
 
     def flag(self) -> bool:
         if not isinstance(self.value, bool):
-            self.refuse(_("true or false is expected."))
+            self.refuse("true or false is expected.")
             return False
         return self.value
 
     def one_of(self, values: Collection[str]) -> str:
         if not isinstance(self.value, str) or self.value not in values:
-            self.refuse(_("One of these is expected: %(values)s.") % {"values": _listed(values)})
+            self.refuse(f"One of these is expected: {_listed(values)}.")
             return ""
         return self.value
 
     def day(self) -> date | None:
-        needed = _("A date like 2026-03-31 is expected.")
+        needed = "A date like 2026-03-31 is expected."
         found: date | None = self._time(date.fromisoformat, needed)
         return found
 
     def moment(self) -> datetime | None:
-        needed = _("A time like 2026-03-31T12:00:00+00:00 is expected.")
+        needed = "A time like 2026-03-31T12:00:00+00:00 is expected."
         found: datetime | None = self._time(datetime.fromisoformat, needed)
         if found is not None and found.tzinfo is None:
             self.refuse(needed)
         elif found is not None and found.year not in YEARS:
-            self.refuse(_("Give a year from 2000 to 2099."))
+            self.refuse("Give a year from 2000 to 2099.")
             return None
         return found
 
@@ -161,9 +160,8 @@ def _parsed(content: bytes, check: Callable[[bytes], None]) -> Place:
         check(text.encode())
         return Place(strict_json.loads(text), "", [])
     except UnicodeDecodeError as error:
-        raise StudyFileError([_("The file is not UTF-8 text.")]) from error
+        raise StudyFileError(["The file is not UTF-8 text."]) from error
     except ConfinedError as error:
         raise StudyFileError([str(error)]) from error
     except ValueError as error:
-        sentence = _("The file is not JSON: %(error)s.") % {"error": error}
-        raise StudyFileError([sentence]) from error
+        raise StudyFileError([f"The file is not JSON: {error}."]) from error

@@ -10,7 +10,6 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from experiment.domain.roles import Right
 from experiment.models import Participant, Purge, RecruitmentRecord, Study
@@ -58,7 +57,7 @@ def ask(study: Study, today: date, by: User | None = None) -> Purge:
             job = Purge.objects.create(study=study, created_by=by)
             work.start(job, by)
     except IntegrityError as error:
-        raise ValidationError(_("It is in progress.")) from error
+        raise ValidationError("It is in progress.") from error
     return job
 
 
@@ -95,9 +94,7 @@ def _make_some_anonymous(job: Purge, lease: Lease, done: int) -> int:
         hold_shared(job.study)
         study = Study.objects.get(pk=job.study_id)
         if not is_due(study, timezone.localdate()):  # the day can be changed meanwhile
-            raise NotDueError(
-                _("The retention period of this study's personal data has not ended.")
-            )
+            raise NotDueError("The retention period of this study's personal data has not ended.")
         people = list(_people(study).order_by("pk").select_for_update(no_key=True)[:CHUNK])
         for person in people:
             anonymise(person, study)

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from django.contrib.auth.models import User
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import models, transaction
-from django.utils.translation import gettext as _
 
 from experiment.domain.arms import MOST_ARMS
 from experiment.domain.questions import columns
@@ -223,9 +222,9 @@ def create(
     problems = place.problems
     parts = place.members(PARTS, needed=("format", "version", "study"))
     if parts.get("format") and parts["format"].value != FORMAT:
-        raise StudyFileError([_("This is not a study file of BrainBench Live.")])
+        raise StudyFileError(["This is not a study file of BrainBench Live."])
     if parts.get("version") and parts["version"].value != VERSION:
-        parts["version"].refuse(_("This site reads version %(n)d.") % {"n": VERSION})
+        parts["version"].refuse(f"This site reads version {VERSION}.")
     _stop_if(problems)
     study = _study(parts, slug, title)
     consent = parts["consent"].text() if "consent" in parts else ""
@@ -267,14 +266,15 @@ def copy_study(source: Study, *, slug: str, title: str, by: User | None = None) 
         StudyFileError: one may not set the source up, or not use its test cases elsewhere.
     """
     if by is not None and not may(by, Right.SET_UP, source):
-        raise StudyFileError([_("Only researchers of a study can copy it.")])
+        raise StudyFileError(["Only researchers of a study can copy it."])
     if foreign := unusable(source.accepted_items, by):
         fields = Counter(item.field for item in foreign)
         named = ", ".join(f"{name} ({n})" for name, n in sorted(fields.items()))
-        message = _(
-            "You may not use all test cases of this study in another study. Ask a lead of each field to share it with you: %(fields)s."
+        message = (
+            "You may not use all test cases of this study in another study. Ask a lead of each field to share it with you: "
+            f"{named}."
         )
-        raise StudyFileError([message % {"fields": named}])
+        raise StudyFileError([message])
     data = document(source)
     for name in OF_ONE_STUDY:
         data["study"].pop(name, None)
@@ -347,7 +347,7 @@ def _setting(field: "models.Field[Any, Any]", at: Place) -> Any:
 
 def _counts(at: Place) -> dict[str, int]:
     if not isinstance(at.value, dict):
-        at.refuse(_("An object is expected."))
+        at.refuse("An object is expected.")
         return {}
     places = {name: Place(n, f"{at.path}.{name}", at.problems) for name, n in at.value.items()}
     return {name: place.whole(MOST_WANTED) for name, place in places.items()}
@@ -380,7 +380,7 @@ def _items(place: Place, study: str, by: User | None) -> tuple[list[Item], FileI
     # Stored by key: two files that bring the same ones in another order do not wait for each other
     rows = {key: _row(*first[key], items) for key in sorted(first)}
     for at, earlier in again:
-        at.refuse(_("The same key as in %(place)s.") % {"place": earlier.path})
+        at.refuse(f"The same key as in {earlier.path}.")
     return [row for key in first if (row := rows[key]) is not None], items
 
 
@@ -391,7 +391,7 @@ def _read_item(at: Place) -> dict[str, Any]:
     values = {name: _setting(_column(Item, name), each) for name, each in found.items()}
     stated = values.pop("sha256", None)
     if "sha256" in found and stated != _hash(values):
-        found["sha256"].refuse(_("It is not the SHA-256 of the markup."))
+        found["sha256"].refuse("It is not the SHA-256 of the markup.")
     if categories is not None:
         values["categories"] = _categories(categories)
     if source is not None:
@@ -407,7 +407,7 @@ def _hash(values: Mapping[str, Any]) -> str:
 
 def _categories(at: Place) -> dict[str, list[str]]:
     if not isinstance(at.value, dict):
-        at.refuse(_("An object is expected."))
+        at.refuse("An object is expected.")
         return {}
     places = {n: Place(value, f"{at.path}.{n}", at.problems) for n, value in at.value.items()}
     found = {n: [one.text(200) for one in place.elements(100)] for n, place in places.items()}
@@ -434,12 +434,11 @@ def _row(at: Place, values: dict[str, Any], items: FileItems) -> Item | None:
         if row.status == Item.Status.ACCEPTED:
             return row
     if same:
-        at.refuse(_("This site has the test case, but it is not accepted."))
+        at.refuse("This site has the test case, but it is not accepted.")
         return None
     if known:
         at.refuse(
-            _("This site has another text under the key “%(key)s”; give this one another key.")
-            % values
+            f"This site has another text under the key “{values['key']}”; give this one another key."
         )
         return None
     try:
@@ -450,8 +449,8 @@ def _row(at: Place, values: dict[str, Any], items: FileItems) -> Item | None:
         _refuse_fields(at, error)
         return None
     if errors := errors_of(item):
-        found = _("The checks find an error, so the text cannot be accepted: %(error)s.")
-        Place(None, f"{at.path}.markup", at.problems).refuse(found % {"error": errors[0].message})
+        found = f"The checks find an error, so the text cannot be accepted: {errors[0].message}."
+        Place(None, f"{at.path}.markup", at.problems).refuse(found)
         return None
     items.store(item)
     return item
@@ -510,7 +509,7 @@ def _survey(place: Place) -> list[tuple[Place, dict[str, Any]]]:
 def _arm_named(study: Study, name: str, at: Place) -> Arm | None:
     arm = study.arms.filter(name=name).first() if name else None
     if name and arm is None:
-        at.refuse(_("The file has no arm “%(name)s”.") % {"name": name})
+        at.refuse(f"The file has no arm “{name}”.")
     return arm
 
 

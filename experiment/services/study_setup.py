@@ -12,7 +12,6 @@ from django.db import IntegrityError, transaction
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.text import slugify
-from django.utils.translation import gettext as _
 
 from experiment.domain.exclusion import Rules
 from experiment.domain.presets import ARMS, PRESETS
@@ -159,9 +158,8 @@ def set_recruitment(
 
 def _require_ready(study: Study) -> None:
     if problems := readiness_problems(study):
-        message = _("%(study)s cannot be opened: %(problem)s.")
         raise ValidationError(
-            [message % {"study": study.slug, "problem": problem} for problem in problems]
+            [f"{study.slug} cannot be opened: {problem}." for problem in problems]
         )
 
 
@@ -169,7 +167,7 @@ def withdrawal_problem(study: Study, policy: str) -> str:
     """Why a locked study cannot have this policy: who agreed to deletion is owed it. Empty where it can."""
     promised, keeps = Study.WithdrawalPolicy.DELETE, Study.WithdrawalPolicy.ANONYMISE
     if study.version and study.withdrawal_policy == promised and policy == keeps:
-        return _(
+        return (
             "The consent text told the study's real participants that their answers are deleted when they withdraw, so this policy "
             "cannot change. Copy the study to use another policy."
         )
@@ -179,8 +177,9 @@ def withdrawal_problem(study: Study, policy: str) -> str:
 def reader_problem(study: Study, reader: str) -> str:
     """Why a locked study cannot name this reader of answers: who agreed was not told of it. Empty where it can."""
     if study.version and reader not in ("", study.answers_read_by):
-        return _(
-            "The study has real participants, who agreed to take part without information about this reader. Copy the study to start again with it."
+        return (
+            "The study has real participants, who agreed to take part without information about this reader. Copy the "
+            "study to start again with it."
         )
     return ""
 
@@ -206,17 +205,16 @@ def change_study(
     if problem := withdrawal_problem(locked, values.get("withdrawal_policy", "")):
         raise ValidationError({"withdrawal_policy": problem})
     if locked.version and values.get("cell_field", locked.cell_field) != locked.cell_field:
-        raise ValidationError({"cell_field": _("Real participants have entered in these groups.")})
+        raise ValidationError({"cell_field": "Real participants have entered in these groups."})
     asked = values.get("demographic_fields", locked.demographic_fields)
     if locked.has_begun and locked.forms_cells and locked.cell_field not in asked:
-        said = _(
-            "The study's groups are formed by the answers on %(question)s, so this question cannot be removed."
-        ) % {"question": locked.get_cell_field_display()}
+        question = locked.get_cell_field_display()
+        said = f"The study's groups are formed by the answers on {question}, so this question cannot be removed."
         raise ValidationError({"demographic_fields": said})
     if not values.get("debriefing", "-").strip() and locked.has_begun and must_be_revealed(locked):
         raise ValidationError(
             {
-                "debriefing": _(
+                "debriefing": (
                     "Made-up advice must be explained here. Copy the study to start again without it."
                 )
             }
@@ -236,7 +234,7 @@ def change_study(
             with transaction.atomic():
                 locked.save(update_fields=changed)
         except IntegrityError as error:  # somebody else took the title meanwhile
-            raise ValidationError({"title": _("Another study of this site has it.")}) from error
+            raise ValidationError({"title": "Another study of this site has it."}) from error
         audit.record(audit.Action.STUDY_CHANGED, by=by, study=study, changed=changed)
     return revise(study, rules=rules, consent=consent, reason=reason, by=by)
 
@@ -258,9 +256,7 @@ def set_paused(
         ValidationError: no reason is given, or participants see advice, and the adviser has none on it.
     """
     if not reason.strip():
-        raise ValidationError(
-            _("Give a reason for the study's audit trail."), code="reason_required"
-        )
+        raise ValidationError("Give a reason for the study's audit trail.", code="reason_required")
     advice = None if now else prepare_advice(Study.objects.get(pk=study.pk), item)
     with transaction.atomic():
         locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)

@@ -11,7 +11,6 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from experiment.domain.exclusion import Rules
 from experiment.models import (
@@ -38,7 +37,7 @@ class ReasonRequiredError(ValidationError):
 
     def __init__(self) -> None:
         super().__init__(
-            _(
+            (
                 "The study has real participants. Give a reason for changing its rules, consent or test cases."
             ),
             code="reason_required",
@@ -219,20 +218,16 @@ def _draw_from(study: Study, items: Sequence[Item], by: User | None) -> None:
     new = [item for item in items if item.pk not in present]
     refused = [str(item) for item in new if item.status != Item.Status.ACCEPTED]
     if refused:
-        raise ValidationError(
-            _("Only accepted items can be used: %(items)s."),
-            params={"items": ", ".join(refused[:10])},
-        )
+        raise ValidationError(f"Only accepted items can be used: {', '.join(refused[:10])}.")
     if foreign := unusable(new, by, study):
+        named = ", ".join(map(str, foreign[:10]))
         raise ValidationError(
-            _("You may not use these test cases: %(items)s. Ask a lead of their field."),
-            params={"items": ", ".join(map(str, foreign[:10]))},
+            f"You may not use these test cases: {named}. Ask a lead of their field."
         )
     if study.is_open and lacks_advice(study, new):
         raise ValidationError(
-            _(
-                "Participants see advice in this study, and no advice is frozen for these test cases yet. Close recruitment, add them and open the study again."
-            )
+            "Participants see advice in this study, and no advice is frozen for these test cases yet. Close "
+            "recruitment, add them and open the study again."
         )
     study.study_items.exclude(item__in=[item.pk for item in items]).delete()
     StudyItem.objects.bulk_create([StudyItem(study=study, item=item) for item in new])

@@ -7,7 +7,6 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Max
 from django.template.loader import render_to_string
-from django.utils.translation import gettext as _
 
 from experiment.domain.survey import MOST_QUESTIONS
 from experiment.models import Arm, Participant, Study, SurveyAnswer, SurveyQuestion
@@ -63,15 +62,13 @@ def save_question(question: SurveyQuestion, by: User | None = None) -> SurveyQue
         _require_changeable(study)
         others = study.survey_questions.order_by()
         if others.count() >= MOST_QUESTIONS:
-            raise ValidationError(
-                _("A study can have %(n)d survey questions.") % {"n": MOST_QUESTIONS}
-            )
+            raise ValidationError(f"A study can have {MOST_QUESTIONS} survey questions.")
         question.number = others.aggregate(last=Max("number", default=0))["last"] + 1
     elif any(getattr(before, name) != getattr(question, name) for name in FIXED):
         _require_changeable(study)
         _require_unanswered(question)
     if question.arm is not None and question.arm.study_id != study.pk:
-        raise ValidationError({"arm": _("This is another study's arm.")})
+        raise ValidationError({"arm": "This is another study's arm."})
     question.full_clean()
     question.save()
     _note_change(study, question, "added" if before is None else "changed", by, before)
@@ -176,8 +173,9 @@ def _changed(before: SurveyQuestion, after: SurveyQuestion) -> list[str]:
 def _require_changeable(study: Study) -> None:
     if study.version:
         raise ValidationError(
-            _(
-                "Real participants have entered this study, so its survey questions cannot change. Copy the study to begin again with others."
+            (
+                "Real participants have entered this study, so its survey questions cannot change. Copy the study to "
+                "begin again with others."
             ),
             code="survey_fixed",
         )
@@ -186,8 +184,9 @@ def _require_changeable(study: Study) -> None:
 def _require_unanswered(question: SurveyQuestion) -> None:
     if question.answers.exists():
         raise ValidationError(
-            _(
-                "Participants have answered this question, so it cannot change. If they are simulated, remove them first. If they are pilots, copy the study."
+            (
+                "Participants have answered this question, so it cannot change. If they are simulated, remove them "
+                "first. If they are pilots, copy the study."
             ),
             code="survey_answered",
         )

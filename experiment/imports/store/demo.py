@@ -5,7 +5,6 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.utils.translation import gettext as _
 
 from experiment.imports.store.filling import FOLDER, ensure_questions
 from experiment.models import Channel, Item, Study
@@ -51,10 +50,10 @@ def ensure_demo(by: User | None = None) -> tuple[Study, Study]:
 def _ensure(slug: str, settings: dict[str, Any], items: list[Item], by: User | None) -> Study:
     study = Study.objects.filter(slug=slug).first()
     if study is not None and not study.is_demo:
-        message = _(
-            "The demo cannot be loaded: the study “%(title)s”, which is not demo material, has its short name “%(slug)s”."
+        whose = (
+            f"the study “{study.title}”, which is not demo material, has its short name “{slug}”"
         )
-        raise ValidationError([message % {"title": study.title, "slug": slug}])
+        raise ValidationError([f"The demo cannot be loaded: {whose}."])
     if study is not None:
         pin_items(study, items, reason="load_demo: this release's texts")
         return study

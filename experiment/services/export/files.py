@@ -11,7 +11,6 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.utils import timezone
-from django.utils.translation import gettext
 
 from experiment.domain import export_columns
 from experiment.domain.release import CSV, DATA_SET, Form, Released
@@ -207,11 +206,9 @@ def _write_data_set(rows: _Rows, file: BinaryIO, more: MoreTables) -> Manifest:
             yield block
 
     def tables() -> Iterator[Table]:
-        yield Table("trials", gettext("one row for each judged trial"), rows.columns, passing())
-        yield Table("participants", gettext("who judged them"), people.columns, people.blocks())
-        yield Table(
-            "items", gettext("the test cases shown in these trials"), cases.columns, cases.blocks()
-        )
+        yield Table("trials", "one row for each judged trial", rows.columns, passing())
+        yield Table("participants", "who judged them", people.columns, people.blocks())
+        yield Table("items", "the test cases shown in these trials", cases.columns, cases.blocks())
         yield from more(held)
 
     with _archive(file) as archive:

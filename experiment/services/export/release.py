@@ -11,7 +11,6 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q
-from django.utils.translation import gettext as _
 
 from experiment.domain.export_columns import IDENTITY_COLUMNS, TRIAL_COLUMNS, Column
 from experiment.domain.release import (
@@ -74,13 +73,13 @@ def nothing_left(said: Mapping[str, Any] | None) -> str:
     """The sentence about a release in which nobody says anything; `said`: as its manifest has it. Empty for others."""
     if said is None or not said.get("is_empty"):
         return ""
-    few = _(
-        "Every answer of participants about themselves is suppressed, because too few participants share one: "
-        "groups of at least %(k)d are asked for."
-    ) % {"k": said["k"]}
+    few = (
+        "Every answer of participants about themselves is suppressed, because too few participants share one: groups of at "
+        f"least {said['k']} are asked for."
+    )
     if (smaller := said["smaller_k"]) is None:
-        return f"{few} {_('No other size of groups leaves any.')}"
-    return f"{few} {_('Groups of at least %(k)d leave some answers.') % {'k': smaller}}"
+        return f"{few} No other size of groups leaves any."
+    return f"{few} Groups of at least {smaller} leave some answers."
 
 
 def about(said: Released, columns: Sequence[Column], form: Form) -> dict[str, Any]:
@@ -140,7 +139,7 @@ def export_identities(study: Study, file: BinaryIO, *, by: User, reason: str) ->
         ValidationError: no reason is given.
     """
     if not reason.strip():
-        raise ValidationError(_("Explain why you need to identify participants."), code="no_reason")
+        raise ValidationError("Explain why you need to identify participants.", code="no_reason")
     target, n = Digesting(file), 0
     with snapshot(), writing("csv", cast("BinaryIO", target), IDENTITY_COLUMNS) as write:
         for block in _blocks(study):
