@@ -13,8 +13,9 @@ RUN := $(BIN)/python manage.py
 DEV := $(BIN)/python -m benchmarks
 STAMP := .venv/.installed
 CODE := config lib experiment scoring analysis benchmarks scripts manage.py
-# Templates that djlint formats and lints; those of other folders follow
-LINTED := templates/scoring
+# Templates that djlint lints, and those that it formats as well
+LINTED := templates/admin templates/analysis templates/benchmarks templates/experiment templates/lab templates/scoring
+FORMATTED := templates/scoring
 # Quick tests of the rules, the estimators and what changes participants' data; real trainings and reports take longer
 CORE := lib experiment/domain scoring/domain analysis/stats analysis/teams/domain tests/experiment/domain \
 	tests/experiment/services tests/scoring/domain tests/analysis/stats
@@ -111,7 +112,8 @@ lint-rest:
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/djlint --quiet --lint --check $(LINTED)
+	$(BIN)/djlint --quiet --lint $(LINTED)
+	$(BIN)/djlint --quiet --check $(FORMATTED)
 	$(BIN)/python scripts/check_words.py
 	$(RUN) makemigrations --check --dry-run --verbosity 1
 	$(DEPLOYED) $(RUN) check --deploy --fail-level WARNING

@@ -125,7 +125,7 @@ class FigureView:
 
     @property
     def is_wide(self) -> bool:
-        """Whether its letters would be too small if it were fitted to a phone."""
+        """True if its letters would be too small if it were fitted to a phone."""
         return self.width > 480
 
 
@@ -162,7 +162,7 @@ class Section:
 
     @property
     def finding(self) -> str:
-        """What was found, of the first source that has anything; "" where its chapter has none."""
+        """The finding of the first source that has one; "" where its chapter has none."""
         block = next((block for block in self.blocks if block.finding), None)
         if block is None:
             return ""
@@ -209,7 +209,7 @@ def plain(frame: "pd.DataFrame", **renamed: str) -> "pd.DataFrame":
 def provenance(
     study: StudyName, participants: Participants, made_at: str, data_version: str
 ) -> Provenance:
-    """What the figures of a result about these participants say of themselves."""
+    """The statement of the figures of a result about these participants on where they come from."""
     subject = f"Study: {study.title} ({study.slug}). Data version {data_version}."
     watermark = "SIMULATED" if participants.is_simulated else ""
     return Provenance(subject, made_at, participants.kind, participants.note, watermark)

@@ -28,7 +28,7 @@ def part_of(path: Path) -> str | None:
 
 
 def sizes() -> dict[str, float]:
-    """Of each part, in kB."""
+    """The size of each part, in kB."""
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(listed, capture_output=True, text=True, check=True).stdout.splitlines()
     found = dict.fromkeys((*APPS, *MOST), 0.0)

@@ -175,7 +175,7 @@ def _fixed(study: Study, adviser: Adviser | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """What is said of frozen advice: when it was frozen, how it was made, and which test cases lack it."""
+    """Sentences on frozen advice: when it was frozen, how it was made, and which test cases lack it."""
 
     when: str
     how: str

@@ -69,7 +69,7 @@ class CompareForm(forms.Form):
 
     @property
     def problems(self) -> list[str]:
-        """What is wrong, one sentence each."""
+        """Problems of the form, one sentence each."""
         of_fields = [f"{field.label}: {error}" for field in self for error in field.errors]
         return [*self.non_field_errors(), *of_fields]
 

@@ -1,4 +1,4 @@
-"""What the page of a comparison concludes from two sides."""
+"""Conclusions of the page of a comparison from two sides."""
 
 from dataclasses import dataclass
 
@@ -42,7 +42,7 @@ class Words:
 
     @property
     def shared_items(self) -> str:
-        """Of test cases that were judged on both sides; two versions of one study have all in common."""
+        """Test cases that were judged on both sides; two versions of one study have all in common."""
         if self.is_one_study:
             return ""
         n, paired = self.found.n_shared_items, self.found.on_shared

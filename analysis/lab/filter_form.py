@@ -101,7 +101,7 @@ class OtherKind:
 
 @dataclass(frozen=True)
 class Chosen:
-    """What the address of a study's results asks for.
+    """Options in the address of a study's results.
 
     `problems` are sentences about parameters that were left out of the options. counts: the study's participants by kind.
     has_elsewhere: whether published people of other studies judged its test cases.
@@ -179,7 +179,7 @@ class Chosen:
 
     @property
     def summary(self) -> list[str]:
-        """What is shown, in a few words each."""
+        """Options that are shown, in a few words each."""
         o = self.options
         words: list[str] = [
             LABELS["kind"][self.kind],

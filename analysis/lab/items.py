@@ -68,7 +68,7 @@ class ListForm(forms.Form):
 
     @property
     def asked(self) -> dict[str, str]:
-        """What narrows or orders the list, as in the page's address; only what the form knows."""
+        """Filters and order of the list, as in the page's address; only those that the form knows."""
         values = {name: value for name, value in self.cleaned_data.items() if value}
         if values.get("order") == Order.KEY:
             del values["order"]

@@ -90,7 +90,7 @@ def figure(request: HttpRequest, study: Study, page: str, name: str, kind: str) 
 @require_safe
 @for_study(Right.SEE_DATA)
 def table(request: HttpRequest, study: Study, page: str, name: str) -> HttpResponse:
-    """Of teams, `predictions` has a row per held-out trial and team."""
+    """A table as CSV. That of teams, `predictions`, has a row per held-out trial and team."""
     chosen = READ[page](study, request.GET)
     return _file(request, chosen, f"{name}.csv", lambda result: result.table_file(name))
 
@@ -155,7 +155,7 @@ def _file(
 
 
 def _result(chosen: Chosen | TeamChosen, shown: str) -> StoredResult:
-    """What the page showed, which its links name; else today's, computed here if it may be."""
+    """Result that the page showed, which its links name; else today's, computed here if it may be."""
     if found := chosen.asked.open(shown):
         return found
     if chosen.problems:

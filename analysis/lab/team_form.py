@@ -191,7 +191,7 @@ class TeamChosen:
 
     @property
     def not_all_tried(self) -> str:
-        """Which teams the result leaves out; "" where it has all."""
+        """Sentence on teams that the result leaves out; "" where it has all."""
         if self.tries_all:
             return ""
         return (
@@ -201,7 +201,7 @@ class TeamChosen:
 
     @property
     def tries_all(self) -> bool:
-        """Whether every team that the ticked can form is tried."""
+        """True if every team that the ticked can form is tried."""
         return not self.most_members or len(self.members) <= self.most_members
 
     @property
@@ -220,7 +220,7 @@ class TeamChosen:
 
     @property
     def ticked(self) -> str:
-        """Who is ticked where the address names no members."""
+        """Members that are ticked where the address names none."""
         members = [*(["a human"] if HUMAN in self.members else ()), self.default.words]
         return f"Ticked: {' and '.join(filter(None, members))}."
 
@@ -275,7 +275,7 @@ class TeamChosen:
 
     @property
     def command(self) -> str:
-        """What computes this in a terminal, and stores it for the page."""
+        """Command that computes this in a terminal, and stores it for the page."""
         parts = [".venv/bin/python", "manage.py", "team", self.study.slug, "--source", self.source]
         parts += ["--members", *self.members, "--method", self.method]
         parts += ["--all-subsets"] * self.tries_all
@@ -332,7 +332,7 @@ def read(study: Study, query: QueryDict) -> TeamChosen:
 
 
 def _elsewhere(study: Study, shared: Chosen) -> list[tuple[str, str]]:
-    """Of the choices that are not made, those that would find trials or scores."""
+    """Choices, other than those made, that would find trials or scores."""
     o = shared.options
     now = {"kind": shared.kind, "texts": o.texts, "trials": o.trials, "source": o.source}
     found = []

@@ -77,7 +77,7 @@ def _scored(study: Study, options: ReportOptions) -> dict[int, tuple[LanguageMod
 
 
 def _asked(study: Study, source: str) -> list[tuple[ChoiceRun, int, float]]:
-    """Of models that chose, the run that counts in results, its test cases and accuracy."""
+    """For models that chose: the run that counts in results, its test cases and accuracy."""
     items = Item.objects.shown_by([study]).of_stratum(source).values_list("pk", flat=True)
     chosen = choose_choice_runs(study, list(items))
     found = [(run, summarise(run, study, source)) for run, _source in chosen]
@@ -86,7 +86,7 @@ def _asked(study: Study, source: str) -> list[tuple[ChoiceRun, int, float]]:
 
 @dataclass(frozen=True, slots=True)
 class DefaultModels:
-    """Who is ticked where the address names no members: the published team's models, all models, or the most accurate ones."""
+    """Members that are ticked where the address names none: the published team's models, all models, or the most accurate ones."""
 
     names: Sequence[str]
     is_published: bool = False

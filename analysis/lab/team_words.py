@@ -1,4 +1,4 @@
-"""What the form of teams calls its choices, and says of them."""
+"""Names of the choices of the teams form, and sentences on them."""
 
 METHODS = {
     "logistic": (

@@ -51,7 +51,7 @@ def trace_picture(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _read(request: HttpRequest, study: Study) -> "RunTraces | None":
-    """Of the run that the address names; else of the newest that has token records."""
+    """Traces of the run that the address names; else of the newest that has token records."""
     from analysis.report.services.traces import read_traces, traceable_runs
 
     runs = traceable_runs(study)
@@ -63,7 +63,7 @@ def _read(request: HttpRequest, study: Study) -> "RunTraces | None":
 
 
 def _chosen_key(request: HttpRequest, found: "RunTraces") -> str:
-    """What the address names; else what is typical of the first pattern there is."""
+    """Key in the address; else that of the typical test case of the first pattern there is."""
     key = request.GET.get("item") or next(keys[0] for keys in found.patterns.values() if keys)
     if found.score(key) is None:
         raise Http404

@@ -1,4 +1,4 @@
-"""What a chapter of the report is: its results, its page and its figures under one name."""
+"""Chapters of the report: results, page and figures of each under one name."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 class Part(Enum):
-    """What a chapter is about: pairs of abstracts (of one source), models that chose in these, advice on them, questions, or
+    """Subjects of chapters: pairs of abstracts (of one source), models that chose in these, advice on them, questions, or
     who took part."""
 
     PAIRS = "pairs"
@@ -34,7 +34,7 @@ Tables = Mapping[str, pd.DataFrame]
 
 @dataclass(frozen=True)
 class Built:
-    """What a chapter computes: its results, and the tidy tables behind them, one observation per row."""
+    """Output of a chapter: its results, and the tidy tables behind them, one observation per row."""
 
     results: Any
     tables: Tables = field(default_factory=dict)
@@ -65,13 +65,13 @@ class SourceResults:
 
 
 def of_source(source: str) -> str:
-    """What tells a step of the work on one source from that on another: a word behind its name."""
+    """A word behind the name of a step of the work on one source, which tells it from that on another."""
     return "" if source == OF_STUDY else f" ({source}-created)"
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a chapter's page says beside its numbers."""
+    """Facts that a chapter's page states beside its numbers."""
 
     study_slug: str
     is_simulated: bool
@@ -79,7 +79,7 @@ class About:
 
 @dataclass(frozen=True)
 class Page:
-    """What a chapter shows: its text, its tables, and how it was computed.
+    """Content of a chapter's page: its text, its tables, and how it was computed.
 
     finding: the chapter in a line, where it is folded; it stands in the text too.
     """
@@ -120,7 +120,7 @@ class Chapter:
 
     @property
     def is_of_study(self) -> bool:
-        """Whether it is the same whoever altered the pairs, so that there is one of it."""
+        """True if it is the same whoever altered the pairs, so that there is one of it."""
         return self.part not in (Part.PAIRS, Part.CHOICES, Part.ADVICE)
 
     def build(self, data: SourceData) -> Built:

@@ -1,4 +1,4 @@
-"""What results conclude: every verdict of their types, with the family that is declared beside it, and those of their values."""
+"""Conclusions of results: every verdict of their types, with the family that is declared beside it, and those of their values."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -17,13 +17,13 @@ class Conclusion(NamedTuple):
 
 
 def is_verdict(kind: Any) -> bool:
-    """Whether a type says on which side something lies, or that there are too few to say."""
+    """True for a type that says on which side something lies, or that there are too few to say."""
     names = {"UNCLEAR", "TOO_FEW"}
     return isinstance(kind, type) and issubclass(kind, Enum) and names <= {*kind.__members__}
 
 
 def conclusions(kind: Any, path: str = "", about: Concludes | None = None) -> Iterator[Conclusion]:
-    """Of a type: each verdict among its fields and those of what they hold, and among properties that are declared."""
+    """Conclusions of a type: each verdict among its fields and those of what they hold, and among properties that are declared."""
     if get_origin(kind) is Annotated:
         kind, *others = get_args(kind)
         about = next((one for one in others if isinstance(one, Concludes)), None)
@@ -65,6 +65,6 @@ def verdicts_in(found: Any) -> Iterator[Enum]:
 
 
 def too_few(found: Any) -> bool:
-    """Whether results have verdicts, and each of them is that there are too few to say."""
+    """True if results have verdicts, and each of them is that there are too few to say."""
     names = {one.name for one in verdicts_in(found)}
     return names == {Verdict.TOO_FEW.name}

@@ -1,4 +1,4 @@
-"""What a chapter says of its tests as one family."""
+"""Sentences on a chapter's tests as one family."""
 
 from analysis.presentation import sentences
 from analysis.stats.families import Family

@@ -12,7 +12,7 @@ OVER_BOTH = "people and test cases"
 
 
 def numbers(answer: Headline, *, is_simulated: bool) -> list[KeyNumber]:
-    """Of people, of models and of their difference, as far as they are known."""
+    """Numbers of people, of models and of their difference, as far as they are known."""
     return list(_numbers(answer, is_simulated))
 
 
@@ -36,7 +36,7 @@ def _with_ci(counted: str, ci95: Interval | None, over: str) -> str:
 
 
 def conclusion(answer: Headline, *, is_simulated: bool) -> Sequence[Paragraph]:
-    """Who was more accurate; a caution instead where there are too few people or test cases."""
+    """Conclusion on the more accurate side; a caution instead where there are too few people or test cases."""
     if answer.few:
         return [Paragraph(answer.few.words, is_strong=True)]
     if answer.verdict is None:

@@ -25,7 +25,7 @@ class Published:
 
 @dataclass(frozen=True)
 class Header:
-    """What report.json says of itself before its numbers."""
+    """Facts that report.json states before its numbers."""
 
     schema: str
     schema_version: int

@@ -88,7 +88,7 @@ class Waiting:
 
     @property
     def explained(self) -> str:
-        """Who computes it, and how long that takes."""
+        """Sentence on where it is computed, and how long that takes."""
         return {
             Computer.WORKER: "A worker is computing the results. This page shows them when they are ready.",
             Computer.PROCESS: "Because there are many trials, a separate process computes the results one at a time. This page shows them when "
@@ -110,7 +110,7 @@ class Waiting:
 
     @property
     def is_of_others(self) -> bool:
-        """Whether it goes on without this page, so that it can be stopped."""
+        """True if it goes on without this page, so that it can be stopped."""
         return self.by is not Computer.PAGE
 
     @property

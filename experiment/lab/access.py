@@ -1,4 +1,4 @@
-"""Who may open which page of the lab. Every view of it goes through one of these; tests find none that does not."""
+"""Access to the pages of the lab. Every view of it goes through one of these; tests find none that does not."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -41,7 +41,7 @@ STARTER = "starter"  # of the work that the address names, or a site administrat
 
 
 def user_of(request: HttpRequest) -> User:
-    """Who is signed in, behind any of the three."""
+    """The user who is signed in, behind any of the three."""
     assert isinstance(request.user, User)
     return request.user
 

@@ -151,7 +151,7 @@ def add_subfields(n: int) -> str:
 
 
 def hopeless(n: int) -> str:
-    """Of so many problems, for which only another file is a cure."""
+    """A sentence on so many problems, for which only another file is a cure."""
     start = "Nothing can be imported while there"
     if n == 1:
         return f"{start} is a problem. Correct it in the file and upload the file again."

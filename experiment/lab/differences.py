@@ -43,7 +43,7 @@ class LeadsForm(forms.Form):
 
 
 class ColumnsForm(LeadsForm):
-    """What makes a file fit a field: what it calls our columns, as `column_NAME`, and whether its subfields are made."""
+    """Choices that make a file fit a field: its names of our columns, as `column_NAME`, and whether its subfields are made."""
 
     may_be_named: ClassVar[Iterable[str]] = ()
     new_subfields = forms.BooleanField(required=False)
@@ -57,7 +57,7 @@ class ColumnsForm(LeadsForm):
 
     @property
     def columns(self) -> dict[str, str]:
-        """Of a valid form: our names, and what the file calls them."""
+        """The columns of a valid form: our names, and what the file calls them."""
         sent = self.cleaned_data
         return {name: sent[COLUMN + name] for name in self.may_be_named if sent[COLUMN + name]}
 
@@ -71,7 +71,7 @@ class ColumnsForm(LeadsForm):
 
 
 class ChooseColumnsForm(forms.Form):
-    """Which column of a file is which of ours: as was chosen, or as is guessed."""
+    """The file's columns for ours: as was chosen, or as is guessed."""
 
     def __init__(self, unnamed: Unnamed, chosen: Mapping[str, str]) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class ChooseColumnsForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class Cures:
-    """What can be done about problems where they are shown, the file being kept.
+    """Cures for problems where they are shown, the file being kept.
 
     add_subfields: the label of the link; empty where they are not the person's to add. none: said where nothing helps.
     """
@@ -123,7 +123,7 @@ def compared(
     more: Mapping[str, Sequence[Any]] | None = None,
     has_changed: bool = False,
 ) -> dict[str, Any]:
-    """What both pages of a difference show: how many rows there are of each kind, and a page of those of one kind.
+    """The content of both pages of a difference: how many rows there are of each kind, and a page of those of one kind.
 
     The kind is that which the address asks for, else the first of which there are any. `more` are further kinds.
     """
@@ -151,6 +151,6 @@ def compared(
 
 
 def said(plan: Plan[Any], noun: str) -> str:
-    """What an import has done."""
+    """A sentence on what an import has done."""
     counted = plan.count(Action.CREATE), plan.count(Action.UPDATE)
     return difference_words.imported(*counted, noun)

@@ -106,7 +106,7 @@ def dry_run(
 
 
 def _found(run: DryRun, found: Simulated) -> dict[str, Any]:
-    """What a finished dry run found."""
+    """The findings of a finished dry run."""
     recruiting = run.recruiting
     return {
         "found": found,

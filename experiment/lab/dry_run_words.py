@@ -1,4 +1,4 @@
-"""What the page of a dry run says of it."""
+"""Sentences on a dry run."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ def asked_for(run: DryRun, *, is_advised: bool) -> str:
 
 
 def ended(run: DryRun) -> str:
-    """What became of a dry run that found nothing; empty while it runs, and where it is finished."""
+    """A sentence on the end of a dry run that found nothing; empty while it runs, and where it is finished."""
     how = {DryRun.Status.CANCELLED: "was stopped", DryRun.Status.FAILED: "failed"}
     if run.status not in how:
         return ""

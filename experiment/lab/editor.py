@@ -38,7 +38,7 @@ SIDES: tuple[Side, ...] = ("A", "B")
 
 
 def preview_of(item: Item) -> dict[str, Any]:
-    """Of a version, or of one that is not stored yet. Places count from the first character that is no space.
+    """The preview of a version, or of one that is not stored yet. Places count from the first character that is no space.
 
     orders: the abstract with the original on each side; none where the text cannot be read: the first finding then says why.
     """
@@ -134,7 +134,7 @@ class ItemForm(OpenedForm, forms.ModelForm[Item]):
         return typed.get(name, "") if typed else super().stored(name)
 
     def replaces(self) -> Mapping[str, tuple[str, str, str]]:
-        """What was typed and could not be saved stands over the draft as it was then."""
+        """Typed words that could not be saved, over the draft as it was then."""
         item = self.scratch.item
         if item is None or not self.scratch.values:
             return {}
@@ -152,7 +152,7 @@ class ItemForm(OpenedForm, forms.ModelForm[Item]):
 
     @property
     def columns(self) -> dict[str, Any]:
-        """Of a valid form."""
+        """The columns of a valid form."""
         return {name: self.cleaned_data[name] for name in self._meta.fields or ()}
 
     @property
@@ -162,7 +162,7 @@ class ItemForm(OpenedForm, forms.ModelForm[Item]):
 
     @property
     def why(self) -> str:
-        """What is wrong, besides the text that the preview speaks of."""
+        """The problem, besides the text that the preview speaks of."""
         wrong = {name: messages for name, messages in self.errors.items() if name != "markup"}
         return " ".join(str(message) for messages in wrong.values() for message in messages)
 
@@ -176,7 +176,7 @@ class ItemForm(OpenedForm, forms.ModelForm[Item]):
 
 
 def form_of(scratch: ItemScratch, *, as_stored: bool = False) -> ItemForm:
-    """What the writer finds: what was typed last and could not be saved, or what the draft holds, `as_stored`."""
+    """The form that the writer finds: what was typed last and could not be saved, or what the draft holds, `as_stored`."""
     if scratch.values and not as_stored:
         return ItemForm(scratch.values, scratch=scratch)
     return ItemForm(scratch=scratch)
@@ -247,7 +247,7 @@ def write_item(request: HttpRequest, research_field: ResearchField, pk: int) -> 
 @require_POST
 @for_field(FieldRight.CURATE_FIELD)
 def preview(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
-    """Of what is typed: of a `draft`, or of what a page has begun, which may be a draft since."""
+    """The preview of what is typed: of a `draft`, or of what a page has begun, which may be a draft since."""
     pk = row_number(request.POST.get("draft", ""))
     drafts = Item.objects.filter(field=research_field.name, pk=pk)
     item = drafts.first()
@@ -270,7 +270,7 @@ def _begun(request: HttpRequest, research_field: ResearchField) -> ItemScratch:
 
 
 def _save(request: HttpRequest, scratch: ItemScratch) -> HttpResponse:
-    """Whatever was typed is kept: as the draft, or as it is where it is none yet."""
+    """Keeps whatever was typed: as the draft, or as it is where it is none yet."""
     try:
         scratch, form = _kept(request, scratch)
     except EditedSinceError:
@@ -290,7 +290,7 @@ class EditedSinceError(Exception):
 
 
 def _kept(request: HttpRequest, scratch: ItemScratch) -> tuple[ItemScratch, ItemForm]:
-    """What is stored then, and the form.
+    """The stored words then, and the form.
 
     Raises:
         EditedSinceError: two have changed the same; or the page saves by itself, and would not show what somebody else has changed.
@@ -318,7 +318,7 @@ def _to_review(request: HttpRequest, item: Item, research_field: ResearchField) 
 
 
 def _conflict(request: HttpRequest, scratch: ItemScratch) -> HttpResponse:
-    """What is stored beside what was typed, of which nothing is stored."""
+    """The stored words beside those that were typed, of which nothing is stored."""
     if scratch.item is None:
         scratch = writing.scratch_named(scratch.uid, scratch.field, scratch.user)
     else:

@@ -1,4 +1,4 @@
-"""What the editor of test cases says and offers."""
+"""Sentences and offers of the editor of test cases."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from experiment.models import ItemScratch
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What the page says of the test case that is written; `name` and `value` tell the server which it is.
+    """Statements on the test case that is written; `name` and `value` tell the server which it is.
 
     kept: said where what was typed cannot be saved. discard: the label of the button that gives up what was typed.
     """

@@ -179,17 +179,17 @@ class ExportForm(forms.Form):
 
     @property
     def narrows(self) -> bool:
-        """Whether more is asked than set, kind and rules: the other filters are shown open then."""
+        """True if more is asked than set, kind and rules: the other filters are shown open then."""
         return any(name not in USUAL for name, _text in self.query.pairs)
 
     @property
     def address(self) -> str:
-        """Of the file, after the question mark."""
+        """The address of the file, after the question mark."""
         return f"{self.query.encode()}&{self.form.encode()}"
 
     @property
     def data_set_address(self) -> str:
-        """Of the whole data set of these trials."""
+        """The address of the whole data set of these trials."""
         form = replace(self.form, format=DATA_SET, bom=False, zip=False)
         return f"{self.query.encode()}&{form.encode()}"
 
@@ -204,7 +204,7 @@ def _lines(values: dict[str, list[str]]) -> dict[str, list[str]]:
 
 
 def _shown(values: dict[str, list[str]]) -> dict[str, Any]:
-    """What was asked, as the fields show it."""
+    """The query, as the fields show it."""
     shown: dict[str, Any] = {"set": "all", "format": "csv"}
     for name, texts in values.items():
         if name in LISTS:
@@ -222,7 +222,7 @@ FIRST_ROWS, MOST_REASON = 10, 1_000
 @require_safe
 @for_study(Right.EXPORT)
 def export_page(request: HttpRequest, study: Study) -> HttpResponse:
-    """What can be asked for, how many rows that is, and the first of them."""
+    """The page of exports: filters, the number of rows, and the first of them."""
     asked = request.GET.copy()
     if "reason" not in asked:  # a trial that is excluded is not of the analysis
         asked.setdefault("set", SETS[0][0])
@@ -327,14 +327,14 @@ def retry(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
 
 
 def _is_for_workers(study: Study, query: TrialQuery, form: Form) -> bool:
-    """Whether a worker writes the file: always where all work is theirs, else what takes longer than a page may."""
+    """True if a worker writes the file: always where all work is theirs, else what takes longer than a page may."""
     if settings.JOB_EXECUTOR == "celery" or form.format == DATA_SET:
         return True
     return jobs.takes_long(study, query)
 
 
 def _command(study: Study, query: TrialQuery, form: Form) -> str:
-    """What writes the same file in a terminal."""
+    """The command that writes the same file in a terminal."""
     parts = ["manage.py", "export_trials", study.slug, "--format", form.format]
     if form.format == DATA_SET:
         parts = ["manage.py", "export_dataset", study.slug]

@@ -108,7 +108,7 @@ class PasteForm(forms.Form):
 
     @property
     def print(self) -> str:
-        """Of what was pasted."""
+        """A sentence on what was pasted."""
         return hashlib.sha256(self["texts"].data.encode()).hexdigest()
 
     @transaction.atomic
@@ -151,7 +151,7 @@ class PasteForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was pasted, as the page shows it before anything is stored: the rows about which something is to be said."""
+    """The pasted abstracts before anything is stored: those about which something is to be said."""
 
     heading: str
     as_pasted: str  # what is said of the others
@@ -212,7 +212,7 @@ def _named(refusal: PlanRefusedError) -> list[str]:
 
 
 def _said(problem: RowProblem) -> str:
-    """Of what was pasted, which has neither rows nor columns."""
+    """The sentence in the words of a paste, which has neither rows nor columns."""
     if problem.row is None:
         return problem.message
     version = ", altered version" if problem.column == "altered" else ""

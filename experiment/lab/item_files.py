@@ -69,7 +69,7 @@ class OptionsForm(ColumnsForm):
 
     @property
     def options(self) -> Options:
-        """Of a valid form."""
+        """The options of a valid form."""
         sent = self.cleaned_data
         return Options(
             Defaults(sent["source"] or Item.Source.HUMAN.value, sent["generator"]),
@@ -219,7 +219,7 @@ def _read(form: OptionsForm, data: bytes) -> ItemsFile:
 
 
 def _is_for_workers(file: ItemsFile) -> bool:
-    """Whether a worker imports this file: always where all work is theirs, else what is large while one lives."""
+    """True if a worker imports this file: always where all work is theirs, else what is large while one lives."""
     if settings.JOB_EXECUTOR == "celery":
         return True
     return workers.is_taken(ItemImport) and len(file.records) > LARGE

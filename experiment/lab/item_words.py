@@ -128,7 +128,7 @@ def _in_review(counted: Count, *, is_awaited: bool) -> str:
 
 
 def retiring(item: Item, n_studies: int) -> str:
-    """What follows if the version is retired."""
+    """Consequences of retiring the version."""
     said = "This cannot be undone: participants no longer receive this test case. You can still write a new version."
     if item.status != Status.ACCEPTED:
         return said

@@ -1,4 +1,4 @@
-"""Who belongs to a study or to the site, who is invited, and the trail of what they did."""
+"""Members of a study or of the site, invitations, and the trail of what they did."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -267,7 +267,7 @@ INTACT = "The chain is intact: no event was changed, and no event between two ot
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a check of the trail has found."""
+    """The result of a check of the trail."""
 
     css: str
     said: str

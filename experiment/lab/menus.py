@@ -91,7 +91,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Entry(Link):
-    """Of the menu; it leads to the first of its sections."""
+    """An entry of the menu; it leads to the first of its sections."""
 
     sections: tuple[Link, ...] = ()
 
@@ -109,7 +109,7 @@ class SiteMenu:
 
     @property
     def is_account(self) -> bool:
-        """Whether the page is one of those under the account."""
+        """True if the page is one of those under the account."""
         return any(link.is_current for link in self.account)
 
 

@@ -33,7 +33,7 @@ class StudyField(forms.ModelChoiceField):  # type: ignore[type-arg]
 
 
 class NewStudyForm(forms.Form):
-    """What it starts from, and how it is called. Of what is left empty, the start has a title or a file a name."""
+    """The start of a study, and its name. Of what is left empty, the start has a title or a file a name."""
 
     start = forms.ChoiceField(
         label="Start from",

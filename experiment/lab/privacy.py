@@ -1,4 +1,4 @@
-"""What participants can ask for, and what the law does: withdrawal on request, and the end of retention."""
+"""Requests of participants, and the law: withdrawal on request, and the end of retention."""
 
 from dataclasses import dataclass
 from typing import Any

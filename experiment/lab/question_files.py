@@ -37,7 +37,7 @@ class AcceptForm(LeadsForm):
 
     @property
     def reason(self) -> str:
-        """Of a valid form."""
+        """The reason in a valid form."""
         return str(self.cleaned_data.get("accept", "")).strip()
 
 

@@ -120,7 +120,7 @@ RuleForms = forms.formset_factory(
 
 
 def template_of(research_field: ResearchField, pk: int) -> QuestionTemplate:
-    """Of the field, with how many questions it has made as `n`."""
+    """A template of the field, with how many questions it has made as `n`."""
     rows = QuestionTemplate.objects.annotate(n=Count("questions"))
     return get_object_or_404(rows, field=research_field, pk=pk)
 
@@ -237,7 +237,7 @@ class FillingForm(AcceptForm):
 
     @property
     def wanted(self) -> Wanted:
-        """Of a valid form."""
+        """The wish in a valid form."""
         sent = self.cleaned_data
         strata = tuple(between_commas(sent["strata"]))
         seed = 1 if sent["seed"] is None else sent["seed"]
@@ -245,7 +245,7 @@ class FillingForm(AcceptForm):
 
     @property
     def choices(self) -> list[tuple[str, str]]:
-        """Of a valid form, as it is sent once more."""
+        """The values of a valid form, as it is sent once more."""
         chosen = ((name, value) for name, value in self.cleaned_data.items() if value != "")
         told = ((name, value) for name, value in chosen if value is not None)
         return [(name, "on" if v is True else str(v)) for name, v in told if v is not False]
@@ -302,7 +302,7 @@ def _planned(
     user: User,
     shown: str | None,
 ) -> tuple[QuestionPlan, bool]:
-    """What the questions would do; done where this is what was `shown`, which is None where nothing is to be done yet."""
+    """The plan of the questions; done where this is what was `shown`, which is None where nothing is to be done yet."""
     if shown is None:
         return plan_questions(filled.as_file, research_field, accept, by=user), False
     try:

@@ -122,12 +122,12 @@ class QuestionsForm(forms.Form):
 
     @property
     def asked(self) -> str:
-        """What narrows the list, as in the page's address."""
+        """The filters of the list, as in the page's address."""
         return urlencode({name: value for name, value in self.cleaned_data.items() if value})
 
     @property
     def narrowed(self) -> QuerySet[Item]:
-        """Of a valid form."""
+        """The questions that fit a valid form."""
         sent, rows = self.cleaned_data, self.rows
         if sent["status"]:
             rows = rows.filter(status=sent["status"])
@@ -223,7 +223,7 @@ class QuestionForm(OpenedForm, forms.ModelForm[Item]):
 
     @property
     def columns(self) -> dict[str, Any]:
-        """Of a valid form."""
+        """The columns of a valid form."""
         return {name: self.cleaned_data[name] for name in WRITTEN}
 
 

@@ -1,4 +1,4 @@
-"""Who may take part, by which links, and what they meet at the end."""
+"""Recruitment: who may take part, by which links, and which page they meet at the end."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -114,7 +114,7 @@ def recruiting(request: HttpRequest, study: Study) -> HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """What some participants meet at the end; `preview` shows them the page."""
+    """The page that some participants meet at the end; `preview` shows it."""
 
     who: str
     url: str

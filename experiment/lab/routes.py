@@ -48,7 +48,7 @@ class Route:
 
     @property
     def who(self) -> str:
-        """Who may open it, for the page."""
+        """The people who may open it, for the page."""
         if self.access == PUBLIC:
             return "everyone"
         if self.access == SIGNED_IN:
@@ -116,7 +116,7 @@ def _class_of(view: Callable[..., Any]) -> Any:
 
 
 def _required(view: Callable[..., Any] | None) -> list[str]:
-    """What the nearest of Django's require_http_methods around a view lets through."""
+    """The methods that the nearest of Django's require_http_methods around a view lets through."""
     while view is not None:
         if isfunction(view):
             found: Mapping[str, Any] = getclosurevars(view).nonlocals

@@ -43,7 +43,7 @@ OVERVIEW = "Before it opens"
 
 
 def setup_context(study: Study, current: str = "") -> dict[str, Any]:
-    """What every page of the set-up shows."""
+    """The content of every page of the set-up."""
     found = preflight(study)
     return {
         "current": current,
@@ -64,7 +64,7 @@ def setup_context(study: Study, current: str = "") -> dict[str, Any]:
 
 
 def _note_on(found: list[StudyProblem]) -> str:
-    """What is said above what the study lacks."""
+    """The note above the list of what the study lacks."""
     if not found:
         return "Nothing is missing."
     n = sum(finding.is_blocking for finding in found)
@@ -192,7 +192,7 @@ def show_section(
 
 
 def _note_of(study: Study, name: str) -> str:
-    """What is said above a section's form."""
+    """The note above a section's form."""
     if name == "general":
         return "Information about the study for participants and readers."
     if name == "target":

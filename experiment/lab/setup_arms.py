@@ -28,7 +28,7 @@ AS_IN_STUDY = ("unknown", "as in the study")
 
 
 class ArmForm(OfStudy, forms.ModelForm[Arm]):
-    """What an arm has of its own; only the name once the study has begun."""
+    """The settings of an arm by itself; only the name once the study has begun."""
 
     class Meta:
         model = Arm
@@ -112,7 +112,7 @@ def _advice(arm: Arm) -> str:
 
 
 def _each_participant(study: Study, arm: Arm) -> str:
-    """What a participant in this arm is given."""
+    """A sentence on the trials of a participant in this arm."""
     n_abstracts, n_questions = n_asked(study, arm)
     parts = [count(n_abstracts, "abstract")] if n_abstracts else []
     parts += [count(n_questions, "question")] if n_questions else []

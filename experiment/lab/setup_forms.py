@@ -63,7 +63,7 @@ class SettingsForm(OfStudy, forms.ModelForm[Study]):
 
     @property
     def revised(self) -> Mapping[str, Any]:
-        """What `change_study` is given besides."""
+        """Further arguments of `change_study`."""
         return {}
 
     @property

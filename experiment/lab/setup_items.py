@@ -1,4 +1,4 @@
-"""Which test cases a study draws from: chosen by what they are, or listed; counted before they are taken."""
+"""The test cases that a study draws from: chosen by what they are, or listed; counted before they are taken."""
 
 from collections import defaultdict
 from typing import Any, ClassVar
@@ -58,7 +58,7 @@ class _Taking(OfStudy, forms.Form):
 
 
 class ItemsForm(_Taking):
-    """What the test cases must be; all of it holds."""
+    """Conditions on the test cases; all of them hold."""
 
     collection = forms.ChoiceField(
         choices=[ANY, *Item.Collection.choices], required=False, label="Published set"
@@ -111,13 +111,13 @@ class ItemsForm(_Taking):
 
 
 class CountedForm(ItemsForm):
-    """Of which nothing is saved."""
+    """A form of which nothing is saved."""
 
     merges = False
 
 
 class QuestionsForm(_Taking):
-    """Of which field the questions are, and how many each participant gets."""
+    """The field of the questions, and how many each participant gets."""
 
     questions_of = forms.ChoiceField(
         required=False,
@@ -218,7 +218,7 @@ def questions(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _say_changed(request: HttpRequest, study: Study, field: str, tasks: Tasks) -> None:
-    """What taking questions changed beside them."""
+    """Tells which settings changed when questions were taken."""
     if study.field != field:
         said = f"The study's field is now {study.field}: participants and models see this."
         messages.info(request, said)
@@ -232,7 +232,7 @@ def _say_changed(request: HttpRequest, study: Study, field: str, tasks: Tasks) -
 @require_POST
 @for_study(Right.SET_UP)
 def count(request: HttpRequest, study: Study) -> HttpResponse:
-    """What the choice would give; for the page's script."""
+    """The number of test cases that the choice would give; for the page's script."""
     form = CountedForm(request.POST, study=study, user=user_of(request))
     context: dict[str, Any] = {"problems": []}
     if form.is_valid():

@@ -120,7 +120,7 @@ class SurveyForm(OfStudy, forms.Form):
 
 
 def _audiences(study: Study) -> list[tuple[str, Any]]:
-    """Who can be asked; nothing to choose in a study without arms."""
+    """The people who can be asked; nothing to choose in a study without arms."""
     arms = arms_of(study)
     if not arms:
         return []

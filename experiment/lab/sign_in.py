@@ -99,7 +99,7 @@ class OffersToEndTokens(forms.BaseForm):
 
 
 class PasswordByLinkForm(OffersToEndTokens, SetPasswordForm):  # type: ignore[type-arg]
-    """Whoever needs a link has lost the password, or somebody else has learnt it."""
+    """A password by link, for a person who has lost theirs, or whose password somebody else has learnt."""
 
     ENDS = True
 
@@ -229,7 +229,7 @@ def code_page(request: HttpRequest) -> HttpResponse:
 
 
 def _half_way(request: HttpRequest) -> User | None:
-    """Who has given a password but no code."""
+    """The user who has given a password but no code."""
     user: Any = request.user
     if user.is_authenticated:
         return None if is_verified(user) else user
@@ -286,7 +286,7 @@ def set_up_codes(request: HttpRequest) -> HttpResponse:
 @require_safe
 @for_first_step
 def picture(request: HttpRequest) -> HttpResponse:
-    """What an app reads with the camera. Once it is confirmed, the key is shown no more."""
+    """The picture that an app reads with the camera. Once it is confirmed, the key is shown no more."""
     user = user_of(request)
     if has_second_step(user):
         return HttpResponse(status=410)
@@ -364,6 +364,6 @@ def _elsewhere(n: int) -> str:
 
 
 def _first_page(membership: Membership) -> str:
-    """Of a study, for this member: a curator sees its test cases alone."""
+    """The first page of a study for this member: a curator sees its test cases alone."""
     is_curator = membership.role == Membership.Role.CURATOR
     return reverse("lab:test_cases" if is_curator else "lab:study", args=[membership.study.slug])

@@ -64,12 +64,12 @@ class StudyRow:
 
     @property
     def has_real(self) -> bool:
-        """Whether valid participants are counted: not where all participants are of another kind."""
+        """True if valid participants are counted: not where all participants are of another kind."""
         return Kind.REAL in self.people or not self.people
 
     @property
     def counted(self) -> str:
-        """What follows the number of valid participants."""
+        """The words after the number of valid participants."""
         parts = ["No real participants"]
         if self.has_real:
             target = f"of {self.study.target_valid} " if self.study.target_valid else ""
@@ -162,7 +162,7 @@ def tabs(study: Study, current: str) -> list[dict[str, Any]]:
 
 
 def links_told(study: Study, now: datetime) -> list[str]:
-    """What is to be said of visitors who lately came by links that were not as they should be."""
+    """Sentences on visitors who lately came by links that were not as they should be."""
     said = []
     if (at := study.unfilled_link_at) and now - at < LINKS_TOLD:
         n = study.unfilled_links
@@ -189,7 +189,7 @@ def _minute(at: datetime) -> str:
 
 
 def retired_told(items: Sequence[Item]) -> str:
-    """What became of test cases that participants no longer receive; empty where there are none."""
+    """A sentence on test cases that participants no longer receive; empty where there are none."""
     if not (n := len(items)):
         return ""
     whose, what = (
@@ -209,7 +209,7 @@ def screened_out_told(n: int) -> str:
 
 
 def readings_told(study: Study, n: Mapping[str, int]) -> str:
-    """What the other definitions of two rules would leave out; empty where that is nothing."""
+    """A sentence on what the other definitions of two rules would leave out; empty where that is nothing."""
     if not (n["untouched_either"] or n["fast_choice"]):
         return ""
     limit = f"less than {study.fast_limit_ms} ms until"
@@ -267,7 +267,7 @@ def study_page(request: LabRequest, study: Study) -> HttpResponse:
 
 
 def given_to_each(study: Study) -> Iterator[str]:
-    """What each participant is given."""
+    """The trials of each participant, in words."""
     if study.shows_abstracts:
         pairs = f"{study.human_items} human-created, {study.machine_items} machine-created"
         yield f"{pairs}, {study.catch_items} catch"

@@ -193,7 +193,7 @@ def _labels(n_forms: int) -> list[str]:
 
 
 class OpenedText:
-    """What a text's page was opened with, as of an OpenedForm: all its forms are one field."""
+    """The text that its page was opened with, as of an OpenedForm: all its forms are one field."""
 
     def __init__(self, study: Study, wording: Wording) -> None:
         self.study, self.message = study, wording.message
@@ -205,7 +205,7 @@ class OpenedText:
         return hidden(stamp({"text": self.stored}))
 
     def merges(self, sent: Mapping[str, Any], typed: po.Message) -> bool:
-        """Whether it is decided what the text is to be: `message` then says it."""
+        """True if it is decided what the text is to be: `message` then says it."""
         opened = (read_stamp(sent.get(OPENED_FIELD)) or {}).get("text")
         mine = self.stored if sent.get(f"{KEEP}text") == THEIRS else [*typed.forms]
         whose = merge(opened, self.stored, mine)

@@ -29,7 +29,7 @@ class Row:
 def _page(
     request: HttpRequest, study: Study | None = None, template: str = "lab/work/work.html"
 ) -> HttpResponse:
-    """What runs, waits or ended: of a study, or of the site."""
+    """A page of work that runs, waits or ended: of a study, or of the site."""
     still_open, ended = work.listing(study)
     n_workers = len(workers.living())
     live = reverse("lab:work_live", args=[study.slug]) if study else reverse("lab:site_work_live")

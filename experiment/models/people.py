@@ -74,7 +74,7 @@ class Invitation(models.Model):
 
     @property
     def gives(self) -> str:
-        """What the person who accepts it gets, in a few words."""
+        """The role of the person who accepts it, in a few words."""
         if self.study_id:
             return self.role
         return "may create studies" if self.may_create_studies else "an account"

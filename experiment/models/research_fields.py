@@ -104,7 +104,7 @@ class FieldMember(models.Model):
 
     @property
     def is_asked(self) -> bool:
-        """Whether they have not joined yet."""
+        """True if they have not joined yet."""
         return self.agreed_at is None
 
 

@@ -190,7 +190,7 @@ class Places:
 
     @property
     def told(self) -> str:
-        """What is to be said of a study that is full, or was."""
+        """A sentence on a study that is full, or was."""
         if self.is_full:
             return (
                 "The study is full at present: the participants under way are expected to fill the remaining places. It admits "
@@ -328,7 +328,7 @@ class PageByPage:
 
     @property
     def told(self) -> str:
-        """Whose times these are."""
+        """A sentence on the people whose times these are."""
         if not self.n_timed:
             return "Times appear here after the first valid participant has finished."
         one, many = (
@@ -530,7 +530,7 @@ class Forecast:
 
     @property
     def basis(self) -> str:
-        """What an expected time rests on; empty where there is none."""
+        """The basis of an expected time; empty where there is none."""
         if self.outlook != Outlook.EXPECTED or self.since is None:
             return ""
         since = date_format(self.since, "j F, H:i")

@@ -1,4 +1,4 @@
-"""What pages for researchers call the pages of a study, and how far a participant is."""
+"""Names that pages for researchers give to the pages of a study, and how far a participant is."""
 
 from experiment.models import Participant
 

@@ -75,7 +75,7 @@ class Listed:
 
     @property
     def act(self) -> str:
-        """What its button says; empty where nothing can be done with it."""
+        """The words of its button; empty where nothing can be done with it."""
         return "Stop" if self.job.is_open else "Try again" if self.can_retry else ""
 
     @property

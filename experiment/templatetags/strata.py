@@ -1,4 +1,4 @@
-"""What pages call the strata of test cases: `{% load strata %}`."""
+"""Names of the strata of test cases on pages: `{% load strata %}`."""
 
 from django import template
 

@@ -45,7 +45,7 @@ def _segment(segment: Segment) -> SafeString:
 
 
 def _paragraph(css: str, parts: Iterable[SafeString], name: str = "") -> SafeString:
-    """Of a text that browsers do not translate."""
+    """A paragraph of a text that browsers do not translate."""
     return format_html(
         '<p class="{} notranslate" translate="no"{} dir="auto">{}</p>',
         *(css, format_html(' id="{}"', name) if name else ""),

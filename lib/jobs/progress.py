@@ -45,7 +45,7 @@ class Progress:
 
     @property
     def sentence(self) -> str:
-        """What is done, the time it took, and what the rest takes at that rate; empty before it starts.
+        """A sentence on what is done, the time it took, and what the rest takes at that rate; empty before it starts.
 
         >>> Progress(25, 10.0, 30.0).sentence, Progress(None, 10.0, None).sentence
         ('25% done, 10 s so far, about 30 s left.', '10 s so far.')

@@ -22,7 +22,7 @@ def is_taken(job: Job) -> bool:
 
 @register.simple_tag
 def said_of(job: Job) -> str:
-    """What a screen reader hears of a job: its state, and each quarter."""
+    """The words that a screen reader hears of a job: its state, and each quarter."""
     announced = progress(job, timezone.now()).announced if job.is_open else 0
     state = job.get_status_display()
     return f"{state}, {announced}% done" if announced else state

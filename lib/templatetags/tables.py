@@ -1,4 +1,4 @@
-"""What the lab's tables share: `{% load tables %}`."""
+"""Tags of the lab's tables: `{% load tables %}`."""
 
 from django import template
 from django.utils.html import format_html, format_html_join

@@ -89,7 +89,7 @@ class Decision:
 
     @property
     def choice(self) -> str:
-        """What is to be decided."""
+        """The words of the decision."""
         return f"close it or {'raise the target' if self.is_full else 'choose another day'}"
 
 

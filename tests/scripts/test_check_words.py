@@ -42,6 +42,12 @@ def test_a_sentence_that_breaks_a_rule_is_found_where_it_is_written(rule: str, t
     assert [line.split(": ")[:2] for line in found] == [["docs/page.md:6", f"words.{rule}"]]
 
 
+def test_a_docstring_begins_with_its_subject() -> None:
+    source = 'def run() -> None:\n    """What it runs."""\n\n\ndef is_over() -> bool:\n    """True if it is over."""\n'
+    (found,) = findings(Path("lib/a.py"), source)
+    assert found.startswith("lib/a.py:2: words.docstring: “What it runs.”")
+
+
 @pytest.mark.parametrize(
     ("path", "source"),
     [

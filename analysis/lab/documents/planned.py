@@ -36,7 +36,7 @@ SIZES = (25, 50, 100, 200, 400, 800)
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """Of the typical participant on the typical test case, and how much both vary (SD in log-odds)."""
+    """Assumptions on the typical participant on the typical test case, and how much both vary (SD in log-odds)."""
 
     accuracy_percent: float
     sd_participants: float

@@ -42,7 +42,7 @@ def with_conclusions(text: str) -> str:
     paths: dict[tuple[str, Concludes], list[str]] = {}
     for where, path, about in every_conclusion():
         if about is None:
-            raise ValueError(f"{path} has no family: write Annotated[Verdict, Concludes(...)]")
+            raise ValueError(f"{path} has no family: write Annotated[Verdict, Concludes(…)]")
         paths.setdefault((where, about), []).append(f"`{path}`")
     lines = [
         f"| {where} | {', '.join(own)} | {about.what} | {about.tests} | {about.correction} | {about.needs} |"

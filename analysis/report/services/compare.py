@@ -31,7 +31,7 @@ from analysis.stats.verdicts import Concludes, Verdict
 
 @dataclass(frozen=True)
 class Side:
-    """What is compared of one report; `exclusions` are of people and then of trials, by label."""
+    """Side of a comparison from one report; `exclusions` are of people and then of trials, by label."""
 
     title: str
     participants: Participants

@@ -74,7 +74,7 @@ class PlannedRow(Generic[R]):
 
     @property
     def is_accepted_only(self) -> bool:
-        """Whether the import accepts the item as it stands."""
+        """True if the import accepts the item as it stands."""
         return self.action == Action.UPDATE and not self.changes
 
 

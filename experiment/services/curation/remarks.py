@@ -82,7 +82,7 @@ class Standing:
 
     @property
     def is_clean(self) -> bool:
-        """Whether the checks have nothing to say."""
+        """True if the checks have nothing to say."""
         return self.may_be_reviewed and not self.explained
 
 

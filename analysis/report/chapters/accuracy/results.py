@@ -128,7 +128,7 @@ class Accuracy:
 
     @property
     def has_asked(self) -> bool:
-        """Whether a model of the set took the test by choosing."""
+        """True if a model of the set took the test by choosing."""
         return any(model.method == CHOICE for model in present(self.models) or ())
 
 

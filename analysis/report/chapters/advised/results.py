@@ -234,7 +234,7 @@ class Decider:
         Verdict | None,
         Concludes("whether others decide less accurately than the most accurate", CHAPTER, HOLM),
     ]:
-        """Whether it is separated from the most accurate one: ABOVE 0, the difference is clear."""
+        """Verdict on the difference from the most accurate one: ABOVE 0, the difference is clear."""
         found = self.best_minus
         return Verdict.of(found.value, self.p_holm, found.n_clusters or 0) if found else None
 

@@ -212,7 +212,7 @@ def effect_name(effect: Effect) -> str:
 
 
 def effects_table(caption: str, model: Moderators) -> list[Table]:
-    """What a model says of each effect; corrected p values where the chapter concludes from it."""
+    """Tables of a model's effects; corrected p values where the chapter concludes from it."""
     is_corrected = any(one.verdict for one in model.effects)
     columns = (
         c.text("Effect", _marked),

@@ -174,7 +174,7 @@ class AskedModel(ModelName):
 
 @dataclass(frozen=True)
 class Asked:
-    """Of all models that were asked, members of the study's set or not."""
+    """Results of all models that were asked, members of the study's set or not."""
 
     asked: tuple[AskedModel, ...] | MissingResult
 
@@ -264,7 +264,7 @@ def _model(data: SourceData, model: int, answers: pd.DataFrame) -> AskedModel:
 
 
 def _label(data: SourceData, model: int) -> str:
-    """What the language model is called, not as the one that was asked."""
+    """Name of the language model, not as the one that was asked."""
     twin = _twin(data, model)
     row = data.models.iloc[model if twin is None else twin]
     return str(row["display_name"] or row["name"])

@@ -1,4 +1,4 @@
-"""Whether confidence goes with accuracy: people's slider, models' difference of perplexities."""
+"""Confidence and accuracy: people's slider, models' difference of perplexities."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -64,7 +64,7 @@ ONE_KIND = "A draw contained only correct or only wrong judgments, so there is n
 
 @dataclass(frozen=True, kw_only=True)
 class ConfidenceFits:
-    """What confidence says about accuracy: over bins, in a logistic fit to all data, read as a probability."""
+    """Relation of confidence and accuracy: over bins, in a logistic fit to all data, read as a probability."""
 
     binned: Binned | MissingResult
     logistic: Logistic | MissingResult
@@ -322,7 +322,7 @@ class SubfieldSlope:
 
 @dataclass(frozen=True)
 class SubfieldSlopes:
-    """Of the subfields that have a slope."""
+    """Slopes of the subfields that have one."""
 
     subfields: tuple[SubfieldSlope, ...]
     tests: Family

@@ -168,7 +168,7 @@ def _holm_p(fits: ConfidenceFits | None) -> float | None:
 
 
 def _slope_of(fits: ConfidenceFits | None) -> Interval | None:
-    """Of people for others, on other test cases; of a model, whose decisions are fixed, on others."""
+    """Interval of a slope: of people for others, on other test cases; of a model, whose decisions are fixed, on others."""
     if isinstance(fits, HumanCalibration):
         slope = present(fits.slope)
         return slope.slope.ci95 if slope else None

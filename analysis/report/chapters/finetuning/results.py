@@ -235,7 +235,7 @@ UNDEFINED = ("No pair of models can be tested.", "Score both on the same test ca
 
 @dataclass(frozen=True)
 class PerplexityChange:
-    """Of one version: mean perplexities, and the paired test of before minus after."""
+    """Change of one version: mean perplexities, and the paired test of before minus after."""
 
     before_mean: float
     after_mean: float
@@ -291,7 +291,7 @@ class TunedModel(ModelName):
 
     @property
     def have_one_prompt(self) -> bool:
-        """Whether their perplexities can be compared."""
+        """True if their perplexities can be compared."""
         return len(set(self.prompts)) == 1
 
 
@@ -305,7 +305,7 @@ class Families:
 
 @dataclass(frozen=True)
 class FineTuning:
-    """Of all models that were scored together with what they were tuned from."""
+    """Results of all models that were scored together with what they were tuned from."""
 
     finetuning: tuple[TunedModel, ...] | MissingResult
     finetuning_tests: Families | MissingResult

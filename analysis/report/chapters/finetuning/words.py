@@ -153,7 +153,7 @@ def _summary(compared: Compared, tests: Families | None) -> str:
 
 
 def _texts(compared: Compared) -> str:
-    """Of many models: on how many texts became more likely, and how often the originals clearly more or less so."""
+    """Sentence on many models: on how many texts became more likely, and how often the originals clearly more or less so."""
     with_one_prompt = [(model, found) for model, found in compared if model.have_one_prompt]
     if not with_one_prompt:
         return ""
@@ -185,7 +185,7 @@ def _reason(results: Sequence[Any]) -> str:
 
 
 def _corpora(models: Sequence[TunedModel]) -> str:
-    """Of the first reference texts for which a change could be told."""
+    """Sentence on the first reference texts for which a change could be told."""
     told = [
         _corpus(model, corpus, change)
         for model in models
@@ -340,7 +340,7 @@ def _cutoffs_table(models: Sequence[TunedModel]) -> list[Table]:
 
 
 def _part_columns(of: str) -> Sequence[c.Column]:
-    """Of rows: model, the part's name, the part."""
+    """Columns of rows: model, the part's name, the part."""
     return (
         c.text("Tuned model", "0"),
         c.shown(of, "1", is_number=False),

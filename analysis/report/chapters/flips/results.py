@@ -127,7 +127,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Examples(ModelName):
-    """Of one model."""
+    """Example test cases of one model."""
 
     examples: tuple[Example, ...]
     rule: str = TYPICAL
@@ -144,7 +144,7 @@ class PreferenceFlips:
 
 @dataclass(frozen=True)
 class ChangesOfMind:
-    """Of all models with scores on full texts."""
+    """Results of all models with scores on full texts."""
 
     flips: PreferenceFlips | MissingResult
 

@@ -67,7 +67,7 @@ class ModelCorrected(AnswererName):
 
 @dataclass(frozen=True)
 class CorrectedModels:
-    """Of the models that a judge and people graded by one rubric; other_rubric: labels of those of two rubrics."""
+    """Corrected rates of models that a judge and people graded by one rubric; other_rubric: labels of those of two rubrics."""
 
     models: tuple[ModelCorrected, ...]
     other_rubric: tuple[str, ...]
@@ -387,7 +387,7 @@ def _pair(data: GradedData, first: str, second: str, a: Floats, b: Floats) -> Pa
 def _confusion(
     data: GradedData, names: list[str], judges: list[Floats], human: Floats
 ) -> Confusion:
-    """Of the first judge that graded what people did."""
+    """Confusion matrix of the first judge that graded what people did."""
     for name, points in zip(names, judges, strict=True):
         both = _both(points, human)
         if both.any():

@@ -293,7 +293,7 @@ def _thresholds(own: Thresholds) -> Iterator[str]:
 
 
 def _quadrants(own: Thresholds) -> str:
-    """Which respondents another rule moves to another quadrant."""
+    """Sentence on respondents that another rule moves to another quadrant."""
     moving = [model for model in own.models if len(model.quadrants) > 1]
     if not moving:
         return "All respondents stay in their quadrant under every other threshold of points and definition of abstention."

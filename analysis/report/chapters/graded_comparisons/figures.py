@@ -154,7 +154,7 @@ def graded_deferral(source: SourceResults, tables: Tables) -> Figure:
 
 
 def _policies(model: Deferral) -> pd.DataFrame:
-    """What may be drawn of a model: ends and line of asking at random, curve, two points."""
+    """Points and lines of a model: ends and line of asking at random, curve, two points."""
     random = [(RANDOM, share, good, None) for share, good in ((0, model.model), (1, model.people))]
     curve = [(CURVE, one.share_asked, one.good, one.good_ci95) for one in model.points]
     named = [(ABSTAINING, model.abstaining), *([(THRESHOLD, model.threshold)] if model.threshold else [])]  # fmt: skip

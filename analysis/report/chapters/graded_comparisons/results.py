@@ -63,7 +63,7 @@ class Compared:
 
     @property
     def is_few(self) -> bool:
-        """Whether each pair has too few templates to say."""
+        """True if each pair has too few templates to say."""
         return all(pair.verdict is Verdict.TOO_FEW for pair in (*self.rqr, *self.sr))
 
 
@@ -220,7 +220,7 @@ class Threshold(Asking):
 
 @dataclass(frozen=True)
 class Deferral(AnswererName):
-    """Of n of people's answers to n_questions that the model answered; model, people: good ones of each alone.
+    """Deferral over n of people's answers to n_questions that the model answered; model, people: good ones of each alone.
 
     abstaining: asked where the model abstains or came to no text. points: from nobody to everybody asked, empty where a
     confidence is not known; threshold: None there, and below three templates.
@@ -366,7 +366,7 @@ class ModelOverlap(AnswererName):
 
 @dataclass(frozen=True)
 class TextMetrics:
-    """Of n answers of n_all that have points and did not abstain, drawn at random where there are too many.
+    """Metrics of n answers of n_all that have points and did not abstain, drawn at random where there are too many.
 
     Correlations are with the share of the rubric's most points, as several judges may have graded by several rubrics.
     bert_method: how BERTScore, the last of the metrics, was computed; "" where it was not.
@@ -453,7 +453,7 @@ class GradedComparisons:
 
 
 def build_graded_comparisons(data: SourceData) -> Built:
-    """What is compared, and its tables. Raises NotEnough without graded answers."""
+    """Comparisons and their tables. Raises NotEnough without graded answers."""
     return _built(data.need_graded())
 
 

@@ -1,4 +1,4 @@
-"""What the figures of graded answers share: who has which colour and row, heatmaps, and boxes."""
+"""Common parts of the figures of graded answers: colours and rows of models, heatmaps, and boxes."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -49,7 +49,7 @@ class OfCategory(Protocol):
 
 
 def category_labels(categories: Sequence[OfCategory]) -> dict[tuple[str, str], str]:
-    """Of (dimension, category); no two of a dimension are alike."""
+    """Labels of (dimension, category); no two of a dimension are alike."""
     found: dict[tuple[str, str], str] = {}
     for one in categories:
         label, n = short(one.category), 2

@@ -190,7 +190,7 @@ def _outlines(models: Sequence[ModelRates]) -> pd.DataFrame:
 
 
 def _is_drawn(model: ModelRates) -> bool:
-    """Whether its region says more than that next to nothing is known."""
+    """True if its region says more than that next to nothing is known."""
     return model.found.ellipse is not None and model.found.ellipse.half_axes[0] <= WIDEST
 
 

@@ -46,7 +46,7 @@ def codes(fates: "pd.Series[str]") -> Ints:
 
 
 def rates_of(data: GradedData, answers: pd.DataFrame) -> ClusteredRates:
-    """Of rows of `answers` that have a fate."""
+    """Rates of rows of `answers` that have a fate."""
     _, cluster = np.unique(clusters_of(data, answers), return_inverse=True)
     n = int(cluster.max(initial=-1)) + 1
     cells = np.bincount(cluster * len(FATES) + codes(answers["fate"]), minlength=n * len(FATES))
@@ -328,7 +328,7 @@ def _cell(
 
 
 def _number(name: str) -> c.Column:
-    """Of the row's answers; 0 without any."""
+    """A number of the row's answers; 0 without any."""
     return c.Column(
         None, lambda row: getattr(row[2].rates, name) if row[2] else 0, str, csv=(name,)
     )
@@ -362,7 +362,7 @@ GRADED_ANSWERS_METHOD = (
 
 @dataclass(frozen=True)
 class Box:
-    """Of n values: percentiles and the mean; NaN without any."""
+    """Percentiles and the mean of n values; NaN without any."""
 
     n: int
     mean: float
@@ -398,7 +398,7 @@ class ModelAnswers(AnswererName):
 
     @property
     def cost_of_good(self) -> float:
-        """What a good answer cost, those that are not good paid as well; NaN without one."""
+        """Cost of a good answer, those that are not good paid as well; NaN without one."""
         return self.cost / self.n_good if self.n_good else np.nan
 
 
@@ -449,7 +449,7 @@ def not_whole(categories: Sequence[CategoryStates]) -> list[str]:
 
 
 def build_graded_answers(data: SourceData) -> Built:
-    """What the answers are like, and three tables: their lengths and points, their states by category, and their cost."""
+    """Description of the answers, and three tables: their lengths and points, their states by category, and their cost."""
     return _graded_answers_built(data.need_graded())
 
 
@@ -477,7 +477,7 @@ def _graded_answers_built(data: GradedData) -> Built:
 
 
 def box(values: Any) -> Box:
-    """Of all that is known.
+    """Box of all values that are known.
 
     >>> box([1, 2, 3, np.nan])
     Box(n=3, mean=2.0, low=1.1, q25=1.5, median=2.0, q75=2.5, high=2.9)
@@ -510,7 +510,7 @@ def _graded_answers_model(data: GradedData, model: int, answers: pd.DataFrame) -
 
 
 def _sum(values: "pd.Series[float]") -> float:
-    """Of all that is known; NaN where nothing is."""
+    """Sum of all values that are known; NaN where none is."""
     return float(values.sum(min_count=1))
 
 

@@ -32,7 +32,7 @@ from scoring.domain.generating import Finish
 
 
 def is_telling(ci95: Sequence[float | None] | None, low: float, high: float) -> bool:
-    """Whether a 95% interval is known, and narrower than half of the scale from `low` to `high`: a wider one says nothing.
+    """True if a 95% interval is known, and narrower than half of the scale from `low` to `high`: a wider one says nothing.
 
     >>> is_telling((0.2, 0.6), 0, 1), is_telling((0.015, 0.995), 0, 1), is_telling((-1.0, 1.0), -1, 1), is_telling(None, 0, 1)
     (True, False, False, False)
@@ -166,7 +166,7 @@ def _people(own: Rated) -> str:
 
 
 def _clusters(own: Rated) -> Iterator[str]:
-    """What the intervals take for independent."""
+    """Sentences on the units that the intervals take for independent."""
     every = ((model.found.rqr, model.found.sr, model.found.ar) for model in own.models)
     shares = [share for rates in every for share in rates if share]
     if own.n_templates > 1 and any(share.is_clustered for share in shares):

@@ -1,4 +1,4 @@
-"""What models get right of what was published before their training data end, and of what came after."""
+"""Accuracy of models on what was published before their training data end, and on what came after."""
 
 import math
 from collections.abc import Sequence
@@ -66,7 +66,7 @@ class ModelCutoff(ModelName):
 
 @dataclass(frozen=True)
 class Cutoffs:
-    """Of the models of the study's set that scored full texts."""
+    """Results of the models of the study's set that scored full texts."""
 
     models: tuple[ModelCutoff, ...]
     method: str = CUTOFFS_METHOD
@@ -151,7 +151,7 @@ PUBLISHED_CORPORA = {
 
 
 class TextKind(StrEnum):
-    """What texts are: test cases, a corpus to compare them with, or a text that models know by heart."""
+    """Kinds of texts: test cases, a corpus to compare them with, or a text that models know by heart."""
 
     ORIGINAL = "items-original"
     ALTERED = "items-altered"
@@ -171,7 +171,7 @@ ITEMS = (
 
 @dataclass(frozen=True)
 class TextRatios:
-    """Of one source of texts as one model reads them; `spread`: of the ratios, in bytes.
+    """Ratios of one source of texts as one model reads them; `spread`: of the ratios, in bytes.
 
     in_training: whether a corpus is among the model's training data (known, likely, unknown, absent); None of test cases.
     n_ge_anchor: texts with a ratio at or above the anchor's. auc_items_gt_source: how often an original item's ratio is
@@ -199,7 +199,7 @@ class ModelRatios(ModelName):
 
     @property
     def has_references(self) -> bool:
-        """Whether it read other texts than the test cases."""
+        """True if it read other texts than the test cases."""
         return any(not s.kind.is_test_case for s in self.sources)
 
 
@@ -378,7 +378,7 @@ class PeopleDates:
 
 @dataclass(frozen=True)
 class PublicationDate:
-    """Of the models of the study's set, and of its people: two questions of one family (`families.together`)."""
+    """Results of the models of the study's set, and of its people: two questions of one family (`families.together`)."""
 
     publication_date: tuple[ModelDates, ...] | MissingResult
     publication_date_tests: Family | MissingResult
@@ -458,7 +458,7 @@ def _corrected(
 
 
 def _publication_date_items(data: SourceData, dates: Dates) -> list[pd.DataFrame]:
-    """Of each model with perplexities."""
+    """A table of each model with perplexities."""
     tables = []
     for model in data.need_models().tolist():
         if data.models["method"].iloc[model] == CHOICE:

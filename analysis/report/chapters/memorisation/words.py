@@ -97,7 +97,7 @@ def _cutoffs(cutoffs: Cutoffs) -> str:
 
 
 def _published_before(cutoffs: Cutoffs) -> str:
-    """Of how many models with a known cut-off a test case was published before it."""
+    """Sentence on how many models with a known cut-off had test cases published before it."""
     n, models = len(cutoffs.known), f.count(len(cutoffs.known), "model")
     n_none = sum(model.before is None for model in cutoffs.known)
     if n_none == n:
@@ -187,7 +187,7 @@ def memorisation_figure(
 
 
 def _shown_texts(n_detailed: int, n_readers: int, n_models: int) -> str:
-    """Of which models the figure shows all texts, where these are not all models."""
+    """Sentence on the models whose texts the figure shows, where these are not all models."""
     if not n_detailed:
         return "The figure shows only the original versions of the test cases."
     n_rest = n_models - n_detailed

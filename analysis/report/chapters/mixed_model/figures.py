@@ -1,4 +1,4 @@
-"""What the mixed model says about people: their accuracy, and how much people and test cases vary."""
+"""Figures of the mixed model: people's accuracy, and how much people and test cases vary."""
 
 from collections.abc import Sequence
 from typing import Any

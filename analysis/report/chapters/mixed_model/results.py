@@ -77,7 +77,7 @@ class ItemShare:
 
 @dataclass(frozen=True)
 class ConfidenceEffect:
-    """Of confidence in standard deviations; `mean` and `sd` are those of the ratings, the coefficient is in log-odds."""
+    """Effect of confidence in standard deviations; `mean` and `sd` are those of the ratings, the coefficient is in log-odds."""
 
     n_trials: int
     mean: float
@@ -236,7 +236,7 @@ NEAR = (
 
 @dataclass(frozen=True)
 class Fitted:
-    """Of the mixed model: intercept and standard deviations in log-odds."""
+    """Fit of the mixed model: intercept and standard deviations in log-odds."""
 
     intercept: float
     sd_participants: float

@@ -77,7 +77,7 @@ def _which_vary_more(own: RandomEffects, found: ItemShare) -> str:
 
 
 def _without_participants(own: RandomEffects) -> str:
-    """Of the model without variation between participants, where the test does not reject it."""
+    """Sentence on the model without variation between participants, where the test does not reject it."""
     test = own.lrt.participants
     may_be_0 = own.sd_participants > 0 and test.p >= LEVEL
     if not may_be_0 or test.without is None:

@@ -249,7 +249,7 @@ def _integration_chart(
 def _lines(
     frame: pd.DataFrame, kinds: Sequence[str]
 ) -> Iterator[tuple[int, list[int], pd.DataFrame]]:
-    """What stands on a line of its own within a model's row, each condition and seed: its offset in px and its dashes."""
+    """Lines within a model's row, one for each condition and seed: its offset in px and its dashes."""
     for shift, kind in zip((-7, -2, 3), kinds, strict=False):
         some = frame[frame["condition"] == kind]
         place = some.groupby("row").cumcount()

@@ -87,7 +87,7 @@ class RankAgreement:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Of the models of the study's set."""
+    """Results of the models of the study's set."""
 
     agreement: RankAgreement | MissingResult
 
@@ -229,7 +229,7 @@ class ContextAccuracy:
 
 @dataclass(frozen=True)
 class Integration:
-    """Of the models of the study's set."""
+    """Results of the models of the study's set."""
 
     integration: ContextAccuracy | MissingResult
 

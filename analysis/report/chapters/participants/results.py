@@ -1,4 +1,4 @@
-"""Who took part: answers about themselves, when and how long, over the whole study. Small groups are not named.
+"""Participants: answers about themselves, when and how long, over the whole study. Small groups are not named.
 
 Long: four chapters of one theme, one after the other.
 """
@@ -91,7 +91,7 @@ class Count:
 
 @dataclass(frozen=True)
 class People:
-    """Of one kind of participants; TakingPart says what the fields are. Each part says why where it is missing."""
+    """People of one kind; TakingPart says what the fields are. Each part says why where it is missing."""
 
     kind: str
     n_analysed: int
@@ -262,7 +262,7 @@ AFTER_PUBLICATION = (
 
 
 class Code(Enum):
-    """What a step counts. WITHOUT_TRIALS: finished and not excluded, but without a single analysed trial.
+    """Kinds of steps. WITHOUT_TRIALS: finished and not excluded, but without a single analysed trial.
 
     UNDER_WAY and ANSWERED (at least one test case judged) are counted by arm alone.
     """
@@ -385,7 +385,7 @@ def _arm_steps(counts: FlowCounts, arm: ArmCounts) -> Iterator[Step]:
 
 
 def _losses(counts: FlowCounts) -> tuple[Loss, ...]:
-    """Whoever is still taking part has not left, and counts at neither stage."""
+    """Losses by arm. People who are still taking part have not left, and count at neither stage."""
     settled = [(one.consented - one.under_way, one.finished) for one in counts.arms]
     stages = {LEFT: [(n, n - stayed) for n, stayed in settled]}
     if counts.analysed:  # nobody is where no test case was judged

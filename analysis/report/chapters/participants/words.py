@@ -148,7 +148,7 @@ def _answers(own: People) -> Iterator[str]:
 
 
 def _known(spread: Spread, own: People) -> str:
-    """Of how many people a number is known, where these are not all."""
+    """Sentence on how many people a number is known of, where these are not all."""
     return f"; n = {f.number(spread.n, 0)}" if spread.n < own.n_analysed else ""
 
 

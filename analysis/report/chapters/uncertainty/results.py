@@ -211,7 +211,7 @@ def build_crossed(data: SourceData) -> Built:
 
 
 def _share_errors(resampled: Floats, two_way: TwoWay) -> Errors:
-    """Of an accuracy."""
+    """Errors of an accuracy."""
     if not two_way.is_known:
         return NO_ERRORS
     varies = two_way.se > 0  # resamples of what does not vary are all alike
@@ -220,7 +220,7 @@ def _share_errors(resampled: Floats, two_way: TwoWay) -> Errors:
 
 
 def _gap_errors(resampled: Floats, two_way: TwoWay | None) -> Errors:
-    """Of a difference of accuracies."""
+    """Errors of a difference of accuracies."""
     if two_way is None or not two_way.is_known:
         return NO_ERRORS
     ci95 = interval_with(resampled, two_way)
@@ -317,7 +317,7 @@ SHOWN = 10
 
 
 class Ahead(Enum):
-    """Who is right more often."""
+    """Side that is right more often."""
 
     MODELS = "models"
     HUMANS = "humans"
@@ -527,7 +527,7 @@ def _sensitivity_models(correct: Floats) -> Mean | None:
 
 
 def _change(correct: Floats, before: Floats) -> float | None:
-    """Of the mean over the models that any item is left to, from what it is of the same models before."""
+    """Change of the mean over the models that any item is left to, from that of the same models before."""
     left = ~np.isnan(correct).all(axis=1)
     changes = np.nanmean(correct[left], axis=1) - np.nanmean(before[left], axis=1)
     return float(changes.mean()) if left.any() else None
