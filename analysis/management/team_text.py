@@ -68,7 +68,6 @@ def _sentences(answer: Answer, n_shown: int, others: str) -> list[str]:
         answer.near_chance,
         answer.alone,
         answer.together,
-        answer.two_way,
         answer.tried_on,
         *(
             f"Not possible: {'; '.join(names)}. {why.reason} {why.needed}".rstrip()

@@ -1,4 +1,4 @@
-"""What trying a team came to: the team that a page is about, and what is remarkable about it, in sentences and numbers."""
+"""Outcome of trying a team: the team that a page is about, and what is remarkable about it, in sentences and numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class Answer:
 
     @property
     def twice(self) -> list[tuple[str, str]]:
-        """What models that are members both scored and asked are called."""
+        """Names of models that are members both scored and asked."""
         shown = {m.name: m.display_name for m in self.members}
         return [(shown[name], shown[f"{name}{ASKED}"]) for name in self.tried.taken_twice]
 
@@ -79,7 +79,7 @@ class Answer:
 
     @property
     def adding(self) -> AddingHuman | None:
-        """What the last human adds to the team."""
+        """Gain of the team from its last human."""
         label = self.result.team.label
         return next((row for row in self.tried.adding_human if row.with_human == label), None)
 
@@ -111,12 +111,12 @@ class Answer:
 
     @property
     def sentence(self) -> str:
-        """What was found, first: what the last human adds, else how accurate the team is."""
+        """The first sentence: the gain from the last human, else the team's accuracy."""
         return self.adding_one or self.how_accurate
 
     @property
     def cautions(self) -> list[Paragraph]:
-        """What must be known to read the numbers."""
+        """Cautions for readers of the numbers."""
         strong = [
             Paragraph(text, is_strong=True)
             for text in (self.few_cases, self.one_model_twice)
@@ -127,7 +127,7 @@ class Answer:
 
     @property
     def numbers(self) -> list[KeyNumber]:
-        """Of the team; where it has several members, beside the best of them, and beside what they could reach."""
+        """Numbers of the team; where it has several members, beside the best of them, and beside what they could reach."""
         result = self.result
         of = f"of {words.row_noun(result)}"
         right = _with_ci(of, f.share_interval(result.accuracy_ci95))
@@ -206,19 +206,6 @@ class Answer:
         )
 
     @property
-    def two_way(self) -> str:
-        adding = self.adding.gain.two_way_ci95 if self.adding else None
-        gain = self.result.gain_two_way_ci95
-        parts = [
-            *([f"{f.points_interval(adding)} points for one additional person"] if adding else ()),
-            *([f"{f.points_interval(gain)} points for the gain"] if gain else ()),
-        ]
-        if not parts:
-            return ""
-        start = "The two-way interval, from two-way cluster-robust errors and Student's t without resampling, is"
-        return f"{start} {' and '.join(parts)}."
-
-    @property
     def tried_on(self) -> str:
         tried = self.tried
         by = f" by {f.count(tried.n_participants, 'participant')}" if tried.n_participants else ""
@@ -240,7 +227,7 @@ class Answer:
         return f"{n} {f.verb(n, 'trial was', 'trials were')} excluded: {reason}."
 
     def not_possible(self) -> list[tuple[Sequence[str], MissingResult]]:
-        """Which teams could not be fitted, by reason."""
+        """Teams that could not be fitted, by reason."""
         found: dict[MissingResult, list[str]] = {}
         for row in self.tried.not_possible:
             why = MissingResult(row.reason, row.needed)

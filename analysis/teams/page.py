@@ -1,4 +1,4 @@
-"""What trying a team came to, as sections of a page: sentences, tables and figures."""
+"""Outcome of trying a team, as sections of a page: sentences, tables and figures."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +7,6 @@ from django.utils.text import capfirst
 
 from analysis import columns as c
 from analysis.presentation import Block, FigureView, Section, Table, paragraphs
-from analysis.stats.arrays import Interval
 from analysis.teams import words
 from analysis.teams.answer import Answer
 from analysis.teams.names import short, team_columns
@@ -108,14 +107,11 @@ def _teams(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
     tried = answer.tried
     columns = team_columns(lambda row: short(row.team, answer.members), tried.teams)
     caption = "Teams and their members: share of held-out trials that are right"
-    gains = [(r.team, r.gain, r.gain_ci95, r.gain_two_way_ci95) for r in tried.teams]
     tables = _as(OpenTable, c.page_table(caption, columns, tried.teams, "teams"))
-    tables += _both_intervals(answer, "Gains with both kinds of intervals", gains)
     rule = next((r.about.rule for r in tried.teams if r.method != Method.ALONE), "")
     held_out = f"Held out: {tried.folds}."
-    two_way = answer.two_way
     measures = tried.measures.values()
-    methods = (rule, held_out, tried.ratings.rule, tried.method, *measures, two_way, tried.multiplicity)  # fmt: skip
+    methods = (rule, held_out, tried.ratings.rule, tried.method, *measures, tried.multiplicity)
     block = Block(
         "",
         "",
@@ -128,22 +124,6 @@ def _teams(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
         return _section("teams", "This member by itself", "", block)
     question = "Is a team more accurate than its best member?"
     return _section("teams", "All teams of these members", question, block)
-
-
-def _both_intervals(
-    answer: Answer,
-    caption: str,
-    rows: Sequence[tuple[Team, float | None, Interval | None, Interval | None]],
-) -> list[Table]:
-    """Folded; of one row the methods' sentence is enough."""
-    columns = (
-        c.text("Team", lambda row: short(row[0], answer.members)),
-        c.points("Points", "1"),
-        c.points_ci("95% CI, crossed", "2"),
-        c.points_ci("95% CI, two-way", "3"),
-    )
-    rows = [row for row in rows if row[3]]
-    return _as(FoldedTable, c.page_table(caption, columns, rows)) if len(rows) > 1 else []
 
 
 def _adding(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
@@ -159,9 +139,7 @@ def _adding(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
         c.count("Trials", "gain.n"),
     )
     caption = "Each team compared with the same team with one human fewer, on the same trials"
-    both = [(r.larger_team, r.gain.value, r.gain.ci95, r.gain.two_way_ci95) for r in found]
     tables = _as(OpenTable, c.page_table(caption, columns, found))
-    tables += _both_intervals(answer, "The same with both kinds of intervals", both)
     question = "What does one additional expert change?"
     block = Block("", "", tables=tables, figures=pictures)
     return _section("adding", "Adding one human", question, block)
@@ -218,7 +196,7 @@ def _policies(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
 
 
 def _posterior(answer: Answer) -> Section | None:
-    """What a Bayesian fit says of the team's members."""
+    """Section on a Bayesian fit to the team's members."""
     if answer.fit is None:
         return None
     team = short(answer.result.team, answer.members)

@@ -432,7 +432,8 @@ class TeamResult:
     n_participants: 0 where rows are items, which n_trials counts then. log_loss_nats: mean of -ln p(original); brier: mean
     of (1 - p(original))^2. Intervals are None where there is one item or one participant. best_member (a name), gain
     (accuracy of the team - that of the best member), complementarity: None for one member. gain_p_holm: over a family of gain_tests
-    teams, those that were asked for; gain_verdict follows from it. gain_two_way_*: normal-theory, robust to clusters of people and of items.
+    teams, those that were asked for; gain_verdict follows from it. Interval and p of the gain follow from
+    gain_se, two-way cluster-robust, with Student's t.
     """
 
     team: Team
@@ -463,8 +464,7 @@ class TeamResult:
         Verdict | None,
         Concludes("whether a team is more accurate than its best member", ASKED_FOR, HOLM, NEEDED),
     ]
-    gain_two_way_se: float | None
-    gain_two_way_ci95: Interval | None
+    gain_se: float | None
     selector_accuracy: float
     selector_accuracy_ci95: Interval | None
     complementarity: Complementarity | None
@@ -512,16 +512,14 @@ class TeamResult:
 class Gain:
     """A difference of two accuracies on the same n trials.
 
-    ci95 and p are from resamples, None where nothing can be resampled; two_way_se and two_way_ci95 are normal-theory and
-    None where they are not defined.
+    se is two-way cluster-robust; ci95 and p follow with Student's t. None where they are not defined.
     """
 
     value: float
     ci95: Interval | None
     p: float | None
     n: int
-    two_way_se: float | None
-    two_way_ci95: Interval | None
+    se: float | None
 
 
 @dataclass(frozen=True)

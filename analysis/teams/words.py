@@ -1,4 +1,4 @@
-"""What results of teams say, as sentences: the report, the page of teams and the terminal take them from here."""
+"""Sentences on results of teams: the report, the page of teams and the terminal take them from here."""
 
 from collections.abc import Sequence
 
@@ -95,7 +95,7 @@ def how_accurate(result: TeamResult, best: str) -> str:
 
 
 def adding_one(row: AddingHuman, *, is_simulated: bool) -> str:
-    """What one more person changes."""
+    """Sentence on the change by one more person."""
     which = "another" if row.team.humans else "one"
     who = "simulated participant" if is_simulated else "human"
     p = after_holm(row.p_holm, row.n_tests)
@@ -113,7 +113,7 @@ def adding_one(row: AddingHuman, *, is_simulated: bool) -> str:
 
 
 def ties(members: Sequence[MemberResult], n_trials: int, method: Method, result: TeamResult) -> str:
-    """Which members tie, and what the team makes of that. method: of combining, ALONE where there are no teams."""
+    """Sentence on members that tie, and on what the team makes of that. method: of combining, ALONE where there are no teams."""
     if not members:
         return ""
     of = rows_of(n_trials, result)
@@ -128,7 +128,7 @@ def ties(members: Sequence[MemberResult], n_trials: int, method: Method, result:
 
 
 def near_chance(result: TeamResult) -> str:
-    """Of a team none of whose members can be told from chance."""
+    """Sentence on a team none of whose members can be told from chance."""
     chance = result.near_chance
     if chance is None:
         return ""

@@ -9,7 +9,7 @@ import numpy as np
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Bools, Floats, Interval, Ints
 from analysis.stats.calibration import bin_columns, equal_width_bins, error_interval, error_noise
-from analysis.stats.crossed_bootstrap import interval_with, p_with
+from analysis.stats.crossed_bootstrap import interval_with
 from analysis.stats.two_way_clustered import FEWEST_CLUSTERS
 from analysis.teams.domain.chance import learns_noise
 from analysis.teams.domain.combination import LEAST_PROBABILITY, HeldOut
@@ -184,9 +184,9 @@ RESAMPLED = (
     "fixed held-out predictions and Student's t for the smaller number of clusters minus one. A trial with two people "
     "belongs to the first of them. "
     "Shares have Wilson's score interval for the number of independent decisions that would give the same standard "
-    "error. The intervals of gain, log loss and Brier score come from resampling with replacement both the test cases and, "
+    "error. A gain has the interval and p of Student's t, which do not depend on a seed. The intervals of log loss and Brier score come from resampling with replacement both the test cases and, "
     "independently, the people who judged the trials (pigeonhole bootstrap, {resamples:,} resamples, seed {seed}). Deviations are "
-    "scaled to that error before percentiles are taken. p is twice the smaller of the two shares of resampled gains, scaled in the same way, on either side of 0. The interval of "
+    "scaled to that error before percentiles are taken. The interval of "
     "the calibration error inverts a test, with the bins' observed deviations multiplied by a common factor. docs/results.md gives the "
     "coverage of each interval."
 )
@@ -310,8 +310,7 @@ def _result(evidence: Evidence, method: Method, held: HeldOut, rows: Rows) -> Te
         gain_p_holm=None,
         gain_tests=None,
         gain_verdict=None,
-        gain_two_way_se=None,
-        gain_two_way_ci95=None,
+        gain_se=None,
         selector_accuracy=selector,
         selector_accuracy_ci95=None,
         complementarity=complementarity(names, points, held.points) if is_team else None,
@@ -352,10 +351,9 @@ def _with_intervals(result: TeamResult, again: Floats, rows: Rows, draws: Draws)
         return found
     return replace(
         found,
-        gain_ci95=interval_with(again[:, 4], gain),
-        gain_p=p_with(again[:, 4], gain),
-        gain_two_way_se=gain.se,
-        gain_two_way_ci95=gain.within(-1.0, 1.0),
+        gain_ci95=gain.within(-1.0, 1.0),
+        gain_p=gain.p,
+        gain_se=gain.se,
     )
 
 

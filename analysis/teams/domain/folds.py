@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from analysis.stats import NotEnough, families
 from analysis.stats.arrays import Bools, Floats, Interval, Ints
-from analysis.stats.crossed_bootstrap import interval_with, p_with, times_drawn
+from analysis.stats.crossed_bootstrap import times_drawn
 from analysis.stats.two_way_clustered import (
     FEWEST_CLUSTERS,
     TwoWay,
@@ -237,31 +237,20 @@ def difference(a: Floats, b: Floats, draws: Draws) -> Gain:
 
 
 def differences(a: Floats, b: Floats, draws: Draws) -> list[Gain]:
-    """The same for each column of (n, k), with one set of resamples.
+    """The same for each column of (n, k).
 
     >>> a, b = np.array([[1.0], [1.0], [0.0], [1.0]]), np.array([[1.0], [0.0], [0.0], [0.0]])
     >>> differences(a, b, Draws.of_items(4, resamples=10))[0].value
     0.5
     """
-    more = a - b
-    return [
-        _gain(of_rows, again, draws)
-        for of_rows, again in zip(more.T, draws.means(more).T, strict=True)
-    ]
+    return [_gain(of_rows, draws) for of_rows in (a - b).T]
 
 
-def _gain(more: Floats, again: Floats, draws: Draws) -> Gain:
+def _gain(more: Floats, draws: Draws) -> Gain:
     clustered = changes_of(more, draws)
     if clustered is None:
-        return Gain(float(more.mean()), None, None, len(more), None, None)
-    return Gain(
-        value=float(more.mean()),
-        ci95=interval_with(again, clustered),
-        p=p_with(again, clustered),
-        n=len(more),
-        two_way_se=clustered.se,
-        two_way_ci95=clustered.within(),
-    )
+        return Gain(float(more.mean()), None, None, len(more), None)
+    return Gain(float(more.mean()), clustered.within(), clustered.p, len(more), clustered.se)
 
 
 def changes_of(more: Floats, draws: Draws) -> TwoWay | None:

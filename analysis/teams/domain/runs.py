@@ -141,7 +141,7 @@ class Runs:
         if not pairs:
             return []
         gains = [
-            Gain(gain.value, None, None, gain.n, None, None) if self._noise(pair) else gain
+            Gain(gain.value, None, None, gain.n, None) if self._noise(pair) else gain
             for pair, gain in zip(
                 pairs,
                 differences(np.column_stack(after), np.column_stack(before), self.draws),

@@ -18,7 +18,7 @@ TEAM_COLUMNS = (
     "team=team.label", "display_name=team.display_name", "method", "n_humans", "n_models", "n_trials", "n_items", "n_participants", "n_correct", "n_ties",
     "accuracy", "accuracy_ci95", "log_loss=log_loss_nats", "log_loss_ci95=log_loss_nats_ci95", "brier", "brier_ci95", "calibration_error",
     "calibration_error_ci95", "best_member", "best_member_accuracy", "gain", "gain_ci95", "gain_p", "gain_p_holm",
-    "gain_two_way_se", "gain_two_way_ci95", "selector_accuracy", "selector_ci95=selector_accuracy_ci95",
+    "gain_se", "selector_accuracy", "selector_ci95=selector_accuracy_ci95",
 )  # fmt: skip
 POLICY_COLUMNS = (
     "model=team.label", "display_name=team.display_name", "policy", "share", "share_asked", "threshold", "n_asked", "n_trials", "n_correct", "n_ties",

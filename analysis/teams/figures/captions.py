@@ -159,7 +159,7 @@ def adding_text(
     return FigureText(
         "Gain from adding one person to a language model",
         f"n = {count(n_trials, 'trial')}, {models}. Vertical ticks: the model alone; dots: with one {who} ({method_name(method)}), on test "
-        f"cases that were not used in the fit. Lines are 95% intervals of the difference from resampling {others} and test cases.",
+        f"cases that were not used in the fit. Lines are 95% intervals of the difference, for other {others} and test cases.",
         f"A {who} changes the accuracy of {models} by {span} percentage points; after Holm's correction, accuracy rises for {above} and "
         f"falls for {below}.",
     )

@@ -226,8 +226,7 @@ def _team(study: Study, seed: int) -> tuple[Found, Said]:
         "teams by size: expected accuracy": _of(cell.accuracy, cell.accuracy_ci95),
     }
     if result.gain is not None:
-        found["team: gain, crossed bootstrap"] = _of(result.gain, result.gain_ci95)
-        found["team: gain, two-way"] = _of(result.gain, result.gain_two_way_ci95)
+        found["team: gain"] = _of(result.gain, result.gain_ci95)
     return found, (np.maximum(held.p_original, 1 - held.p_original), held.points)
 
 

@@ -95,8 +95,8 @@ def teaming(n_models: int = 3, n_humans: int = 1, *, is_long: bool = False) -> T
 
 def without_intervals(found: TriedTeams) -> TriedTeams:
     """As with one item: nothing can be resampled."""
-    none = dict.fromkeys(("accuracy_ci95", "gain_ci95", "gain_p", "gain_p_holm", "gain_tests", "gain_two_way_se", "gain_two_way_ci95", "selector_accuracy_ci95"))  # fmt: skip
-    bare = dict.fromkeys(("ci95", "p", "two_way_se", "two_way_ci95"))
+    none = dict.fromkeys(("accuracy_ci95", "gain_ci95", "gain_p", "gain_p_holm", "gain_tests", "gain_se", "selector_accuracy_ci95"))  # fmt: skip
+    bare = dict.fromkeys(("ci95", "p", "se"))
     return replace(
         found,
         teams=tuple(

@@ -152,7 +152,7 @@ def test_too_few_test_cases_are_said_before_the_table() -> None:
 
 def test_numbers_that_are_not_known_break_no_sentence():
     found = without_intervals(tried())
-    for name in ("most_accurate", "adding_one", "how_accurate", "together", "two_way", "tried_on"):
+    for name in ("most_accurate", "adding_one", "how_accurate", "together", "tried_on"):
         said = line(name, found)
         assert "None" not in said
         assert "[" not in said

@@ -54,7 +54,6 @@ def teams_page(source: SourceResults, about: About) -> Page:
         *paragraphs(
             first,
             near_chance(best) if best else "",
-            _two_way(best),
             _panel(found, best),
             _better_models(found, best),
             *(adding_one(row, is_simulated=about.is_simulated) for row in added),
@@ -94,15 +93,8 @@ def _best_team(best: TeamResult | None, n_teams: int) -> str:
     return sentences(own, selected if n_teams > 1 else "")
 
 
-def _two_way(best: TeamResult | None) -> str:
-    if best is None or not (best.gain_ci95 and best.gain_two_way_ci95):
-        return ""
-    interval = f.points_interval(best.gain_two_way_ci95)
-    return f"Without resampling, the two-way interval of this gain is {interval} points."
-
-
 def _panel(found: TeamingResult, best: TeamResult | None) -> str:
-    """Which members the teams have. best: of these teams."""
+    """Sentence on the members of the teams. best: of these teams."""
     if best is None or not found.panel:
         return ""
     members = {m.name: m.member for m in found.members}
@@ -162,13 +154,13 @@ def _partner(found: TeamingResult, tried: Sequence[TeamResult]) -> TeamResult | 
 
 
 def _to_models(found: TeamingResult) -> list[AddingHuman]:
-    """What a human adds to teams of models."""
+    """Gains of teams of models from one human."""
     rows = (row for row in found.adding_human if row.method == Method.LOGISTIC)
     return [row for row in rows if not row.team.humans]
 
 
 def _adding(found: TeamingResult, partner: TeamResult | None) -> list[AddingHuman]:
-    """What a human adds to the best model, and to the panel's models together."""
+    """Gains from one human of the best model, and of the panel's models together."""
     rows = _to_models(found)
     if not rows:
         return []
@@ -298,7 +290,7 @@ def _whose(correlation: Posterior, *, is_simulated: bool) -> str:
 
 
 def _independence(team: TeamResult, correlation: Posterior) -> str:
-    """Whether the members' errors are independent."""
+    """Sentence on the independence of the members' errors."""
     if _n_people(correlation) == 2:
         return (
             "in this model the correlation is above 0 whatever the data, so the interval does not tell whether their errors are "
@@ -369,7 +361,7 @@ def _methods(found: TeamingResult) -> list[str]:
 
 
 def _not_possible(found: TeamingResult) -> list[str]:
-    """Which teams could not be fitted, by reason."""
+    """Teams that could not be fitted, by reason."""
     by_reason: dict[str, list[str]] = {}
     for row in found.not_possible:
         team = f"{row.team.display_name} ({method_name(row.method)})"

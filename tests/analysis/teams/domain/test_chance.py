@@ -60,7 +60,7 @@ def test_two_members_at_chance_on_ten_items_get_a_p_and_no_interval_of_a_scheme_
     assert result.near_chance.left_out_accuracy == 0
     assert result.near_chance.is_inverted
     assert result.gain_p > 0.05
-    assert (result.accuracy_ci95, result.gain_ci95, result.gain_two_way_ci95) == (None,) * 3
+    assert (result.accuracy_ci95, result.gain_ci95, result.gain_se) == (None,) * 3
     low, high = result.near_chance.accuracy_by_chance95
     assert low < 0.5 < high
 

@@ -12,7 +12,6 @@ from statsmodels.stats.multitest import multipletests
 from analysis.codec import to_json
 from analysis.stats import NotEnough
 from analysis.stats.calibration import bin_columns, calibration_error, error_interval, error_noise
-from analysis.stats.crossed_bootstrap import two_sided_p
 from analysis.stats.two_way_clustered import two_way
 from analysis.stats.verdicts import Verdict
 from analysis.teams.domain import evaluation
@@ -107,7 +106,6 @@ def test_intervals_are_percentiles_resampled_by_hand_brought_to_the_two_way_erro
     rows = {
         "log_loss_nats": -np.log(held.p_original),
         "brier": (1 - held.p_original) ** 2,
-        "gain": held.points - best,
     }
     who, t = MIDDLE.participant[:, 0], stats.t.ppf(0.975, 8) / stats.norm.ppf(0.975)
     for name, values in rows.items():
@@ -116,7 +114,9 @@ def test_intervals_are_percentiles_resampled_by_hand_brought_to_the_two_way_erro
         scaled = error.estimate + (again - error.estimate) * t * error.se / again.std(ddof=1)
         expected = np.quantile(scaled, [0.025, 0.975])
         assert getattr(result, f"{name}_ci95") == pytest.approx(expected, rel=1e-9), name
-    assert result.gain_p == two_sided_p(scaled.round(12))
+    gain = two_way(who, MIDDLE.item, held.points - best)
+    assert result.gain_ci95 == pytest.approx(gain.within(-1.0, 1.0), rel=1e-9)
+    assert (result.gain_p, result.gain_se) == pytest.approx((gain.p, gain.se))
     for name, values in (
         ("accuracy", held.points),
         ("selector_accuracy", MIDDLE.points.max(axis=1)),
@@ -144,7 +144,7 @@ def test_teams_evaluated_together_have_the_numbers_they_have_alone_and_p_after_h
         assert alone | of_family == to_json(result) | of_family
     right = [asked[-1][2].points, SMALL.points[:, names.index(together[-1].best_member)]]
     known = difference(*right, draws)
-    for name in ("ci95", "p", "two_way_se", "two_way_ci95"):
+    for name in ("ci95", "p", "se"):
         assert getattr(together[-1], f"gain_{name}") == pytest.approx(getattr(known, name)), name
     p = [result.gain_p for result in together[1:]]
     known = multipletests(p, method="holm")[1]
@@ -168,12 +168,12 @@ def test_of_fewer_than_three_items_or_people_there_is_no_interval():
             evidence, held_of(evidence), Method.LOGISTIC, Draws.of(evidence, resamples=100)
         )
         intervals = [v for k, v in to_json(result).items() if k.endswith("ci95")]
-        assert intervals == [None] * 7
-        assert (result.gain_p, result.gain_p_holm, result.gain_two_way_se) == (None,) * 3
+        assert intervals == [None] * 6
+        assert (result.gain_p, result.gain_p_holm, result.gain_se) == (None,) * 3
         assert np.isfinite(result.log_loss_nats)
     none_asked_for = evaluate(many, held_of(many), Method.MAJORITY, Draws.of(many, resamples=0))
-    assert (none_asked_for.gain_ci95, none_asked_for.gain_p) == (None, None)
-    assert none_asked_for.gain_two_way_se > 0
+    assert (none_asked_for.log_loss_nats_ci95, none_asked_for.brier_ci95) == (None, None)
+    assert none_asked_for.gain_ci95[0] < none_asked_for.gain < none_asked_for.gain_ci95[1]
 
 
 def test_a_probability_of_nothing_costs_much_but_not_infinitely():
