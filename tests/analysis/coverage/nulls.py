@@ -1,7 +1,9 @@
 """How often a report concludes what is not so: studies in which nothing is true, and every verdict of their chapters.
 
 People and models guess, though people and test cases differ; confidence, expertise and dates go with nothing; a tuned model guesses as its
-base does; advice is right as often as a coin, and people change as many answers towards it as away from it. Some people with advice are excluded for no reason.
+base does, and so does a model that is asked, which says that it is 50% confident; advice is right as often as a coin, and people change as many
+answers towards it as away from it. Some people with advice are excluded for no reason, and all arms lose people alike.
+Models answer questions equally well, and a judge grades them without bias.
 `python -m benchmarks bench inference` measures anew (minutes),
 keeps the figures and writes the table of docs/results.md.
 """
@@ -18,9 +20,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.data.dataset import SourceData
+from analysis.data.dataset import ArmCounts, FlowCounts, SourceData
 from analysis.report.chapter import Chapter
-from analysis.report.contents import CHAPTERS
+from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
 from analysis.stats.families import Family
 from analysis.stats.publication_date import DateDirection
@@ -28,6 +30,8 @@ from analysis.stats.reliance.trials import AFTER, NONE
 from analysis.stats.verdicts import Verdict
 from lib.points import points
 from tests.analysis import made
+from tests.analysis.asked_made import answers_of, with_asked
+from tests.analysis.graded_made import make_graded
 
 HERE = Path(__file__).parent
 MEASURED = HERE / "nulls.json"
@@ -41,15 +45,23 @@ CHANGED = 0.1  # of first answers, whatever is advised
 N_STUDIES = {(171, 200): 40}
 USUAL = 150
 CONCLUDING = (
+    "crossed",
+    "mixed_model",
+    "item_differences",
     "calibration",
     "expertise",
-    "publication_date",
     "advised",
+    "asked",
+    "publication_date",
     "finetuning",
-    "mixed_model",
+    "flow",
+    "graded_comparisons",
+    "graded_agreement",
 )
 ALIKE = "mixed_model"  # in its studies, people and test cases vary alike
 SD_ALIKE = 0.6
+LOST = 0.15  # of the people of each arm, before they finish
+OF_TEMPLATE, RATES = 5, (0.4, 0.5)  # questions; what each model answers well, and declines
 UNSAID = ("UNCLEAR", "TOO_FEW")
 
 
@@ -114,6 +126,57 @@ def _advised(data: SourceData, rng: np.random.Generator) -> pd.DataFrame:
     )
 
 
+def _asked(data: SourceData, seed: int) -> SourceData:
+    """With all models but one asked as well, in both orders."""
+    return with_asked(
+        data,
+        *(
+            (model, answers_of(np.zeros(data.n_items), confidence=_half, seed=N_MODELS * seed + model))
+            for model in range(N_MODELS - 1)
+        ),
+    )  # fmt: skip
+
+
+def _half(given: np.ndarray) -> np.ndarray:
+    return np.full(len(given), 50.0)
+
+
+def _leaving(data: SourceData, seed: int) -> SourceData:
+    """Three arms of equal size."""
+    n = -(-len(data.participants) // 3)
+    rng = np.random.default_rng(seed)
+    stayed = rng.binomial(n, 1 - LOST, 3)
+    analysed = rng.binomial(stayed, 1 - LOST)
+    arms = tuple(
+        ArmCounts(f"Arm {k + 1}", n, n, 0, stay, 0, stay, (), kept)
+        for k, (stay, kept) in enumerate(zip(stayed.tolist(), analysed.tolist(), strict=True))
+    )
+    total = FlowCounts(
+        "real", None, 3 * n, 3 * n, sum(stayed.tolist()), 0, (), int(analysed.sum()),
+        EACH * n, (), EACH * n, arms=arms,
+    )  # fmt: skip
+    return replace(data, flow=total)
+
+
+def _graded(data: SourceData, seed: int) -> SourceData:
+    """As many templates as the study has test cases."""
+    truth = dict.fromkeys(("GPT-1", "Gemini-1", "Claude-1"), RATES)
+    graded = make_graded(
+        truth=truth, n_questions=OF_TEMPLATE * data.n_items, n_templates=data.n_items, seed=seed
+    )
+    return replace(data, graded=graded)
+
+
+MADE = {"asked": _asked, "flow": _leaving, "graded_comparisons": _graded, "graded_agreement": _graded}  # fmt: skip
+
+
+def study_for(name: str, seed: int, size: tuple[int, int]) -> SourceData:
+    """A study of this size with what a chapter is about."""
+    sds = (SD_ALIKE, SD_ALIKE) if name == ALIKE else (SD_PEOPLE, SD_ITEMS)
+    data = null_study(seed, *size, sds)
+    return MADE[name](data, seed) if name in MADE else data
+
+
 def conclusions(found: Any, path: str = "") -> Iterator[str]:
     """Where results conclude something: each verdict but those UNSAID, and each family with a clear test."""
     if isinstance(found, Verdict | DateDirection | Family):
@@ -145,10 +208,10 @@ def concluded(data: SourceData, chapters: Sequence[Chapter]) -> dict[str, list[s
 
 
 def one(seed: int, size: tuple[int, int], chapters: Sequence[str]) -> dict[str, list[str]]:
-    own = [c for c in CHAPTERS if c.name in chapters]
-    found = concluded(null_study(seed, *size), [c for c in own if c.name != ALIKE])
-    alike = [c for c in own if c.name == ALIKE]
-    return found | concluded(null_study(seed, *size, (SD_ALIKE, SD_ALIKE)), alike)
+    found: dict[str, list[str]] = {}
+    for name in chapters:
+        found |= concluded(study_for(name, seed, size), [chapter_named(name)])
+    return found
 
 
 def measure(size: tuple[int, int], n_studies: int, n_processes: int) -> dict[str, float]:
