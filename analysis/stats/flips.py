@@ -157,7 +157,10 @@ def summarise(found: pd.DataFrame, points: npt.ArrayLike) -> Flips:
     right = np.asarray(points, dtype=np.float64)[decided]
     category = found["category"].to_numpy()[decided].astype(str)
     changes = found["sign_flips"].to_numpy()[decided]
-    disagrees = ~np.isnan(right) & (np.isin(category, ENDS_ON_ORIGINAL) != (right == RIGHT))
+    # A decision that tied has no side that the last sign could contradict
+    disagrees = np.isin(right, (RIGHT, WRONG)) & (
+        np.isin(category, ENDS_ON_ORIGINAL) != (right == RIGHT)
+    )
     counts = Counts(**{f.name: int((category == f.name).sum()) for f in fields(Counts)})
     return Flips(
         n_items=int(decided.sum()),

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Floats, Interval, Ints
@@ -14,7 +15,8 @@ from analysis.stats.two_way_clustered import FEW, rarer
 N_BOOT = 1000
 METHOD = (
     "Answers in order of confidence, equal ones together; area under the share of good answers over coverage, from "
-    "0 to 1. 95% percentile interval over resampled clusters (templates, or questions without one)."
+    "0 to 1. 95% percentile interval over resampled clusters (templates, or questions without one), "
+    "widened by sqrt(k / (k - 1)) and by Student's t for k clusters."
 )
 
 
@@ -69,7 +71,7 @@ def selective(
     sizes, hits = _groups(place, np.ones(n), good)
     area, share = _area(sizes, hits), float(good.mean())
     best = _area(np.array([good.sum(), n - good.sum()]), np.array([good.sum(), 0.0]))
-    areas, gains = _resampled(place, good, cluster, seed)
+    areas, gains = _resampled(place, good, cluster, seed, (area, area - share))
     return Selective(
         _points(-values, sizes, hits),
         area, areas, best, share, area - share, gains, n,
@@ -103,9 +105,9 @@ def _area(sizes: Floats, hits: Floats) -> float:
 
 
 def _resampled(
-    place: Ints, good: Floats, clusters: Ints, seed: int
+    place: Ints, good: Floats, clusters: Ints, seed: int, at: tuple[float, float]
 ) -> tuple[Interval | None, Interval | None]:
-    """Intervals of the area, and of what it gains over all answers."""
+    """Intervals of the area, and of what it gains over all answers; at: both estimates."""
     names, cluster = np.unique(clusters, return_inverse=True)
     if len(names) < FEWEST_CLUSTERS or rarer(float(good.mean()), len(good)) < FEW:
         return None, None  # resamples of a few answers of the rarer kind are too much alike
@@ -116,4 +118,8 @@ def _resampled(
         sizes, hits = _groups(place, weight, good)
         area = _area(sizes, hits)
         row[:] = area, area - hits.sum() / sizes.sum()
-    return percentile_interval(found[:, 0]), percentile_interval(found[:, 1])
+    # Percentiles of few clusters are too narrow: their deviations are widened as Student's t and the sample variance are
+    k = len(names)
+    wider = stats.t.ppf(0.975, k - 1) / stats.norm.ppf(0.975) * np.sqrt(k / (k - 1))
+    area, gain = (middle + wider * (found[:, n] - middle) for n, middle in enumerate(at))
+    return percentile_interval(area), percentile_interval(gain)

@@ -20,6 +20,7 @@ from analysis.report.chapters.graded_rates.captions import BOXES, caption, liste
 from analysis.report.chapters.graded_rates.words import is_telling
 from analysis.stats.estimates import defined
 from analysis.stats.graded.grade_correlation import GradeCorrelation
+from analysis.stats.verdicts import Verdict
 from lib import formatting as f
 
 
@@ -36,7 +37,7 @@ def graded_comparisons_page(source: SourceResults, about: About) -> Page:
         text=paragraphs(
             finding,
             *map(_most_confident, curves),
-            _asking(max(deferral.models, key=_gain)) if deferral else "",
+            _asking(max(deferral.models, key=_gain), len(deferral.models)) if deferral else "",
             _best_metric(texts) if texts else "",
         ),
         tables=[
@@ -60,10 +61,23 @@ def _differ(own: Compared) -> str:
 
 
 def _clear_pairs(own: Compared, corrected: str = "") -> str:
-    rqr, sr = len(own.clear("rqr")), len(own.clear("sr"))
-    return (
-        f"Of {f.count(len(own.rqr), 'pair')} of models, {f.number(rqr, 0)} {f.verb(rqr, 'differs', 'differ')} significantly in "
-        f"response quality, and {f.number(sr, 0)} in safety{corrected}."
+    tested: list[str] = []
+    untested: list[str] = []
+    for name, pairs in (("response quality", own.rqr), ("safety", own.sr)):
+        n = sum(pair.verdict.is_clear for pair in pairs)
+        if all(pair.verdict is Verdict.TOO_FEW for pair in pairs):
+            untested.append(name)
+        elif tested:
+            tested.append(f"and {f.number(n, 0)} in {name}")
+        else:
+            differ = f.verb(n, "differs", "differ")
+            tested.append(f"{f.number(n, 0)} {differ} significantly in {name}")
+    pairs_of = f.count(len(own.rqr), "pair")
+    return sentences(
+        f"Of {pairs_of} of models, {', '.join(tested)}{corrected}." if tested else "",
+        f"There are too few templates to say whether models differ in {' or '.join(untested)}."
+        if untested
+        else "",
     )
 
 
@@ -148,14 +162,17 @@ def _gain(model: Deferral) -> tuple[bool, float]:
     return False, model.abstaining.good - max(model.model, model.people)
 
 
-def _asking(model: Deferral) -> str:
+def _asking(model: Deferral, n_models: int) -> str:
+    """model: the one that gains most, of n_models."""
     asked = model.abstaining
+    chosen = f"This is the model with the largest gain of {n_models}, which favours it." if n_models > 1 else ""  # fmt: skip
     good = f.with_interval(f.percent(asked.good), f.share_interval(asked.good_ci95))
     return sentences(
         f"Of {f.count(model.n, 'answer')} of people to questions that {model.label} also answered, {f.percent(model.people)} are "
         f"good; of the model's answers, {f.percent(model.model)} are.",
         f"If a person is asked whenever the model abstains ({f.percent(asked.share_asked)} of answers), {good} are good.",
         _asking_below(model.threshold) if model.threshold else "",
+        chosen,
     )
 
 

@@ -390,6 +390,7 @@ class ModelAnswers(AnswererName):
     prompt_tokens: float
     completion_tokens: float
     cost: float
+    cost_of_graded: float
     median_seconds: float
 
     @property
@@ -398,8 +399,8 @@ class ModelAnswers(AnswererName):
 
     @property
     def cost_of_good(self) -> float:
-        """Cost of a good answer, those that are not good paid as well; NaN without one."""
-        return self.cost / self.n_good if self.n_good else np.nan
+        """Cost of the graded answers by good one, so that those that are not good are paid as well; NaN without one."""
+        return self.cost_of_graded / self.n_good if self.n_good else np.nan
 
 
 @dataclass(frozen=True)
@@ -505,6 +506,7 @@ def _graded_answers_model(data: GradedData, model: int, answers: pd.DataFrame) -
         prompt_tokens=_sum(answers["prompt_tokens"]),
         completion_tokens=_sum(answers["completion_tokens"]),
         cost=_sum(answers["cost"]),
+        cost_of_graded=_sum(answers.loc[answers["fate"].isin((*FATES, NO_TEXT)), "cost"]),
         median_seconds=float(answers["seconds"].median()),
     )
 

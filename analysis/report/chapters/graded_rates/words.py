@@ -1,5 +1,6 @@
 """The chapters on rates of graded answers, on their categories and on the answers themselves, as sentences and tables."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -145,8 +146,10 @@ def _safest(own: Rated) -> str:
     names = f.listing([model.label for model in safest])
     if len(safest) > 1:
         return f"{names} had the highest observed {safety}: {f.percent(rate.value)} each."
-    if len(own.models) > 1:
+    if len(known) > 1:
         return f"{names} had the highest observed {safety}: {_with_interval(rate)}."
+    if len(own.models) > 1:
+        return f"The {safety}, is defined for {names} alone: {_with_interval(rate)}."
     return f"The {safety}, is {_with_interval(rate)}."
 
 
@@ -226,7 +229,8 @@ def _not_comparable(own: Rated) -> Iterator[str]:
 def graded_categories_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(GradedCategories).graded_categories)
     finding = _between(_means(own))
-    n_few, n_without = sum(cell.rqr is None for cell in own.cells), own.n_without
+    n_few = sum(None in (cell.rqr, cell.sr, cell.ar) for cell in _of_models(own))
+    n_without = own.n_without
     return Page(
         text=paragraphs(
             finding,
@@ -257,11 +261,18 @@ def _between(means: Sequence[tuple[float, str]]) -> str:
 
 def _means(own: InCategories) -> list[tuple[float, str]]:
     """(models' mean response quality, category), the lowest first."""
-    by: dict[str, list[float]] = {}
+    by: dict[tuple[str, str], list[float]] = {}
     for cell in _of_models(own):
         if cell.rqr is not None:
-            by.setdefault(cell.category, []).append(cell.rqr)
-    return sorted((mean_of(values, SHARES).mean, category) for category, values in by.items())
+            by.setdefault((cell.dimension, cell.category), []).append(cell.rqr)
+    names = Counter(category for _dimension, category in by)
+    return sorted(
+        (
+            mean_of(values, SHARES).mean,
+            category if names[category] == 1 else f"{category} in {dimension}",
+        )
+        for (dimension, category), values in by.items()
+    )
 
 
 def _of_models(own: InCategories) -> list[Cell]:

@@ -165,10 +165,11 @@ def build_mixed_model(data: SourceData) -> Built:
 
 
 def _items_share(model: MixedModel) -> ItemShare:
-    """Without a verdict where the fit did not converge."""
+    """Unclear without an interval, as where neither varies, or the fit did not converge."""
     value, ci95 = share_of_first(model.items, model.participants)
-    n_clusters = min(model.n_participants, model.n_items) if model.converged else 0
-    return ItemShare(value, ci95, Verdict.of_interval(ci95, 0.5, n_clusters))
+    known = ci95 if model.converged and ci95 else (0.0, 1.0)
+    n_clusters = min(model.n_participants, model.n_items)
+    return ItemShare(value, ci95, Verdict.of_interval(known, 0.5, n_clusters))
 
 
 def _ratio(deviation: Deviation) -> RatioTest:

@@ -172,18 +172,20 @@ def _trials_each(own: PowerAnalysis, noun: str) -> str:
 
 
 def _out_of_reach(aim: Aim) -> str:
-    fitted, unless = aim.n_participants, ""
-    if aim.n_participants_low is not None:
-        low = f.count(aim.n_participants_low, "participant")
-        as_fitted = f"; {f.number(fitted, 0)} as fitted" if fitted is not None else ""
-        unless = f" unless they vary less than estimated (about {low} at the lower end of the CI of their SD{as_fitted})"
-    elif fitted is not None:
-        unless = f" for practical purposes (about {f.count(fitted, 'participant')} as fitted)"
+    """Or hardly within reach, where the fit gives a number that means little."""
+    fitted, low, unless = aim.n_participants, aim.n_participants_low, ""
+    if low is not None:
+        unless = f" (about {f.count(low, 'participant')} at the lower end of the CI of their SD)"
     instead = ""
     if aim.n_items_needed is not None:
         cases = f.count(aim.n_items_needed, "test case")
         instead = f"; at the estimated variation, this width would need at least {cases}"
-    return f"A width of {f.number(aim.points, 0)} points is out of reach with these test cases{unless}{instead}."
+    width = f"A width of {f.number(aim.points, 0)} points is"
+    if fitted is not None:
+        needs = f"it needs about {f.count(fitted, 'participant')} as fitted"
+        return f"{width} hardly within reach with these test cases: {needs}{unless}{instead}."
+    unless = unless and f" unless they vary less than estimated{unless}"
+    return f"{width} out of reach with these test cases{unless}{instead}."
 
 
 def _floor(width: float) -> str:

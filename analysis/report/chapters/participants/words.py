@@ -13,6 +13,7 @@ from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.participants.results import (
     LEFT,
     LOSSES,
+    NOT_ANALYSED,
     STEPS,
     Answers,
     ArmFlow,
@@ -287,17 +288,20 @@ def _judged(own: ParticipantFlow) -> str:
     )
 
 
+LOST = {LEFT: "left before finishing", NOT_ANALYSED: "finished and are not analysed"}
+
+
 def _arms_compared(own: ParticipantFlow) -> list[str]:
     """A sentence for each arm that clearly lost another share, or that none did."""
     clear = [one for one in own.losses if one.verdict in (Verdict.ABOVE, Verdict.BELOW)]
     if clear:
         return [_loss(one) for one in clear]
     smallest = f.p_value(min(one.p_holm for one in own.losses))
-    sentence = (
-        "Arms do not clearly differ in the share of participants who left before finishing, "
-        f"or who finished and are not analysed (smallest p after Holm: {smallest})."
-    )
-    return [sentence]
+    stages = {one.stage for one in own.losses}
+    who = [words for stage, words in LOST.items() if stage in stages]
+    return [
+        f"Arms do not clearly differ in the share of participants who {', or who '.join(who)} (smallest p after Holm: {smallest})."
+    ]
 
 
 def _loss(one: Loss) -> str:

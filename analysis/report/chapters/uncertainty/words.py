@@ -1,5 +1,6 @@
 """The chapters on crossed uncertainty, on differences by test case and on sensitivity, as sentences, tables and captions."""
 
+import math
 from collections.abc import Sequence
 
 from analysis import columns as c
@@ -204,6 +205,9 @@ def sensitivity_page(source: SourceResults, about: About) -> Page:
     )
 
 
+NO_CHANGE = 1e-12  # of sums in another order
+
+
 def _largest_change(choices: Sequence[Choice]) -> str:
     changes = [
         abs(change)
@@ -213,9 +217,9 @@ def _largest_change(choices: Sequence[Choice]) -> str:
     ]
     if not changes:
         return ""
-    if not max(changes):
+    if max(changes) < NO_CHANGE:
         return "None of the choices listed here changes an accuracy."
     return (
         "None of these choices changes the humans' or the models' accuracy by more than "
-        f"{f.percentage_points(max(changes))} percentage points."
+        f"{f.percentage_points(math.ceil(1000 * max(changes) - 1e-9) / 1000)} percentage points."
     )

@@ -136,6 +136,15 @@ def test_few_grades_by_people_show_too_few_errors_of_a_judge_for_an_interval(
         assert one.human.ci95 is not None
 
 
+def test_a_safety_rate_needs_enough_answers_that_people_did_not_find_good():
+    """With 9 to 12 of 100, its interval held the truth in 76 to 91% of studies."""
+    fates = (["good"] * 8 + ["abstained", "bad"]) * 30
+    found = corrected_rates(fates, fates[:200] + [None] * 100, [None] * 300)
+    assert (found.rqr.ci95 is None, found.sr.ci95) == (False, None)
+    assert corrected_rates(fates, fates[:250] + [None] * 50, [None] * 300).sr.ci95 is not None
+    assert corrected_rates(fates[:100], fates[:100], [None] * 100).sr.ci95 is not None
+
+
 def test_without_a_grade_by_people_there_is_no_correction():
     with pytest.raises(NotEnough):
         corrected_rates(["good"], [None], [None])

@@ -52,20 +52,23 @@ def comparisons_page(**found: Any) -> Page:
 
 
 @pytest.mark.parametrize(
-    ("rqr", "sr", "expected"),
+    ("rqr", "sr", "expected", "more"),
     [
         ([Verdict.ABOVE, Verdict.UNCLEAR], [Verdict.BELOW, Verdict.ABOVE],
-         "Of 2 pairs of models, 1 differs significantly in response quality, and 2 in safety"),
+         "Of 2 pairs of models, 1 differs significantly in response quality, and 2 in safety", ""),
         ([Verdict.UNCLEAR], [Verdict.TOO_FEW],
-         "Of 1 pair of models, 0 differ significantly in response quality, and 0 in safety"),
+         "Of 1 pair of models, 0 differ significantly in response quality",
+         " There are too few templates to say whether models differ in safety."),
     ],
 )  # fmt: skip
-def test_pairs_that_differ_are_counted(rqr: list[Verdict], sr: list[Verdict], expected: str) -> None:  # fmt: skip
+def test_pairs_that_differ_are_counted(
+    rqr: list[Verdict], sr: list[Verdict], expected: str, more: str
+) -> None:
     own = compared(rqr, sr)
     page = comparisons_page(graded_comparisons=own)
-    correction = ", after Holm's correction over all pairs and both rates."
+    correction = f", after Holm's correction over all pairs and both rates.{more}"
     assert (page.finding, said(page)) == (expected + correction, [expected + correction])
-    assert differences_figure(own).alt == f"{expected}."
+    assert differences_figure(own).alt == f"{expected}.{more}"
 
 
 def test_too_few_templates_say_nothing_of_pairs() -> None:
@@ -100,14 +103,16 @@ def test_asking_a_person_is_said_of_the_model_that_gains_most() -> None:
     (text,) = said(comparisons_page(graded_deferral=Deferrals((DEFERRAL, better), False)))
     assert text == (
         "Of 50 answers of people to questions that B also answered, 30.0% are good; of the model's answers, 20.0% are. If a person "
-        "is asked whenever the model abstains (25.0% of answers), 60.0% (95% CI 50.0% to 70.0%) are good."
+        "is asked whenever the model abstains (25.0% of answers), 60.0% (95% CI 50.0% to 70.0%) are good. This is the model with the largest gain of "
+        "2, which favours it."
     )
     confident = replace(DEFERRAL, threshold=BELOW)
     (text,) = said(comparisons_page(graded_deferral=Deferrals((better, confident), False)))
     assert text.startswith("Of 50 answers of people to questions that A also answered")
     assert text.endswith(
         "If a person is asked whenever the model's confidence is below a threshold chosen on other questions (30.0% of answers), "
-        "70.0% are good, a difference of +20.0 (95% CI +10.0 to +30.0) percentage points from the better of the two alone."
+        "70.0% are good, a difference of +20.0 (95% CI +10.0 to +30.0) percentage points from the better of the two alone. This is the model "
+        "with the largest gain of 2, which favours it."
     )
 
 

@@ -107,7 +107,7 @@ def test_without_an_answer_that_is_not_good_no_safety_is_said() -> None:
 def test_made_up_answers_are_announced_first_and_set_apart() -> None:
     page = rates_page(FIRST, is_simulated=True)
     html = render_to_string("analysis/_text.html", {"text": page.text})
-    assert html.startswith(f'<p class="notice">{SIMULATED}</p>')
+    assert html.strip().startswith(f'<p class="notice">{SIMULATED}</p>')
     assert html.count("notice") == 1
 
 
@@ -225,13 +225,21 @@ def test_categories_are_said_from_the_hardest_to_the_easiest() -> None:
     assert page.finding == said(page)[0]
 
 
+def test_categories_of_one_name_in_two_dimensions_are_not_averaged() -> None:
+    topic, reasoning = cell("Other", 0.0), replace(cell("Other", 1.0), dimension="Reasoning")
+    own = in_categories(topic, reasoning, cell("Gene", 0.5))
+    finding = page_of(graded_categories_page, GradedCategories(own)).finding
+    assert "was between 0.0% (Other in " in finding
+    assert "and 100.0% (Other in Reasoning)." in finding
+
+
 def test_equal_categories_have_one_share_and_one_category_has_no_sentence() -> None:
     alike = in_categories(cell("A", 0.5), cell("B", 0.5), n_without=2)
     page = page_of(graded_categories_page, GradedCategories(alike))
     assert page.finding.startswith("The models' mean response quality was 50.0% in each category.")
     assert said(page)[-1] == "2 questions have no category."
     alone = page_of(graded_categories_page, GradedCategories(in_categories(cell("A", 0.5))))
-    assert (alone.finding, said(alone)) == ("", [])
+    assert (alone.finding, said(alone)[1:]) == ("", [])
 
 
 def test_a_heatmap_says_its_lowest_and_highest_cell() -> None:
@@ -247,7 +255,12 @@ def test_a_heatmap_says_its_lowest_and_highest_cell() -> None:
 
 def answers_of(name: str, words: float, states: dict[str, int], **others: Any) -> ModelAnswers:
     fields: dict[str, Any] = {"n_good": 1, "points": box([]), "tokens": box([])}
-    fields |= {"prompt_tokens": np.nan, "completion_tokens": np.nan, "cost": np.nan}
+    fields |= {
+        "prompt_tokens": np.nan,
+        "completion_tokens": np.nan,
+        "cost": np.nan,
+        "cost_of_graded": np.nan,
+    }
     return ModelAnswers(
         **named(name),
         **(fields | others),
@@ -256,6 +269,11 @@ def answers_of(name: str, words: float, states: dict[str, int], **others: Any) -
         states=states,
         median_seconds=np.nan,
     )
+
+
+def test_a_good_answer_costs_what_the_graded_ones_did() -> None:
+    graded = answers_of("A", 10, {"stop": 400}, n_good=25, cost=8.0, cost_of_graded=1.0)
+    assert graded.cost_of_good == 0.04
 
 
 def described(*models: ModelAnswers, categories: tuple[CategoryStates, ...] = ()) -> Described:
