@@ -94,7 +94,7 @@ def _listed(study: Study, name: str, current: str, found: list[StudyProblem]) ->
 
 
 def url_of(study: Study, section: str) -> str:
-    """The page on which a section's findings are mended."""
+    """The page on which a section's findings are corrected."""
     if section == "recruitment":
         return reverse("lab:recruiting", args=[study.slug])
     return reverse(f"lab:setup_{section}", args=[study.slug])

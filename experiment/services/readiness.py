@@ -30,7 +30,8 @@ KINDS = {"human": "human-created", "machine": "machine-created", "catch": "catch
 class StudyProblem:
     """A problem that keeps participants from completing a study, or the study from being opened; or else a remark.
 
-    section: of the set-up, where it is mended; or `recruitment`, whose page is another.
+    section: of the set-up, where it is corrected (a key of `LABELS` in experiment/lab/setup.py); or `recruitment`, whose page is another.
+    sentence: without a capital and a full stop, which the page adds.
     """
 
     section: str
