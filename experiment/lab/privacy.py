@@ -134,7 +134,7 @@ class Found:
 
     @property
     def consequence(self) -> str:
-        is_kept = self.study.withdrawal_policy == Study.WithdrawalPolicy.ANONYMISE
+        is_kept = self.study.keeps_withdrawn_answers
         if is_kept and self.person.stage == Participant.Stage.FINISHED:
             return "Their answers are kept, but nothing that could identify them."
         return "All their answers are deleted."

@@ -90,6 +90,14 @@ class Adviser(models.Model):
     def shows_confidence(self) -> bool:
         return self.shows != self.Shows.CHOICE
 
+    @property
+    def shows_rating(self) -> bool:
+        return self.shows == self.Shows.RATING
+
+    @property
+    def shows_words(self) -> bool:
+        return self.shows == self.Shows.WORDS
+
 
 class Advice(models.Model):
     """The advice of an adviser about one test case.

@@ -432,6 +432,11 @@ class Study(models.Model):
         return self.n_abstracts > 0
 
     @property
+    def keeps_withdrawn_answers(self) -> bool:
+        """True if answers stay when somebody withdraws after the end, without anything that could identify them."""
+        return self.withdrawal_policy == self.WithdrawalPolicy.ANONYMISE
+
+    @property
     def tasks(self) -> Tasks:
         """The tasks of participants."""
         if not self.question_items:

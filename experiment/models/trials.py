@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Case, F, Q, When
 from django.db.models.functions import Coalesce
 
+from experiment.domain.assignment import QUESTION
 from experiment.domain.exclusion import believed_ms
 from experiment.domain.export_columns import TRANSLATED
 from experiment.models.items import Item, known
@@ -49,6 +50,10 @@ class Trial(models.Model):
 
     def __str__(self) -> str:
         return f"{self.participant} #{self.position}"
+
+    @property
+    def is_question(self) -> bool:
+        return self.stratum == QUESTION
 
 
 # Of a time that is longer than 24 days, a column holds so much

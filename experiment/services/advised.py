@@ -170,6 +170,14 @@ class ShownAdvice:
     first_confidence: int | None = None
 
     @property
+    def is_side_a(self) -> bool:
+        return self.side == "A"
+
+    @property
+    def first_is_side_a(self) -> bool:
+        return self.first_side == "A"
+
+    @property
     def follows_answer(self) -> bool:
         return self.first_side != ""
 
@@ -207,6 +215,10 @@ class Ahead:
     is_everywhere: bool  # with each abstract; attention checks have none
     example: ShownAdvice
 
+    @property
+    def follows_answer(self) -> bool:
+        return self.procedure == Procedure.AFTER
+
 
 def ahead_of(participant: Participant) -> Ahead | None:
     """None for all who will see no advice."""
@@ -235,13 +247,13 @@ def example_of(adviser: Adviser) -> ShownAdvice:
 def practice_follows(participant: Participant) -> bool:
     """True if the example of advice comes after an answer of one's own to the practice, as advice does in the trials."""
     ahead = ahead_of(participant)
-    return ahead is not None and ahead.procedure == Procedure.AFTER
+    return ahead is not None and ahead.follows_answer
 
 
 def practice_example(participant: Participant) -> ShownAdvice | None:
     """The example on the practice's page as it is now; None where none is shown, or not yet."""
     ahead, first = ahead_of(participant), participant.practice_first
-    if ahead is None or (ahead.procedure == Procedure.AFTER and first is None):
+    if ahead is None or (ahead.follows_answer and first is None):
         return None
     if first is None:
         return ahead.example

@@ -120,8 +120,7 @@ def _withdraw(
     if participant.stage == Stage.WITHDRAWN:
         return
     pseudonym = participant.public_id
-    keeps = study.withdrawal_policy == Study.WithdrawalPolicy.ANONYMISE
-    is_kept = keeps and participant.stage == Stage.FINISHED
+    is_kept = study.keeps_withdrawn_answers and participant.stage == Stage.FINISHED
     if is_kept:
         anonymise(participant, study)
     else:
@@ -275,6 +274,10 @@ class Held:
     judgments: Sequence[Judgment]
     survey: Sequence[SurveyAnswer] = ()
     unrevised: Sequence[AdvisedTrial] = ()  # answers before advice that no answer after it followed
+
+    @property
+    def has_finished(self) -> bool:
+        return self.person.stage == Stage.FINISHED
 
     @property
     def has_written(self) -> bool:
