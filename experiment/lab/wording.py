@@ -235,6 +235,7 @@ def _page_of(message: po.Message) -> str:
     pages = {"_result": "debrief", "_why": "debrief", "start": "practice", "_field": "demographics"}
     pages |= {"survey": "survey_before", "scale": "survey_before"}
     pages |= dict.fromkeys(of_consent, "consent") | {"_question_texts": "question"}
+    pages |= {"experiment/participant/identity.py": "consent"}
     return name if name in PREVIEWS else pages.get(name, "trial")
 
 

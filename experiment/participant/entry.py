@@ -131,6 +131,7 @@ def render_consent(
         "is_from_site": is_from_site,
         "left_out": _left_out(request, study, seen),
         "seen": seen,
+        "ids": identity.named_ids(seen.external) if seen else [],
         "has_odd_id": seen is not None and not is_of_site(seen.external.id, seen.external.source),
         **_of_visit(request, study, seen),
         "length": study_length(study),

@@ -9,6 +9,8 @@ from typing import Any, cast
 from django.conf import settings
 from django.core import signing
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.utils.translation import gettext_lazy as _
+from django_stubs_ext import StrOrPromise
 
 from experiment.domain.recruitment_ids import as_sent, is_id, is_of_site, is_preview, mended
 from experiment.domain.withdrawal_code import grouped, new_code
@@ -330,6 +332,16 @@ def external_ids(participant: Participant) -> ExternalIds:
         return ExternalIds(channel=channel)
     ids = (record.external_id, record.external_study_id, record.external_session_id)
     return ExternalIds(record.source, *ids, channel=channel)
+
+
+def named_ids(external: ExternalIds) -> list[tuple[StrOrPromise, str]]:
+    """The ids that there are, each with its name, as the participant's pages list them."""
+    ids = (
+        (_("your ID"), external.id),
+        (_("the study’s ID"), external.study_id),  # noqa: RUF001
+        (_("your session’s ID"), external.session_id),  # noqa: RUF001
+    )
+    return [(name, value) for name, value in ids if value]
 
 
 def write_participant(

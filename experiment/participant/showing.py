@@ -16,9 +16,12 @@ from django.middleware.csrf import get_token
 from django.template import loader
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
+from django_stubs_ext import StrOrPromise
 
 from experiment.domain import markup
-from experiment.domain.assignment import OPPOSITE, QUESTION, Side
+from experiment.domain.advice import Certainty
+from experiment.domain.assignment import OPPOSITE, Side
 from experiment.domain.markup import Alternation, Segment, by_side
 from experiment.models import (
     AdvisedTrial,
@@ -64,6 +67,25 @@ PAGE_NAMES = {
     Stage.WITHDRAWN: "withdraw",
 }
 
+# Beside the bar; a trial says which one it is
+PAGE_LABELS: Mapping[Stage, StrOrPromise] = {
+    Stage.DEMOGRAPHICS: gettext_lazy("About you"),
+    Stage.SURVEY_BEFORE: gettext_lazy("A few questions"),
+    Stage.PRACTICE: gettext_lazy("Practice"),
+    Stage.START: gettext_lazy("Practice done"),
+    Stage.SURVEY_AFTER: gettext_lazy("A few questions"),
+    Stage.DEBRIEF: gettext_lazy("Your results"),
+    Stage.FINISHED: gettext_lazy("Done"),
+    Stage.WITHDRAWN: gettext_lazy("Done"),
+}
+
+CERTAINTY_WORDS: Mapping[Certainty, StrOrPromise] = {
+    "unsure": gettext_lazy("low, little more than a guess"),
+    "fairly_sure": gettext_lazy("moderate"),
+    "sure": gettext_lazy("high"),
+    "very_sure": gettext_lazy("very high"),
+}
+
 
 def url_of(participant: Participant) -> str:
     """The address of the page that the participant is on."""
@@ -93,6 +115,25 @@ class Progress:
     @property
     def n_abstracts(self) -> int:
         return self.n_trials - self.n_questions
+
+    @property
+    def label(self) -> str:
+        """The name of the page."""
+        if self.stage == Stage.TRIAL:
+            return self.task
+        if self.stage == Stage.START and not self.n_abstracts:
+            return gettext("The study starts now")
+        return str(PAGE_LABELS[Stage(self.stage)])
+
+    @property
+    def task(self) -> str:
+        """The name of the trial: an abstract or a question; where a participant has both, a task."""
+        name = gettext("Task %(n)s of %(n_all)s")
+        if not self.n_questions:
+            name = gettext("Abstract %(n)s of %(n_all)s")
+        elif not self.n_abstracts:
+            name = gettext("Question %(n)s of %(n_all)s")
+        return name % {"n": self.position, "n_all": self.n_trials}
 
 
 def progress(participant: Participant) -> Progress:
@@ -124,13 +165,12 @@ class TrialPage:
 
 
 def trial_page(trial: Trial) -> TrialPage:
-    asked = trial.stratum == QUESTION
     row = advised.row_of(trial)
     return TrialPage(
         str(trial.token if row is None else row.token or trial.token),
         trial.item.markup,
         trial.original_side,
-        is_question=asked,
+        is_question=trial.is_question,
         advice=None if row is None else shown_advice(row, trial.participant.study.adviser),
     )
 
@@ -358,7 +398,7 @@ def practice(request: HttpRequest, participant: Participant) -> HttpResponse:
     notices: dict[str, Any] = {"is_wrong_practice": is_wrong}
     if is_wrong and page.revises:
         # What was sent last, which may differ from the answer before the advice
-        notices["given"] = {"side": OPPOSITE[page.original_side], "confidence": ""}
+        notices["given"] = Given(side=OPPOSITE[page.original_side], confidence="")
     return render_trial(request, participant, page, **notices)
 
 
@@ -411,6 +451,26 @@ VIEWS: dict[Stage, Callable[[HttpRequest, Participant], HttpResponse]] = {
 }
 
 
+class Given(dict[str, Any]):
+    """The values that are filled in, by question."""
+
+    @property
+    def is_side_a(self) -> bool:
+        return self.get("side") == "A"
+
+    @property
+    def is_side_b(self) -> bool:
+        return self.get("side") == "B"
+
+    @property
+    def knew_article(self) -> bool:
+        return self.get("recognised") == "yes"
+
+    @property
+    def is_new_article(self) -> bool:
+        return self.get("recognised") == "no"
+
+
 def render_trial(
     request: HttpRequest,
     participant: Participant,
@@ -433,7 +493,7 @@ def render_trial(
     context = {
         "is_practice": page.is_practice,
         "max_answer": MAX_ANSWER,
-        "given": {name: form.data.get(name, "") if form else "" for name in names},
+        "given": Given({name: form.data.get(name, "") if form else "" for name in names}),
         "ratings_required": ratings_required(study, participant.arm),
     }
     if page.advice is not None:  # one participant's own, and so never kept
@@ -457,12 +517,13 @@ def _advice_context(page: TrialPage, advice: ShownAdvice, *, with_given: bool) -
     passages = [s.side_a if advice.side == "A" else s.side_b for s in segments if s.is_alternation]
     context: dict[str, Any] = {
         "advice": advice,
+        "certainty": CERTAINTY_WORDS[advice.words] if advice.words else "",
         "advice_passages": [passages[n - 1] for n in advice.passages if n <= len(passages)],
         "revises": page.revises,
     }
     if page.revises and with_given:
         confidence = advice.first_confidence
-        context["given"] = {"side": advice.first_side, "confidence": confidence or ""}
+        context["given"] = Given(side=advice.first_side, confidence=confidence or "")
         context["is_reminded_before"] = confidence is None
     return context
 

@@ -335,6 +335,7 @@ def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
     context = {
         "study": study,
         "held": held_about(participant),
+        "ids": identity.named_ids(external_ids(participant)),
         "about": DemographicsForm.answered(participant.demographics, study.field),
         "site": sent_by(study, participant.external_source),
         "code_value": code,
