@@ -59,10 +59,30 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Comparisons:
-    """Every pair of models by one rate, in the order given; family is None where no pair could be tested."""
+    """Every pair of models by one rate, in the order given; family is None where no pair could be tested.
+
+    same_as: of each pair the first one with equal answers, which is itself if no model is a copy of another; None for two copies.
+    """
 
     pairs: tuple[Comparison, ...]
     family: Family | None
+    same_as: tuple[int | None, ...]
+
+    @property
+    def p(self) -> list[float | None]:
+        """Of the pairs that are tests: copies of a model make no further ones."""
+        return [
+            pair.p if same == n else None
+            for n, (pair, same) in enumerate(zip(self.pairs, self.same_as, strict=True))
+        ]
+
+    def concluding(self, p_holm: Sequence[float | None]) -> tuple[Comparison, ...]:
+        """With the corrected p of these tests, or of the one that a pair is the same as; two copies do not differ."""
+        after = [1.0 if same is None else p_holm[same] for same in self.same_as]
+        return tuple(
+            pair if p is None or math.isnan(pair.p) else _concluding(pair, p)
+            for pair, p in zip(self.pairs, after, strict=True)
+        )
 
 
 def compare(
@@ -90,34 +110,46 @@ def compare(
         if len(own) != len(cluster):
             raise ValueError(f"{len(own)} fates of {name}, but {len(cluster)} templates.")
     found = [_pair(rate, one, known, cluster) for one in combinations(known, 2)]
-    tested = [n for n, (pair, _) in enumerate(found) if math.isfinite(pair.p)]
-    pairs = [pair for pair, _ in found]
+    bare = Comparisons(tuple(pair for pair, _ in found), None, _same_as(known))
+    tested = [n for n, p in enumerate(bare.p) if p is not None and math.isfinite(p)]
     if not tested:
-        return Comparisons(tuple(pairs), None)
+        return bare
     influence = np.column_stack([found[n][1] for n in tested])
-    tests, adjusted = family([pairs[n].p for n in tested], influence)
-    for n, p_holm in zip(tested, adjusted, strict=True):
-        pairs[n] = _concluding(pairs[n], float(p_holm))
-    return Comparisons(tuple(pairs), clear_of(tests, [pair.verdict for pair in pairs]))
+    tests, adjusted = family([bare.pairs[n].p for n in tested], influence)
+    after = dict(zip(tested, adjusted.tolist(), strict=True))
+    pairs = bare.concluding([after.get(n) for n in range(len(found))])
+    return replace(bare, pairs=pairs, family=clear_of(tests, [pairs[n].verdict for n in tested]))
+
+
+def _same_as(known: Mapping[str, np.ndarray]) -> tuple[int | None, ...]:
+    first = {
+        name: next(other for other, theirs in known.items() if np.array_equal(theirs, own))
+        for name, own in known.items()
+    }
+    seen: dict[frozenset[str], int] = {}
+    found: list[int | None] = []
+    for n, pair in enumerate(combinations(known, 2)):
+        models = frozenset(first[name] for name in pair)
+        found.append(None if len(models) == 1 else seen.setdefault(models, n))
+    return tuple(found)
 
 
 def corrected(rates: Sequence[Comparisons]) -> list[Comparisons]:
     """All pairs of these rates as one family, in which each rate has an equal share (`families.together`)."""
-    after = together({str(n): [pair.p for pair in one.pairs] for n, one in enumerate(rates)})
+    after = together({str(n): one.p for n, one in enumerate(rates)})
     found = []
     for n, own in enumerate(rates):
-        pairs = tuple(
-            pair if p is None else _concluding(pair, p)
-            for pair, p in zip(own.pairs, after[str(n)], strict=True)
-        )
+        pairs = own.concluding(after[str(n)])
         others = [one.family.n_tests for one in rates if one is not own and one.family]
         tests = own.family and replace(
             own.family,
             n_others=sum(others),
             smallest_p=min(p for p in after[str(n)] if p is not None),
         )
-        verdicts = [pair.verdict for pair in pairs]
-        found.append(Comparisons(pairs, tests and clear_of(tests, verdicts)))
+        verdicts = [
+            pair.verdict for pair, p in zip(pairs, after[str(n)], strict=True) if p is not None
+        ]
+        found.append(replace(own, pairs=pairs, family=tests and clear_of(tests, verdicts)))
     return found
 
 

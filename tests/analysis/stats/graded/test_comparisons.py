@@ -155,3 +155,22 @@ def test_both_rates_are_one_family_and_few_templates_conclude_nothing():
     few = compare(fates, "sr", np.repeat(np.arange(7), 72)[:500].tolist())
     assert {pair.verdict for pair in few.pairs} == {Verdict.TOO_FEW}
     assert few.family.n_clear == 0
+
+
+def test_a_copy_of_a_model_changes_no_verdict_and_adds_no_test():
+    fates = three_models()
+    twice = fates | {"copy of a": fates["a"], "copy of b": fates["b"]}
+    alone, more = (
+        corrected([compare(own, rate, TEMPLATES.tolist()) for rate in ("rqr", "sr")])
+        for own in (fates, twice)
+    )
+    for one, other in zip(alone, more, strict=True):
+        assert other.family == one.family
+        by = {(pair.first, pair.second): pair for pair in other.pairs}
+        for pair in one.pairs:
+            assert by[pair.first, pair.second] == pair
+        assert by["c", "copy of a"].verdict is not Verdict.TOO_FEW
+        copied, known = by["c", "copy of a"], by["a", "c"]
+        assert (copied.p_holm, copied.difference) == (known.p_holm, -known.difference)
+        itself = by["a", "copy of a"]
+        assert (itself.difference, itself.p_holm, itself.verdict) == (0, 1, Verdict.UNCLEAR)
