@@ -60,7 +60,7 @@ def sentence_of(*arguments: object) -> str:
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
-    """Of a process that works on the tests' database, with its files in this folder, on one core."""
+    """The environment of a process that works on the tests' database, with its files in this folder, on one core."""
     site = {"DATABASE_URL": database_url(), "DJANGO_SETTINGS_MODULE": "config.settings"}
     site |= {"SCORING_HOSTS": ",".join(settings.SCORING_HOSTS)}
     own = {"SECRET_KEY": settings.SECRET_KEY, "VAR_DIR": str(folder), "OMP_NUM_THREADS": "1"}

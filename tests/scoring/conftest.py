@@ -1,4 +1,4 @@
-"""What the tests of the models' side share: token-level records go to a folder of the test's own."""
+"""Fixtures that the tests of the models' side share: token-level records go to a folder of the test's own."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -136,7 +136,7 @@ def test_an_open_model_is_used_again_and_stays_open(tiny: Path) -> None:
         ([PAIR, f"{'late ' * 3000}[[rose, fell]]"], {}, "Pair 2, the original: needs"),
     ],
 )
-def test_what_cannot_be_scored_is_said_in_one_sentence(
+def test_impossible_pairs_are_refused_in_one_sentence(
     tiny: Path, pairs: Any, fields: dict[str, Any], part: str
 ) -> None:
     with pytest.raises(ScoringError, match=part):
@@ -188,7 +188,7 @@ except ScoringError as error:
 
 
 def outside_django(code: str, **environment: str) -> str:
-    """What a script prints that knows of no settings."""
+    """The output of a script that knows of no settings."""
     known = {k: v for k, v in os.environ.items() if k != "DJANGO_SETTINGS_MODULE"}
     known |= {"PYTHONPATH": str(ROOT), **environment}
     done = subprocess.run([sys.executable, "-c", code], env=known, capture_output=True, text=True)

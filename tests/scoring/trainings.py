@@ -15,7 +15,7 @@ from tests.scoring.training.lm.made import small
 
 
 def build_onions(papers: Path, dates: Sequence[str] = ("2018-08", "2019-08")) -> Corpus:
-    """Of the demonstration model's paragraphs, as papers of these dates in turn."""
+    """A corpus of the demonstration model's paragraphs, as papers of these dates in turn."""
     texts = [paragraph.text for part in split(read_corpus()) for paragraph in part]
     write_documents(
         papers,

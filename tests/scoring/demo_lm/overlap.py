@@ -1,4 +1,4 @@
-"""Whether a corpus gives away an item: the rule by which the demonstration model's corpus avoids them.
+"""The rule by which the demonstration model's corpus avoids giving away an item.
 
 Words are compared without case and punctuation. A corpus trespasses on an item if it holds
 
@@ -43,7 +43,7 @@ def runs(text: str, n: int) -> set[str]:
 
 
 def trespasses(paragraphs: Sequence[Sequence[str]], entry: Mapping[str, str]) -> list[str]:
-    """What of an item, as items.toml has it, a corpus of paragraphs of sentences holds; empty if it is clear of it."""
+    """The parts of an item (as items.toml has it) that a corpus of paragraphs of sentences holds; empty if there are none."""
     abstract = parse(entry["markup"])
     texts = [" ".join(sentences) for sentences in paragraphs]
     known = set().union(*(runs(text, RUN) for text in texts))

@@ -61,7 +61,7 @@ def characters(encoded, text, chosen):
 
 
 def read(tokenizer, prompt, text):
-    """What a model reads, as the tokenizer spells it back."""
+    """The text that a model reads, as the tokenizer spells it back."""
     return tokenizer.decode(encode(tokenizer, prompt, plain(text)).ids)
 
 
@@ -246,7 +246,7 @@ def test_a_chat_ends_with_the_text_as_the_assistants_turn(chatty):
         "{% for m in messages if m['role'] != 'system' %}{{ m['role'] + ': ' + m['content'] }}{% endfor %}",
     ],
 )
-def test_what_a_model_without_system_role_should_be_told_stands_in_the_users_turn(chatty, template):
+def test_the_system_message_joins_the_users_turn_without_a_system_role(chatty, template):
     string = read(chatty(template), Prompt.of("chat"), "Rats slept.")
     assert PAPER_SENTENCE in string
     assert "system" not in string

@@ -52,7 +52,7 @@ def test_a_prompt_that_does_not_count_is_left_out():
 
 
 @pytest.mark.parametrize("value", [nan, float("inf"), float("-inf")])
-def test_what_is_not_a_number_is_an_error_that_names_the_place(value):
+def test_a_log_probability_that_is_not_finite_is_an_error_with_its_place(value):
     with pytest.raises(NotFiniteError, match="token 3 of text 2") as caught:
         perplexity([[nan, -1.0, -1.0], [nan, -1.0, value]], np.ones((2, 3), bool))
     assert (caught.value.text, caught.value.token) == (1, 2)
@@ -71,7 +71,7 @@ def test_a_tie_is_half_and_a_near_tie_is_marked():
 
 
 @pytest.mark.parametrize("pair", [(nan, 1.0), (1.0, float("inf")), (0.0, 1.0), (-1.0, 1.0)])
-def test_what_is_no_perplexity_decides_nothing(pair):
+def test_an_invalid_perplexity_decides_nothing(pair):
     with pytest.raises(ValueError, match="is not a perplexity"):
         decide(*pair)
 

@@ -155,7 +155,7 @@ def test_one_is_written_as_the_library_writes_it_after_another_was_stopped(
         ("{{ 1 / 0 }}", ScoringError),
     ],
 )
-def test_what_a_template_refuses_is_raised_here(template: str, error: type[Exception]) -> None:
+def test_errors_of_a_template_are_raised(template: str, error: type[Exception]) -> None:
     with pytest.raises(error):
         applied(tokenizer_with(template), TURNS)
 

@@ -1,4 +1,4 @@
-"""What a model thinks aloud is no part of its answer, however it is marked."""
+"""A model's thoughts are no part of its answer, however they are marked."""
 
 import pytest
 
@@ -75,7 +75,7 @@ def test_an_end_that_is_named_is_the_only_one() -> None:
     assert apart("A gas.", STOP, marks).text == "A gas."
 
 
-def test_what_a_server_gives_apart_stays_apart() -> None:
+def test_a_thought_that_a_server_gives_apart_stays_apart() -> None:
     assert apart("A gas.", STOP, thought="Hmm. ").thought == "Hmm."
     assert apart("", LENGTH, thought="Hmm, is").finish == THINKING
     assert apart("", STOP, thought="Hmm.").finish == Finish.EMPTY

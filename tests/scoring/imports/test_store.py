@@ -1,4 +1,4 @@
-"""What an import of models' results says of directories that are incomplete or wrong, and that it then writes nothing."""
+"""An import of models' results names directories that are incomplete or wrong, and then writes nothing."""
 
 import json
 from io import StringIO
@@ -159,7 +159,7 @@ def test_a_file_that_changed_since_is_refused_until_the_run_is_deleted(copy):
     assert scores("full")[0][3:] == (10, 9)
 
 
-def test_what_people_decided_about_the_studys_models_stands(copy):
+def test_an_import_leaves_model_sets_as_people_changed_them(copy):
     run_import(copy)
     ModelSetMember.objects.all().delete()
     run_import(copy)

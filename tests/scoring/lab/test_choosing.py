@@ -104,7 +104,7 @@ def test_choices_made_elsewhere_are_uploaded_whole_or_not_at_all(
         ({"samples": "0"}, "greater than or equal to 1"),
     ],
 )
-def test_what_cannot_be_meant_is_said_beside_the_form(
+def test_invalid_values_are_explained_beside_the_form(
     ruth: Client, study: Study, form: dict[str, Any], changed: dict[str, str], why: str
 ) -> None:
     page = content(ruth.post(f"{PAGE}start/", form | changed))

@@ -51,7 +51,7 @@ def test_the_demo_is_made_once_and_filled_by_a_worker() -> None:
 
 @pytest.mark.parametrize("slug", ["demo", "demo-questions"])
 def test_a_study_of_ones_own_is_not_taken_for_the_demo(slug: str) -> None:
-    """Of a release that did not keep these names for the demo."""
+    """A study from a release that did not keep these names for the demo."""
     own = make_study("own")
     Study.objects.filter(pk=own.pk).update(slug=slug)
     before = set(own.items.values_list("key", flat=True))

@@ -93,7 +93,7 @@ class TestARun:
         assert page.count("The abstract contains") == 2  # the finding, and what the model was told
         assert "1 draft of 2 abstracts" in lena.get("/lab/fields/cooking/drafting/").text
 
-    def test_of_a_list_from_a_pdf_drafts_its_abstracts_and_says_so(
+    def test_a_list_from_a_pdf_is_drafted_without_its_numbers_and_line_breaks(
         self, stub: ChatStub, lena: Client
     ) -> None:
         broken = abstract(2).replace(" ", "\n", 1)

@@ -62,7 +62,7 @@ def token_of(page: Any) -> str:
 
 
 def last_on(page: Any) -> dict[str, str]:
-    """What the button sends that takes the last grade back."""
+    """The values that the button sends that takes the last grade back."""
     found = re.search(r'name="grade"\s+value="(\d+)"', page.text)
     assert found is not None
     return {"grade": found.group(1)}

@@ -83,7 +83,9 @@ def test_an_uploaded_zip_is_imported_and_kept_no_longer(
     assert job.error == "The file is no longer stored. Upload it again."
 
 
-def test_what_a_zip_lacks_is_said_by_its_own_name(admin: Client, folder: Path) -> None:
+def test_the_error_about_a_zip_names_the_missing_file_and_no_server_path(
+    admin: Client, folder: Path
+) -> None:
     folder.mkdir()
     (folder / "other.csv").write_text("a\n")
     for content, said in ((zipped(folder), "results-main.zip"), (b"no zip", "is not a ZIP")):

@@ -61,7 +61,7 @@ def test_the_studys_set_comes_first_in_its_order_and_others_below(
     ]
 
 
-def test_of_the_same_settings_the_newest_run_is_drawn_and_others_say_what_is_theirs(
+def test_the_newest_run_of_the_same_settings_is_drawn_and_labelled(
     ruth: Client, study: Study
 ) -> None:
     finish(ask(study), right=1)
@@ -315,7 +315,7 @@ def test_a_queued_run_waits_and_its_page_says_at_once_that_no_worker_lives(
         ({"conditions": ["shuffled"]}, "shuffled is not one of the available choices"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_scored_is_refused_with_a_sentence(
+def test_impossible_scoring_is_refused_with_a_sentence(
     ruth: Client, study: Study, fields: dict[str, Any], sentence: str
 ) -> None:
     response = ruth.post(url("scoring_queue"), form(**fields))

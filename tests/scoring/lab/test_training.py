@@ -92,7 +92,7 @@ def test_no_training_takes_a_name_that_looks_like_that_of_anothers(
         ({"corpus": "leeks"}, "Select a valid choice"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_on_the_form(
+def test_invalid_values_are_refused_on_the_form(
     ruth: Client, corpus: Corpus, changes: dict[str, str], words: str
 ) -> None:
     ensure_language_model("lab/known")
@@ -102,7 +102,7 @@ def test_what_cannot_be_meant_is_refused_on_the_form(
     assert not Training.objects.exists()
 
 
-def test_which_test_case_a_corpus_gave_away_is_for_those_who_may_read_it(
+def test_a_test_case_found_in_a_corpus_is_named_to_its_readers_alone(
     ruth: Client, corpus: Corpus, study: Study
 ) -> None:
     own = study.items.order_by("pk")[0]

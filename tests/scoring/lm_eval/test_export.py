@@ -70,7 +70,7 @@ def test_a_task_of_a_condition_has_the_texts_of_a_run_of_it(study, tmp_path, cap
         assert row["condition"] == condition
 
 
-def test_what_the_harness_runs_has_the_same_rule_for_near_ties():
+def test_the_harness_has_the_same_rule_for_near_ties():
     # It runs outside this project, and so has its own copy
     assert f"\nNEAR_TIE_NATS = {NEAR_TIE_NATS}\n" in HELPER.read_text(encoding="utf-8")
     assert f"less than {NEAR_TIE_NATS} nat" in YAML
@@ -90,9 +90,7 @@ class Words(LM):
 
 
 @pytest.mark.parametrize(("counted", "n_tokens"), [("all", (4, 7)), ("text", (2, 5))])
-def test_what_the_harness_runs_decides_by_the_mean_over_tokens_and_not_by_the_sum(
-    counted, n_tokens
-):
+def test_the_harness_decides_by_the_mean_over_tokens_and_not_by_the_sum(counted, n_tokens):
     texts = {"original": "Rats slept.", "altered": "Rats fasted for two days."}
     doc = texts | {"prompt": "You read this:", "counted": counted}
     lm = Words()  # found by its name, and so are the requests
@@ -113,7 +111,7 @@ def test_what_the_harness_runs_decides_by_the_mean_over_tokens_and_not_by_the_su
     ("arguments", "message"),
     [({"study": "nowhere"}, "no study “nowhere”"), ({"folder": "taken/file"}, "was not written")],
 )
-def test_what_cannot_be_exported_is_said_in_a_sentence(study, tmp_path, arguments, message):
+def test_an_impossible_export_is_refused_in_a_sentence(study, tmp_path, arguments, message):
     (tmp_path / "taken").write_text("")
     folder = tmp_path / arguments.pop("folder", "task")
     with pytest.raises(CommandError, match=message):
@@ -150,7 +148,7 @@ def written(
 
 
 def running_ppl(run: ScoringRun, key: str, unit: int, version: str) -> list[float]:
-    """Of the text's tokens up to each of them."""
+    """The perplexity of the text's tokens up to each of them."""
     rows = token_store.read_tokens(run, key, unit).to_pylist()
     nats = [
         -r["logprob"] for r in rows if r["version"] == version and r["in_text"] and r["logprob"]

@@ -38,7 +38,7 @@ TASKS = (
 
 @dataclass
 class Evaluated:
-    """What lm-evaluation-harness made of exported tasks, and the models it ran."""
+    """The results of lm-evaluation-harness for exported tasks, and the models it ran."""
 
     folder: Path
     models: dict[str, Any]

@@ -260,7 +260,7 @@ def of_file(file: Path) -> list[str]:
     return ["--study", "memory", "--file", str(file), "--name", "elsewhere"]
 
 
-def test_who_stops_it_is_told_how_it_goes_on() -> None:
+def test_an_interrupted_command_says_how_to_continue() -> None:
     def stop(run: AnsweringRun, on_progress: Callable[[AnsweringRun], None]) -> AnsweringRun:
         on_progress(run)
         raise KeyboardInterrupt

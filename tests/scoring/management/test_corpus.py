@@ -55,7 +55,7 @@ def test_a_folder_of_texts_becomes_a_corpus_without_the_test_case_that_it_held(t
     assert "does not contain any test case" in corpus("check", "--name", "sleep")
 
 
-def test_what_cannot_be_is_refused_in_a_sentence(tmp_path: Path) -> None:
+def test_impossible_requests_are_refused_in_a_sentence(tmp_path: Path) -> None:
     folder = papers(tmp_path)
     for words, *arguments in (
         ("No texts were collected for sleep", "build", "--name", "sleep"),
@@ -117,9 +117,7 @@ def test_journals_of_a_file_are_fetched_as_the_settings_say(
     assert again == {**printed, "new": 0}
 
 
-def test_what_could_not_be_fetched_fails_the_command_after_its_report(
-    journals: Path, tmp_path: Path
-):
+def test_a_failed_fetch_fails_the_command_after_its_report(journals: Path, tmp_path: Path):
     journals.write_text("J Slep\nJ Wake\n")
     said = refusal(*FETCH, "--journals", journals, "--output", tmp_path / "out")
     assert said.startswith("Not everything could be fetched (1 problem). The first: J Slep: ")

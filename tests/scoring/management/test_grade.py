@@ -155,7 +155,7 @@ def test_resume_without_a_run_says_so_and_begins_nothing_beside_one_that_is_left
         (("--judge", "exact", "--rubric", "no-rubric.json"), "--rubric"),
     ],
 )
-def test_what_cannot_be_meant_ends_in_one_sentence(
+def test_impossible_arguments_are_refused_in_one_sentence(
     study: Study, tmp_path: Path, arguments: tuple[str, ...], about: str
 ) -> None:
     make_answers(study, ["one"])
@@ -168,7 +168,7 @@ def test_what_cannot_be_meant_ends_in_one_sentence(
     assert len(said.splitlines()) == 1
 
 
-def test_what_the_exact_match_judge_has_graded_it_does_not_grade_again(study: Study) -> None:
+def test_the_exact_match_judge_does_not_grade_an_answer_twice(study: Study) -> None:
     make_answers(study, ["one"])
     run = grade("--judge", "exact")["run"]
 

@@ -1,4 +1,4 @@
-"""What a model chose elsewhere becomes a run with the same numbers, or nothing does."""
+"""A model's choices from elsewhere become a run with the same numbers, or nothing does."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ def study() -> Study:
 
 
 def says(question: str) -> str:
-    """What a model says: the same about the same question."""
+    """The model's answer: the same to the same question."""
     return SAYS[hashlib.sha256(question.encode()).digest()[0] % len(SAYS)]
 
 
@@ -99,7 +99,7 @@ def by_harness(folder: Path) -> tuple[Path, list[tuple[str, Reply | None]]]:
         (by_harness, ("likelihood", "pair", "default")),
     ],
 )
-def test_what_is_asked_elsewhere_is_read_back_to_the_same_numbers(
+def test_choices_made_elsewhere_are_read_back_to_the_same_numbers(
     study: Study, tmp_path: Path, route: Route, how: tuple[str, str, str]
 ) -> None:
     path, answered = route(tmp_path / "task")

@@ -91,7 +91,7 @@ def test_a_training_is_left_to_a_worker_and_gone_on_with_when_asked() -> None:
         ("--corpus sleep", "--name is required"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_in_a_sentence(arguments: str, sentence: str) -> None:
+def test_impossible_arguments_are_refused_in_a_sentence(arguments: str, sentence: str) -> None:
     with pytest.raises(CommandError, match=sentence) as refused:
         lm_train(*arguments.split())
     assert len(str(refused.value).splitlines()) == 1

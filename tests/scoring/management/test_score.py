@@ -416,7 +416,7 @@ def test_a_run_at_work_is_not_removed(study: Study, tiny: Path) -> None:
     assert f"these runs are running: {run.pk}." in sentence_of("rm", run.pk)
 
 
-def test_what_was_published_is_not_removed_with_ones_own(study: Study, tiny: Path) -> None:
+def test_a_published_run_is_not_removed(study: Study, tiny: Path) -> None:
     run = queued(study, tiny)
     ScoringRun.objects.update(backend="imported", status="finished")
     _, _, error = score("rm", run.pk)
@@ -531,7 +531,7 @@ def test_models_stand_in_a_file_line_by_line(
         ),
     ],
 )
-def test_what_cannot_be_meant_ends_before_anything_is_scored(
+def test_impossible_arguments_are_refused_before_anything_is_scored(
     small_study: Study, words: tuple[str, ...], part: str
 ) -> None:
     out, _, error = score("--model", "hf", *words, *STUDY)

@@ -1,4 +1,4 @@
-"""Which runs count in a study: its own, those of people who may ask for runs in it, and the site's; no other lab's."""
+"""The runs that count in a study: its own, those of people who may ask for runs in it, and the site's; no other lab's."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -117,7 +117,7 @@ def test_a_model_that_was_scored_twice_counts_by_the_run_that_results_take(study
 
 
 @pytest.mark.parametrize("is_admin", [True, False])
-def test_what_an_administrator_asks_for_is_the_sites_until_a_team_goes_on_with_it(
+def test_an_administrators_run_is_site_wide_until_a_team_resumes_it(
     is_admin: bool, study: Study
 ) -> None:
     boss, ruth = User.objects.create_superuser("boss"), make_user("ruth", study)
@@ -140,7 +140,7 @@ def test_what_an_administrator_asks_for_is_the_sites_until_a_team_goes_on_with_i
     assert not choosing.resume(chosen, ruth).is_site_wide
 
 
-def test_what_a_command_asks_for_is_the_sites(study: Study) -> None:
+def test_a_run_from_a_command_is_site_wide(study: Study) -> None:
     model = ensure_language_model("lab/tiny")
     asked = {"backend": "transformers", "model_args": {"pretrained": "lab/tiny"}}
     assert create_run(study=study, language_model=model, **asked).is_site_wide

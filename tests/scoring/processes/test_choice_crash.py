@@ -22,9 +22,7 @@ TIMEOUT_S = 300  # a busy machine; nothing waits for it to pass
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_what_the_server_was_paid_for_is_stored_or_known_to_be_lost(
-    tmp_path: Path, how: signal.Signals
-) -> None:
+def test_a_paid_answer_is_stored_or_known_to_be_lost(tmp_path: Path, how: signal.Signals) -> None:
     make_study(human=15, machine=5)
     moments = sorted(random.Random(7).sample(range(5, N_ANSWERS - 50), MOMENTS))
     with ChatStub(lambda request: '{"side": "A", "confidence": 70}') as stub:

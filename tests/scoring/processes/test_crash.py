@@ -124,7 +124,7 @@ class Lane:
 
 
 def assert_rows_and_records_agree(run: ScoringRun) -> None:
-    """What is stored at any moment: whole batches, each with its record."""
+    """Asserts that whole batches are stored at any moment, each with its record."""
     run.refresh_from_db()
     stored = set(run.item_scores.values_list("item__key", flat=True))
     assert len(stored) == run.item_scores.count() == run.done

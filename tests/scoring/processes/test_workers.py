@@ -58,7 +58,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def alone(study: Study, command: list[str], kept: list[Any]) -> list[dict[str, Any]]:
-    """What one process comes to, ours; the same for all tests here."""
+    """The results of a single process, ours; the same for all tests here."""
     if not kept:
         printed, _, error = score(*command[3:])
         assert error is None

@@ -163,9 +163,7 @@ def test_an_item_that_does_not_fit_its_condition_is_named(study: Study) -> None:
         ({"limit": 0}, "limit must be 1 or more"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(
-    study: Study, fields: dict[str, Any], sentence: str
-) -> None:
+def test_impossible_values_are_refused(study: Study, fields: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ScoringError, match=sentence):
         ask(study, **fields)
     assert not ScoringRun.objects.exists()

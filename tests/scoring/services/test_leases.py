@@ -51,7 +51,7 @@ def dead_worker() -> Worker:
     return worker
 
 
-def test_of_many_workers_one_gets_the_run(run: ScoringRun) -> None:
+def test_only_one_of_many_workers_gets_the_run(run: ScoringRun) -> None:
     got = [lease for lease in at_once([lambda: leases.take(run)] * N_AT_ONCE) if lease]
     assert len(got) == 1
     run.refresh_from_db()
@@ -96,7 +96,7 @@ def test_a_process_number_that_was_given_anew_does_not_keep_the_run(run: Scoring
 
 
 @pytest.mark.parametrize("change", [{"host": "elsewhere"}, {"start": "1.1"}])
-def test_of_another_host_or_container_only_the_heartbeat_tells(
+def test_a_worker_in_another_host_or_container_is_judged_by_heartbeat(
     run: ScoringRun, change: dict[str, str], settings: Any
 ) -> None:
     worker = replace(dead_worker(), **change)

@@ -68,7 +68,7 @@ def test_only_a_demonstration_study_with_questions_takes_them() -> None:
     assert study.answering_runs.count() == len(MODELS)
 
 
-def test_what_simulated_participants_wrote_is_graded_and_what_real_ones_did_is_not() -> None:
+def test_only_answers_of_simulated_participants_are_graded() -> None:
     study = make_questions(4)
     write(study, ["Answer 0.", None, "No idea of it"], kind="simulated")
     write(study, ["Answer 0."])

@@ -1,4 +1,4 @@
-"""What is known of a model in a study: what is published or an administrator wrote, else what runs that count there found."""
+"""Facts of a model in a study: as published or as an administrator wrote, else as runs that count there found."""
 
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ def facts(study: Study, name: str = NAME) -> tuple[int | None, bool]:
     return known_in(LanguageModel.objects.filter(name=name), study).values_list("size", "chat")[0]
 
 
-def test_what_a_run_finds_out_is_not_written_into_the_row_that_all_labs_have(
+def test_facts_that_a_run_finds_are_not_written_into_the_shared_row(
     study: Study, tmp_path: Path
 ) -> None:
     row = ensure_language_model(NAME)
@@ -81,7 +81,7 @@ def test_a_study_takes_facts_of_a_model_from_the_runs_that_count_in_it(
 
 
 @pytest.mark.parametrize("found", [{"n_parameters": None}, {}])
-def test_what_is_published_goes_first_and_what_is_not_found_is_not_known(
+def test_published_facts_go_first_and_missing_ones_are_unknown(
     study: Study, found: dict[str, Any]
 ) -> None:
     ensure_language_model("gpt2")

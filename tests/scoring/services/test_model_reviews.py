@@ -125,7 +125,7 @@ class TestWhoSeesIt:
         assert found == type(found)()
 
     @pytest.mark.parametrize("name", ["cora", "lena"])
-    def test_who_could_review_it_does_after_their_own_verdict_alone(
+    def test_a_reviewer_sees_it_only_after_their_own_verdict(
         self, item: Item, cooking: ResearchField, name: str
     ) -> None:
         reader, client = person(cooking, name), Client()
@@ -148,7 +148,7 @@ class TestWhoSeesIt:
         assert opinions(item, person(cooking, "cleo")).reviews == ()
 
 
-def test_what_a_model_has_reviewed_it_is_not_asked_about_again(
+def test_a_model_is_not_asked_again_about_a_test_case_that_it_reviewed(
     stub: ChatStub, cooking: ResearchField
 ) -> None:
     in_review(cooking)

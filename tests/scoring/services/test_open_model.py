@@ -1,4 +1,4 @@
-"""What a model is called, its row, and that one at a time is open."""
+"""The name of a model and its row, and that one model at a time is open."""
 
 from collections.abc import Mapping
 from datetime import date

@@ -1,4 +1,4 @@
-"""What a Celery worker does with a message, and with runs of which there is none any more."""
+"""A Celery worker's treatment of a message, and of runs that have no message any more."""
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta

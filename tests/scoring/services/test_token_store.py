@@ -98,7 +98,7 @@ def names(run: ScoringRun) -> list[str]:
     return sorted(path.name for path in records_folder(run).iterdir())
 
 
-def test_what_is_not_published_leaves_nothing(run: ScoringRun) -> None:
+def test_an_unpublished_part_leaves_nothing(run: ScoringRun) -> None:
     with token_store.staged_part(run, 0, RECORDS):
         assert not part_path(run, 0).exists()
     assert names(run) == []

@@ -1,4 +1,4 @@
-"""What waits for a person, of what they may do: reviews, answers to grade or to settle, and decisions about studies."""
+"""Things that wait for a person who may do them: reviews, answers to grade or to settle, and decisions about studies."""
 
 from datetime import timedelta
 from typing import Any
@@ -92,7 +92,7 @@ def test_open_studies_that_are_full_or_over_wait_for_who_sets_them_up(ben: Any) 
     assert waits(ben).n == 0
 
 
-def test_what_one_asked_for_is_told_for_a_day_after_it_ended(ben: Any) -> None:
+def test_an_ended_job_is_shown_for_a_day_to_the_person_who_asked(ben: Any) -> None:
     now = timezone.now()
     field = make_research_field("cooking")
     for who, ended in ((ben, now), (ben, now - timedelta(days=2)), (make_user("ada"), now)):

@@ -52,7 +52,7 @@ ARCHITECTURES: dict[str, tuple[str, dict[str, Any], str]] = {
 
 
 def config_of(model_type: str, **settings: Any) -> PreTrainedConfig:
-    """Of two layers, if nothing else is said, and otherwise of the sizes of the sweep's families."""
+    """A configuration of two layers, if nothing else is said, and otherwise of the sizes of the sweep's families."""
     sizes = {"num_hidden_layers": 2, "vocab_size": VOCABULARY}
     return Family(model_type, "", sizes | settings).config()
 

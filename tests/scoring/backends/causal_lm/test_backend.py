@@ -180,7 +180,7 @@ class TestATextThatCannotBeScored:
         for got, expected in zip((results[0], results[2]), alone, strict=True):
             assert all(g.tobytes() == e.tobytes() for g, e in zip(got, expected, strict=True))
 
-    def test_of_which_the_model_makes_a_nan(self, folders):
+    def test_a_text_for_which_the_model_gives_nan_fails_alone(self, folders):
         backend = opened(folders["phi"])  # its head is not tied
         groups = groups_of(backend)
         backend.prepare(groups)

@@ -1,4 +1,4 @@
-"""What libraries would do unasked and that changes a score or an answer: the list is in docs/library-defaults.md."""
+"""Things that libraries would do unasked and that change a score or an answer: the list is in docs/library-defaults.md."""
 
 import importlib
 import json
@@ -215,7 +215,7 @@ class TestWeights:
         with pytest.raises(ScoringError, match="ties the output layer to the embeddings"):
             load({"pretrained": str(folder)})
 
-    def test_of_one_file_beside_an_index_of_others_are_refused(
+    def test_one_file_of_weights_beside_an_index_of_others_is_refused(
         self, base: Path, tmp_path: Path
     ) -> None:
         folder = sharded(base, tmp_path)
@@ -260,7 +260,9 @@ class TestKernels:
         asked = {"pretrained": str(folder), "device": "cpu", "attn": "eager"}
         assert TransformersBackend(asked).identity()["attention"] == "eager"
 
-    def test_of_experts_are_not_the_configurations_to_choose(self, tmp_path: Path) -> None:
+    def test_the_kernels_of_experts_are_not_chosen_by_the_configuration(
+        self, tmp_path: Path
+    ) -> None:
         experts = {"num_local_experts": 2, "num_experts_per_tok": 1, "num_key_value_heads": 2}
         folder = save_random(tmp_path, hf.MixtralConfig(**LLAMA, **experts))
         args = {"pretrained": str(folder), "device": "cpu"}

@@ -94,7 +94,7 @@ THINKS = "{% for m in messages %}{{ m.content }}\n{% endfor %}{% if enable_think
 
 @pytest.fixture(scope="module")
 def thinker(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of a model whose tokenizer has tags of its own, which are special, and whose template opens the thought."""
+    """A model whose tokenizer has tags of its own, which are special, and whose template opens the thought."""
     folder = save_gpt2(tmp_path_factory.mktemp("thinker"), n_positions=128, vocab_size=500)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     tokenizer.add_special_tokens(
@@ -154,7 +154,7 @@ def llama(folder: Path) -> Path:
 def generator(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> TransformersGenerator:
-    """Of a model that knows positions in this way."""
+    """The generator of a model that knows positions in this way."""
     made = tmp_path_factory.mktemp(request.param)
     chosen = with_template(made, TEMPLATE) if request.param == "learned" else llama(made)
     generator = opened(chosen, dtype="float32", max_tokens="40", batch_size="4")

@@ -1,4 +1,4 @@
-"""What is loaded: in which precision, with which attention, and how many tokens it takes."""
+"""Loading a model: in which precision, with which attention, and how many tokens it takes."""
 
 import numpy as np
 import pytest

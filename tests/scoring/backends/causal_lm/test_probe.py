@@ -81,7 +81,7 @@ def test_a_wrong_strategy_is_off_by_thousands_of_times_what_rounding_is():
         *(pytest.param(n, marks=pytest.mark.sweep) for n in ("recurrent_gemma", "falcon_h1")),
     ],
 )
-def test_what_becomes_of_logits_unknown_to_us_leaves_the_models_own_head(monkeypatch, name, dtype):
+def test_an_unknown_change_of_logits_leaves_the_models_own_head(monkeypatch, name, dtype):
     """Small logits hardly feel a cap, and half precision hides a factor: both are looked for on large logits."""
     model = make_model(name).to(dtype)
     for parameter in model.parameters():

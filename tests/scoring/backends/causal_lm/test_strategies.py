@@ -255,7 +255,7 @@ def test_every_strategy_agrees_with_the_papers_formulas_to_a_billionth():
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_of_every_so_many_positions_the_last_is_one_and_the_others_are_nan(strategy):
+def test_every_nth_position_from_the_last_is_scored_and_the_others_are_nan(strategy):
     model, groups = double("gpt2"), make_groups()
     backbone = Backbone(model)
     full, some = (strategy(backbone, OwnHead(backbone), n).logprobs(groups) for n in (1, 3))
@@ -271,7 +271,7 @@ def test_of_every_so_many_positions_the_last_is_one_and_the_others_are_nan(strat
     "name", ["gpt2", "gemma2", "qwen3", "phi3", "mpt", "mamba2", "deepseek_v3"]
 )
 def test_nothing_is_computed_in_float32_on_the_way(name):
-    """What float32 rounds away is 1e-7; what two float64 computations in another order differ by, 1e-14."""
+    """Float32 rounds away 1e-7; two float64 computations in another order differ by 1e-14."""
     model, groups = double(name), make_groups()
     strategy = choose(model, groups).strategy
     got = strategy.logprobs(groups[:1])[0]

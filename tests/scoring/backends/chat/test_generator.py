@@ -132,7 +132,7 @@ def test_a_server_is_told_how_to_think_and_the_end_of_a_thought_is_ours(stub: Ch
     "fault",
     ["error inside", "error inside a choice", "overloaded inside", "no choice", "broken", "429 inside"],
 )  # fmt: skip
-def test_what_may_pass_is_asked_again_also_in_an_answer_of_status_200(
+def test_a_transient_error_in_an_answer_of_status_200_is_asked_again(
     stub: ChatStub, fault: str
 ) -> None:
     stub.script = [fault]
@@ -147,7 +147,7 @@ def test_what_may_pass_is_asked_again_also_in_an_answer_of_status_200(
     ("fault", "finish"),
     [("filter inside", Finish.FILTERED), ("window inside", Finish.TOO_LONG)],
 )
-def test_what_stays_is_asked_once_also_in_an_answer_of_status_200(
+def test_a_permanent_refusal_in_an_answer_of_status_200_is_asked_once(
     stub: ChatStub, fault: str, finish: Finish
 ) -> None:
     stub.fault = fault
@@ -216,7 +216,7 @@ class TestAServerThatHasNotAnsweredYet:
         assert given[1:] == [90, 864_000]
 
 
-def test_what_no_database_stores_is_left_out_of_the_raw_answer(stub: ChatStub) -> None:
+def test_characters_that_no_database_stores_are_left_out_of_the_raw_answer(stub: ChatStub) -> None:
     stub.text_of = lambda request: "a\x00b\ud800"
     answer = ask(stub)
     assert answer.text == "ab?"

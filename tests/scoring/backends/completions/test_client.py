@@ -114,7 +114,7 @@ class TestTheKey:
         assert found == {"tokens": ["a token"]}
 
     def test_is_never_sent_to_another_server(self, stub, folder, settings):
-        """Of two providers, neither learns the key of the other; of two servers of one machine, nor of the other port."""
+        """Neither of two providers learns the other's key, nor does another port of the same machine."""
         port = parse_address(stub.url).port
         settings.SCORING_API_KEYS = {
             "api.example.org": self.KEY,
@@ -125,7 +125,7 @@ class TestTheKey:
         assert not [h for h in stub.headers if "Authorization" in h]
         assert self.KEY not in repr([dict(h) for h in stub.headers])
 
-    def test_of_a_host_is_for_the_port_of_https_alone(self, settings):
+    def test_a_key_without_a_port_is_for_the_port_of_https_alone(self, settings):
         """Not for a port that somebody else may have opened there, or that a researcher names."""
         settings.SCORING_API_KEYS = {"a.org": "host", "a.org:8000": "port", "[::1]:8000": "six"}
         keys = [
@@ -159,7 +159,7 @@ class TestTheKey:
 
 
 class TestAddresses:
-    """Which addresses can be read, and which hosts may be spoken to."""
+    """The addresses that can be read, and the hosts that may be spoken to."""
 
     @pytest.mark.parametrize(
         "base_url",
@@ -174,7 +174,7 @@ class TestAddresses:
             "http://[::1",
         ],
     )
-    def test_what_is_no_address_is_refused(self, base_url):
+    def test_an_invalid_address_is_refused(self, base_url):
         with pytest.raises(ScoringError, match="is not an address: expected http://HOST:PORT"):
             parse_address(base_url)
 
@@ -278,7 +278,7 @@ SECRETS = [
 
 @pytest.mark.parametrize("status", [200, 302, 400, 401, 403, 404, 500])
 @pytest.mark.parametrize(("body", "kind"), SECRETS)
-def test_what_another_service_says_is_not_repeated(body, kind, status):
+def test_the_answer_of_another_service_is_not_repeated(body, kind, status):
     headers = {"content-type": kind, "location": "http://in:pw@10.0.0.1/s3cret?token=s3cret"}
     reply = RawReply(status, headers, body)
     said = str(

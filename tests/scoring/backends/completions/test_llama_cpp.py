@@ -186,7 +186,7 @@ def test_without_a_start_token_it_is_refused(
 
 @pytest.fixture
 def study() -> Study:
-    """Of test cases and a prompt that fit into the window."""
+    """A study of test cases and a prompt that fit into the window."""
     study = make_study(human=1, machine=1)
     markups = ("Cells [[rose, fell]].", "It [[rained | was dry]] in May.", "Rats [[slept, ate]].")
     items = [make_item(f"m{n}", markup=m, doi=f"10.1/m{n}") for n, m in enumerate(markups)]

@@ -1,4 +1,4 @@
-"""Which servers are let through, and what is said of the others in one sentence."""
+"""The servers that are let through, and the one sentence that is said of the others."""
 
 import numpy as np
 import pytest

@@ -53,7 +53,7 @@ class Engine:
 
 
 def module(lm: Lm, tokenizer: Any, fault: str = "") -> Any:
-    """What `import vllm` gives; `made` holds its engines."""
+    """The module that `import vllm` gives; `made` holds its engines."""
     vllm: Any = ModuleType("vllm")
     vllm.__version__, vllm.made = "0.0.stand-in", []
 

@@ -58,7 +58,7 @@ def damaged() -> bytes:
         (zip_of_many_names(), "more than 50,000 files"),
     ],
 )
-def test_what_is_no_log_is_said_with_its_place(content: bytes, said: str) -> None:
+def test_an_invalid_log_is_refused_with_the_place_of_the_error(content: bytes, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         list(read_log(content)[1])
 

@@ -57,7 +57,7 @@ def test_thoughts_and_what_a_server_sent_are_kept_apart() -> None:
 
 
 def sample(**fields: Any) -> dict[str, Any]:
-    """Of lm-evaluation-harness."""
+    """A sample of lm-evaluation-harness."""
     doc = {"item": "m1", "version": 2, "order": "B", "form": "likelihood"}
     return {"doc": doc, "filtered_resps": [["-2.5", "False"], ["-1.0", "True"]]} | fields
 
@@ -98,6 +98,6 @@ def test_a_sample_of_the_harness_is_read_by_its_log_likelihoods() -> None:
         (json.dumps(sample(filtered_resps=[["0.7", ""], ["-1", ""]])), "above 0"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_by_the_name_of_its_column(text: str, said: str) -> None:
+def test_an_invalid_value_is_refused_by_the_name_of_its_column(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         read_line(text)

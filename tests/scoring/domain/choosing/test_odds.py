@@ -110,12 +110,12 @@ def test_rounding_is_no_fault() -> None:
         {"content": [{"token": "A", "logprob": -1}]},
     ],
 )
-def test_what_has_another_form_is_no_tokens(logprobs: Any) -> None:
+def test_log_probabilities_of_another_form_give_no_tokens(logprobs: Any) -> None:
     assert read_tokens(logprobs) == ()
 
 
 @pytest.mark.parametrize("number", ["-0.5", None, True, {}, 10**400])
-def test_what_is_no_number_is_found_to_be_none(number: Any) -> None:
+def test_an_invalid_log_probability_is_a_fault_of_range(number: Any) -> None:
     top = [{"token": "A", "logprob": number}, {"token": "B", "logprob": -1}]
     content = [
         {"token": '{"side": "', "logprob": -0.1, "top_logprobs": []},

@@ -12,7 +12,7 @@ odds = st.floats(-20, 20)
 
 
 @given(odds, odds)
-def test_what_a_model_adds_to_the_odds_of_a_side_changes_nothing(knows: float, bias: float) -> None:
+def test_a_preference_for_a_side_does_not_change_the_outcome(knows: float, bias: float) -> None:
     replies = [
         Reply("A", "A", log_odds=bias + knows),
         Reply("B", "A", log_odds=bias - knows),

@@ -75,7 +75,7 @@ MORE = (
 
 
 @pytest.mark.parametrize(("text", "confidence"), MORE)
-def test_what_names_one_side_is_a_choice_whatever_it_says_besides(
+def test_a_text_that_names_one_side_is_a_choice_despite_other_words(
     text: str, confidence: float | None
 ) -> None:
     assert read_choice(text) == Chosen("B", confidence)
@@ -127,7 +127,7 @@ def test_a_confidence_below_half_contradicts_the_side_and_is_no_confidence(text:
         "{" * 200_000,
     ],
 )
-def test_what_names_both_sides_or_none_is_unparsed(text: str) -> None:
+def test_a_text_that_names_both_sides_or_none_is_unparsed(text: str) -> None:
     assert read_choice(text) is None
 
 

@@ -80,7 +80,7 @@ LEVEL = {"points": 1, "label": "right", "description": ""}
         changed(name="a\udc00"),
     ],
 )
-def test_what_is_no_rubric_is_refused(data: Any) -> None:
+def test_an_invalid_rubric_is_refused(data: Any) -> None:
     with pytest.raises(ScoringError):
         Rubric.from_json(data)
 

@@ -39,7 +39,7 @@ def test_a_stop_stores_what_comes_and_does_not_wait_for_a_server_that_hangs(
     assert len(kept) == len(stub.requests) - 1
 
 
-def test_what_is_under_way_when_one_fails_is_stored_and_nothing_more_is_asked(
+def test_answers_under_way_at_a_failure_are_stored_and_nothing_more_is_asked(
     stub: ChatStub,
 ) -> None:
     stub.script = ["401"]
@@ -74,7 +74,7 @@ def test_a_budget_counts_what_is_under_way(stub: ChatStub) -> None:
     assert spending.usage.total == 4 * 4
 
 
-def test_what_follows_an_answer_is_asked_before_the_rest(stub: ChatStub) -> None:
+def test_a_follow_up_question_is_asked_before_the_rest(stub: ChatStub) -> None:
     def follow(question: Question, answer: Generated) -> Question | None:
         first = question.row == 0 and len(question.messages) == 1
         return Question(0, [*question.messages, Message("user", "Sure?")], 1) if first else None

@@ -106,7 +106,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_numbers(study: Study, folder
     assert sorted(run.choices.values_list(*columns)) == sorted(whole.choices.values_list(*columns))
 
 
-def test_what_does_not_fit_into_the_window_is_named_and_the_rest_goes_on(folder: Path) -> None:
+def test_a_text_beyond_the_window_is_too_long_and_the_rest_goes_on(folder: Path) -> None:
     study = make_study(human=1, machine=1)
     pin_items(
         study, [make_item("long", markup="word " * 3900 + "[[rose, fell]].", doi="10.1/long")]
@@ -127,7 +127,7 @@ def test_what_does_not_fit_into_the_window_is_named_and_the_rest_goes_on(folder:
         ("hf", {"pretrained": "x", "overlong": "rolling"}, {}, "reads both versions whole"),
     ],
 )
-def test_what_a_likelihood_cannot_be_is_refused(
+def test_settings_that_a_likelihood_does_not_have_are_refused(
     study: Study, kind: str, args: dict[str, str], asked: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(ScoringError, match=why):

@@ -233,7 +233,9 @@ class TestAnAnswer:
         run.choices.filter(original_side="A").delete()
         assert summarise(run).share_a is None
 
-    def test_of_one_side_each_time_ties_on_all(self, stub: ChatStub, study: Study) -> None:
+    def test_answers_of_one_side_each_time_tie_on_all_test_cases(
+        self, stub: ChatStub, study: Study
+    ) -> None:
         stub.text_of = lambda request: '{"side": "A", "confidence": 99}'
         found = summarise(runs.run(stored_run(stub, study)))
         assert (found.accuracy, found.n_ties, found.n_flips, found.share_a) == (0.5, 4, 4, 1)
@@ -339,7 +341,7 @@ class TestWhatItCosts:
         ({"source": "ape"}, "no source"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_before_anything_is_stored(
+def test_invalid_values_are_refused_before_anything_is_stored(
     asked: dict[str, Any], why: str, stub: ChatStub, study: Study
 ) -> None:
     with pytest.raises(ScoringError, match=why):

@@ -32,7 +32,7 @@ def csv_of(numbers: Sequence[int], path: Path) -> Path:
 
 
 class Lessons:
-    """What the stub's model answers: to abstract n the words of `lessons[n]`, one after the other, then what is right."""
+    """The stub model's answers: to abstract n the words of `lessons[n]`, one after the other, then the right answer."""
 
     def __init__(self, **lessons: Sequence[str]) -> None:
         self.lessons = {int(name[1:]): list(words) for name, words in lessons.items()}

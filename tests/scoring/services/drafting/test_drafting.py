@@ -59,7 +59,7 @@ def test_the_first_abstracts_of_a_folder_are_taken_in_the_order_of_its_files(
         ("", "There are 0 abstracts"),
     ],
 )
-def test_what_is_no_abstract_is_refused(
+def test_a_document_that_is_no_abstract_is_refused(
     sleep: ResearchField, tmp_path: Path, line: str, expected: str
 ) -> None:
     path = tmp_path / "fetched.jsonl"
@@ -281,7 +281,7 @@ class TestInstructionsOfALab:
         (Asked("embedded", {}, prompt_price=Decimal(1)), "Give both prices"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_before_anything_is_stored(
+def test_impossible_requests_are_refused_before_anything_is_stored(
     cooking: ResearchField, asked: Asked, words: str
 ) -> None:
     source: Sequence[SourceAbstract] = [SourceAbstract(1, abstract(1))]

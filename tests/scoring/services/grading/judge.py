@@ -25,6 +25,6 @@ class Judge:
 
 
 def points(run: GradingRun) -> list[float | None]:
-    """Of models' answers first, in their order."""
+    """The points of a run: of models' answers first, in their order."""
     in_order = run.grades.order_by(F("answer_id").asc(nulls_last=True), "judgment_id")
     return list(in_order.values_list("points", flat=True))

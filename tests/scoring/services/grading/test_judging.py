@@ -74,7 +74,7 @@ def test_no_text_of_an_answer_can_end_its_own_place(stub: ChatStub, study: Study
 
 
 @pytest.mark.parametrize(("said", "after"), [("3", 3.0), ("I would say 3.", None)])
-def test_what_is_no_grade_is_asked_for_once_more_and_both_texts_are_kept(
+def test_an_invalid_grade_is_asked_for_once_more_and_both_texts_are_kept(
     stub: ChatStub, study: Study, said: str, after: float | None
 ) -> None:
     stub.text_of = Judge(one=["1. Right. Final: 3.0", said])
@@ -130,7 +130,7 @@ def test_a_grade_that_was_cut_off_is_none(stub: ChatStub, study: Study) -> None:
     assert summary(run) == {"secret-model-9": counts(unparsed=1)}
 
 
-def test_what_has_no_text_is_not_sent_and_counts_as_unparsed_by_how_it_ended(
+def test_an_answer_without_text_counts_as_unparsed_and_is_not_sent(
     stub: ChatStub, study: Study
 ) -> None:
     ends = [
@@ -161,7 +161,7 @@ def test_what_has_no_text_is_not_sent_and_counts_as_unparsed_by_how_it_ended(
     assert grading_runs.spent(run).answers == 2
 
 
-def test_what_valid_participants_wrote_is_graded_too(stub: ChatStub, study: Study) -> None:
+def test_answers_of_valid_participants_are_graded_too(stub: ChatStub, study: Study) -> None:
     make_answers(study, ["one"])
     for text in ("mine", ""):
         make_written(study, text)
@@ -202,7 +202,7 @@ class TestWhoBecameAnonymous:
         later = grading_runs.run(grading(study, EXACT, people=True))
         assert list(later.grades.values_list("judgment", flat=True)) == [judgments[2].pk]
 
-    def test_who_does_so_while_the_judge_thinks_has_no_words_in_what_it_says(
+    def test_a_participant_anonymised_during_judging_leaves_no_words(
         self, stub: ChatStub, study: Study
     ) -> None:
         stub.text_of = Judge(mine=["It says mine.", "It still says mine."], other="3")
@@ -261,7 +261,7 @@ class TestAsking:
         assert first["rubric"] == told["rubric"] != measured["rubric"]
         assert len({run.fingerprint for run in runs}) >= 2
 
-    def test_what_participants_write_goes_to_another_server_only_where_they_were_told(
+    def test_participants_answers_go_to_another_server_only_if_they_were_told(
         self, study: Study, settings: Any
     ) -> None:
         settings.SCORING_HOSTS = ["models.example.org", "localhost"]
@@ -278,7 +278,7 @@ class TestAsking:
 
 
 class TestGoingOn:
-    def test_what_has_a_grade_is_not_asked_about_again(self, stub: ChatStub, study: Study) -> None:
+    def test_a_graded_answer_is_not_asked_about_again(self, stub: ChatStub, study: Study) -> None:
         make_answers(study, [str(n) for n in range(8)])
         stub.script = ["", "", "", "401"]
         run = runs.run(grading(study, judged_by(stub)))

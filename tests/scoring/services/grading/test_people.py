@@ -125,7 +125,7 @@ class TestGrading:
             len(rows[people[0]]),
         )
 
-    def test_what_participants_wrote_is_graded_too_and_what_has_no_text_is_not(
+    def test_participants_answers_are_graded_too_but_none_without_text(
         self, study: Study, people: list[Any]
     ) -> None:
         make_answers(study, ["one", ("", "filtered"), ("", "failed")])
@@ -172,7 +172,7 @@ class TestGrading:
 
         assert (grade.points, grade.abstained) == (points, given.level is None)
 
-    def test_what_the_rubric_does_not_have_and_another_study_s_answer_are_refused(
+    def test_grades_outside_the_rubric_or_of_another_studys_answer_are_refused(
         self, study: Study, people: list[Any]
     ) -> None:
         ada, exact = people[0], Given(3.0)
@@ -248,7 +248,7 @@ class TestAdjudication:
         assert grading.n_open(study) == is_open
         assert (grading.next_dispute(people[2], study) is not None) == is_open
 
-    def test_whether_one_abstains_is_settled_however_many_points_may_differ(
+    def test_a_difference_about_abstention_is_settled_at_any_tolerance(
         self, study: Study, people: list[Any]
     ) -> None:
         self.differ(study, people, WRONG, Given(None))

@@ -152,7 +152,7 @@ def test_a_corpus_is_there_again_when_the_one_in_its_place_never_came(
     assert len(ids(open_to_train(row))) == 9
 
 
-def test_what_a_killed_build_left_is_cleared_away(tmp_path: Path, corpora_dir: Path) -> None:
+def test_leftovers_of_a_killed_build_are_cleared_away(tmp_path: Path, corpora_dir: Path) -> None:
     collect(tmp_path, *SOME)
     left = corpora_dir / ".sleep.abc123" / "sleep"
     left.mkdir(parents=True)
@@ -187,7 +187,7 @@ def test_the_same_texts_are_added_once(tmp_path: Path, corpora_dir: Path) -> Non
     assert os.listdir(corpora_dir / "sleep.sources") == [first.name]
 
 
-def test_what_models_drafted_and_people_began_is_left_out_too(tmp_path: Path) -> None:
+def test_drafts_of_models_and_of_people_are_left_out_too(tmp_path: Path) -> None:
     research_field = make_research_field("cooking")
     user = get_user_model().objects.create(username="ada")
     run = DraftingRun.objects.create(field=research_field, generator="hf")

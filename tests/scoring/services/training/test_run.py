@@ -237,7 +237,7 @@ def test_the_same_training_asked_for_again_is_the_one_that_waits_or_goes_on(corp
         ({"keep": (2,)}, r"saves other steps \(none\)"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_and_leaves_no_row(
+def test_impossible_values_are_refused_and_leave_no_row(
     corpus: Corpus, changes: dict[str, Any], words: str
 ) -> None:
     ensure_language_model("lab/known")

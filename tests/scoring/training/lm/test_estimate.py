@@ -1,4 +1,4 @@
-"""What a training would take, and the presets' numbers."""
+"""The estimate of a training's time and memory, and the presets' numbers."""
 
 import math
 from pathlib import Path
@@ -32,7 +32,7 @@ def test_models_from_scratch_have_gpt2s_sizes(preset: str) -> None:
     assert count(PRESETS[preset], Start()) == (GPT2_SIZES[preset],) * 2
 
 
-def test_what_is_estimated_is_what_is_trained(tmp_path: Path) -> None:
+def test_the_estimate_agrees_with_the_training(tmp_path: Path) -> None:
     corpus = make_corpus(tmp_path / "corpus")
     start = Start(tokenizer=make_tokenizer_folder(corpus, tmp_path / "tokenizer"))
     settings = small(epochs=2)

@@ -73,7 +73,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(
     assert [path.name for path in (tmp_path / "taken").iterdir()] == ["thesis.txt"]
 
 
-def test_what_a_kill_left_beside_and_within_checkpoints_is_cleared_away(tmp_path: Path) -> None:
+def test_leftovers_of_a_kill_beside_and_within_checkpoints_are_cleared_away(tmp_path: Path) -> None:
     folder, output = tmp_path / "on", tmp_path / "model"
     claim(folder, output, {"seed": 1})
     for left in (".step-000002.part", "step-000001/.resume.gone"):

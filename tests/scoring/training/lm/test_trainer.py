@@ -1,4 +1,4 @@
-"""What the Hugging Face Trainer does for us, and what we have it do otherwise, against plain loops."""
+"""Training by the Hugging Face Trainer, and where ours differs from it, against plain loops."""
 
 import math
 import resource
@@ -192,7 +192,7 @@ def test_a_full_disk_leaves_the_checkpoint_before_and_no_part_of_the_next(
     assert train(settings, corpus, start, folder, tmp_path / "adapter").best_step > 0
 
 
-def test_who_stops_a_training_has_what_was_saved(
+def test_a_stopped_training_goes_on_from_its_last_checkpoint(
     corpus: BuiltCorpus, start: Start, tmp_path: Path
 ) -> None:
     class StoppedError(Exception):

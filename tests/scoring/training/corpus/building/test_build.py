@@ -70,7 +70,7 @@ def test_the_manifest_has_the_hash_of_every_file_beside_it(tmp_path: Path) -> No
         corpus.check()
 
 
-def test_of_a_paper_the_full_text_stays_with_what_its_abstract_says_of_it(tmp_path: Path) -> None:
+def test_a_papers_full_text_stays_with_the_details_of_its_abstract(tmp_path: Path) -> None:
     abstract = document(1, doi="https://doi.org/10.1/X", journal="Sleep", pmcid="PMC9")
     longer = document(2, text=prose(2, 200), pmid="7")
     full = document(3, kind="fulltext", pmid="", pmcid="9", title="")
@@ -95,7 +95,7 @@ def test_near_copies_are_left_out_and_short_texts_counted(tmp_path: Path) -> Non
 RETRACTED = "Journal Article; Retracted Publication"
 
 
-def test_what_is_retracted_a_notice_or_in_another_language_is_left_out_by_name(
+def test_retracted_papers_notices_and_other_languages_are_left_out_by_name(
     tmp_path: Path,
 ) -> None:
     documents = [
@@ -186,7 +186,7 @@ def test_a_text_of_fewer_than_13_words_is_looked_for_as_a_whole() -> None:
     assert found(document(9, prose(9) + " Mice that sleep forget more than mice that do not.")) is None  # fmt: skip
 
 
-def test_what_shares_12_words_in_a_row_or_few_runs_of_five_stays() -> None:
+def test_a_document_that_shares_12_words_in_a_row_or_few_runs_of_five_stays() -> None:
     twelve = " ".join(ABSTRACT.split()[20:32])
     assert found(document(9, f"{BODY} {twelve} {prose(51)}")) is None
     assert found(document(9, f"{BODY} {' '.join(ABSTRACT.split()[20:33])} {prose(51)}"))

@@ -27,7 +27,7 @@ TEXTS = st.text(
 
 
 @given(TEXTS)
-def test_what_is_normalised_stays_as_it_is(text: str) -> None:
+def test_normalised_text_stays_as_it_is(text: str) -> None:
     once = normalise(text)
     assert normalise(once) == once
     assert unicodedata.is_normalized("NFC", once)
@@ -76,7 +76,7 @@ def test_no_pair_is_joined_that_all_pairs_compared_would_not_join(sets: Sets, se
 
 
 def test_pairs_are_found_as_often_as_the_docstring_says() -> None:
-    """Of 2,000 pairs at Jaccard index s, 1 - (1 - s^5)^25, within four standard errors."""
+    """The share of 2,000 pairs at Jaccard index s is 1 - (1 - s^5)^25, within four standard errors."""
     signer = Signer(7)
     numbers = np.random.default_rng(7)
     for shared, alone in ((60, 20), (70, 15), (80, 10)):

@@ -32,7 +32,7 @@ def client(stub: EntrezStub, key: str = "lab-key") -> Client:
     return Client(Access(stub.url, key, "lab@example.org" if key else ""), waits.sleep, waits.clock)
 
 
-def test_who_asks_is_said_with_each_request_and_never_in_an_address(stub: EntrezStub):
+def test_the_sender_is_named_in_each_request_and_never_in_an_address(stub: EntrezStub):
     with client(stub) as entrez:
         found = entrez.search("pubmed", '"J Sleep"[Journal]', YEAR)
         entrez.page("pubmed", found, 0)

@@ -1,4 +1,4 @@
-"""Which sources there are, and what is fetched into a folder, from a server with faults; nothing waits."""
+"""The sources, and fetching them into a folder from a server with faults; nothing waits."""
 
 import json
 import random
@@ -136,7 +136,7 @@ def test_a_server_that_fails_for_ever_ends_in_one_sentence(
     assert "\n" not in str(raised.value)
 
 
-def test_what_a_server_asks_to_wait_is_waited(stub: EntrezStub, tmp_path: Path):
+def test_a_wait_that_a_server_asks_for_is_kept(stub: EntrezStub, tmp_path: Path):
     waits = Waits()
     stub.faults = ["429"]
     fetch(stub, tmp_path, waits=waits)
@@ -176,7 +176,7 @@ def test_more_hits_than_a_query_gives_are_asked_for_in_smaller_spans(
         assert len(days) == 30
 
 
-def test_what_only_a_whole_year_finds_has_a_file_of_its_own(
+def test_papers_that_only_a_whole_year_finds_have_a_file_of_their_own(
     stub: EntrezStub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """As PubMed may do for journals that state a year alone."""

@@ -285,7 +285,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("name", "content", "said"), WRONG.values(), ids=WRONG.keys())
-def test_what_is_wrong_is_named_by_file_and_line(tmp_path: Path, name: str, content: str | bytes, said: str) -> None:  # fmt: skip
+def test_an_error_is_named_by_file_and_line(tmp_path: Path, name: str, content: str | bytes, said: str) -> None:  # fmt: skip
     with pytest.raises(CorpusError) as raised:
         read(written(tmp_path / name, content))
     assert said in str(raised.value)

@@ -1,4 +1,4 @@
-"""What PubMed's and PMC's XML becomes."""
+"""Reading PubMed's and PMC's XML."""
 
 import pytest
 
@@ -175,7 +175,7 @@ def test_exponents_stay_apart_from_their_base(markup: str, text: str):
     assert text_of(parse(f"<p>{markup}</p>".encode())) == text
 
 
-def test_what_has_no_abstract_is_counted_and_not_kept():
+def test_a_record_without_an_abstract_is_counted_and_not_kept():
     book = "<PubmedBookArticle><BookDocument><PMID>8</PMID><Abstract><AbstractText>A book.</AbstractText></Abstract></BookDocument></PubmedBookArticle>"
     records = read(
         article(""), article("<Abstract><AbstractText> </AbstractText></Abstract>"), book
