@@ -1,4 +1,4 @@
-"""What the tests of analysis/ share."""
+"""Fixtures that the tests of analysis/ share."""
 
 import fcntl
 import json

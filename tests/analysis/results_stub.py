@@ -47,7 +47,7 @@ def built(data: SourceData, *ids: str) -> tuple[SourceResults, Tables]:
 
 @cache
 def source(n_models: int = 2) -> SourceResults:
-    """Of 10 people, 12 test cases and so many models."""
+    """Results of 10 people, 12 test cases and so many models."""
     data = made.make_data(n_participants=10, n_items=12, n_models=n_models, resamples=100)
     return built(data)[0]
 
@@ -64,7 +64,7 @@ def without(own: SourceResults, *ids: str, why: MissingResult = MISSING) -> Sour
 
 
 def report(study: Study | None, options: ReportOptions, own: SourceResults | None = None) -> Report:
-    """What make_report gives for these options, each source with the same results."""
+    """A report as make_report gives it for these options, each source with the same results."""
     kind = participants_kind(study, options) if study else "real"
     header = Header(
         schema=SCHEMA,
@@ -88,7 +88,7 @@ def report(study: Study | None, options: ReportOptions, own: SourceResults | Non
 
 
 def _about(own: SourceResults) -> SourceResults:
-    """Of chapters of all parts those that belong there."""
+    """The same with those chapters of all parts that belong there."""
     is_whole = own.source == OF_STUDY
     there = {c.results: own.results[c.results] for c in CHAPTERS if c.is_of_study == is_whole}
     return replace(own, results=there)

@@ -57,7 +57,7 @@ def test_a_report_for_workers_is_under_way_until_it_is_stopped(
 
 
 @pytest.mark.parametrize("name", ["report/", "report/start/", "teams/"])
-def test_what_the_study_does_not_have_is_refused(program: Program, name: str) -> None:
+def test_values_that_the_study_does_not_have_are_refused(program: Program, name: str) -> None:
     ask = program.post if name.endswith("start/") else program.get
     members = "&members=human" if name == "teams/" else ""
     assert named(ask(f"{ROOT}{name}?colour=red{members}")) == ["colour"]

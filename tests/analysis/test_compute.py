@@ -81,7 +81,7 @@ def test_a_report_on_all_sources_answers_for_each(
     assert computed == []
 
 
-def test_what_is_being_computed_is_not_computed_twice(
+def test_a_report_under_way_is_not_computed_twice(
     study: Study, computed: list[ReportOptions]
 ) -> None:
     row = Asked(study, HUMAN).row()

@@ -185,7 +185,7 @@ def _teams(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def table(study: Study, query: TrialQuery, name: str, k: int = 0) -> pd.DataFrame:
-    """Of the data set; the manifest counts its rows."""
+    """A table of the data set; the manifest counts its rows."""
     file = io.BytesIO()
     manifest = export_trials(study, query, file, Form(DATA_SET, k=k))
     archive = zipfile.ZipFile(file)

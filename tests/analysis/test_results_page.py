@@ -106,7 +106,7 @@ def test_models_are_filtered_by_method_where_one_was_asked(
         ("sauce=human", "There is no filter “sauce”"),
     ],
 )
-def test_what_an_address_gets_wrong_is_said_and_left_out(
+def test_invalid_parts_of_an_address_are_named_and_left_out(
     ruth: Client, computed: list[ReportOptions], query: str, said: str
 ) -> None:
     page = shown(ruth, f"?{query}&now=1")

@@ -224,7 +224,7 @@ def cell(what: str, size: tuple[int, int], first: float, second: float, n: int) 
 
 
 def cells() -> Iterator[tuple[str, tuple[int, int], float, float]]:
-    """What `cell` takes, of each difference, size and pair of truths."""
+    """The arguments of `cell` for each difference, size and pair of truths."""
     for what, size, first, second in product(KINDS, SIZES, TRUTHS, TRUTHS):
         if not (what.startswith("second") and first > second):  # the same the other way round
             yield what, size, first, second

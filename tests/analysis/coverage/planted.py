@@ -37,7 +37,7 @@ N_STUDIES = 200
 
 
 class Found(NamedTuple):
-    """Whether the planted effect was found."""
+    """True where the planted effect was found."""
 
     by_chapter: bool
     alone: bool

@@ -76,7 +76,7 @@ def grade(
 
 
 def person_grade(points: float, grader: Any = None, **fields: Any) -> PersonGrade:
-    """Of an answer or a judgment."""
+    """A person's grade of an answer or a judgment."""
     abstained = points == -1
     level = None if abstained else points
     return PersonGrade.objects.create(

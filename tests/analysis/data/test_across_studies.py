@@ -1,4 +1,4 @@
-"""Which runs and people a study's tables hold: its own, and those of other studies on its test cases."""
+"""The runs and people that a study's tables hold: its own, and those of other studies on its test cases."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from tests.factories import make_item, make_participant, make_study
 pytestmark = pytest.mark.django_db
 
 
-def test_of_several_runs_the_newest_whole_one_with_the_usual_prompt_counts(study):
+def test_the_newest_whole_run_with_the_usual_prompt_counts(study):
     score(study, ppl=(2, 3), prompt="paper")
     newest = score(study, ppl=(2, 4), prompt="paper")
     score(study, ppl=(2, 5), prompt="paper", limit=1)
@@ -58,7 +58,7 @@ def test_a_run_of_the_site_counts_in_every_study_on_the_test_cases_that_it_cover
     assert read(make_study("strange")).full.empty
 
 
-def test_of_several_runs_the_one_that_covers_most_of_the_study_counts(study):
+def test_the_run_that_covers_most_of_the_study_counts(study):
     old = score(study, is_site_wide=True)
     new_item = make_item("only-here")
     other = pinning(study, "other", new_item, most=2)

@@ -85,7 +85,7 @@ def test_a_model_of_the_set_is_a_member_once_scored_before_asked(study):
     assert list(read(study, models=("org/other (asked)",)).models["name"]) == ["org/other (asked)"]
 
 
-def test_of_several_runs_one_counts_that_covers_most_then_the_newest_and_no_simulated_one(study):
+def test_the_fullest_then_the_newest_run_counts_and_no_simulated_one(study):
     widest = choose(study)
     choose(study, limit=1)
     unfinished = choose(study, status="running")
@@ -155,7 +155,7 @@ def test_the_chapter_is_there_where_a_model_chose(study):
     assert n_steps(study, options) == without + 1
 
 
-def test_what_was_asked_of_nobody_leaves_no_trace(study):
+def test_a_study_without_choices_has_no_trace_of_them(study):
     score(study)
     data = read(study)
     assert data.choices.empty

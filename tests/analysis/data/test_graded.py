@@ -1,4 +1,4 @@
-"""What the chapters on graded answers are given: which answers and grades count, and what each answer counts as."""
+"""The data of the chapters on graded answers: which answers and grades count, and what each answer counts as."""
 
 from typing import Any
 
@@ -145,7 +145,7 @@ def test_where_people_alone_graded_a_sample_failures_count_in_the_same_share() -
     assert again.equals(data.answers["fate"])
 
 
-def test_who_does_not_know_abstains_without_being_graded(quiz: Study) -> None:
+def test_a_person_who_does_not_know_abstains_without_being_graded(quiz: Study) -> None:
     judgments = write(quiz, ["Lithium", None, "Iron", None])
     assert fates(graded(quiz)) == [NOT_GRADED] * 4
     person_grade(3.0, judgment=judgments[0])
@@ -171,7 +171,7 @@ def test_without_a_judge_peoples_grades_count(quiz: Study) -> None:
     assert data.answers["is_contested"].tolist() == [False, True, False, False]
 
 
-def test_of_two_who_differ_by_less_than_is_allowed_the_first_counts(quiz: Study) -> None:
+def test_the_first_of_two_grades_within_the_tolerance_counts(quiz: Study) -> None:
     GradingPlan.objects.create(study=quiz, rubric=BIOSCORE.to_json(), tolerance=0.5)
     one, two, three, _ = answer(quiz).answers.order_by("pk")
     ruth, ada = make_user("ruth"), make_user("ada")
@@ -193,7 +193,7 @@ def test_simulated_graders_do_not_stand_beside_real_ones(quiz: Study) -> None:
     assert data.person_grades["points"].tolist() == [3.0]
 
 
-def test_what_people_wrote_stands_beside_models(quiz: Study) -> None:
+def test_answers_of_people_stand_beside_those_of_models(quiz: Study) -> None:
     run = answer(quiz)
     judgments = write(quiz, ["Lithium it is", None])
     judged = grade(quiz, {run: [0.0] * 4})
@@ -238,7 +238,7 @@ def test_people_who_are_left_out_and_of_another_kind_are_not_there(quiz: Study) 
     assert "simulated" in data.models["display_name"][0]
 
 
-def test_of_a_models_runs_no_simulated_one_then_the_fullest_then_the_newest(quiz: Study) -> None:
+def test_a_models_fullest_then_newest_run_counts_and_no_simulated_one(quiz: Study) -> None:
     answer(quiz, texts=["old"] * 4)
     answer(quiz, texts=["newest", "but partial"])
     answer(quiz, texts=["made up"] * 4, is_simulated=True)

@@ -201,7 +201,7 @@ def test_the_data_version_changes_with_whatever_a_report_depends_on(study):
     assert changed()
 
 
-def test_who_took_part_are_those_with_an_analysed_trial_of_this_kind(study):
+def test_people_took_part_if_they_have_an_analysed_trial_of_this_kind(study):
     make_participant(study)
     make_participant(study, excluded_by="missed_catch", demographics={"gender": "other"})
     make_participant(study, judgment={"excluded_by": "recognised"})

@@ -1,4 +1,4 @@
-"""What a report knows of trainings: the summaries of those that made its models; points along them are left out."""
+"""A report's knowledge of trainings: the summaries of those that made its models; points along them are left out."""
 
 from datetime import date
 from typing import Any

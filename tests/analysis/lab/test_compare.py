@@ -106,7 +106,7 @@ def test_while_workers_compute_both_sides_the_page_says_how_far_each_is(
         ("?other=other&source=alien", "Select a valid choice"),
     ],
 )
-def test_what_cannot_be_compared_is_refused_with_a_word(
+def test_an_impossible_comparison_is_refused_with_the_reason(
     ruth: Client, study: Study, other: Study, query: str, said: str
 ) -> None:
     make_study("secret", title="Nobody may know")

@@ -147,7 +147,7 @@ def test_an_earlier_address_means_the_way_of_combining_not_how_models_took_the_t
         ("sauce=human", "There is no choice “sauce”"),
     ],
 )
-def test_what_an_address_gets_wrong_is_said_and_left_out(
+def test_invalid_parts_of_an_address_are_named_and_left_out(
     ruth: Client, tried: list[TeamOptions], query: str, said: str
 ) -> None:
     assert said in shown(ruth, f"{ASKED}&{query}")

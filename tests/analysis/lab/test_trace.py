@@ -24,7 +24,7 @@ ADDRESS = "/lab/studies/memory/results/trace"
 
 @pytest.fixture
 def run(study: Study) -> ScoringRun:
-    """Of the demonstration model, on every test case of the study."""
+    """A run of the demonstration model on every test case of the study."""
     call_command("score", model="embedded", study=study.slug, json=True)
     return ScoringRun.objects.get()
 

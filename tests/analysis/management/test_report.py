@@ -193,7 +193,7 @@ def test_stopped_by_hand_it_says_in_one_sentence_what_the_folder_holds(
         (("memory", "--json", "--seed", "-3"), "seed: -3"),
     ],
 )
-def test_what_cannot_be_reported_is_a_sentence(arguments, said):
+def test_an_impossible_report_is_refused_in_a_sentence(arguments, said):
     make_study()
     with pytest.raises(CommandError, match=said):
         call_command("report", *arguments)
@@ -208,7 +208,7 @@ def test_a_folder_that_cannot_be_written_to_is_named_and_nothing_is_half_there(
     assert (tmp_path / "taken").read_text() == "a file"
 
 
-def test_what_the_documentation_names_is_what_the_report_holds():
+def test_the_documentation_names_every_key_of_the_report():
     text = (Path(__file__).resolve().parents[3] / "docs/results.md").read_text()
     assert [key for key in keys_about(*Part) if f"`{key}`" not in text] == []
 
@@ -273,7 +273,7 @@ def test_a_study_of_questions_alone_has_their_rates_and_figures_once_and_nothing
         report(capsys, quiz.slug, "--json", "--source", "machine")
 
 
-def test_what_a_study_of_pairs_of_one_source_does_not_have_is_not_spoken_of(
+def test_a_report_does_not_mention_sources_and_parts_that_a_study_lacks(
     capsys, tmp_path: Path
 ) -> None:
     study = make_study(human=2, machine=0, machine_items=0)

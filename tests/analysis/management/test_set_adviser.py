@@ -32,7 +32,7 @@ def test_a_model_is_set_and_frozen_and_the_study_can_be_tried(study: Study) -> N
     run("simulate_participants", study.slug, "--finish", "2", "--dropout", "0")
 
 
-def test_what_cannot_advise_is_refused_with_what_can(study: Study) -> None:
+def test_an_impossible_adviser_is_refused_with_the_possible_ones(study: Study) -> None:
     choose(study, "org/a")
     for given, said in (
         (("--models", "org/b"), r"no model “org/b”\. Choose from org/a \(asked\)"),

@@ -76,7 +76,7 @@ def test_a_model_that_is_a_member_in_both_ways_is_said_to_be_one_and_ties_are_co
     assert "Ties count half. one (asked) ties on 1 of 6 trials. A member that ties has no" in said
 
 
-def test_of_many_teams_the_whole_the_members_and_the_most_accurate_are_printed() -> None:
+def test_many_teams_are_cut_to_the_whole_the_members_and_the_most_accurate() -> None:
     said = lines(document(tried(4, 2, "majority")))
     head = next(n for n, line in enumerate(said) if line.startswith("team "))
     rows = said[head + 1 : said.index("", head)]
@@ -123,7 +123,9 @@ def test_a_folder_holds_numbers_tables_and_figures_and_the_page_has_them_too(
         (("memory", "--output", "/nowhere/new"), "--output: the folder /nowhere does not exist"),
     ],
 )
-def test_what_cannot_be_tried_is_a_sentence(arguments: tuple[str, ...], said: str) -> None:
+def test_impossible_arguments_are_refused_in_a_sentence(
+    arguments: tuple[str, ...], said: str
+) -> None:
     make_participant(make_study())
     with pytest.raises(CommandError, match=said):
         call_command("team", *arguments)

@@ -63,7 +63,7 @@ def test_a_chapter_says_first_where_each_verdict_is_that_there_are_too_few():
 
 
 def whole() -> SourceData:
-    """Of everything: people with advice, models that were asked, graded answers."""
+    """Data of everything: people with advice, models that were asked, graded answers."""
     data = with_advice()
     margins = 40 * data.difficulty_nats
     sure = lambda p: np.full(len(p), 90.0)  # noqa: E731

@@ -83,7 +83,7 @@ def test_the_known_differences_are_found_and_no_others(made):
     assert found.of(Verdict.ABSENT) == []
 
 
-def test_what_the_imported_files_cannot_give_says_what_they_lack(made):
+def test_values_not_in_the_imported_files_name_the_missing_ones(made):
     found = made.replication.of(Verdict.NOT_IN_FILES)
     # This copy is without model_results/*/llm_abstracts, and only models need them
     no_scores = [one for one in found if one.row.not_in_files == NO_MACHINE_SCORES]

@@ -141,7 +141,7 @@ def in_tables(tables: Sequence[Table]) -> Iterator[float]:
 
 
 def is_known(value: float, digits: int, known: np.ndarray) -> bool:
-    """Whether a result is printed so: as it is, in percent, in thousandths (of seconds), or without its sign."""
+    """True if a result is printed so: as it is, in percent, in thousandths (of seconds), or without its sign."""
     half = 0.5 * 10.0**-digits + 1e-9
     return any(
         (np.abs(np.abs(known) * scale - abs(value)) <= half).any() for scale in (1, 100, 1e-3)
@@ -272,7 +272,7 @@ def test_all_who_share_the_highest_rate_of_graded_answers_are_named_with_it(answ
 
 
 def rights_of(data: SourceData) -> dict[str, np.ndarray]:
-    """Who is right in each trial, or without people on each test case, by what sentences call them; a tie is half."""
+    """The share right in each trial, or without people on each test case, by the names in sentences; a tie is half."""
     trials, names = data.trials, list(data.models["display_name"])
     item = trials["item"].to_numpy() if len(trials) else np.arange(data.n_items)
     found = {name: data.model_correct[n][item] for n, name in enumerate(names)}
@@ -283,7 +283,7 @@ def rights_of(data: SourceData) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("study", sorted(STUDIES.keys() - NO_TEAMS - {"no models"}))
-def test_what_sentences_on_teams_count_is_what_the_rows_hold(study: str) -> None:
+def test_counts_in_sentences_on_teams_are_those_of_the_rows(study: str) -> None:
     data, chapter = replace(STUDIES[study](), resamples=20), chapter_named("teams")
     text = " ".join(strip_tags(page_of(chapter, results_of(data, ACCURACY, chapter))[1]).split())
     rights, n_found = rights_of(data), 0

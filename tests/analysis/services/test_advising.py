@@ -194,7 +194,7 @@ def test_the_majority_of_participants_advises_on_what_they_judged(study: Study) 
     assert sources_of(study)["people"] == ["pilot"]
 
 
-def test_what_the_adviser_does_not_know_keeps_the_study_from_opening(study: Study) -> None:
+def test_a_study_whose_adviser_lacks_judgments_cannot_open(study: Study) -> None:
     assert [str(problem) for problem in readiness_problems(study)] == [
         "an arm has advice, but the study has no adviser"
     ]
@@ -309,7 +309,7 @@ def test_advice_is_worked_out_once_to_be_frozen_and_before_the_study_is_locked(
     assert Advice.objects.filter(item=later).exists()
 
 
-def test_who_tries_a_study_that_has_not_opened_sees_advice_if_there_can_be_any(
+def test_trying_an_unopened_study_shows_advice_if_there_can_be_any(
     study: Study,
 ) -> None:
     adviser(study)

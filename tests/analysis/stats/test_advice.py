@@ -27,7 +27,7 @@ def test_each_item_is_judged_by_a_fit_to_the_items_of_other_folds_alone() -> Non
         assert found.coefficients[fold] == pytest.approx(tuple(fit.params), abs=1e-5)
 
 
-def test_what_an_item_was_does_not_move_its_own_probability() -> None:
+def test_the_truth_of_an_item_does_not_move_its_own_probability() -> None:
     evidence, right = simulated(60, 2)
     before = calibrated(evidence, right, seed=3)
     for item in range(60):

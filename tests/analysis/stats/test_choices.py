@@ -1,4 +1,4 @@
-"""What was planted in answers is found again: accuracy, preference for a side, calibration, paired difference."""
+"""Effects planted in answers are found again: accuracy, preference for a side, calibration, paired difference."""
 
 import numpy as np
 import pytest
@@ -123,7 +123,7 @@ def test_where_nothing_differs_the_difference_may_still_be_other_on_other_test_c
 
 
 def covered(seed: int, n_items: int = 120) -> dict[str, bool]:
-    """Whether each interval holds what was planted, in one sample of items from a population."""
+    """True for each interval that holds the planted value, in one sample of items from a population."""
     rng = np.random.default_rng(seed)
     bias, mean, sd = 0.7, 0.8, 1.0
     margins = rng.normal(mean, sd, n_items)
@@ -166,7 +166,7 @@ def test_intervals_cover_what_was_planted_in_95_percent_of_the_samples():
 @pytest.mark.parametrize("n_items", [16, 20, 24, 60, 200])
 @pytest.mark.parametrize("confidence", [0.7, 0.8, 0.9])
 @pytest.mark.parametrize("is_right", [(1, 1), (1, 0)], ids=["all right", "always A"])
-def test_what_is_the_same_in_each_test_case_has_no_interval_rather_than_one_of_no_width(
+def test_values_equal_in_every_test_case_have_no_interval(
     n_items: int, confidence: float, is_right: tuple[int, int]
 ) -> None:
     items = np.repeat(np.arange(n_items), 2)

@@ -220,7 +220,7 @@ def test_a_rank_correlation_is_pearsons_of_mean_ranks_whatever_the_order_and_sca
 
 
 @given(st.integers(3, 7), st.integers(1, 6), st.integers(0, 1000))
-def test_of_few_pairs_p_is_that_of_all_their_permutations(n, n_values, seed):
+def test_p_of_few_pairs_is_that_of_all_their_permutations(n, n_values, seed):
     x, y = np.random.default_rng(seed).integers(0, n_values + 1, (2, n))
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return

@@ -159,7 +159,7 @@ def test_with_few_answers_each_it_is_the_correlation_over_who_judged_it() -> Non
     assert found.n == len(own)
 
 
-def test_what_cannot_be_said_is_not() -> None:
+def test_item_rest_is_refused_with_too_few_or_agreeing_people() -> None:
     people = np.repeat(np.arange(9), 2)
     with pytest.raises(NotEnough, match="9 people"):
         item_rest(people, np.tile([0, 1], 9), people % 2 == 0, 0)

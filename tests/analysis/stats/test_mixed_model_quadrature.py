@@ -129,9 +129,7 @@ def test_published_items_vary_as_an_independent_integration_says(
 
 @pytest.mark.shared
 @pytest.mark.parametrize(("source", "rises"), [("human", True), ("machine", False)])
-def test_whether_participants_vary_at_all_is_what_the_exact_slope_at_0_says(
-    shared_dir, source, rises
-):
+def test_participants_vary_exactly_if_the_exact_slope_at_0_is_positive(shared_dir, source, rises):
     """Without participants the items' effects are independent given the answers, so that the derivative of the exact
     log-likelihood by the participants' variance needs integrals over one effect only. Laplace has 0 for both sources."""
     y, who, item = published_trials(shared_dir, source)
@@ -148,7 +146,7 @@ def test_whether_participants_vary_at_all_is_what_the_exact_slope_at_0_says(
     assert (slope > 0) == rises == (found.participants.estimate > 0)
 
 
-def test_what_no_quadrature_describes_is_fitted_by_laplace():
+def test_data_that_no_quadrature_describes_are_fitted_by_laplace():
     """Where nearly every item is always right or always wrong, their standard deviation has no bounds."""
     assert fit(*simulated(2, 6, 8, 3, 0.5, 10.0)).integral is Integral.LAPLACE
 

@@ -91,7 +91,7 @@ def test_halved_steps_lead_through_a_curved_valley_where_scipy_ends_too():
         np.testing.assert_allclose(end, known.x, atol=1e-6)
 
 
-def test_what_has_no_minimum_is_an_error_unless_the_last_place_will_do():
+def test_a_missing_minimum_is_an_error_unless_the_last_place_will_do():
     design = np.column_stack([np.ones(6), np.arange(6.0)])
     problem = Logit(design, (np.arange(6) > 2).astype(float), np.ones((1, 6)))
     with pytest.raises(NotConverged, match="1 of 1"):

@@ -133,7 +133,7 @@ def is_constant(x, groups):
     return all(np.ptp(x[groups == one]) == 0 for one in np.unique(groups))
 
 
-def test_what_cannot_be_told_apart_is_refused():
+def test_effects_that_cannot_be_told_apart_are_refused():
     columns, outcome, who, item = null(np.random.default_rng(5), 12, 10)
     with pytest.raises(NotEnough, match="follow from others"):
         trial_model({"a": columns["own"], "b": 2 * columns["own"] + 1}, outcome, who, item)

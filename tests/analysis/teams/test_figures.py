@@ -113,7 +113,7 @@ def test_many_teams_with_long_names_stay_within_the_page_and_say_what_they_leave
         assert short(LONG.format(6, 6), LONGEST) in written(figure)
 
 
-def test_of_too_many_teams_members_the_whole_and_the_best_of_each_kind_are_shown():
+def test_too_many_teams_are_cut_to_members_the_whole_and_the_best_of_each_kind():
     found = tried(7, 2, "majority")
     every = found.teams
     shown = shown_teams(every)

@@ -1,4 +1,4 @@
-"""What the team page is about: which team, which of its members are best, what is said of it and what is not."""
+"""The team page: its team, its best members, the sentences that it has and those that it has not."""
 
 from dataclasses import replace
 
@@ -85,7 +85,7 @@ CONCLUSIONS = {
 
 @pytest.mark.parametrize("verdict", CONCLUSIONS)
 def test_a_gain_is_said_with_its_interval_and_one_conclusion(verdict: Verdict) -> None:
-    """Whatever the uncorrected interval leaves out: it stood beside p > .999 as a finding and its opposite."""
+    """Even if the uncorrected interval excludes 0: it stood beside p > .999 as a finding and its opposite."""
     found = tried(1)
     pair, adding = answer(found).result, answer(found).adding
     for gain, ci95 in ((-0.01, (-0.05, 0.03)), (0.02, (0.01, 0.03))):

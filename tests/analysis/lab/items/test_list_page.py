@@ -48,7 +48,7 @@ def read(client: Client, query: str = "") -> str:
         "?kind=test&kind=",
     ],
 )
-def test_what_is_no_filter_of_the_list_is_refused(vera: Client, query: str) -> None:
+def test_an_invalid_filter_is_refused(vera: Client, query: str) -> None:
     response = vera.get(f"{PAGE}{query}")
     strict = query != "?kind=test&kind="  # the last one counts, as everywhere
     assert response.status_code == (400 if strict else 200)

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def study() -> Study:
-    """Of eight human-created and four machine-created test cases of cooking."""
+    """A study of eight human-created and four machine-created test cases of cooking."""
     study = make_study()
     study.items.filter(kind="test").update(field="cooking", subfield="Soups")
     return study
@@ -96,7 +96,7 @@ def test_filters_narrow_the_list(
     assert listed(vera, cooking, wanted, None).page.paginator.count == n
 
 
-def test_what_waits_for_my_review_is_what_i_neither_wrote_nor_judged(
+def test_drafts_wait_for_a_reviewer_who_neither_wrote_nor_judged_them(
     study: Study, vera: User, cooking: ResearchField
 ) -> None:
     first, second, third = study.items.filter(kind="test").order_by("key")[:3]

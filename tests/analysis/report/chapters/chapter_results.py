@@ -26,7 +26,7 @@ ABOUT_ACCURACY = (ACCURACY, SUBFIELDS, POSITIONS, CALIBRATION, EXPERTISE, SENSIT
 
 
 def built_of(data: SourceData, chapter: Chapter) -> Built:
-    """What the chapter computes, or why it cannot."""
+    """The results of the chapter, or why there are none."""
     try:
         built = chapter.build(data)
     except NotEnough as error:
@@ -43,7 +43,7 @@ def results_of(data: SourceData, *chapters: Chapter) -> SourceResults:
 
 
 def page_of(chapter: Chapter, source: SourceResults) -> tuple[Page, str]:
-    """What the chapter shows, and its sentences."""
+    """The page of the chapter, and its sentences."""
     about = About("study", is_simulated=False)
     page = chapter.page(source, about)
     return page, render_to_string("analysis/_text.html", {"text": page.text})

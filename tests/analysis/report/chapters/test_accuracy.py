@@ -38,7 +38,7 @@ def accuracy(data):
     return results_of(data, ACCURACY).of(Accuracy)
 
 
-def test_what_the_reference_does_not_hold_is_as_published(published, reference):
+def test_values_missing_from_the_reference_are_as_published(published, reference):
     found = results_of(published, ACCURACY, SUBFIELDS, POSITIONS)
     ours = found.of(Accuracy)
     assert [m.name for m in ours.models] == reference["meta"]["models_order"]
@@ -156,12 +156,12 @@ UNKNOWN = MissingResult("Not computed.", "Compute it.")
 
 @pytest.fixture(scope="module")
 def source(small: SourceData) -> SourceResults:
-    """Of 320 trials, three models of the set, and one beside it."""
+    """Results of 320 trials, three models of the set, and one beside it."""
     return results_of(small, ACCURACY, SUBFIELDS)
 
 
 def with_shares(own: Accuracy, *n_correct: int) -> Accuracy:
-    """Of models that got so many of 100 test cases right."""
+    """The same with models that got so many of 100 test cases right."""
     shares = [proportion_of_counts(n, 100) for n in n_correct]
     models = tuple(replace(m, items=s) for m, s in zip(own.models, shares, strict=False))
     return replace(own, models=models, models_mean=mean_of([s.accuracy for s in shares], SHARES))
@@ -311,7 +311,7 @@ def test_the_figure_of_accuracies_says_who_and_what_it_shows(source):
 
 
 def subfield(name: str, right: int | None, *models: float) -> SubfieldAccuracy:
-    """Of people who were right in so many of ten trials, or of none, and models with these accuracies on five test cases."""
+    """People who were right in so many of ten trials, or none, and models with these accuracies on five test cases."""
     humans = None if right is None else proportion_of_counts(right, 10)
     mean = ModelsMean(0.0, mean_of(models, SHARES)) if models else None
     return SubfieldAccuracy(name, 5, 0.5, humans, None, mean, (), None)
@@ -374,7 +374,7 @@ def test_positions_are_described_by_their_range(source, found, words):
     assert "so that nobody can be recognised" not in text
 
 
-def test_what_few_stated_is_said_to_be_counted_together(source):
+def test_the_page_says_that_rare_positions_are_counted_together(source):
     found = Positions((at("Nurse", 6), at("Clinician", 5), at(REST, 9)))
     assert said(POSITIONS, source, found).endswith(
         "Positions that fewer than 5 people gave are counted together with missing answers, so that nobody can be recognised."

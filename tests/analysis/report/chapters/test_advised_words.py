@@ -59,7 +59,7 @@ CLEAR, UNCLEAR, TOO_FEW = (0.001, ENOUGH), (0.4, ENOUGH), (0.001, FEW)
 
 
 def estimate(value: float, of: tuple[float, int] = CLEAR, *, ends: bool = True) -> Estimate:
-    """Of 1,200 trials, with its p before the correction."""
+    """An estimate from 1,200 trials, with its p before the correction."""
     ci95 = (value - 0.05, value + 0.05) if ends else None
     return Estimate(1200, 50, 60, value, ci95, of[0], of[1])
 

@@ -89,7 +89,7 @@ def test_models_without_bins_have_their_slopes_and_errors_on_the_page():
 
 
 @pytest.mark.parametrize("verdict", Verdict)
-def test_what_is_said_of_models_slopes_follows_their_verdicts(small, verdict):
+def test_sentences_on_models_slopes_follow_their_verdicts(small, verdict):
     source = results_of(small)
     own = source.of(Calibration).calibration
     models = tuple(replace(model, direction=verdict) for model in own.models)

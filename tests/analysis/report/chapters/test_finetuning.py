@@ -227,7 +227,7 @@ def test_without_knowing_what_the_tuning_read_nothing_is_said_of_cut_offs(
         (Verdict.TOO_FEW, "whether accuracy changed", "whether either version gained more"),
     ],
 )
-def test_what_is_said_of_a_tuned_model_follows_its_verdicts(
+def test_sentences_on_a_tuned_model_follow_its_verdicts(
     small: SourceData, verdict: Verdict, accuracy: str, texts: str
 ) -> None:
     model = pair_of(small)
@@ -331,7 +331,7 @@ def test_reference_texts_are_said_where_a_change_could_be_told(
     assert text_of(of_models(none))[1:] == ["No dates. Add them."]
 
 
-def test_what_came_after_the_cut_off_is_said_with_its_number(small: SourceData) -> None:
+def test_the_number_of_test_cases_after_the_cutoff_is_stated(small: SourceData) -> None:
     model = pair_of(with_cutoffs(small, tuned="2023-01-10"))
     found = need(model.by_cutoff)
     after = need(found.after.decisions)

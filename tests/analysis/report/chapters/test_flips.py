@@ -51,7 +51,7 @@ def test_models_with_token_records_are_apart_from_those_without(small: SourceDat
     assert built.tables["flips_items_nats"]["item"].tolist() == table["item"].tolist()
 
 
-def test_of_each_pattern_a_typical_test_case_is_drawn(small: SourceData) -> None:
+def test_a_typical_test_case_is_drawn_for_each_pattern(small: SourceData) -> None:
     data = with_tokens(small, 12, ends=True)
     built = CHAPTER.build(data)
     typical = flips_of(data).typical
@@ -100,7 +100,7 @@ def test_means_over_models_are_said_by_token_and_by_sentence(small: SourceData) 
     assert figure.alt.endswith(" at the end (mean of 4 models).")
 
 
-def test_what_is_not_known_of_a_model_is_not_said(small: SourceData) -> None:
+def test_unknown_values_of_a_model_are_not_mentioned(small: SourceData) -> None:
     own = flips_of(with_tokens(small, 12, model=2))
     (model,) = own.models
     page, _ = page_of(CHAPTER, source_of(own))

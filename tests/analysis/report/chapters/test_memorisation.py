@@ -234,7 +234,7 @@ def test_ratios_are_compared_with_those_of_a_text_known_by_heart(
         ((True, True), "Each of 2 models whose training data end on a known date was scored on"),
     ],
 )  # fmt: skip
-def test_what_was_published_before_the_training_data_end(
+def test_models_scored_on_test_cases_before_their_cutoff_are_counted(
     before: tuple[bool, ...], said: str
 ) -> None:
     part = CutoffPart(proportion([1, 0, 1]))
@@ -361,7 +361,7 @@ def test_a_single_model_has_its_correlation(small: SourceData) -> None:
         (UNCLEAR, "the date shows no clear direction"),
     ],
 )
-def test_what_is_said_of_people_follows_their_verdict(direction: DateDirection, said: str) -> None:
+def test_the_sentence_on_people_follows_their_verdict(direction: DateDirection, said: str) -> None:
     slope = TrialSlope(99, 20, 30, 0.5, 0.1, 12.0, (0.3, 0.7), 0.004)
     people = PeopleDates(direction, slope, 0.008)
     (text,) = text_of(PUBLICATION_DATE, PublicationDate(UNKNOWN, UNKNOWN, people))

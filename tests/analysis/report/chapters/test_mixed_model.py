@@ -65,7 +65,7 @@ def test_the_published_trials_vary_between_items_and_hardly_between_people(publi
         ({"n_items": 7, "trials_each": 7, "sd_items": 2.0, "seed": 1}, Verdict.TOO_FEW, "too few of them to say which vary more"),
     ],
 )  # fmt: skip
-def test_what_varies_more_is_said_by_an_interval(study, verdict, said):
+def test_an_interval_decides_whether_people_or_test_cases_vary_more(study, verdict, said):
     data = make_data(**{"n_participants": 40, "n_items": 30, "trials_each": 10} | study)
     results = results_of(data, MIXED_MODEL)
     found = results.of(Mixed).mixed_model
@@ -131,7 +131,7 @@ def text_of(chapter, results):
         ({"converged": False}, "The fit did not converge, so these values are approximate."),
     ],
 )
-def test_what_the_model_cannot_say_is_said(small, changed, said):
+def test_limits_of_the_model_are_stated(small, changed, said):
     found = results_of(small, MIXED_MODEL).of(Mixed).mixed_model
     usual = {"n_items": 30, "n_participants": 40, "sd_participants": 0.5, "converged": True}
     text = text_of(MIXED_MODEL, Mixed(replace(found, **usual | changed)))

@@ -90,7 +90,7 @@ def people_of(source: SourceResults) -> People:
 
 
 def paragraph(source: SourceResults) -> str:
-    """What the copy button copies."""
+    """The text that the copy button copies."""
     text = page_of(PARTICIPANTS, source)[1]
     found = re.search(r'id="methods-text">(.*?)</p>', text, re.DOTALL)
     assert found
@@ -108,7 +108,7 @@ def test_answers_are_counted_most_frequent_first(small):
     assert own.minutes.median == 29.5
 
 
-def test_what_few_answered_is_neither_in_the_results_nor_on_the_page(small):
+def test_rare_answers_are_neither_in_the_results_nor_on_the_page(small):
     source = participants_source_of(small)
     own = people_of(source)
     assert (own.gender.n_rest, own.country.n_rest, own.position.n_rest) == (4, 6, 0)

@@ -99,7 +99,7 @@ EACH = [
 
 
 def at(value: Any, place: str) -> Any:
-    """What lies there: attributes, keys and numbers, and `*` for each of several."""
+    """The value at a place: attributes, keys and numbers, and `*` for each of several."""
     part, _, rest = place.partition(".")
     if part == "*":
         return [at(one, rest) for one in value]
@@ -118,7 +118,7 @@ def assert_same(ours: Any, theirs: Any, values: str) -> None:
 
 
 def name_of(row: Any) -> str:
-    """What the reference calls a model, a subfield or a position."""
+    """The reference's name of a model, a subfield or a position."""
     names: Iterable[str] = ("name", "subfield", "position")
     found = next(str(getattr(row, name)) for name in names if hasattr(row, name))
     own = {"Faculty or academic staff": "Faculty/Academic staff", REST: "__other"}
@@ -127,7 +127,7 @@ def name_of(row: Any) -> str:
 
 @pytest.fixture(scope="module")
 def published_results(published: SourceData) -> Callable[[str], Any]:
-    """Of a chapter, computed once."""
+    """The results of a chapter, computed once."""
 
     @cache
     def results(chapter: str) -> Any:

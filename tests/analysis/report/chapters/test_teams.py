@@ -151,7 +151,7 @@ def test_gains_and_losses_of_single_models_stand_in_one_sentence() -> None:
     ) in text
 
 
-def test_who_decides_where_the_model_is_not_confident_is_named() -> None:
+def test_the_person_asked_where_the_model_is_not_confident_is_named() -> None:
     for is_simulated, person in ((False, "human"), (True, "simulated participant")):
         _, text = page(teaming(), is_simulated=is_simulated)
         assert f"and a {person} is asked elsewhere" in text

@@ -48,7 +48,7 @@ class Names:
     base: Mapping[str, str]
 
     def of_column(self, model: str, column: str) -> str:
-        """Whose accuracy stands in a column or under a key of the row, or part, that names `model`."""
+        """The model whose accuracy stands in a column or under a key of the row, or part, that names `model`."""
         words = set(re.split(r"[\W_]+", column.lower()))
         if words & {"asked", "choice"}:
             return self.asked.get(model, model)
@@ -58,13 +58,13 @@ class Names:
 
 
 def printed(place: str, model: str, number: str) -> Reading:
-    """Of a percentage as it is printed."""
+    """The reading of a percentage as it is printed."""
     digits = len(number.partition(".")[2])
     return Reading(place, model, float(number) / 100, 0.5 * 10.0 ** -(digits + 2) + 1e-9)
 
 
 def in_json(found: Any, names: Names, n_items: int, place: str = "", model: str = "") -> Iterator[Reading]:  # fmt: skip
-    """Of all test cases, n_items: what says that it is of fewer or more is left out."""
+    """The readings of all test cases, n_items: a part that says that it is of fewer or more is left out."""
     if isinstance(found, list):
         for n, one in enumerate(found):
             yield from in_json(one, names, n_items, f"{place}[{n}]", model)
@@ -88,7 +88,7 @@ def in_json(found: Any, names: Names, n_items: int, place: str = "", model: str 
 
 
 def _named(found: Mapping[str, Any], names: Names, model: str) -> str:
-    """Of which model a part of results is: the nearest around it that names one; "" where it is a team of several."""
+    """The model of a part of results: the nearest around it that is named; "" for a team of several."""
     given = found.get("team", found.get("name", found.get("model")))
     label = given.get("label") if isinstance(given, dict) else given
     return names.called.get(label, "") if isinstance(label, str) else model
@@ -196,7 +196,7 @@ SENTENCES = {
 
 
 def in_sentences(text: str, names: Names, place: str) -> Iterator[Reading]:
-    """Of a page: its sentences, and the words of its figures. Each of SENTENCES that is there is a place."""
+    """The readings of a page: its sentences, and the words of its figures. Each of SENTENCES that is there is a place."""
     page = html.fromstring(text)
     words = " ".join([page.text_content(), *page.xpath("//img/@alt")])
     words = " ".join(words.split())

@@ -58,7 +58,7 @@ def people(site: Site) -> Mapping[str, list[float]]:
 
 @pytest.fixture
 def field(site: Site, ruth: Client) -> ResearchField:
-    """Of the study's test cases, which Ruth curates."""
+    """The field of the study's test cases, which Ruth curates."""
     site.study.items.filter(kind=Item.Kind.TEST).update(field="memory")
     found: ResearchField = make_research_field("memory")
     found.members.add(*site.study.members.all())
@@ -86,11 +86,11 @@ def rows_of(page: str, head: str) -> Iterable[dict[str, str]]:
 
 
 def share_of(cell: str) -> float:
-    """Of the percentage that a cell begins with."""
+    """The percentage that a cell begins with, as a share."""
     return float(cell.split("%")[0]) / 100
 
 
-def test_of_a_test_case_on_its_page_and_in_its_fields_list(
+def test_a_test_case_has_one_accuracy_on_its_page_and_in_its_fields_list(
     site: Site, ruth: Client, field: ResearchField, people: Mapping[str, list[float]]
 ) -> None:
     items = {item.key: item for item in site.study.items.filter(kind=Item.Kind.TEST)}
@@ -114,7 +114,9 @@ def test_of_a_test_case_on_its_page_and_in_its_fields_list(
         assert share_of(of_study[key][LISTED]) == pytest.approx(np.mean(own), abs=0.005)
 
 
-def test_of_each_test_case_in_a_runs_file_and_its_pairs(site: Site, ruth: Client) -> None:
+def test_each_test_case_has_one_accuracy_in_a_runs_file_and_its_pairs(
+    site: Site, ruth: Client
+) -> None:
     for run in ScoringRun.objects.filter(condition="full"):
         points = site.points[run.language_model.name]
         file = ruth.get(reverse("lab:scoring_scores", args=["memory", run.pk]))
@@ -126,7 +128,9 @@ def test_of_each_test_case_in_a_runs_file_and_its_pairs(site: Site, ruth: Client
         } == points
 
 
-def test_of_teams_in_files_of_predictions_and_by_the_api(site: Site, tmp_path: Path) -> None:
+def test_teams_have_one_accuracy_in_files_of_predictions_and_by_the_api(
+    site: Site, tmp_path: Path
+) -> None:
     file = tmp_path / "predictions.csv"
     members = ("human", *sorted(EVERY))
     asked = ("--resamples", "50", "--method", "majority", "--all-subsets", "--up-to", "1")
@@ -145,7 +149,7 @@ def test_of_teams_in_files_of_predictions_and_by_the_api(site: Site, tmp_path: P
     assert site.check(in_json(values, NAMES, HUMAN), source="human") == EVERY
 
 
-def test_of_people_in_the_report_its_files_exports_and_the_api(
+def test_people_have_one_accuracy_in_the_report_its_files_exports_and_the_api(
     site: Site, ruth: Client, people: Mapping[str, list[float]], tmp_path: Path
 ) -> None:
     own = of_humans(people)
@@ -180,10 +184,10 @@ def test_of_people_in_the_report_its_files_exports_and_the_api(
         assert sorted(points) == sorted(own), where
 
 
-def test_of_people_under_the_rules_of_a_study(
+def test_people_have_one_accuracy_under_the_rules_of_a_study(
     site: Site, people: Mapping[str, list[float]]
 ) -> None:
-    """Which the page that previews a change and the command `study_versions` print."""
+    """As the page that previews a change and the command `study_versions` print it."""
     own = [point for points in people.values() for point in points]
     compared = compare_rules(site.study, "real", site.study.exclusion_rules)
     for found in (compared.before, compared.after):

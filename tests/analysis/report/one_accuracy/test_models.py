@@ -59,7 +59,7 @@ from tests.factories import make_user
 pytestmark = pytest.mark.django_db
 
 
-def test_of_a_report_in_numbers_tables_figures_sentences_and_the_api(
+def test_a_report_has_one_accuracy_in_its_numbers_tables_figures_sentences_and_api(
     site: Site, ruth: Client
 ) -> None:
     result = Asked(site.study, DEFAULT).keep(lambda row: save_report(row, site.report))
@@ -98,7 +98,7 @@ def test_of_a_report_in_numbers_tables_figures_sentences_and_the_api(
     assert site.check(read, source="human") == EVERY
 
 
-def test_of_the_mean_of_models_each_of_which_counts_once(site: Site) -> None:
+def test_each_model_counts_once_in_the_mean_of_models(site: Site) -> None:
     once = [ONE, TUNED, CHAT, f"{ASKED} (asked)"]
     means = [
         np.mean([p for key, p in site.points[name].items() if "human" in key]) for name in once
@@ -112,7 +112,9 @@ def test_of_the_mean_of_models_each_of_which_counts_once(site: Site) -> None:
     assert found["crossed"]["models_mean"]["mean"] == pytest.approx(np.mean(means))
 
 
-def test_of_teams_on_their_page_by_the_command_and_the_api(site: Site, ruth: Client) -> None:
+def test_teams_have_one_accuracy_on_their_page_by_the_command_and_the_api(
+    site: Site, ruth: Client
+) -> None:
     members = ("human", ONE, f"{ONE} (asked)", CHAT, f"{ASKED} (asked)", TUNED)
     asked = ("--resamples", "50", "--method", "majority", "--all-subsets", "--up-to", "2")
     command = ("team", "memory", "--members", *members, *asked)
@@ -131,7 +133,7 @@ def test_of_teams_on_their_page_by_the_command_and_the_api(site: Site, ruth: Cli
     assert site.check(of_tables(files), source="human") == EVERY
 
 
-def test_of_runs_on_their_pages_and_in_lists(site: Site, ruth: Client) -> None:
+def test_runs_have_one_accuracy_on_their_pages_and_in_lists(site: Site, ruth: Client) -> None:
     """On all test cases that the study shows, and no other."""
     n = HUMAN + MACHINE
     assert site.check(in_page(shown(ruth, "scoring"), NAMES, n, "models")) == SCORED
@@ -166,7 +168,9 @@ def test_of_runs_on_their_pages_and_in_lists(site: Site, ruth: Client) -> None:
     assert site.check(in_json(program.all_pages("studies/memory/runs/"), NAMES, n)) == SCORED
 
 
-def test_of_scoring_as_it_ends_and_in_the_form_of_the_harness(site: Site, tmp_path: Path) -> None:
+def test_a_run_has_one_accuracy_as_it_ends_and_in_the_form_of_the_harness(
+    site: Site, tmp_path: Path
+) -> None:
     n = HUMAN + MACHINE
     for run in ScoringRun.objects.filter(condition="full"):
         name = run.language_model.name
@@ -186,7 +190,7 @@ def test_of_scoring_as_it_ends_and_in_the_form_of_the_harness(site: Site, tmp_pa
         )
 
 
-def test_of_choices_that_come_from_elsewhere(site: Site, tmp_path: Path) -> None:
+def test_choices_imported_from_elsewhere_have_the_same_accuracy(site: Site, tmp_path: Path) -> None:
     choices = ModelChoice.objects.filter(run__language_model__name=ASKED)
     rows = choices.filter(item__study_items__study=site.study)
     lines = [
@@ -202,7 +206,7 @@ def test_of_choices_that_come_from_elsewhere(site: Site, tmp_path: Path) -> None
     site.check([printed("import_choices", f"{ASKED} (asked)", right)])
 
 
-def test_of_each_test_case_in_exports_and_the_api(site: Site, tmp_path: Path) -> None:
+def test_each_test_case_has_one_accuracy_in_exports_and_the_api(site: Site, tmp_path: Path) -> None:
     place = tmp_path / "all.zip"
     printed_by("export_dataset", "memory", "--set", "all", "--output", str(place))
     archive = ZipFile(place)

@@ -1,4 +1,4 @@
-"""What replication.md says of properties of the data that could not be computed."""
+"""The sentences of replication.md on properties of the data that could not be computed."""
 
 from analysis.report.replication.build import Replication
 from analysis.report.replication.facts import DamagedTexts, Facts, LeftOut, UntouchedSliders

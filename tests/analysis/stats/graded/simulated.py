@@ -25,7 +25,7 @@ UNPARSED = 0.01
 
 
 def consistent_with(share: float, n_studies: int, low: float = 0.93, high: float = 0.97) -> bool:
-    """Whether a coverage from `low` to `high` can have given this share of studies: within 2.6 standard errors, 1 of 100."""
+    """True if a coverage from `low` to `high` can have given this share of studies: within 2.6 standard errors, 1 of 100."""
     ends = (
         end + side * 2.6 * np.sqrt(end * (1 - end) / n_studies)
         for end, side in ((low, -1), (high, 1))

@@ -75,7 +75,7 @@ def test_graders_who_always_say_the_same_have_no_agreement_beyond_chance():
     assert krippendorff_alpha(np.ones((5, 2))).ci95 is None
 
 
-def test_what_cannot_be_compared_is_refused():
+def test_grades_that_cannot_be_compared_are_refused():
     with pytest.raises(NotEnough):
         weighted_kappa([1, None], [None, 1], [1])
     with pytest.raises(NotEnough):

@@ -64,7 +64,7 @@ def test_where_people_graded_everything_their_rates_are_the_result():
     assert found.sr.se == pytest.approx(people.sr.se, rel=0.01)
 
 
-def test_what_nobody_could_grade_is_no_errors_of_the_judge():
+def test_answers_that_nobody_could_grade_are_no_errors_of_the_judge():
     """1,000 answers, 400 kept back; of 600 texts the judge calls 300 good, people, who grade all, 240: .24, not .20."""
     judge = ["good"] * 300 + ["bad"] * 300 + ["unparsed"] * 400
     human = ["good"] * 240 + ["bad"] * 360 + [None] * 400
@@ -78,7 +78,7 @@ def test_what_nobody_could_grade_is_no_errors_of_the_judge():
 
 
 def test_a_safety_rate_after_correction_is_of_the_corrected_numbers():
-    """Of 8 texts people call 1 more an abstention, and 1 less bad: by hand (2 + 1) / (6 + 0) of 10 answers."""
+    """People call 1 more of 8 texts an abstention, and 1 fewer bad: by hand (2 + 1) / (6 + 0) of 10 answers."""
     judge = ["good"] * 2 + ["abstained"] * 2 + ["bad"] * 4 + ["unparsed"] * 2
     human = [*judge[:4], "abstained", *judge[5:8], None, None]
     found = corrected_rates(judge, human, [None] * 10, has_text=[True] * 8 + [False] * 2)

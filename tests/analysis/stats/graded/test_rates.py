@@ -139,7 +139,7 @@ def test_a_safety_rate_has_the_clusters_in_which_answers_were_not_good():
 
 
 def covered(design: str, n_studies: int, seed: int) -> dict[str, dict[str, float]]:
-    """Of each model the shares of studies whose region holds the truth; of Wilson's interval too."""
+    """The share of studies of each model whose region holds the truth; of Wilson's interval too."""
     n_templates, each, n_alone, alike = DESIGNS[design]
     rng, hits = np.random.default_rng(seed), {model: [] for model in MODELS}
     for _ in range(n_studies):
@@ -163,7 +163,7 @@ def covered(design: str, n_studies: int, seed: int) -> dict[str, dict[str, float
 
 
 def check(design: str, n_studies: int, seed: int) -> None:
-    """Of each of the seven models, not of their mean: one at 88% does not pass among six at 96%."""
+    """Checks each of the seven models, not their mean: one at 88% does not pass among six at 96%."""
     found = covered(design, n_studies, seed)
     for model, own in found.items():
         print(design, model, {name: round(share, 3) for name, share in own.items()})

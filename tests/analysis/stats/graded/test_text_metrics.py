@@ -40,7 +40,7 @@ def test_answers_without_a_word_have_no_overlap_and_no_answers_no_rows():
     assert overlaps([]).shape == (0, 3)
 
 
-def test_what_computes_overlap_is_loaded_where_it_is_used():
+def test_libraries_for_overlap_are_loaded_only_where_they_are_used():
     code = "import sys, analysis.stats.graded.text_metrics; print({'sacrebleu', 'rouge_score', 'nltk'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
@@ -81,7 +81,7 @@ def test_intervals_of_correlations_hold_the_truth_where_templates_differ():
     assert np.mean(naive) < 0.85
 
 
-def test_what_does_not_vary_has_no_correlation():
+def test_values_that_do_not_vary_have_no_correlation():
     found = grade_correlation([1, 2, 3, np.nan], [2, 2, 2, 3], np.arange(4))
     assert found.n == 3
     assert np.isnan(found.rho)

@@ -86,7 +86,7 @@ def _rate(mean: float) -> float:
 
 
 def truths() -> Mapping[str, float]:
-    """What was planted, over all people and test cases."""
+    """The planted values, over all people and test cases."""
     right, q = marginal_accuracy(MEAN, np.hypot(SD_PERSON, SD_ITEM)), ADVICE_RIGHT
     rair, to_wrong = _rate(TO_RIGHT), _rate(TO_WRONG)
     hits = right * (1 - SLIP) + (1 - right) * rair

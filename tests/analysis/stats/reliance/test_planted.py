@@ -1,4 +1,4 @@
-"""What was planted in simulated studies with advice is found again, and intervals hold it as often as they say."""
+"""Effects planted in simulated studies with advice are found again, and intervals hold them as often as they say."""
 
 from dataclasses import replace
 
@@ -65,7 +65,7 @@ def test_an_adviser_whose_confidence_sways_people_is_found_again():
     assert both.slope.ci95[0] > 0
 
 
-def test_what_moves_switching_and_accuracy_is_found_again():
+def test_planted_effects_on_switching_and_accuracy_are_found_again():
     trials = draw(7).trials
     own = switching_model(trials)
     right = own.effect(ADVICE_RIGHT)

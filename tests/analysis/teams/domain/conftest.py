@@ -1,4 +1,4 @@
-"""What the tests of teams share."""
+"""Fixtures that the tests of teams share."""
 
 import pytest
 

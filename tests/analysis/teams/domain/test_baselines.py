@@ -80,7 +80,7 @@ def test_each_baseline_decides_as_a_plain_loop_does():
 
 
 @pytest.mark.parametrize("method", BASELINES, ids=lambda m: m.name)
-def test_who_has_no_confidence_has_no_vote(method):
+def test_a_member_without_confidence_has_no_vote(method):
     evidence = small(models=(0.8, 0.3, 0.5))
     silent = replace(evidence, signed=evidence.signed * np.array([1.0, 1.0, 1.0, 0.0]))
     names = evidence.names[:3]

@@ -138,7 +138,7 @@ def test_halves_hold_out_what_folds_hold_out_and_know_no_sides(folds_of, monkeyp
     np.testing.assert_allclose(way.held_out(swapped, folds).p_original, held.p_original, atol=1e-9)
 
 
-def test_what_chance_gives_is_what_the_same_scheme_gives_with_the_truth_turned_around_item_by_item(
+def test_the_gain_by_chance_is_that_of_fits_to_truths_turned_by_item(
     monkeypatch,
 ):
     evidence = make_evidence(n_items=16, per_item=2, n_participants=9, models=(0.1, 0.0), d_human=0)

@@ -1,4 +1,4 @@
-"""What holds for every way of combining: held-out truths have no part in predictions, and names of sides no meaning."""
+"""Rules of every way of combining: held-out truths have no part in predictions, and names of sides no meaning."""
 
 import re
 from dataclasses import replace
@@ -30,7 +30,7 @@ def with_people_held_out(evidence):
     ids=["items and people", "items"],
 )
 @pytest.mark.parametrize("method", METHODS)
-def test_what_is_true_of_held_out_rows_has_no_part_in_their_prediction(method, evidence, folds):
+def test_held_out_truths_have_no_part_in_their_prediction(method, evidence, folds):
     """Nor what is true of rows that only share an item or a person with them, where both are held out."""
     held, aside = folds.fold == 0, ~folds.train(0)
     turned = replace(evidence, truth=np.where(aside, -evidence.truth, evidence.truth))
@@ -58,7 +58,7 @@ def turned_and_not(evidence, method, item, before=None):
 
 
 @pytest.mark.parametrize("method", SYMMETRIC)
-def test_which_side_is_called_a_means_nothing(method):
+def test_the_names_of_sides_have_no_meaning(method):
     """Sides of single trials exchanged: truth and confidences change their sign, and nothing else changes."""
     flip = np.where(np.random.default_rng(1).random(len(MIXED)) < 0.5, -1.0, 1.0)
     swapped = replace(MIXED, truth=flip * MIXED.truth, signed=flip[:, None] * MIXED.signed)
@@ -189,7 +189,7 @@ def test_the_order_of_models_means_nothing():
     np.testing.assert_allclose(other, one, atol=1e-7)
 
 
-def test_of_ten_test_cases_comes_no_nonsense_whatever_the_unit():
+def test_ten_test_cases_give_no_nonsense_in_any_unit():
     """Members right in 90% and 40%, perplexities in the tens of thousands: no side preferred, no log loss beyond a coin's."""
     losses, better = [], []
     for seed in range(20):

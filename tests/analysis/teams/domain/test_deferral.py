@@ -1,4 +1,4 @@
-"""Who decides, where answers are choices and where they are written."""
+"""The choice of the one who decides, where answers are choices and where they are written."""
 
 from dataclasses import replace
 
@@ -83,7 +83,7 @@ def test_the_chosen_threshold_is_the_best_of_training_tried_on_what_was_held_out
         assert (found.points == earned).all()
 
 
-def test_what_is_true_of_held_out_trials_has_no_part_in_who_is_asked_there():
+def test_held_out_truths_have_no_part_in_the_choice_of_trials_to_ask_about():
     evidence, judges = made()
     folds = in_blocks(evidence, 5)
     held = folds.fold == 2
@@ -150,7 +150,7 @@ def test_a_team_decides_as_it_says_it_did():
     assert no_one.points == no_one.chosen == ()
 
 
-def test_what_is_no_confidence_is_refused():
+def test_an_invalid_confidence_is_refused():
     for wrong in (1.5, -0.1, np.nan):
         with pytest.raises(ValueError, match="confidence"):
             deferring([wrong], [True], [True])

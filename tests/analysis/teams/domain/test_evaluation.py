@@ -159,7 +159,7 @@ def test_a_member_by_itself_is_judged_by_the_probability_of_the_choice_it_made()
     assert (result.accuracy, result.calibration_error) == (0.0, pytest.approx(0.1))
 
 
-def test_of_fewer_than_three_items_or_people_there_is_no_interval():
+def test_fewer_than_three_items_or_people_give_no_interval():
     many = make_evidence(n_items=10, per_item=3, n_participants=3)
     two_items, one_person = many.rows(many.item < 2), many.rows(many.participant[:, 0] == 1)
     two_people = many.rows(many.participant[:, 0] < 2)

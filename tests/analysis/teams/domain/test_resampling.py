@@ -12,7 +12,7 @@ SIZES = {"n_items": 60, "per_item": 12, "n_participants": 40, "models": (0.9, 0.
 
 
 def answers(evidence, seed=1):
-    """Of two teams, which differ more on some items, and of some people, than on others."""
+    """Answers of two teams, which differ more on some items, and of some people, than on others."""
     rng = np.random.default_rng(seed)
     of_items, of_people = rng.normal(0, 1, SIZES["n_items"])[evidence.item], rng.normal(0, 1, 40)
     ease = of_items + of_people[evidence.participant[:, 0]]

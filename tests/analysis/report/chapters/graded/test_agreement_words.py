@@ -78,7 +78,9 @@ def test_two_people_agree_without_a_judge() -> None:
         (Verdict.TOO_FEW, " There are too few templates to say whether this differs from zero."),
     ],
 )
-def test_what_sways_judges_follows_its_verdict(verdict: Verdict, conclusion: str) -> None:
+def test_the_sentence_on_a_bias_of_judges_follows_its_verdict(
+    verdict: Verdict, conclusion: str
+) -> None:
     points = "0.25 (95% CI 0.05 to 0.45)"
     one = said(agreement_page(pair("A"), by_length=bias(verdict), own_family=bias(verdict)))
     by_length = (
@@ -144,7 +146,7 @@ def varied(value: float, is_unclustered: bool = False) -> Varied:
 
 
 def thresholds(name: str, *quadrants: str, sr: Varied | None = None) -> ModelThresholds:
-    """Of good answers a tenth less at each."""
+    """Thresholds with a tenth fewer good answers at each."""
     return ModelThresholds(
         **named(name),
         thresholds=tuple(

@@ -209,7 +209,7 @@ def test_people_are_of_no_family_and_no_measure_of_a_judges_liking(
     assert found.estimate == pytest.approx(plain.estimate)
 
 
-def test_what_settled_a_difference_is_no_first_grade(graded: GradedData) -> None:
+def test_an_adjudication_is_no_first_grade(graded: GradedData) -> None:
     grades = graded.person_grades.iloc[:2].assign(answer=0, is_adjudication=[False, True])
     found = by_grader(replace(graded, person_grades=grades))
     assert found.shape == (len(graded.answers), 1)

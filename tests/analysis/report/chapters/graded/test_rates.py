@@ -24,7 +24,7 @@ def with_answers(data: GradedData, **columns: Any) -> GradedData:
     return replace(data, answers=data.answers.assign(**columns))
 
 
-def test_what_cannot_be_read_and_what_never_came_count_among_all(small: SourceData) -> None:
+def test_unparsed_grades_and_missing_texts_count_among_all(small: SourceData) -> None:
     data = make_graded(truth={"A": (0.5, 0.5)}, n_questions=10, n_templates=0)
     fates = ["good"] * 4 + ["unparsed"] * 2 + [NO_TEXT] * 2 + [NOT_GRADED] * 2
     source = results_of(of(small, with_answers(data, fate=fates)), CHAPTER)

@@ -126,7 +126,7 @@ def test_clusters_are_explained_and_too_few_of_them_are_marked() -> None:
     assert few[1].startswith("† These answers come from fewer than three templates")
 
 
-def test_what_could_not_be_graded_is_counted() -> None:
+def test_answers_that_could_not_be_graded_are_counted() -> None:
     some = rates_of("Some", [[1, 1, 0, 1]] * 6, n_no_text=5, n_answers=20, n_contested=3)
     *_, readable, unread, partly, contested = said(
         rates_page(FIRST, some, unread=(AnswererName(**named("Mute")),))

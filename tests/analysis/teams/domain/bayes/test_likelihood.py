@@ -90,7 +90,7 @@ def test_nodes_are_close_enough_however_much_people_share(per_item, omega):
     assert np.abs((found - finer).sum()) < 0.1
 
 
-def test_what_is_read_of_parameters_is_what_their_judgments_show():
+def test_quantities_derived_from_parameters_agree_with_their_judgments():
     layout = Layout(2, 3)
     theta = near_prior_mean(layout, 1, seed=6)
     items = simulate(layout, theta[0], 200_000, 2, np.random.default_rng(6))
