@@ -57,7 +57,9 @@ def test_the_three_ways_to_score_agree(shared_dir: Any) -> None:
         ("teams", ("--largest", "99")),
     ],
 )
-def test_what_cannot_be_measured_is_a_sentence(name: str, options: tuple[str, ...]) -> None:
+def test_an_impossible_measurement_is_refused_in_a_sentence(
+    name: str, options: tuple[str, ...]
+) -> None:
     with pytest.raises(CommandError):
         ran(name, *options)
 
