@@ -18,7 +18,7 @@ from tests.lib import readers
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
 
 
-def test_what_is_read_comes_back_with_its_types() -> None:
+def test_results_of_a_reader_keep_their_types() -> None:
     found = confined(readers.read, "Ä".encode(), {"a": "b"}, date(2026, 3, 1))
     here = readers.Read("Ä", frozenset({"a"}), date(2026, 3, 1), [])
     assert found == readers.Read(here.text, here.names, here.day, [here])
@@ -46,21 +46,21 @@ def test_an_error_that_is_expected_is_raised_here_and_another_tells_nothing_of_t
 
 @LINUX
 @pytest.mark.parametrize("reader", [readers.take_memory, readers.answer_without_end, readers.die])
-def test_what_takes_too_much_memory_is_said_to(reader: Callable[[bytes], Any]) -> None:
+def test_a_reader_that_takes_too_much_memory_is_reported(reader: Callable[[bytes], Any]) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(ConfinedError, match="needs more than 400 MB of memory"):
         confined(reader, b"")
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50 * 1024  # kB
 
 
-def test_of_a_machine_without_memory_no_file_is_blamed() -> None:
+def test_no_file_is_blamed_for_a_machine_short_of_memory() -> None:
     """Its system ends processes, whatever these may take."""
     with pytest.raises(ConfinedError, match="too little memory at the moment"):
         confined(readers.be_ended_by_the_system, b"")
 
 
 @pytest.mark.parametrize("reader", [readers.compute_without_end, readers.sleep_without_end])
-def test_what_takes_too_long_is_ended(
+def test_a_reader_that_takes_too_long_is_ended(
     monkeypatch: pytest.MonkeyPatch, reader: Callable[[bytes], Any]
 ) -> None:
     monkeypatch.setattr(module, "CPU_S", 1)
@@ -85,7 +85,7 @@ def test_it_inherits_no_secret_no_file_and_no_code(
     assert not {"django", "torch"} & {*modules}
 
 
-def test_what_it_writes_is_limited(tmp_path: Path) -> None:
+def test_files_written_by_a_reader_are_limited(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="OSError"):
         confined(readers.write, b"", tmp_path / "large")
     assert not (tmp_path / "large").stat().st_size

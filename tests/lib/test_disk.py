@@ -38,7 +38,7 @@ def test_a_file_that_does_not_fit_is_named_and_leaves_nothing(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_stands_in_a_files_place_is_named(tmp_path: Path) -> None:
+def test_an_obstacle_in_a_files_place_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(NotADirectoryError) as raised:
         write_file(tmp_path / "file" / "in it", "text")

@@ -44,7 +44,7 @@ def test_modes_are_those_of_any_new_file_or_of_the_one_that_is_replaced(tmp_path
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
-def test_what_a_link_points_to_is_replaced_and_not_the_link(tmp_path: Path) -> None:
+def test_writing_replaces_the_target_of_a_link_and_not_the_link(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "real" / "a.csv")

@@ -72,7 +72,7 @@ def test_a_job_that_has_killed_its_worker_three_times_ends_as_failed_and_says_so
     assert (job.status, job.attempts, job.error) == ("waiting", 0, "")
 
 
-def test_whoever_takes_a_killer_next_ends_it_too(job: ScoringRun) -> None:
+def test_taking_a_job_that_killed_its_workers_ends_it_as_failed(job: ScoringRun) -> None:
     ScoringRun.objects.update(
         status="running", worker="elsewhere:1:1.1:aaaa", heartbeat_at=None, attempts=3
     )
@@ -170,7 +170,7 @@ def asked_by(person: int, study: Study) -> ScoringRun:
     return run
 
 
-def test_who_had_a_worker_longest_ago_comes_first_however_much_another_asks_for() -> None:
+def test_the_person_served_longest_ago_comes_first_however_much_others_ask() -> None:
     study = make_study(human=3, machine=2)
     ann, bob = make_user("ann", study).pk, make_user("bob", study).pk
     of_ann = [asked_by(ann, study) for _ in range(3)]

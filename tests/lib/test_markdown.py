@@ -24,7 +24,7 @@ ALLOWED = {
 @pytest.mark.parametrize(
     "place", ["{}", "# {}", "- {}", "- x: {} y", "| a | b |\n|---|---|\n| {} | c |\n"]
 )
-def test_what_people_write_is_words_in_every_place_of_a_document(place):
+def test_text_of_people_stays_text_in_every_place_of_a_document(place):
     for text in (*payloads(), *MARKS, *EVERY):
         page = rendered(place.format(escaped(text)))
         assert list(faults(page)) == [], text

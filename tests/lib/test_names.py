@@ -50,7 +50,7 @@ def test_every_column_that_people_name_something_in_is_a_column_of_names():
 
 
 @pytest.mark.parametrize("name", UNPRINTABLE)
-def test_what_is_no_printable_line_is_no_name(name):
+def test_unprintable_lines_are_invalid_names(name):
     assert fault(name) is not None
     with pytest.raises(ValidationError) as raised:
         is_name(name)
@@ -59,7 +59,7 @@ def test_what_is_no_printable_line_is_no_name(name):
 
 
 @pytest.mark.parametrize("name", [*PRINTABLE, "Müller", "نام‌ها", "👩‍🔬", "Étude : mémoire"])  # noqa: RUF001
-def test_what_can_be_printed_is_a_name(name):
+def test_printable_lines_are_valid_names(name):
     assert fault(name) is None
 
 

@@ -1,4 +1,4 @@
-"""What a form was opened with: two people's changes are merged by field, and whoever comes second is told of the rest."""
+"""The values that a form was opened with: two people's changes are merged by field, and the second is told of the rest."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ OTHER: dict[str, tuple[Any, list[str]]] = {
 
 
 def page_of(stored: dict[str, Any]) -> tuple[str, dict[str, list[str]]]:
-    """What a browser sends when nobody touches the form."""
+    """The values that a browser sends when nobody touches the form."""
     form = Settings(initial=stored)
     values = {name: as_sent(form.fields[name], form.stored(name)) for name in stored}
     return form.stamped, {name: value for name, value in values.items() if value}
@@ -141,7 +141,7 @@ def test_a_field_that_the_page_did_not_have_keeps_its_value() -> None:
     assert (form.cleaned_data["is_on"], form.cleaned_data["n"]) == (True, 3)
 
 
-def test_what_cannot_change_any_more_is_not_dropped_without_a_word() -> None:
+def test_changes_of_a_field_that_cannot_change_any_more_are_reported() -> None:
     opened, values = page_of(START)
     form = post(opened, values | {"title": ["Mine"]}, START)
     form.fields["title"].disabled = True

@@ -20,7 +20,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("patient")
-def test_who_finds_no_place_takes_the_next_that_comes_free() -> None:
+def test_a_waiting_caller_takes_the_next_free_place() -> None:
     two = Places(2)
     two.take()
     two.take()
@@ -29,7 +29,7 @@ def test_who_finds_no_place_takes_the_next_that_comes_free() -> None:
     assert two.free == 0
 
 
-def test_who_finds_none_waits_briefly_and_the_next_ones_not_at_all() -> None:
+def test_the_first_caller_without_a_place_waits_briefly_and_the_next_not_at_all() -> None:
     one = Places(1)
     one.take()
     began = time.monotonic()

@@ -35,7 +35,7 @@ def test_contexts_plurals_and_long_texts_are_read_and_fuzzy_ones_are_not_trusted
     ]
 
 
-def test_what_is_written_is_read_back() -> None:
+def test_written_messages_are_read_back() -> None:
     messages = [
         Message("one", ("eins",)),
         Message('tab\tquote" back\\slash\nnew', ("x\n\ny",), context="c"),

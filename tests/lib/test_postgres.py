@@ -13,7 +13,7 @@ from tests.factories import make_participant, make_study
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 
-def test_who_has_waited_before_waits_briefly_and_others_as_long_as_ever() -> None:
+def test_waiting_briefly_shortens_the_lock_timeout_in_its_block_only() -> None:
     with connection.cursor() as cursor:
 
         def limit() -> str:

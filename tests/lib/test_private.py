@@ -77,7 +77,7 @@ def test_files_are_closed_by_migrate_and_not_by_each_emptying_of_the_tables(site
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-def test_what_belongs_to_somebody_else_stays_as_it_is(site: Path) -> None:
+def test_files_of_another_user_stay_unchanged(site: Path) -> None:
     theirs = site / "results" / "theirs"
     make(theirs, 0o755)
     os.chown(theirs, 12345, -1)
@@ -101,7 +101,7 @@ def test_a_socket_for_the_proxy_and_a_folder_that_all_share_are_left_alone(site:
     assert mode(shared) == 0o1777
 
 
-def test_what_others_can_reach_is_named_and_nothing_behind_a_closed_door(site: Path) -> None:
+def test_files_that_others_can_reach_are_named_unless_a_folder_is_closed(site: Path) -> None:
     make(site / "closed", 0o755)
     make(site / "closed" / "in", 0o644)
     (site / "closed").chmod(0o700)
@@ -166,7 +166,7 @@ write_file(folder / "a", "x")
 
 
 @pytest.mark.parametrize("entrance", ENTRANCES)
-def test_whatever_is_started_makes_private_files(tmp_path: Path, entrance: str) -> None:
+def test_every_entrance_makes_private_files(tmp_path: Path, entrance: str) -> None:
     folder = make(tmp_path / "var", 0o755)
     setup = "import os; os.environ['DJANGO_SETTINGS_MODULE'] = 'config.settings'\n"
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What is said of the progress of work is what was measured."""
+"""The progress that is shown of work is the one that was measured."""
 
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -13,7 +13,7 @@ BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @given(st.integers(0, 50), st.integers(0, 50), st.floats(0, 1e5))
-def test_what_is_left_takes_as_long_for_each_step_as_what_is_done(
+def test_remaining_steps_are_expected_to_take_as_long_as_those_done(
     done: int, total: int, elapsed_s: float
 ) -> None:
     job = SimpleNamespace(done=done, total=total, started_at=BEGAN)

@@ -30,7 +30,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_no_file_of_that_size_is_refused_at_once(
+def test_a_path_that_is_not_a_file_of_that_size_is_refused_at_once(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # a socket's path is short

@@ -44,7 +44,7 @@ def writing(connection: DatabaseWrapper) -> Iterator[None]:
         connection.set_autocommit(True)
 
 
-def test_who_has_waited_longest_is_next() -> None:
+def test_the_longest_waiting_thread_is_next() -> None:
     turns, order, threads = Turns(), list[int](), list[threading.Thread]()
     assert turns.acquire(1)
 

@@ -62,7 +62,9 @@ def test_the_series_of_django_is_the_one_that_was_read() -> None:
     [(module, what, digest) for module, read in READ.items() for what, digest in read.items()],
     ids=lambda value: getattr(value, "__qualname__", None),
 )
-def test_what_is_leaned_on_is_as_it_was_read(module: str, what: Any, digest: str) -> None:
+def test_patched_code_of_django_is_unchanged_since_it_was_read(
+    module: str, what: Any, digest: str
+) -> None:
     found = hashlib.sha256(inspect.getsource(what).encode()).hexdigest()[:12]
     assert found == digest, (
         f"Django's {what.__qualname__} is another one: read it beside {module}, run tests/lib, and write {found} here"

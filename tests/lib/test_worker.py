@@ -164,7 +164,7 @@ def test_a_killed_worker_is_missed_at_once_and_another_takes_its_job(
     until(lambda: status(job) == "finished")
 
 
-def test_of_two_workers_each_job_is_done_by_one(workers: Workers, study: Study) -> None:
+def test_each_job_is_done_by_only_one_of_two_workers(workers: Workers, study: Study) -> None:
     workers.let_end()
     jobs = [ask(study, f"lab/{n}") for n in range(8)]
     for _ in range(2):
@@ -185,7 +185,7 @@ def test_kinds_take_turns_and_of_a_kind_the_oldest_comes_first(study: Study) -> 
     assert worker.next_job(after="scoring.scoringrun") == second
 
 
-def test_what_cannot_be_begun_fails_and_is_not_tried_for_ever(
+def test_a_job_that_cannot_begin_fails_and_is_not_tried_for_ever(
     study: Study, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     job = ask(study)

@@ -90,7 +90,7 @@ def test_names_that_no_folder_can_hold_are_refused_before_anything_is_written(
 
 
 @pytest.mark.parametrize("packing", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA, zipfile.ZIP_DEFLATED])
-def test_of_each_packing_a_damaged_one_is_refused(tmp_path: Path, packing: int) -> None:
+def test_a_damaged_archive_of_each_packing_is_refused(tmp_path: Path, packing: int) -> None:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", packing) as archive:
         archive.writestr("a", b"some text, long enough to be packed " * 9)

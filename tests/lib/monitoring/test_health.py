@@ -1,4 +1,4 @@
-"""What load balancers, supervisors and Prometheus are told, and who may ask."""
+"""The answers to load balancers, supervisors and Prometheus, and who may ask."""
 
 import re
 from pathlib import Path
@@ -83,7 +83,7 @@ def test_a_site_without_collected_static_files_is_not_ready(settings: Any, tmp_p
 
 
 @pytest.mark.parametrize("address", ["/healthz/deep", "/metrics"])
-def test_what_costs_more_is_there_for_a_token_alone(address: str, settings: Any) -> None:
+def test_expensive_addresses_need_a_token(address: str, settings: Any) -> None:
     settings.METRICS_TOKEN = ""
     assert ask(address, "").status_code == 404
     settings.METRICS_TOKEN = TOKEN

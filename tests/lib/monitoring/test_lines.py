@@ -20,7 +20,7 @@ Lines = Callable[[], list[str]]
 
 @pytest.fixture(params=[JsonLine, TextLine])
 def lines(request: pytest.FixtureRequest) -> Iterator[Lines]:
-    """What was written to the log by now."""
+    """The lines of the log so far."""
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(request.param())
