@@ -75,7 +75,7 @@ def arrays_that_claim_much() -> bytes:
 
 
 def parquet_of_one_number() -> bytes:
-    """Of 164 kB: 150 columns of one value."""
+    """A file of 164 kB: 150 columns of one value."""
     table = pa.table({f"c{n}": pa.array(np.full(199_999, 1.5)) for n in range(150)})
     out = io.BytesIO()
     pq.write_table(table, out, compression="zstd")
@@ -97,7 +97,7 @@ UNPICKLED = b"/tmp/unpickled"
 
 
 def pickle() -> bytes:
-    """Which makes this file where it is loaded; a test puts a place of its own there."""
+    """A file that makes this file where it is loaded; a test puts a place of its own there."""
     return b"cos\nsystem\n(S'touch %s'\ntR." % UNPICKLED
 
 

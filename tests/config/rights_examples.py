@@ -1,4 +1,4 @@
-"""What the addresses' arguments can be, for the test of rights: to a new route with arguments belongs a line here.
+"""Examples of the addresses' arguments, for the test of rights: to a new route with arguments belongs a line here.
 
 `slug` is the study's, and `field` that of the field of the same name. A callable is given a study and makes a row of it: another study's row under one's own slug must
 not be found, which the test asks for too.
@@ -338,7 +338,7 @@ MISSING_YET = {
 
 
 def arguments(route: Route, study: Study) -> dict[str, Any]:
-    """What its address needs, of this study's rows."""
+    """The arguments of its address, from this study's rows."""
     wanted = set(re.findall(r"<(?:\w+:)?(\w+)>", route.address))
     example = EXAMPLES.get(route.name, {})
     values = {"slug": study.slug, "field": study.slug} | dict(

@@ -57,7 +57,7 @@ class World:
             )
 
     def lets_in(self, access: str, user: Any) -> bool:
-        """Whether a page of this access lets them in."""
+        """True if a page of this access lets them in."""
         if access in set(Right):
             return may(user, Right(access), self.study)
         if access in set(FieldRight):
@@ -140,7 +140,7 @@ def test_its_rule_is_that_of_the_page_on_which_it_is_asked_for(kind: type[Job]) 
         assert not rule(user, job), f"{name}, deactivated"
 
 
-def test_what_was_accepted_elsewhere_is_a_leads_to_import_as_on_its_page() -> None:
+def test_only_leads_may_import_texts_accepted_elsewhere() -> None:
     world = World()
     job = ItemImport(research_field=world.field, accepted_before="in another place")
     may_ask = import_string(ItemImport.may_ask)
@@ -176,7 +176,7 @@ def deleted(user: Any) -> None:
 
 @pytest.mark.parametrize("take_away", [removed, deactivated, deleted])
 @of_each_kind
-def test_a_job_that_waits_ends_with_the_right_of_who_asked_for_it(
+def test_a_job_that_waits_ends_with_the_right_of_the_person_who_asked(
     kind: type[Job], take_away: Callable[[Any], None]
 ) -> None:
     world = World()

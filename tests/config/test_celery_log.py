@@ -1,4 +1,4 @@
-"""What a Celery worker logs."""
+"""The log of a Celery worker."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What no line of the site's code does: run what it reads, or compare secrets so that the time tells of them."""
+"""No line of the site's code runs the text that it reads, or compares secrets so that the time tells of them."""
 
 import ast
 import re
@@ -122,7 +122,7 @@ def test_no_csv_is_written_beside_the_guard_against_formulas() -> None:
 
 
 def is_ours(node: ast.expr | None, named: dict[str, list[ast.expr]]) -> bool:
-    """Whether a text can only be one that stands in the source, perhaps translated there."""
+    """True if a text can only be one that stands in the source, perhaps translated there."""
     match node:
         case ast.Constant(value=str()):
             return True

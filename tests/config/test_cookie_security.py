@@ -118,9 +118,7 @@ def test_every_cookie_behind_tls_is_this_hosts_alone(study: Study, settings: Any
     assert Participant.objects.get() == person
 
 
-def test_what_another_host_can_set_is_nobody_and_is_never_given_a_better_name(
-    study: Study, settings: Any
-) -> None:
+def test_a_cookie_that_another_host_can_set_identifies_nobody(study: Study, settings: Any) -> None:
     """An attacker's own cookies, signed by this site, under the names that any host beside it may set."""
     behind_tls(settings)
     attacker = Visit(study, secure=True)
@@ -197,7 +195,7 @@ def test_a_name_that_browsers_do_not_guard_is_never_read_as_one_that_they_guard(
 
 
 def test_every_cookie_that_the_site_reads_has_the_name_that_nobody_else_can_set() -> None:
-    """Whatever reads or writes one by a name of its own would be a second door."""
+    """Code that reads or writes one by a name of its own would be a second door."""
     places = {
         str(path.relative_to(ROOT))
         for folder in ("config", "lib", "experiment", "scoring", "analysis")

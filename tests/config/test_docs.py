@@ -1,4 +1,4 @@
-"""What the docs name is there: files and tests, places that links lead to, commands with their options, and settings."""
+"""The docs name only existing things: files and tests, places that links lead to, commands with their options, and settings."""
 
 import argparse
 import ast
@@ -69,7 +69,7 @@ def test_every_file_and_test_that_a_page_names_exists(page: str) -> None:
 
 
 def anchors(page: str) -> set[str]:
-    """Of a page's headings, as the sites make them that show it."""
+    """The anchors of a page's headings, as the sites make them that show it."""
     plain = (
         re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", h.lower()) for h in HEADING.findall(text_of(page))
     )

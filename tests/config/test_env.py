@@ -16,7 +16,7 @@ from config.env import Env, EnvError, hide_password, parse_database_url
 from config.files import file_secret
 
 
-def test_what_is_not_set_or_empty_takes_the_default() -> None:
+def test_unset_and_empty_variables_take_the_default() -> None:
     env = Env({"EMPTY": "", "BLANK": "  "})
     assert env.text("MISSING", "x") == "x"
     assert env.flag("EMPTY", True) is True
@@ -32,7 +32,7 @@ def test_flags_are_on_or_off(on: str, off: str) -> None:
     assert Env({"DEBUG": off}).flag("DEBUG", True) is False
 
 
-def test_what_is_meant_is_read() -> None:
+def test_valid_values_are_read() -> None:
     assert Env({"X": " a.org ,, b.org,"}).names("X", []) == ["a.org", "b.org"]
     assert Env({"X": "https://lab.org/"}).url("X", "") == "https://lab.org"
     origins = ["https://a.org", "http://b.org:81"]
@@ -90,7 +90,7 @@ REFUSED: list[tuple[Callable[[Env], Any], str, list[str]]] = [
 @pytest.mark.parametrize(
     ("read", "said", "value"), [(read, said, v) for read, said, values in REFUSED for v in values]
 )
-def test_what_cannot_be_meant_is_refused_with_what_is_expected(
+def test_impossible_values_are_refused_with_the_expected_form(
     read: Callable[[Env], Any], said: str, value: str
 ) -> None:
     with pytest.raises(EnvError, match=said) as caught:

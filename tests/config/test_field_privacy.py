@@ -1,4 +1,4 @@
-"""What one lab has is nothing to another: two fields, two labs, every address and every argument that takes an ID or a name."""
+"""One lab's things are nothing to another: two fields, two labs, every address and every argument that takes an ID or a name."""
 
 import inspect
 import json
@@ -104,7 +104,7 @@ def is_of_site(url: str) -> bool:
 
 
 def faults_of(answer: Answer, url: str) -> list[str]:
-    """What of the other lab is in an answer, or was changed."""
+    """The traces of the other lab in an answer, and its things that were changed."""
     return [*answer.faults, *(() if is_of_site(url) else answer.marks)]
 
 
@@ -166,7 +166,7 @@ def test_an_address_of_another_lab_is_as_good_as_none(world: World) -> None:
 
 
 def every_form(world: World) -> list[Form]:
-    """Of the lead's pages and of those of people in no field, each kind once; what views read besides; what the API takes."""
+    """The forms of the lead and of people in no field, each kind once; the names that only views read; the values that the API takes."""
     found: dict[tuple[Any, ...], Form] = {}
     for (who, url), answer in world.before.items():
         if who in (LEAD, RESEARCHER, NOBODY) and answer.status == 200 and "<html" in answer.page:
@@ -224,7 +224,7 @@ def attempts(world: World, form: Form) -> Iterator[tuple[str, str]]:
 
 
 def tells_names(form: Form, name: str) -> bool:
-    """Whether a form may say that a name is taken, or answers with a secret."""
+    """True if a form may say that a name is taken, or answers with a secret."""
     place = place_of(form.url)[0]
     return (place, name) in TAKEN or place in SECRET_FORMS or is_of_site(form.url)
 

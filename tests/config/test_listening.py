@@ -35,6 +35,6 @@ def test_an_address_that_others_reach_needs_https_and_a_proxy_or_a_word_that_it_
         *(("FORWARDED_ALLOW_IPS", name) for name in ("nginx", "10.0.0.1/8", "10.0.0.1 10.0.0.2")),
     ],
 )
-def test_what_is_no_address_is_refused_whatever_else_is_said(name: str, value: str) -> None:
+def test_an_invalid_address_is_refused(name: str, value: str) -> None:
     with pytest.raises(EnvError, match=f"{name}="):
         listening_address(Env(BEHIND_A_PROXY | {name: value}))

@@ -237,7 +237,7 @@ AT_ONCE: dict[str, Callable[[str], bool]] = {
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("double", ["Brain", "Br\u0430in", "brain"])
 @pytest.mark.parametrize("kind", AT_ONCE)
-def test_of_two_who_take_names_alike_at_once_one_gets_it_and_the_other_is_told(
+def test_only_one_of_two_similar_names_taken_at_once_is_given(
     kind: str, double: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     User.objects.create_superuser("root")

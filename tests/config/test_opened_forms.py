@@ -147,7 +147,7 @@ def boss_of_all(client: Browser) -> Browser:
 WORK = {"report_start", "report_stop", "teams_start", "teams_stop", "runs_start", "run_stop"}
 
 
-def test_whatever_the_api_changes_takes_the_value_that_was_read() -> None:
+def test_every_change_by_the_api_takes_the_value_that_was_read() -> None:
     for route in routes():
         name = route.name.removeprefix("api:")
         if not route.name.startswith("api:") or "POST" not in route.methods or name in WORK:

@@ -175,7 +175,7 @@ def parts_of(op: Any, what: Any) -> Sequence[Any]:
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Of the processor's time, however many others use it; a single pass takes a hundredth."""
+    """A limit of the processor's time, however many others use it; a single pass takes a hundredth."""
 
     def stop(*_: object) -> None:
         raise TimeoutError
@@ -240,5 +240,5 @@ def test_no_pattern_of_a_browser_takes_the_square_of_a_texts_length() -> None:
         *((p, False) for p in (r"(?<!\w)\w++-", r"[a-z]+", r"<[^<>]*>", r"\w-")),
     ],
 )
-def test_what_takes_the_square_is_found(pattern: str, *, is_slow: bool) -> None:
+def test_patterns_of_quadratic_time_are_found(pattern: str, *, is_slow: bool) -> None:
     assert bool(slow_text(Found("", re.compile(pattern), "search"))) is is_slow

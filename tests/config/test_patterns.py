@@ -1,4 +1,4 @@
-"""What a pattern asks for is all that is taken: a line break after it is refused, which `$` lets pass and `\\Z` does not.
+"""A pattern takes only the text that it asks for: a line break after it is refused, which `$` lets pass and `\\Z` does not.
 
 And no text takes a time that grows with the square of its length: at this length, the time that a file may take would be over.
 """
@@ -62,7 +62,7 @@ def patterns(path: str, tree: ast.Module) -> Iterator[tuple[str, str, bool]]:
 
 
 def ends_in_dollar(pattern: str) -> bool:
-    """Whether `$` is an anchor somewhere in it; what is only a part of a pattern is looked at as a text."""
+    """True if `$` is an anchor somewhere in it; a mere part of a pattern is looked at as a text."""
     try:
         parsed = parser.parse(pattern)
     except re.error:
@@ -227,7 +227,7 @@ def test_no_long_text_is_searched_from_each_of_its_characters(repeated: str) -> 
         ("[[{}a]]", "x", "y"),
     ],
 )
-def test_of_an_alternation_of_commas_only_what_is_shown_is_built(
+def test_only_the_shown_readings_of_an_alternation_of_commas_are_built(
     markup: str, original: str | None, altered: str | None
 ) -> None:
     """Its passages would fill the memory: half of its length, squared."""

@@ -76,7 +76,7 @@ class Lab:
     tokens: Mapping[str, str]
 
     def ask(self, who: str, method: str, url: str, route: Route) -> str:
-        """What the address answers; what the request did is undone."""
+        """The answer of the address; the changes by the request are undone."""
         client = Client()
         posted = POSTED.get(route.name, {}) if method == "POST" else {}
         kind, body, headers = FORM, urlencode(posted), {}
@@ -149,7 +149,7 @@ def expected(route: Route, who: str, method: str) -> str:
     return ALLOWED if Right(route.access) in RIGHTS[Role(who)] else REFUSED
 
 
-def test_what_is_hard_to_undo_asks_for_the_right_that_is_written_here() -> None:
+def test_routes_that_are_hard_to_undo_ask_for_the_right_pinned_here() -> None:
     assert {route.name: route.access for route in ALL if route.name in PINNED} == PINNED
 
 

@@ -1,4 +1,4 @@
-"""What browsers are told: the same on every answer, whoever of the site gives it."""
+"""The headers for browsers: the same on every answer, by every part of the site."""
 
 import json
 import logging

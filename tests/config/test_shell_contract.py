@@ -1,4 +1,4 @@
-"""What we promise at the shell: one sentence when something is missing, and nothing done twice."""
+"""The promises at the shell: one sentence when something is missing, and nothing done twice."""
 
 import importlib.util
 import os

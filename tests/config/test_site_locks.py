@@ -113,7 +113,7 @@ def hold_audit() -> str:
 
 
 def after_it_is_taken(work: Callable[[], object]) -> Iterator[str]:
-    """What the work still asks of the database once it has taken the trail; points of return change nothing."""
+    """The queries of the work once it has taken the trail; points of return change nothing."""
     taken = hold_audit()
     with CaptureQueriesContext(connection) as captured:
         work()

@@ -1,4 +1,4 @@
-"""What starts fast stays so: no command or worker loads what computes before it computes. Structure, not seconds."""
+"""Fast starts stay fast: no command or worker loads the libraries that compute before it computes. Structure, not seconds."""
 
 import json
 import subprocess

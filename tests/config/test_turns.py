@@ -1,4 +1,4 @@
-"""Whatever kind of work one lab asks for, and however much, another lab's comes next."""
+"""Another lab's work comes next, however much work of any kind one lab asks for."""
 
 from typing import Any
 

@@ -132,7 +132,7 @@ STAYS = [
 
 
 @pytest.mark.parametrize("error", PASSES, ids=repr)
-def test_what_the_database_cannot_do_now_passes(error: Exception) -> None:
+def test_temporary_faults_of_the_database_pass(error: Exception) -> None:
     assert is_passing(from_driver(error))
 
 
@@ -157,7 +157,7 @@ def test_mistakes_of_the_code_and_a_broken_database_stay_a_500(error: Exception)
         (None, False),
     ],
 )
-def test_so_does_what_the_disk_and_the_storage_cannot_do(
+def test_temporary_faults_of_disk_and_storage_pass_and_no_others(
     error: BaseException | None, passes: bool
 ) -> None:
     assert is_passing(error) is passes

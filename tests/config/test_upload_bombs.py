@@ -146,7 +146,7 @@ CASES = [
 
 @contextmanager
 def little_memory() -> Iterator[None]:
-    """Whatever this process takes beyond MEMORY raises MemoryError; the one that reads the file has limits of its own."""
+    """Memory of this process beyond MEMORY raises MemoryError; the one that reads the file has limits of its own."""
     if sys.platform != "linux":
         yield
         return
@@ -219,7 +219,7 @@ def test_a_page_says_what_is_too_much(site: Site) -> None:
                      said(ChoicesFileForm, "a log of brackets"))  # fmt: skip
 
 
-def test_of_many_wrong_rows_the_first_are_named_and_the_others_counted(site: Site) -> None:
+def test_the_first_of_many_wrong_rows_are_named_and_the_others_counted(site: Site) -> None:
     wrong = b"question,answer\n" + b"Q?,\n" * 19_000
     (page,) = ROUTES[QuestionUploadForm](site, SimpleUploadedFile("a.csv", wrong))
     assert "… and 18,000 more problems" in page
@@ -340,7 +340,5 @@ JSON = st.recursive(
     | st.text(max_size=200).map(str.encode)
     | JSON.map(repr).map(str.encode)
 )
-def test_whatever_is_sent_there_is_an_answer(
-    site: Site, form: type[forms.Form], data: bytes
-) -> None:
+def test_every_upload_is_answered(site: Site, form: type[forms.Form], data: bytes) -> None:
     assert all(map(len, ROUTES[form](site, SimpleUploadedFile("a.bin", data))))

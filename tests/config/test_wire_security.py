@@ -109,7 +109,7 @@ def test_a_connection_that_is_reset_within_a_body_is_one_line_and_frees_its_thre
     assert len(written) == 20
 
 
-def test_what_gunicorn_answers_itself_repeats_nothing_as_html(server: Server) -> None:
+def test_answers_of_gunicorn_itself_repeat_nothing_as_html(server: Server) -> None:
     attack = b"<script>alert(1)</script>"
     for sent in (
         b"GET / " + attack + b"\r\n\r\n",

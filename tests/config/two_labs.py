@@ -199,7 +199,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Form:
-    """Of a page: where it leads, how, and what it sends where nobody changes anything. choices: what a name can be."""
+    """A page's form: where it leads, how, and the values that it sends unchanged. choices: the values that a name can have."""
 
     who: str
     method: str
@@ -211,7 +211,7 @@ class Form:
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        """What tells two forms of an address from each other: the names, and the button."""
+        """The difference between two forms of an address: the names, and the button."""
         return tuple(sorted(self.choices)), self.values[-1:] if self.is_pressed else ()
 
 
@@ -231,7 +231,7 @@ class World:
     stored: dict[type[models.Model], Any] = field(default_factory=dict)
 
     def ask(self, who: str, method: str, url: str, data: Iterable[tuple[str, str]] = ()) -> Answer:
-        """What is answered; what it did is looked at, and undone."""
+        """The answer to a request; its changes are looked at, and undone."""
         forget()
         client = Client(raise_request_exception=False)
         headers = {}
@@ -284,7 +284,7 @@ class World:
         return frozenset(own.values())
 
     def stand_ins(self, value: str, most: int = 2) -> list[str]:
-        """What the other lab has of the kinds that a value of one's own is."""
+        """Values of the other lab, of the kinds that this value of one's own is."""
         kinds = self.own_names.get(value, set())
         found = [str(other) for kind in sorted(kinds) for other in self.names.get(kind, ())[:most]]
         return list(dict.fromkeys(found))
@@ -357,7 +357,7 @@ CHOSEN = ("checkbox", "radio", "hidden")
 
 
 def controls_of(form: Any) -> tuple[dict[str, frozenset[str]], frozenset[str]]:
-    """What each of a form's names can be, and which of them hold text."""
+    """The values that each of a form's names can have, and the names that hold text."""
     choices: dict[str, set[str]] = defaultdict(set)
     typed = set()
     for control in form.inputs:
@@ -506,7 +506,7 @@ def share_a_run(world: World) -> None:
 
 
 def grow_run(run: ScoringRun) -> None:
-    """Of another text of its study, something that is nobody else's to see."""
+    """Adds another text of its study to it, which nobody else may see."""
     item = make_item(f"{OTHER}-more-{run.unscored.count()}", field=OTHER)
     ItemScore.objects.create(run=run, item=item, ppl_original=10.0, ppl_altered=12.0)
     unread = make_item(f"{OTHER}-unread-{run.unscored.count()}", field=OTHER)
