@@ -1,4 +1,4 @@
-"""What axe finds wrong with a page, and what does not fit a narrow window or large letters."""
+"""The faults that axe finds in a page, and things that do not fit a narrow window or large letters."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -51,7 +51,7 @@ def violations(page: Page, only: dict[str, Any] = EVERY_RULE) -> list[str]:
 
 
 def faults(page: Page, schemes: Sequence[Scheme] = ("dark", "light")) -> list[str]:
-    """What is wrong with the page at 320 pixels, on a desktop, and with letters of twice the size.
+    """The faults of the page at 320 pixels, on a desktop, and with letters of twice the size.
 
     axe reads it in the first of these schemes, and its contrast in the other one; in the sweep it reads all in full.
     """

@@ -38,7 +38,7 @@ EXPECTED = "Failed to load resource"
 
 @pytest.fixture(autouse=True)
 def troubles(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """What failed in a script or broke the browser's policy, in any page of the test: nothing, and the site had no report of it."""
+    """The failures of scripts and breaches of the browser's policy, in any page of the test: none, and the site had no report of any."""
     found: list[str] = []
     open_context, n_reports = Browser.new_context, reports.n
 

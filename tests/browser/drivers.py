@@ -20,7 +20,7 @@ MOST_TABS = 60
 
 
 class Driver:
-    """What a test needs done on a page; the drivers below say how."""
+    """The things that a test does on a page; the drivers below say how."""
 
     has_script = True
 

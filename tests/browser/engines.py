@@ -1,4 +1,4 @@
-"""Which browsers a test runs in: Chromium, unless it says otherwise.
+"""The browsers that a test runs in: Chromium, unless it says otherwise.
 
 Both: what scripts, input and layout do. The whole way through is walked in Firefox by the strict preset alone, in Chromium by
 test_whole_test; what the server alone decides needs one browser. Firefox's turn at what both do is a part of the sweep.

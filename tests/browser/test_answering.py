@@ -348,7 +348,7 @@ def test_leaving_the_page_is_counted_and_its_time_is_measured(visit: Visit, demo
 
 
 @pytest.mark.parametrize("java_script_enabled", [True, False])
-def test_who_answers_too_soon_is_asked_to_read_on_and_keeps_the_answer(
+def test_an_answer_sent_too_soon_is_not_stored_and_stays_on_the_page(
     visit: Visit, demo: Study, java_script_enabled: bool
 ) -> None:
     Study.objects.filter(pk=demo.pk).update(min_page_s=120)

@@ -106,7 +106,7 @@ def test_a_word_that_a_pdf_divided_is_put_together(open_page: Callable[..., Page
     assert joined(lines)[0] == "Long-term hippocampal T-cell theta-locked, theta-locked"
 
 
-def test_what_cures_a_finding_is_written_by_one_click(open_page: Callable[..., Page]) -> None:
+def test_one_click_applies_the_correction_of_a_finding(open_page: Callable[..., Page]) -> None:
     page = open_page(NEW)
     text_of(page).fill("\U0001d4b3 rats [slept, ran] in 3\u00a0days.")
     page.get_by_role("button", name="Write “[[slept, ran]]”").click()
@@ -119,7 +119,7 @@ def test_what_cures_a_finding_is_written_by_one_click(open_page: Callable[..., P
     expect(text_of(page)).to_have_value(re.compile("nai\u0308ve"))
 
 
-def test_what_the_page_writes_the_parser_reads(open_page: Callable[..., Page]) -> None:
+def test_the_parser_reads_all_markup_that_the_page_writes(open_page: Callable[..., Page]) -> None:
     page = open_page(NEW)
     draw = random.Random(15)
     write = """async (drawn) => {

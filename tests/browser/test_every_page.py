@@ -217,7 +217,9 @@ def test_the_pages_of_coming_back_and_for_problems(visit: Visit, demo: Study) ->
         see(visitor, heading)
 
 
-def test_the_pages_for_who_is_elsewhere_or_too_late(visit: Visit, demo: Study) -> None:
+def test_the_pages_for_a_participant_who_is_elsewhere_or_too_late(
+    visit: Visit, demo: Study
+) -> None:
     visitor = visit(demo).start()
     visitor.fill(Answer("A", 50, 50))
     visitor.page.evaluate("const form = document.forms[0]; form.action = '../2/'; form.submit()")

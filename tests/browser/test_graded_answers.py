@@ -38,7 +38,7 @@ def said(n: int) -> str:
 
 
 def reply(request: dict[str, Any]) -> str:
-    """What is asked of one that answers, or of a judge; one of the grades is none, however often it is asked for."""
+    """The reply of a model that answers, or of a judge; one of the grades is none, however often it is asked for."""
     words = request["messages"][1]["content"]
     n = int(re.findall(r"recipe (\d+)", words)[0])
     if "expert answer" not in words:

@@ -1,4 +1,4 @@
-"""What people write does nothing in a browser, however it is written, and no page grows wider by it."""
+"""Texts of people do nothing in a browser, however they are written, and no page grows wider by them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -36,7 +36,7 @@ WIDER = """() => {
 
 
 def wrongs(page: Page) -> list[Any]:
-    """What ran or came into the page, and whether it is wider than the window."""
+    """The things that ran or came into the page, and those that are wider than the window."""
     page.wait_for_timeout(300)  # what fails to load says so a little later
     return [*page.evaluate("window.ran"), *page.evaluate(FOREIGN), *page.evaluate(WIDER)]
 

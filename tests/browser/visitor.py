@@ -46,7 +46,7 @@ SKIP = """async (ms) => {
 
 @dataclass
 class Answer:
-    """What a visitor answered to one abstract."""
+    """A visitor's answer to one abstract."""
 
     side: str
     confidence: int | None = None
@@ -253,7 +253,7 @@ class Visitor:
         self.enter()
 
     def error(self, name: str) -> Locator:
-        """What is said beside a question."""
+        """The message beside a question."""
         return self.page.locator(f"#{name}-error")
 
     def answer_recognised(self, seen: bool = False) -> None:
