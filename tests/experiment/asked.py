@@ -64,7 +64,7 @@ def position_of(person: Participant, stratum: str) -> int:
 
 
 def sent(trial: Trial, written: taking_part.Written, **given: Any) -> taking_part.Sent:
-    """What a page sends of a question."""
+    """The answer to a question, as its page sends it."""
     reply, now = taking_part.Answer("", **given), timezone.now()
     return taking_part.Sent(trial.position, trial.token, uuid.uuid4(), reply, now, written)
 

@@ -1,4 +1,4 @@
-"""What the tests of people share: a study that is open, one that is not, and browsers."""
+"""Shared by the tests of people: a study that is open, one that is not, and browsers."""
 
 import pytest
 from django.test import Client

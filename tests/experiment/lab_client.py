@@ -30,7 +30,7 @@ def run(name: str, *arguments: str) -> str:
 
 
 def browser(name: str) -> Client:
-    """Of somebody who has signed in."""
+    """The browser of somebody who has signed in."""
     client = Browser()
     client.force_login(User.objects.get(username=name))
     return client
@@ -56,5 +56,5 @@ def agree(client: Client, page: str, **changes: str) -> HttpResponse:
 
 
 def run_json(name: str, *arguments: str) -> dict[str, Any]:
-    """What the command says with --json."""
+    """The answer of the command with --json."""
     return json.loads(run(name, *arguments, "--json"))

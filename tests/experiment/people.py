@@ -128,7 +128,7 @@ def come(study: Study, query: str = "", client: Client | None = None) -> str:
 
 
 def decide(study: Study, client: Client, agree: str = "yes") -> HttpResponse:
-    """What comes of the form of consent."""
+    """The answer to the form of consent."""
     form = {"agree": agree, "consent_sha256": study.consent.sha256}
     return client.post(study.get_absolute_url(), form)
 

@@ -129,7 +129,7 @@ def test_files_that_other_users_of_the_machine_can_reach_are_named(settings, tmp
     assert files_are_private() == []
 
 
-def test_of_many_open_files_ten_are_named(settings, tmp_path):
+def test_only_ten_of_many_open_files_are_named(settings, tmp_path):
     settings.VAR_DIR, settings.BASE_DIR, settings.STORAGES = tmp_path, tmp_path, {}
     for number in range(20):
         (tmp_path / f"{number:02}").write_text("x")

@@ -1,4 +1,4 @@
-"""Who is given power over the whole site, or loses it, is in the audit trail."""
+"""Power over the whole site, given or taken away, is in the audit trail."""
 
 from typing import Any
 
@@ -38,14 +38,14 @@ def told() -> list[tuple[str, dict[str, Any]]]:
         ({"first_name": "Ada"}, None),  # no change of power
     ],
 )
-def test_what_an_administrator_gives_and_takes_is_told(
+def test_powers_given_and_taken_are_in_the_audit_trail(
     boss: Client, sent: dict[str, str], changed: dict[str, str] | None
 ) -> None:
     save(boss, make_user("ada"), **sent)
     assert told() == ([("boss", {"member": "ada", "changed": changed})] if changed else [])
 
 
-def test_who_may_create_studies_is_told_with_what_was_before(boss: Client) -> None:
+def test_the_trail_shows_the_right_to_create_studies_before_and_after(boss: Client) -> None:
     user, right = make_user("ada"), Permission.objects.get(codename="add_study")
     save(boss, user, user_permissions=[right.pk])
     save(boss, user)

@@ -82,7 +82,7 @@ def test_only_site_administrators_come_in_by_the_labs_sign_in(permissions: list[
 
 
 @pytest.mark.parametrize("model", ["participant", "trial", "judgment"])
-def test_what_participants_did_is_read_only(boss: Client, model: str) -> None:
+def test_data_of_participants_are_read_only(boss: Client, model: str) -> None:
     participant = make_participant(make_study())
     trial = participant.trials.first()
     row = {"participant": participant, "trial": trial, "judgment": trial.judgment}[model]

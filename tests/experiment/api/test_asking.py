@@ -61,7 +61,7 @@ def test_a_role_and_a_scope_that_do_not_allow_it_are_told_apart(study: Study) ->
 # What is refused, and how
 
 
-def test_what_is_not_there_is_a_problem_and_no_page(ruth: Program) -> None:
+def test_an_unknown_address_is_answered_with_a_problem_and_no_page(ruth: Program) -> None:
     for path in ("nothing/", "studies/memory/nothing/", "studies/memory", ""):
         assert problem(ruth.get(path)) == (404, "not_found")
     assert problem(ruth.client.get("/api/v2/")) == (404, "not_found")
@@ -215,7 +215,7 @@ def test_a_page_of_many_costs_no_more_queries(
 # Limits
 
 
-def test_who_asks_too_often_waits(ruth: Program, settings: Any) -> None:
+def test_too_many_requests_are_throttled(ruth: Program, settings: Any) -> None:
     settings.API_REQUESTS_PER_MINUTE = settings.API_ANONYMOUS_PER_MINUTE = 3
     assert [ruth.get("studies/").status_code for _ in range(4)] == [200, 200, 200, 429]
     slow = ruth.get("studies/")

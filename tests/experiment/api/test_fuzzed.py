@@ -1,4 +1,4 @@
-"""Whatever is sent to the API, it answers as its description says, and never fails."""
+"""The API answers any request as its description says, and never fails."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ OPERATIONS = api.operations()
 
 @pytest.fixture
 def token(settings: Any, tmp_path: Any) -> str:
-    """Of a researcher of a study with people and a scored model."""
+    """The token of a researcher of a study with people and a scored model."""
     store_files_in(settings, tmp_path)
     settings.JOB_EXECUTOR = "celery"  # nothing is computed here
     settings.ALLOWED_HOSTS = ["*"]

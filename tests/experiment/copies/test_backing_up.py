@@ -62,7 +62,7 @@ def test_keys_come_with_it_where_they_were_asked_for_and_are_not_printed(
 
 
 @pytest.mark.postgres
-def test_what_is_written_meanwhile_is_in_none_of_it(
+def test_a_backup_contains_nothing_written_while_it_is_made(
     study: Study, backup: Backup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dump = postgres.dump

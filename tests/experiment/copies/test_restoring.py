@@ -48,7 +48,7 @@ def test_a_verified_one_leaves_nothing_behind(
             assert cursor.fetchone() == (0,)
 
 
-def test_who_withdrew_since_is_gone_again_and_who_came_since_is_gone(
+def test_a_restore_keeps_later_withdrawals_and_drops_later_participants(
     study: Study, files: Path, backup: Backup, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (files / "scoring" / "run").mkdir(parents=True)
@@ -71,7 +71,7 @@ def test_who_withdrew_since_is_gone_again_and_who_came_since_is_gone(
     assert finish(study).stage == "finished"  # it goes on
 
 
-def test_what_fails_before_the_end_leaves_database_and_records_but_keeps_tombstones(
+def test_a_failed_restore_leaves_database_and_records_and_keeps_tombstones(
     study: Study, files: Path, backup: Backup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record = files / "scoring" / "run" / "p.parquet"
@@ -98,7 +98,7 @@ def test_what_fails_before_the_end_leaves_database_and_records_but_keeps_tombsto
     assert record.read_bytes() == b"as it was"
 
 
-def test_what_a_killed_verification_left_is_cleared_and_a_running_ones_is_not(
+def test_remains_of_a_killed_verification_are_cleared_and_a_running_one_is_kept(
     study: Study, backup: Backup
 ) -> None:
     folder = backup()

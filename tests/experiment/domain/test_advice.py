@@ -1,4 +1,4 @@
-"""Which trials are advised."""
+"""The trials that are advised."""
 
 from collections import Counter
 from itertools import pairwise

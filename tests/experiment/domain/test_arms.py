@@ -148,7 +148,7 @@ def test_arms_stay_even_where_nobody_holds_a_place_before_the_second_trial(
         ("waves", TARGET, 1, 120),
     ],
 )
-def test_of_100_studies_all_that_have_a_target_differ_by_one_at_most_and_most_others_by_two(
+def test_arms_differ_by_at_most_one_with_a_target_and_mostly_by_two_without(
     arrival: Arrival, target: int | None, share_within: float, most_turned_away: int
 ) -> None:
     studies = [simulated(arrival, seed, target=target) for seed in range(1, 101)]
@@ -210,7 +210,7 @@ def test_an_arm_that_lags_catches_up_but_not_without_end(
     assert draw.is_full(wanted, catches_up=False)
 
 
-def test_who_is_under_way_counts_in_the_arm_that_lags_and_not_in_the_other() -> None:
+def test_participants_under_way_count_only_in_the_arm_that_lags() -> None:
     on_their_way = ((13, 2),)  # each finishes with a chance of three in four
     first, second = ArmLoad(1, 1, valid=102), ArmLoad(2, 1, valid=100)
     draw = ArmDraw((first, replace(second, live=on_their_way)), ((0, 8),), finished=2)
@@ -226,7 +226,7 @@ def test_equal_loads_are_drawn_from_at_random_and_by_the_seed_alone() -> None:
     assert 430 < drawn[1] < 570
 
 
-def test_who_left_does_not_count_and_who_is_nearly_through_counts_more() -> None:
+def test_leavers_do_not_count_and_participants_near_the_end_count_more() -> None:
     arms = (ArmLoad(1, 1, live=((13, 1),)), ArmLoad(2, 1, live=((0, 1),)))
     loads = ArmDraw(arms, left_at=((0, 8),), finished=2).loads()
     assert loads == {1: 0.75, 2: 0.25}

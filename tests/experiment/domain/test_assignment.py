@@ -106,7 +106,7 @@ def test_without_questions_plans_are_what_they_always_were(seed: int) -> None:
     assert " ".join(f"{each.stratum[0]}{each.original_side}" for each in plan) == PLANS[seed]
 
 
-def test_of_equals_one_of_the_template_that_was_met_least_is_drawn() -> None:
+def test_a_tie_goes_to_an_item_of_the_template_met_least() -> None:
     candidates = [Candidate(n, f"q-{n}", 1.0, template=n // 3 + 1) for n in range(9)]
     candidates += [Candidate(9, "q-9", 1.5, template=9), Candidate(10, "q-10", 1.0)]
     for seed in range(50):

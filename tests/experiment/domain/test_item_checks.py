@@ -1,4 +1,4 @@
-"""What the checks say of a text, its record and its neighbours: each on cases that it names and cases that it leaves."""
+"""The checks of a text, its record and its neighbours: each on cases that it names and cases that it leaves."""
 
 import re
 from datetime import date
@@ -190,7 +190,7 @@ NOT_FOUND = {
 
 
 def found(text: str, code: str) -> list[Finding]:
-    """What a check says of a finding's sentences, which stand behind an opening."""
+    """The findings of one check in these sentences, which stand behind an opening."""
     return [each for each in check_item(parse(OPENING + text)) if each.code == code]
 
 
@@ -199,12 +199,12 @@ def cases(table: dict[str, list[str]]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("code", "text"), cases(FOUND))
-def test_what_a_check_is_for_is_found(code: str, text: str) -> None:
+def test_each_check_finds_its_faults(code: str, text: str) -> None:
     assert found(text, code)
 
 
 @pytest.mark.parametrize(("codes", "text"), cases(NOT_FOUND))
-def test_what_is_as_it_should_be_is_not(codes: str, text: str) -> None:
+def test_no_check_objects_to_sound_texts(codes: str, text: str) -> None:
     assert not [code for code in codes.split() if found(text, code)]
 
 
@@ -314,7 +314,7 @@ def test_the_quote_is_always_what_stands_at_the_place(parts: list[tuple[str, str
 
 
 @pytest.mark.parametrize(("between", "is_found"), [(0, True), (MOST_ALTERNATIONS, False)])
-def test_of_very_many_alternations_the_first_are_held_against_each_other(
+def test_only_the_first_of_very_many_alternations_are_compared(
     between: int, is_found: bool
 ) -> None:
     rest = "Rats [[slept, ran]] there. " * between
@@ -372,12 +372,12 @@ def test_letters_of_many_scripts_are_no_findings_and_many_findings_are_few() -> 
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=200))
-def test_what_utf8_holds_can_be_kept(text: str) -> None:
+def test_text_that_utf8_can_encode_is_storable(text: str) -> None:
     assert unstorable(text) == ""
 
 
 @pytest.mark.parametrize("text", ["a\x00", "a\ud800", "a" * (MAX_CHARACTERS + 1)])
-def test_what_no_database_holds_is_named(text: str) -> None:
+def test_characters_that_no_database_stores_are_named(text: str) -> None:
     assert "line 1, column" in unstorable(text)
 
 

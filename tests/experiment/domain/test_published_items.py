@@ -1,4 +1,4 @@
-"""What the checks say of the published items; none was tuned to hit a number."""
+"""The findings of the checks in the published items; none was tuned to hit a number."""
 
 import re
 from collections import defaultdict

@@ -41,7 +41,7 @@ def test_no_combination_of_released_answers_fits_one_to_k_minus_1_people(
 
 
 @given(st.lists(ANSWERS, max_size=30))
-def test_what_is_released_is_what_was_told_or_its_band(told: list[Answers]) -> None:
+def test_a_released_answer_is_the_given_one_its_band_or_suppressed(told: list[Answers]) -> None:
     released = release({str(n): answers for n, answers in enumerate(told)}, 3)
     for n, answers in enumerate(told):
         for was, said in zip(answers, released.answers[str(n)], strict=True):
@@ -50,14 +50,14 @@ def test_what_is_released_is_what_was_told_or_its_band(told: list[Answers]) -> N
                 assert float(was) >= low
 
 
-def test_who_are_many_alike_keep_all_answers() -> None:
+def test_people_with_enough_others_like_them_keep_all_answers() -> None:
     alike: Answers = ("GB", "12", "faculty", "34", "female")
     released = release({str(n): alike for n in range(7)}, 5)
     assert set(released.answers.values()) == {("GB", "10-19", "faculty", "25-34", "female")}
     assert set(released.suppressed.values()) == {0}
 
 
-def test_what_tells_most_goes_first() -> None:
+def test_the_most_identifying_answer_is_suppressed_first() -> None:
     people = {str(n): (c, "12", "faculty", "34", "female") for n, c in enumerate("ABCDEF")}
     released = release(people, 5)
     assert set(released.answers.values()) == {(SUPPRESSED, "10-19", "faculty", "25-34", "female")}

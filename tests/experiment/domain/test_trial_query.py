@@ -1,4 +1,4 @@
-"""What can be asked of trials, in texts by name, and what is refused."""
+"""Queries of trials, in texts by name, and those that are refused."""
 
 from datetime import date
 from urllib.parse import parse_qs
@@ -59,7 +59,7 @@ def test_order_and_repetition_of_values_make_no_other_query() -> None:
         *(("subfield", "a\ud800"), ("colour", "red"), ("cursor", "")),
     ],
 )
-def test_what_is_unknown_is_a_problem_with_its_name(name: str, value: str) -> None:
+def test_unknown_names_and_values_are_problems_with_their_name(name: str, value: str) -> None:
     with pytest.raises(QueryError) as caught:
         parse({"status": ["trial"], name: [value]})
     assert [problem.name for problem in caught.value.problems] == [name]

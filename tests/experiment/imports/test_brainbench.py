@@ -135,7 +135,7 @@ def test_the_five_damaged_texts_alone_are_repaired_from_the_same_work_in_the_oth
             assert item.altered != item.original
 
 
-def test_what_a_person_must_mend_is_a_readable_draft_that_no_study_draws(study):
+def test_a_text_that_needs_mending_is_a_readable_draft_that_no_study_draws(study):
     draft = Item.objects.get(key=MENDABLE, version=2)
     assert (draft.status, draft.texts) == ("draft", "repaired")
     # Version 1's altered text runs over the missing bracket; the draft closes it.
@@ -220,7 +220,7 @@ def test_another_study_can_draw_the_published_texts(imported, db, results_dir):
     assert set(drawn(Study.objects.get(slug="replication")).values()) == {1}
 
 
-def test_what_a_person_mended_is_drawn_and_kept(study, results_dir):
+def test_a_mended_text_is_drawn_and_kept(study, results_dir):
     draft = Item.objects.get(key=MENDABLE, version=2)
     draft.markup = draft.markup.replace("while they", "whereas they")
     draft.save()

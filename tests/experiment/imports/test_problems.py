@@ -1,4 +1,4 @@
-"""What an import says about copies that are incomplete or wrong, and that it then writes nothing."""
+"""The problems that an import names in incomplete or wrong copies, and that it then writes nothing."""
 
 import json
 import os
@@ -63,7 +63,7 @@ def refusal(copy: SmallCopy, *options: str) -> list[str]:
 
 
 def versions() -> dict[str, list[Any]]:
-    """Of the first human-created item: its versions, and which of them the study draws."""
+    """The versions of the first human-created item, and those that the study draws."""
     first = Item.objects.filter(key="brainbench-human-001")
     return {
         "all": list(first.values_list("version", "texts", "status")),
@@ -272,7 +272,7 @@ def test_rows_that_cannot_be_are_named_by_file_and_row(
     assert all(word in " ".join(texts) for word in words), texts
 
 
-def test_what_is_no_directory_no_study_and_no_array_is_refused(copy: SmallCopy) -> None:
+def test_an_invalid_directory_study_or_array_is_refused(copy: SmallCopy) -> None:
     assert refusal(copy, "--study", "no name")[0].startswith("study no name: ")
     (copy.root / DATES).write_bytes(b"PK\x03\x04")  # half an archive
     assert DATES in " ".join(refusal(copy))
@@ -286,7 +286,7 @@ def test_what_is_no_directory_no_study_and_no_array_is_refused(copy: SmallCopy) 
     assert refusal(copy) == [f"{copy.root}: is not a directory"]
 
 
-def test_what_differs_from_an_earlier_import_is_named(copy: SmallCopy) -> None:
+def test_differences_from_an_earlier_import_are_named(copy: SmallCopy) -> None:
     run_import(copy.root)
     copy.trials[2]["correct"] = "1"
     copy.write()
@@ -329,7 +329,7 @@ def test_a_link_out_of_the_copy_is_refused_by_its_name_and_one_within_is_followe
     assert run_import(copy.root.parent / "linked")["items"]["human"] == 3
 
 
-def test_what_is_no_file_is_not_taken_for_an_absent_one(copy: SmallCopy) -> None:
+def test_a_folder_pipe_or_broken_link_is_not_taken_for_an_absent_file(copy: SmallCopy) -> None:
     copy.write_models()
     for name, make, said in (
         (HUMAN, Path.mkdir, "is a folder, not a file"),

@@ -1,4 +1,4 @@
-"""Who may see what in the lab, and how administrators come in."""
+"""The pages of the lab that each role may see, and the way in for administrators."""
 
 import json
 import re

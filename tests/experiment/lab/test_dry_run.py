@@ -277,7 +277,7 @@ def test_one_at_a_time(ruth: Client, asked: DryRun, study: Study) -> None:
         ("pay", "NaN"),
     ],
 )
-def test_what_cannot_be_is_refused_beside_its_field(
+def test_impossible_values_are_refused_beside_their_field(
     ruth: Client, study: Study, name: str, value: str
 ) -> None:
     response = ruth.post(reverse("lab:dry_run_ask", args=[study.slug]), {**ASKED, name: value})

@@ -22,7 +22,7 @@ def test_an_end_without_results_is_said(status: str, said: str) -> None:
     assert words.ended(DryRun(status=status)) == said
 
 
-def test_what_was_asked_for_agrees_with_its_number() -> None:
+def test_the_request_is_worded_in_the_singular_and_the_plural() -> None:
     one = words.asked_for(DryRun(finishers=1), is_advised=False)
     assert one.startswith("1 participant who finishes; 20% of those who start leave early.")
     many = words.asked_for(DryRun(finishers=2), is_advised=True)

@@ -37,7 +37,7 @@ def draft(field: ResearchField) -> str:
 
 
 def sent(client: Client, url: str, page: Any = None, **values: str) -> Any:
-    """What a page posts: with the hidden values that it was rendered with."""
+    """The answer to a page's form, sent with the hidden values that it was rendered with."""
     page = client.get(url) if page is None else page
     hidden = {"opened": opened(page), "begun": str(page.context["scratch"].uid)}
     return client.post(url, FORM | hidden | values)
@@ -101,7 +101,7 @@ def test_half_a_bracket_is_kept_as_it_was_typed_and_found_again(ada: Client) -> 
         (FILLER * 250, "too_many_characters", 20_000),
     ],
 )
-def test_what_cannot_be_taken_is_kept_and_refused_with_the_place(
+def test_an_invalid_text_is_kept_and_refused_with_the_place(
     ada: Client, text: str, code: str, start: int
 ) -> None:
     page = ada.post("/lab/fields/cooking/items/preview/", {"markup": text})
@@ -166,7 +166,7 @@ def test_a_wrong_detail_is_kept_too_and_named(ada: Client, draft: str) -> None:
     assert ItemScratch.objects.get().values["subfield"] == "sewing"
 
 
-def test_what_somebody_has_begun_is_theirs_alone_and_can_be_thrown_away(
+def test_a_begun_text_is_its_writers_alone_and_can_be_discarded(
     ada: Client, field: ResearchField
 ) -> None:
     sent(ada, NEW, markup=HALF)
@@ -183,7 +183,7 @@ def test_what_somebody_has_begun_is_theirs_alone_and_can_be_thrown_away(
     assert not ItemScratch.objects.exists()
 
 
-def test_what_two_people_change_of_different_fields_is_merged(ada: Client, draft: str) -> None:
+def test_two_peoples_changes_of_different_fields_are_merged(ada: Client, draft: str) -> None:
     page = ada.get(draft)
     writing.write_draft(Item.objects.get(), by=None, note="theirs")
     # A page that saves by itself would not show their note: it is told

@@ -87,7 +87,7 @@ def test_count_file_and_command_agree(
         ("colour=red", "__all__"),
     ],
 )
-def test_what_cannot_be_asked_is_said_at_its_field_and_nothing_is_exported(
+def test_an_invalid_query_is_reported_at_its_field_and_exports_nothing(
     ruth: Client, query: str, name: str
 ) -> None:
     shown = ruth.get(f"{PAGE}?{query}")
@@ -99,7 +99,7 @@ def test_what_cannot_be_asked_is_said_at_its_field_and_nothing_is_exported(
     assert not AuditEvent.objects.filter(action="exported").exists()
 
 
-def test_what_is_ticked_is_sent_as_the_address_has_it(ruth: Client, study: Study) -> None:
+def test_ticked_boxes_are_sent_as_the_address_has_them(ruth: Client, study: Study) -> None:
     forms = html.document_fromstring(ruth.get(PAGE).text).forms
     form = next(one for one in forms if "release" in one.fields)
     ticked = {"bom", "zip", "release"}

@@ -124,7 +124,7 @@ def test_ten_pasted_abstracts_make_a_study_that_can_be_looked_at(lena: Client) -
     assert Item.objects.filter(kind="test").count() == 10
 
 
-def test_what_was_changed_or_is_warned_about_is_seen_before_anything_is_stored(
+def test_changes_and_warnings_are_shown_before_anything_is_stored(
     lena: Client,
 ) -> None:
     text = sound_text(1)
@@ -165,7 +165,7 @@ def test_what_was_changed_or_is_warned_about_is_seen_before_anything_is_stored(
         ({"texts": ""}, "required"),
     ],
 )
-def test_what_is_wrong_is_said_and_nothing_is_kept(
+def test_problems_are_reported_and_nothing_is_stored(
     lena: Client, sent: dict[str, str], said: str
 ) -> None:
     make_research_field("cooking")

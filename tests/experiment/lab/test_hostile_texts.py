@@ -1,4 +1,4 @@
-"""Whatever people write, pages show it as text: 550 texts that would do something, of which the sweep shows all."""
+"""Pages show any text of people as text: 550 texts that would do something, of which the sweep shows all."""
 
 import pytest
 from django.test import Client

@@ -33,7 +33,7 @@ def cooking() -> Iterator[ResearchField]:
         item_files.delete_folder(storage, f"{item_files.UPLOADS}/{folder}")
 
 
-def test_what_is_shown_is_imported(cooking):
+def test_an_import_stores_the_changes_that_were_shown(cooking):
     for n, status in ((1, "accepted"), (2, "draft")):
         make_item(f"a-{n}", field="cooking", markup=TEXT, status=status, subfield="")
     client = browser("curator")
@@ -73,9 +73,7 @@ def test_problems_are_shown_as_text_and_nothing_can_be_imported(cooking):
     assert not Item.objects.exists()
 
 
-def test_what_changed_since_it_was_shown_is_shown_again_and_no_worker_imports_it(
-    cooking, monkeypatch
-):
+def test_later_changes_are_shown_again_and_no_worker_imports_them(cooking, monkeypatch):
     client = browser("curator")
     page = text(client.get(send(client, table(f'a-1,"{TEXT}",Baking'))))
     make_item("a-1", field="cooking", markup=OTHER)
@@ -162,7 +160,7 @@ def test_a_large_file_is_imported_by_a_worker_where_one_lives(cooking, monkeypat
     assert client.get(place).status_code == 410
 
 
-def test_an_import_that_waits_ends_with_the_right_of_who_asked_for_it(cooking, monkeypatch):
+def test_an_import_that_waits_ends_with_the_right_of_the_person_who_asked(cooking, monkeypatch):
     monkeypatch.setattr(imports, "LARGE", 1)
     monkeypatch.setattr(imports.workers, "is_taken", lambda kind: kind is ItemImport)
     client = browser("curator")

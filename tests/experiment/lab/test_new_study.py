@@ -49,7 +49,7 @@ def test_a_preset_becomes_a_draft_whose_maker_is_its_researcher(ruth: Client) ->
     assert event.actor == "ruth"
 
 
-def test_of_what_is_left_empty_title_and_name_are_made_and_never_collide(ruth: Client) -> None:
+def test_an_empty_title_and_name_are_filled_in_and_never_collide(ruth: Client) -> None:
     for _ in range(3):
         make(ruth)
     made = Study.objects.exclude(slug="memory")
@@ -105,7 +105,7 @@ def test_a_bad_file_is_refused_in_words(ruth: Client, content: bytes, words: str
         ({"title": "x" * 201}, "title"),
     ],
 )
-def test_what_is_missing_or_taken_is_said_at_its_field(
+def test_missing_and_taken_values_are_reported_at_their_field(
     ruth: Client, values: dict[str, str], field: str
 ) -> None:
     assert list(errors(make(ruth, **values))) == [field]

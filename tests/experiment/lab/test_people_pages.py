@@ -80,7 +80,7 @@ def test_a_timeline_tells_pages_and_why_which_test_case_and_a_draw_that_was_tamp
 
 
 @pytest.mark.parametrize("policy", ["delete", "anonymise"])
-def test_of_who_withdrew_no_time_is_told_that_is_not_known(
+def test_no_unknown_time_of_a_withdrawn_participant_is_shown(
     ruth: Client, study: Study, policy: str
 ) -> None:
     Study.objects.update(withdrawal_policy=policy)
@@ -102,9 +102,7 @@ def test_of_who_withdrew_no_time_is_told_that_is_not_known(
 @pytest.mark.parametrize(
     "query", ["?status=everyone", "?reason=dislike", "?pseudonym=%25", "?after=7"]
 )
-def test_what_cannot_be_asked_for_is_refused_with_a_word(
-    ruth: Client, study: Study, query: str
-) -> None:
+def test_an_invalid_query_is_refused_with_a_word(ruth: Client, study: Study, query: str) -> None:
     make_participant(study)
     response = ruth.get(reverse("lab:participants", args=["memory"]) + query)
     assert response.status_code == 400

@@ -34,7 +34,9 @@ def address(name: str) -> str:
     return reverse(f"lab:{name}", args=["memory"])
 
 
-def test_who_asked_is_shown_first_and_withdrawn_when_confirmed(study: Study, ruth: Client) -> None:
+def test_a_withdrawal_on_request_shows_the_participant_and_awaits_confirmation(
+    study: Study, ruth: Client
+) -> None:
     person = finish(study)
     recruited(person, "p-77")
     asked = {"name": "p-77", "reason": "Asked by mail."}

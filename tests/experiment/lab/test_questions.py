@@ -48,7 +48,7 @@ def pressed(client: Client, address: str, shown: str, **changes: str):
     return client.post(address, fields | changes)
 
 
-def test_what_is_shown_of_a_file_is_imported(field):
+def test_an_import_stores_the_changes_that_were_shown(field):
     make_question("q-2", field="matter", markup="What is tin?", expert_answer="A gas.")
     make_question("q-3", field="matter")
     client = browser("curator")
@@ -69,7 +69,7 @@ def test_what_is_shown_of_a_file_is_imported(field):
     page(client, place, 410)
 
 
-def test_what_changed_since_it_was_shown_is_shown_again_and_problems_keep_all_out():
+def test_later_changes_are_shown_again_and_a_problem_keeps_all_rows_out():
     client = browser("curator")
     shown = page(client, url("question_import"))
     assert static("samples/questions.csv") in shown

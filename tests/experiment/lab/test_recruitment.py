@@ -103,7 +103,7 @@ def test_a_code_of_prolific_is_a_way_back_by_itself(study: Study, settings: Any)
     assert ending(study, ExternalIds("prolific", "p1", channel="prolific")).completion_url == ""
 
 
-def test_a_preview_shows_what_the_channel_sees_and_codes_to_who_sets_up_alone(
+def test_a_preview_shows_the_channels_page_and_codes_only_to_those_who_set_up(
     ruth: Client, study: Study
 ) -> None:
     codes = {"completion_code": "C0DE-1", "screen_out_code": "C0DE-2", "full_code": "C0DE-3"}

@@ -54,7 +54,7 @@ def test_saving_what_is_shown_changes_nothing(ruth: Client, study: Study, sectio
     assert (model_to_dict(fresh(study)), study.consent_versions.count()) == before
 
 
-def test_what_is_given_is_saved_and_the_trail_says_which(ruth: Client, study: Study) -> None:
+def test_new_values_are_saved_and_named_in_the_trail(ruth: Client, study: Study) -> None:
     send(ruth, "general", title="Forests", field="ecology", contact="lab@example.org")
     assert (fresh(study).title, study.field) == ("Forests", "ecology")
     event = AuditEvent.objects.filter(action="study_changed").last()
@@ -120,7 +120,7 @@ def test_groups_and_their_targets_are_saved_and_fixed_with_the_first_participant
         ("items", {"keys": "no-such-key"}, "keys"),
     ],
 )
-def test_what_is_wrong_is_said_at_its_field_and_nothing_is_saved(
+def test_problems_are_reported_at_their_field_and_nothing_is_saved(
     ruth: Client, study: Study, section: str, changes: dict[str, Any], field: str
 ) -> None:
     make_study("taken", title="Taken")
@@ -139,7 +139,7 @@ def test_what_is_wrong_is_said_at_its_field_and_nothing_is_saved(
         ("items", {"source": "human"}),
     ],
 )
-def test_what_is_frozen_asks_for_a_reason_and_becomes_a_version(
+def test_a_change_of_frozen_settings_needs_a_reason_and_makes_a_version(
     ruth: Client, study: Study, section: str, changes: dict[str, str]
 ) -> None:
     people.finish(study)

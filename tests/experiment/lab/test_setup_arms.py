@@ -24,7 +24,7 @@ def study() -> Study:
 
 
 def opened(study: Study) -> None:
-    """Whatever is still lacking."""
+    """Opens the study, even if something is lacking."""
     study.recruitment = "open"
     study.save()
 
@@ -96,7 +96,7 @@ def test_saving_what_is_shown_changes_nothing(ruth: Client, study: Study) -> Non
         ({"subfields": ["Astrology"]}, "subfields"),
     ],
 )
-def test_what_is_wrong_is_said_at_its_field_and_nothing_is_saved(
+def test_problems_are_reported_at_their_field_and_nothing_is_saved(
     ruth: Client, study: Study, changes: dict[str, Any], field: str
 ) -> None:
     item = Item.objects.filter(studies=study, kind="test").first()
@@ -160,7 +160,7 @@ def test_an_arm_with_survey_questions_is_not_removed(ruth: Client, study: Study)
     assert len(arms(study)) == 1
 
 
-def test_what_an_arm_lacks_keeps_the_study_from_opening(ruth: Client, study: Study) -> None:
+def test_an_incomplete_arm_keeps_the_study_from_opening(ruth: Client, study: Study) -> None:
     make_arms(study, {"name": "long", "human_items": 9}, {"name": "odd", "question_items": 2})
     said = [str(problem) for problem in readiness_problems(study)]
     assert said[0].startswith("arm “long”: each participant judges 9 human-created test cases")

@@ -81,7 +81,7 @@ def test_questions_are_moved_and_removed_and_the_trail_says_so(ruth: Client, stu
         ("text", {"place": "between"}, "place"),
     ],
 )
-def test_what_is_wrong_is_said_beside_its_field(
+def test_problems_are_reported_beside_their_field(
     ruth: Client, study: Study, kind: str, changes: dict[str, str], field: str
 ) -> None:
     given = {"text": "Why?", "name": "why", "low": "a", "high": "b"} | changes
@@ -99,7 +99,9 @@ def test_a_taken_name_is_refused_and_an_unknown_kind_is_not_found(
     assert ruth.get(url("new/essay/")).status_code == 404
 
 
-def test_who_is_asked_is_chosen_where_there_are_arms(ruth: Client, study: Study) -> None:
+def test_the_audience_of_a_question_can_be_chosen_where_there_are_arms(
+    ruth: Client, study: Study
+) -> None:
     make_arms(study, {"name": "alone"}, {"name": "advised", "advice": "after"})
     send(ruth, "new/text/", text="Why?", name="why", audience="1")
     send(ruth, "new/text/", text="How?", name="how", audience="advised")

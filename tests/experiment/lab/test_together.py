@@ -62,7 +62,7 @@ def test_the_page_shows_the_texts_before_a_verdict_and_nothing_of_others_verdict
     assert [review.reviewer for review in item.reviews.all()] == [kitchen.ben, kitchen.cleo]
 
 
-def test_what_is_of_another_field_or_no_step_is_refused(kitchen: Kitchen) -> None:
+def test_test_cases_of_another_field_and_unknown_steps_are_refused(kitchen: Kitchen) -> None:
     elsewhere = make_item("b", field="neuroscience", status="in_review")
     assert "at least one" in sent(as_(kitchen.lead), "retire", elsewhere, sure="1")
     assert (

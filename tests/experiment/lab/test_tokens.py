@@ -56,7 +56,9 @@ def test_a_token_is_revoked_by_its_owner_alone(ruth: Client, study: Study) -> No
     "change",
     [{"name": ""}, {"scopes": ["all"]}, {"days": "9999"}],
 )
-def test_what_makes_no_token_is_said_at_its_field(ruth: Client, change: dict[str, Any]) -> None:
+def test_values_that_make_no_token_are_reported_at_their_field(
+    ruth: Client, change: dict[str, Any]
+) -> None:
     answer = ruth.post(PAGE, NEW | change)
     assert (answer.status_code, AccessToken.objects.exists()) == (422, False)
     assert answer.text.count("field-error") == 1

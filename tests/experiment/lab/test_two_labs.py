@@ -68,7 +68,7 @@ def url(name: str = "items") -> str:
 
 
 def says(client: Client, address: str, **sent: Any) -> str:
-    """What a form answers that takes nothing."""
+    """The answer of a form that takes nothing."""
     answer = client.post(address, sent)
     assert answer.status_code in (200, 422), answer
     assert not Study.objects.filter(items__field="cooking").exists()
@@ -125,7 +125,7 @@ QUESTION = {
 }
 
 
-def test_what_a_file_brings_for_a_foreign_field_becomes_its_own(eve: User) -> None:
+def test_texts_of_a_file_for_a_foreign_field_get_a_field_of_their_own(eve: User) -> None:
     study = brought(eve, NEW, QUESTION, {**NEW, "key": "new-3", "field": "Cooking", "markup": "A [[b, c]]."})  # fmt: skip
     names = set(study.items.filter(key__startswith="new").values_list("field", flat=True))
     assert names == {"cooking (again)", "Cooking (again 2)"}
@@ -173,7 +173,7 @@ def test_two_files_take_the_same_names_in_one_order(
     assert found[0][1] == sorted(found[0][1])
 
 
-def test_what_a_file_brings_for_a_field_to_come_is_led_by_its_maker(eve: User) -> None:
+def test_a_new_field_from_a_file_is_led_by_its_maker(eve: User) -> None:
     brought(eve, {**NEW, "field": "sleep"}, {**NEW, "key": "new-2", "field": "", "kind": "catch"})
     sleep = ResearchField.objects.get(name="sleep")
     assert list(sleep.members.all()) == [eve]
@@ -311,7 +311,7 @@ def test_a_text_that_was_brought_under_a_built_in_key_does_not_take_its_place(ev
 
 
 def import_one(key: str, texts: Item) -> list[str]:
-    """What is wrong where the published set has these texts."""
+    """The problems of an import whose published set has these texts."""
     row, problems = Row("items.csv", 2, int(key[-3:]) - 1, {}), list[Any]()
     item = PublishedItem(row, "human", "", "broth", texts.markup, texts.original)
     store_items([item], "as-published", problems)
@@ -340,7 +340,9 @@ def test_every_key_that_comes_with_the_site_is_kept(eve: User) -> None:
     assert not kept_keys(shipped, None)
 
 
-def test_what_others_share_is_drawn_by_its_name_alone(cooking: ResearchField, eve: User) -> None:
+def test_a_field_that_others_share_is_drawn_only_by_its_name(
+    cooking: ResearchField, eve: User
+) -> None:
     """Otherwise a lab that shares its field, unasked, would choose what another lab's study asks."""
     sleep = make_research_field("sleep", lead=eve)
     make_item("sleep-1", field=sleep.name)

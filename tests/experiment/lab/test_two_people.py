@@ -70,7 +70,7 @@ class Lab:
         return Client.post(self.people[who], self.at(url), form.filled(**changes))
 
     def now(self, url: str) -> dict[str, str]:
-        """What the form shows."""
+        """The values that the form shows."""
         values = self.opened("ada", url).values
         return {name: " ".join(values.get(name, [])) for name in FORMS[url]}
 
@@ -125,7 +125,7 @@ def test_two_fields_of_a_form_are_both_saved(lab: Lab, url: str) -> None:
 
 
 @pytest.mark.parametrize("url", TWO)
-def test_what_both_change_is_shown_with_who_and_when_and_nothing_is_lost(
+def test_conflicting_changes_are_shown_with_who_and_when_and_none_is_lost(
     lab: Lab, url: str
 ) -> None:
     one = TWO[url][0]
@@ -295,7 +295,7 @@ def test_a_renamed_question_is_still_found_by_the_page_that_was_opened(lab: Lab)
     assert (question.name, question.text) == ("reason", "Why so?")
 
 
-def test_a_test_case_is_resumed_only_by_who_has_seen_its_pause(lab: Lab) -> None:
+def test_a_test_case_is_resumed_only_by_somebody_who_has_seen_its_pause(lab: Lab) -> None:
     item = lab.study.items.filter(kind="test").first()
     assert item is not None
     url = f"{STUDY}test-cases/{item.pk}/pause/"
@@ -310,7 +310,7 @@ def test_a_test_case_is_resumed_only_by_who_has_seen_its_pause(lab: Lab) -> None
 
 @pytest.mark.both
 @pytest.mark.django_db(transaction=True)
-def test_of_two_saves_at_the_same_moment_one_is_told() -> None:
+def test_only_one_of_two_saves_at_the_same_moment_succeeds() -> None:
     study = make_study()
     users = [make_user(name, study) for name in ("ada", "ben")]
     browsers = [Browser() for _ in users]

@@ -48,7 +48,7 @@ def test_one_text_is_reworded_and_given_back_and_one_that_lacks_a_placeholder_re
     assert not study.texts.exists()
 
 
-def test_what_is_typed_is_previewed_before_it_is_saved(ruth: Client, study: Study) -> None:
+def test_unsaved_wording_is_previewed(ruth: Client, study: Study) -> None:
     preview = "/lab/studies/memory/set-up/preview/consent/"
     for form, is_shown in (("<i>Rather not", False), ("Rather not", True)):  # a tag of its own
         shown = send(ruth, built_in("I do not agree"), form, to=preview).text

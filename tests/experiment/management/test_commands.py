@@ -1,4 +1,4 @@
-"""What all commands promise: with --json, one JSON object on standard output and nothing else, also when they fail."""
+"""The promises of all commands: with --json, one JSON object on standard output and nothing else, also when they fail."""
 
 import json
 from io import StringIO
@@ -55,7 +55,7 @@ def test_a_name_that_does_not_exist_is_refused_with_those_that_do() -> None:
 
 @pytest.mark.sqlite  # whose integers have other limits, which the API's description names
 @pytest.mark.parametrize("name", DOCS)
-def test_what_the_code_writes_in_docs_is_up_to_date(name: str) -> None:
+def test_generated_docs_are_up_to_date(name: str) -> None:
     file, content = DOCS[name]
     path = settings.BASE_DIR / "docs" / file
     assert path.read_text(encoding="utf-8") == content(path), f"run: manage.py write_docs {name}"

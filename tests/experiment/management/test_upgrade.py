@@ -28,7 +28,7 @@ OLD_FILES = ("results/report.json", "scoring/run/tokens", "withdrawals/one", "mo
 
 @pytest.fixture
 def var(tmp_path: Path) -> Path:
-    """Of a site that an earlier release made, started by hand or by cron."""
+    """The folder of a site that an earlier release made, started by hand or by cron."""
     folder = make(tmp_path / "var", 0o755)
     for name in OLD_FILES:
         make(folder / name, 0o644)
@@ -70,7 +70,7 @@ def with_better_names(client: Client) -> dict[str, str]:
     return {f"__Host-{name}": morsel.value for name, morsel in client.cookies.items()}
 
 
-def test_who_is_under_way_goes_on_with_the_same_cookie_and_what_was_open_is_closed(
+def test_an_upgrade_keeps_cookies_valid_and_closes_open_files(
     open_study: Study, server: Server, var: Path
 ) -> None:
     person = start(open_study)

@@ -1,4 +1,4 @@
-"""What a database promises about items: accepted texts never change, whoever tries."""
+"""The promises of a database about items: nobody can change accepted texts."""
 
 import pytest
 from django.core.exceptions import ValidationError

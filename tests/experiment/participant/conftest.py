@@ -1,4 +1,4 @@
-"""What the tests of participants' pages share."""
+"""Shared by the tests of participants' pages."""
 
 import pytest
 from django.utils import timezone

@@ -281,7 +281,7 @@ def test_the_practice_has_an_example_beside_its_abstract_where_advice_comes_befo
     ("shows", "told"),
     [("rating", ": 56 of 100"), ("percent", ": 78%"), ("words", ", which you saw in words: 78%")],
 )
-def test_who_is_advised_is_told_before_the_first_trial_and_after_the_last(
+def test_advised_participants_are_told_before_the_first_trial_and_after_the_last(
     study: Study, shows: str, told: str
 ) -> None:
     Adviser.objects.update(shows=shows)

@@ -79,7 +79,7 @@ def test_a_class_that_returns_uses_up_no_attempts(study: Study) -> None:
 
 @pytest.mark.both
 @pytest.mark.django_db(transaction=True)
-def test_of_many_codes_at_once_no_more_are_looked_up() -> None:
+def test_many_codes_at_once_do_not_exceed_the_limit_of_lookups() -> None:
     study = make_study()
     looked: list[int] = []
 

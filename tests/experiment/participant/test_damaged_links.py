@@ -63,7 +63,9 @@ def test_a_link_as_it_was_sent_is_nothing_to_tell(study: Study, query: str) -> N
         UNNAMED.replace("=", "=3D"),
     ],
 )
-def test_what_can_be_read_of_a_changed_link_is_used_and_told(study: Study, query: str) -> None:
+def test_the_readable_parts_of_a_changed_link_are_used_and_reported(
+    study: Study, query: str
+) -> None:
     assert ids_of(study, query) == (WHO, WHAT, WHEN)
     assert n_told(study) == 1
 

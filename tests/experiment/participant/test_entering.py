@@ -87,7 +87,7 @@ def test_another_id_at_the_same_computer_is_somebody_else_from_their_consent_on(
     assert set(RecruitmentRecord.objects.values_list("external_id", flat=True)) == {"71", "72"}
 
 
-def test_who_is_known_in_one_channel_is_known_in_another_of_the_platform(study: Study) -> None:
+def test_a_participant_of_one_channel_is_known_in_others_of_the_platform(study: Study) -> None:
     make_channel(study, "us", platform="prolific")
     agree(study, LINK)
     assert "You have been here before" in come(study, "?channel=us&PROLIFIC_PID=p1")
@@ -99,7 +99,7 @@ def test_a_member_of_the_study_is_a_pilot_even_while_it_is_open(study: Study) ->
     assert agree(study, "", client).kind == "pilot"
 
 
-def test_who_sends_consent_undecided_is_told_beside_the_buttons_and_led_to_neither(
+def test_undecided_consent_is_answered_beside_the_buttons_and_focuses_neither(
     study: Study,
 ) -> None:
     client = Client()
@@ -113,7 +113,7 @@ def test_who_sends_consent_undecided_is_told_beside_the_buttons_and_led_to_neith
     assert not Participant.objects.exists()
 
 
-def test_what_is_closed_or_not_there_lets_nobody_in_and_sends_on(study: Study) -> None:
+def test_closed_and_unknown_channels_let_nobody_in_and_send_visitors_on(study: Study) -> None:
     unknown = Client().get(study.get_absolute_url() + "?channel=none")
     assert_page(unknown, 404, "This link is not valid")
     started = Client()
@@ -215,7 +215,9 @@ def test_the_owner_of_an_id_that_a_stranger_took_is_admitted_where_channels_allo
 @pytest.mark.parametrize(
     "shut", [{"recruitment": "closed"}, {"target_valid": 1}, {"closes_at": "2026-01-01T00:00Z"}]
 )
-def test_who_is_not_let_in_again_still_finds_their_code(study: Study, shut: dict[str, Any]) -> None:
+def test_participants_who_cannot_enter_again_still_find_their_code(
+    study: Study, shut: dict[str, Any]
+) -> None:
     make_channel(study, "uk", returns="again")
     client = finisher(study)
     Study.objects.filter(pk=study.pk).update(**shut)
@@ -234,7 +236,7 @@ def test_channels_are_asked_for_once_by_a_process(study: Study) -> None:
     assert (asked(""), asked(LINK)) == (0, 0)
 
 
-def test_who_gave_the_ids_is_named_at_consent_and_to_who_asks_what_is_held(study: Study) -> None:
+def test_the_source_of_ids_is_named_at_consent_and_with_the_stored_data(study: Study) -> None:
     assert "Prolific UK added these IDs" in come(study, LINK)
     assert "Mechanical Turk added these IDs" in come(study, "?workerId=w1")
     assert "added these IDs" not in come(study)

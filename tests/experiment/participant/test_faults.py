@@ -1,4 +1,4 @@
-"""What no page sends, sent in its forms: a refusal with a clear page, nothing stored, and never a 500."""
+"""Values that no page sends, sent in its forms: a refusal with a clear page, nothing stored, and never a 500."""
 
 import re
 import uuid
@@ -93,7 +93,7 @@ def test_a_multipart_form_is_read_like_any_other(study: Study) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_whatever_no_page_sends_is_refused_and_writes_nothing() -> None:
+def test_requests_that_no_page_sends_are_refused_and_write_nothing() -> None:
     """Values, bodies, charsets, methods, headers, cookies and addresses as hypothesis draws them; more in `make trust`."""
     tally, visitors = Tally(), forms.People(prepare().study)
 
@@ -142,7 +142,7 @@ def test_digits_of_other_scripts_are_digits(study: Study) -> None:
     assert Participant.objects.get().demographics["age"] == "34"
 
 
-def test_what_was_filled_in_comes_back_with_a_refusal(study: Study) -> None:
+def test_a_refusal_keeps_the_values_that_were_filled_in(study: Study) -> None:
     at = open_page(study, "trial")
     text = at.send(side="", confidence="33", recognised="yes").content.decode()
     assert 'value="33"' in text

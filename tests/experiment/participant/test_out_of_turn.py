@@ -143,7 +143,7 @@ def test_every_other_page_leads_to_the_present_one_and_takes_no_form(
         ("debrief", {"comments": "One more thing"}, "Your first answers are stored"),
     ],
 )
-def test_what_is_sent_later_on_another_time_is_not_silently_dropped(
+def test_a_different_later_answer_is_refused_and_not_silently_dropped(
     study: Study, page: str, other: dict[str, str], said: str
 ) -> None:
     at = open_page(study, page)
@@ -154,7 +154,7 @@ def test_what_is_sent_later_on_another_time_is_not_silently_dropped(
     assert stored() == before
 
 
-def test_who_withdrew_is_told_on_every_page_and_nothing_comes_back(study: Study) -> None:
+def test_every_page_tells_a_withdrawn_participant_and_stores_nothing(study: Study) -> None:
     at = open_page(study, "withdraw")
     assert_page(at.send(), 200, "Your answers have been withdrawn")
     before = stored()
@@ -201,7 +201,7 @@ def test_after_the_time_to_come_back_every_page_says_so_but_takes_the_answer_tha
     assert at.client.get(home, follow=True).status_code == 200
 
 
-def test_who_finished_can_fetch_the_end_again_long_after(study: Study) -> None:
+def test_a_finisher_can_open_the_last_page_again_long_after(study: Study) -> None:
     make_channel(study, completion_code="THANKS-17")
     person = finish(study)
     leave(person, hours=study.resume_hours * 9)
@@ -220,7 +220,7 @@ FULL = "https://recruit.example.org/full"
         ({"target_valid": 1}, ("This study is full", FULL)),
     ],
 )
-def test_who_is_under_way_may_finish_a_study_that_takes_nobody_new(
+def test_participants_under_way_may_finish_a_study_that_takes_nobody_new(
     study: Study, change: dict[str, Any], said: tuple[str, ...]
 ) -> None:
     make_channel(study, screen_out_url="https://recruit.example.org/out", full_url=FULL)

@@ -83,7 +83,7 @@ def shown(client: Client, address: str, *statuses: int) -> None:
 
 
 def held(person: Participant) -> None:
-    """What is stored of this person, as the own code shows it."""
+    """Checks the page of all that is stored of this person, as the own code shows it."""
     address = f"{person.study.get_absolute_url()}withdraw/"
     response = Client().post(address, {"code": person.withdrawal_code})
     assert response.status_code == 200
@@ -105,7 +105,7 @@ def test_every_page_comes_whatever_the_own_texts_hold(more: str, client: Client)
 
 
 def pages_of_taking_part(more: str) -> None:
-    """Of those who come now, and of those who were under way when the texts were changed."""
+    """Checks the pages of those who come now, and of those who were under way when the texts were changed."""
     study = make_study(catch_items=2, recruitment="open", ethics_number="7", ethics_body="Board")
     asking = make_asking_study()
     under_way = [open_page(study, page) for page in PAGES]

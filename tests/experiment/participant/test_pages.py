@@ -21,7 +21,9 @@ SHOWS_TEXT = re.compile(
 
 
 @pytest.mark.parametrize("place", ["participant", "lab", "analysis", "scoring"])
-def test_whatever_shows_an_abstract_asks_translators_to_leave_it(place: str, settings: Any) -> None:
+def test_elements_that_show_an_abstract_are_marked_as_not_to_be_translated(
+    place: str, settings: Any
+) -> None:
     pages = (settings.BASE_DIR / "templates" / place).rglob("*.html")
     shown = [tag for page in pages for tag in SHOWS_TEXT.findall(page.read_text())]
     assert shown

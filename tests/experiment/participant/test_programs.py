@@ -120,7 +120,7 @@ def unhurried(short: Study) -> Study:
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/json"])
-def test_who_answers_too_soon_is_asked_to_read_on_and_finds_the_answer_on_the_page(
+def test_an_answer_sent_too_soon_is_not_stored_and_stays_on_the_page(
     unhurried: Study, clock: Clock, accept: str
 ) -> None:
     person = come_to_trials(begin(unhurried), clock)

@@ -79,7 +79,7 @@ def test_an_answer_is_stored_and_the_next_page_comes(study: Study) -> None:
     assert (judgment.recognised, judgment.expertise) == (None, None)
 
 
-def test_who_does_not_know_needs_no_text_and_is_not_asked_how_sure(study: Study) -> None:
+def test_an_abstention_needs_no_text_and_no_confidence(study: Study) -> None:
     Study.objects.update(ratings_required=True)
     at = at_question(study)
     # A slider that was moved before says nothing
@@ -99,7 +99,7 @@ REFUSED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_wrong_stands_beside_the_answer_which_is_kept(study: Study, name: str) -> None:
+def test_problems_are_shown_beside_the_answer_which_is_kept(study: Study, name: str) -> None:
     at = at_question(study)
     response = at.send(**REFUSED[name])
     assert response.status_code == (400 if name == "too long" else 422)
@@ -167,7 +167,7 @@ def test_questions_alone_come_without_a_practice() -> None:
     assert "of 0" not in debrief
 
 
-def test_ones_own_words_are_shown_to_who_asks_what_is_stored(study: Study) -> None:
+def test_stored_words_are_shown_to_the_participant_who_asks_for_them(study: Study) -> None:
     person = finish(study)
     address = f"{study.get_absolute_url()}withdraw/"
     shown = client_of(person).post(address, {"code": person.withdrawal_code})

@@ -67,7 +67,7 @@ def test_a_link_makes_nobody_the_participant_behind_it_unasked(study: Study) -> 
     assert Participant.objects.count() == 2
 
 
-def test_who_agreed_before_somebody_began_with_their_link_does_not_go_on_as_them(
+def test_consent_never_continues_as_somebody_who_began_with_the_same_link(
     study: Study,
 ) -> None:
     victim = Client()
@@ -77,7 +77,7 @@ def test_who_agreed_before_somebody_began_with_their_link_does_not_go_on_as_them
     assert not any("participant" in name for name in victim.cookies)
 
 
-def test_who_goes_on_by_a_link_alone_never_sees_the_own_code(study: Study) -> None:
+def test_a_visitor_who_continues_by_a_link_alone_never_sees_the_code(study: Study) -> None:
     """Somebody made the link up, gave it to others, and says later that they began: they read nothing of what was said."""
     first = Client()
     person = agree(study, LINK, first)
@@ -159,7 +159,7 @@ def test_a_page_takes_the_ids_and_the_code_that_it_shows_whatever_link_was_opene
     assert "About you" in come(study, "", client)
 
 
-def test_who_is_under_way_is_led_back_from_a_link_that_was_not_theirs(study: Study) -> None:
+def test_a_participant_under_way_is_led_back_from_another_persons_link(study: Study) -> None:
     client, home = Client(), study.get_absolute_url()
     agree(study, LINK, client)
     agree(study, OTHERS)
@@ -192,7 +192,7 @@ def test_an_id_alone_and_a_link_that_is_refused_open_nothing_and_begin_no_second
     assert Participant.objects.count() == 1
 
 
-def test_the_sites_code_is_said_to_be_for_who_does_not_go_on(study: Study) -> None:
+def test_the_sites_code_is_said_to_be_for_those_who_do_not_continue(study: Study) -> None:
     make_channel(study, "prolific", returns="refuse", screen_out_code="OUT-1")
     agree(study, LINK)
     known = come(study, LINK)
@@ -221,12 +221,12 @@ def test_after_the_return_window_a_code_still_withdraws_and_no_longer_goes_on(st
     assert Participant.objects.get().stage == "withdrawn"
 
 
-def test_who_withdrew_may_begin_anew_since_nothing_is_known_of_them(study: Study) -> None:
+def test_a_withdrawn_participant_may_begin_anew(study: Study) -> None:
     send(study, "withdraw", code=agree(study, LINK).withdrawal_code, confirm="1")
     assert "Informed consent" in come(study, LINK)
 
 
-def test_who_withdrew_is_given_another_code_in_the_same_browser(study: Study) -> None:
+def test_a_browser_shows_its_own_code_until_that_participant_withdraws(study: Study) -> None:
     client = Client()
     come(study, LINK, client)
     decide(study, client)

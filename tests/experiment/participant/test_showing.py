@@ -1,4 +1,4 @@
-"""What a page's own script gets for a form: where to go, and the page that is there."""
+"""The answer that a page's own script gets for a form: where to go, and the page that is there."""
 
 import re
 from datetime import timedelta
@@ -86,7 +86,7 @@ def test_an_answer_is_acknowledged_where_the_next_page_cannot_be_shown(
     assert Judgment.objects.filter(trial__position=2).exists()
 
 
-def test_who_came_from_a_recruitment_site_is_sent_back_there(study: Study) -> None:
+def test_a_finisher_from_a_recruitment_site_is_sent_back_there(study: Study) -> None:
     make_channel(study, completion_url="https://recruitment.example/done")
     at = open_page(study, "debrief")
     assert send_as_script(at).json() == {"next": "https://recruitment.example/done"}
@@ -111,6 +111,6 @@ def test_a_trial_costs_few_queries(study: Study, monkeypatch: pytest.MonkeyPatch
 
 
 def asked(queries: CaptureQueriesContext) -> list[str]:
-    """What the database was asked, but for a transaction's beginning and end."""
+    """The queries of the database, but for a transaction's beginning and end."""
     ends = ("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE")
     return [q["sql"][:120] for q in queries if not q["sql"].startswith(ends)]

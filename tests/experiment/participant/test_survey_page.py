@@ -78,7 +78,7 @@ def test_a_copy_of_the_form_changes_nothing_and_another_is_refused(study: Study)
         ("text", "x" * 1001, "Please use at most 1000 characters."),
     ],
 )
-def test_what_is_missing_or_wrong_is_said_beside_the_question_and_the_rest_is_kept(
+def test_problems_are_shown_beside_the_question_and_other_answers_are_kept(
     study: Study, name: str, value: str, message: str
 ) -> None:
     make_survey(study)

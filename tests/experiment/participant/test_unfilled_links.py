@@ -112,9 +112,7 @@ IDS_OF_SITES = (
 
 
 @pytest.mark.parametrize("query", NO_IDS.split())
-def test_what_every_visitor_brings_alike_or_nobody_brings_is_no_id(
-    study: Study, query: str
-) -> None:
+def test_unfilled_placeholders_are_not_ids(study: Study, query: str) -> None:
     assert consent(study, query)[1] == 400
     assert not RecruitmentRecord.objects.exists()
 

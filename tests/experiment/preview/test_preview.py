@@ -56,7 +56,7 @@ def test_other_pages_stay_out_of_every_frame(ruth: Client, study: Study) -> None
         assert "frame-ancestors 'none'" in response["Content-Security-Policy"]
 
 
-def test_what_is_typed_is_shown_and_what_is_wrong_of_it_is_not(ruth: Client, study: Study) -> None:
+def test_a_preview_shows_unsaved_values_unless_they_are_invalid(ruth: Client, study: Study) -> None:
     typed = {"section": "texts", "briefing": "<b>Unsaved</b> words", "consent": "Unsaved consent"}
     shown = ruth.post(url("consent"), typed).text
     assert "&lt;b&gt;Unsaved&lt;/b&gt; words" in shown

@@ -1,4 +1,4 @@
-"""What the tests of services share."""
+"""Shared by the tests of services."""
 
 from pathlib import Path
 

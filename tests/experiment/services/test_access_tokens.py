@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 
 def rights_with(token: AccessToken, study: Study) -> frozenset[Right]:
-    """What may be done with it, as the API asks (experiment/api/access.py)."""
+    """The rights that it gives, as the API asks (experiment/api/access.py)."""
     return rights_within(token.scopes, owners_rights(token, study))
 
 

@@ -244,7 +244,7 @@ def test_nobody_is_advised_who_is_in_another_arm_or_before_advice_is_frozen(stud
     assert isinstance(send(person, trial.token, FIRST), Judgment)
 
 
-def test_what_was_shown_and_the_first_answer_never_change(study: Study) -> None:
+def test_shown_advice_and_first_answers_never_change(study: Study) -> None:
     person, trial = at_first_trial(study)
     row = first_of(person, trial)
     rows = AdvisedTrial.objects.filter(pk=row.pk)
@@ -309,7 +309,7 @@ def test_once_a_real_participant_has_entered_advice_stays(study: Study) -> None:
 
 
 @pytest.mark.parametrize("policy", ["delete", "anonymise"])
-def test_who_withdraws_takes_the_answers_before_advice_back_too(study: Study, policy: str) -> None:
+def test_a_withdrawal_includes_the_answers_before_advice(study: Study, policy: str) -> None:
     Study.objects.update(withdrawal_policy=policy)
     study.refresh_from_db()
     person = finish(take_all(start(study)), cheated=False, comments="", now=NOW)

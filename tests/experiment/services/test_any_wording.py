@@ -1,4 +1,4 @@
-"""Whatever a study's own texts hold, they are shown as text or the built-in ones are: no page fails or grows by them."""
+"""A study's own texts are shown as text, or the built-in ones are: no page fails or grows by them."""
 
 import copy
 from collections.abc import Iterator, Mapping
@@ -103,7 +103,7 @@ class _Counted:
 
 
 def shown(message: Message, value: str) -> list[str]:
-    """What is made of a text wherever it stands, in the language of the moment."""
+    """The renderings of a text wherever it stands, in the language of the moment."""
     found = [rendered(node, value, n) for node in NODES.get(message.key, ()) for n in (1, 5)]
     if message.note.startswith("experiment/participant/"):
         names = study_language._placeholders(message.source + message.plural)
@@ -133,7 +133,7 @@ def worded(message: Message, more: str) -> Message:
 
 
 @pytest.mark.parametrize("more", AS_TEXT)
-def test_what_means_nothing_is_taken_and_shown_as_it_was_typed(more: str) -> None:
+def test_text_without_special_meaning_is_accepted_and_shown_as_typed(more: str) -> None:
     study = make_study()
     every = [m for m in participant_texts() if m.source not in DATE_FORMATS]
     loaded = load_texts(study, [worded(message, more) for message in every])
@@ -150,7 +150,7 @@ def test_what_means_nothing_is_taken_and_shown_as_it_was_typed(more: str) -> Non
 
 
 @pytest.mark.parametrize("more", REFUSED, ids=range(len(REFUSED)))
-def test_what_would_be_a_value_or_a_tag_is_refused_and_where_it_was_stored_the_built_in_text_is_shown(
+def test_added_values_and_tags_are_refused_and_replaced_by_the_built_in_text(
     more: str,
 ) -> None:
     study = make_study()

@@ -122,7 +122,7 @@ FATES = {
 
 
 @pytest.mark.parametrize("fate", FATES)
-def test_counters_are_those_of_the_arm_until_who_withdraws_is_counted_there(
+def test_a_participant_is_counted_in_their_arm_and_after_a_withdrawal_there_too(
     study: Study, fate: str
 ) -> None:
     make_arms(study)

@@ -112,7 +112,7 @@ def said(study: Study) -> list[tuple[str, str, str]]:
     return [(row.actor, row.action, row.reason) for row in rows]
 
 
-def test_what_is_done_to_a_study_is_told_with_who_did_it_and_why() -> None:
+def test_changes_of_a_study_are_in_the_trail_with_who_and_why() -> None:
     ruth = make_user("ruth")
     study = create_study("memory", "brainbench", contact="lab@example.org", by=ruth)
     assert study.memberships.get().role == "researcher"
@@ -134,7 +134,7 @@ def test_what_is_done_to_a_study_is_told_with_who_did_it_and_why() -> None:
     assert rules.details == {"version": 0, "rules": {"min_rt_ms": "5000 -> 10000"}}
 
 
-def test_what_changes_nothing_is_not_told(study: Study) -> None:
+def test_a_change_to_the_same_values_leaves_no_event(study: Study) -> None:
     before = AuditEvent.objects.count()
     revise(study, consent=study.consent.text, rules=study.exclusion_rules, items=study.items.all())
     set_recruitment(study, study.recruitment)

@@ -171,7 +171,7 @@ def test_a_request_that_read_the_arm_before_the_group_was_known_goes_on_in_the_n
         assert lock(before).arm == other
 
 
-def test_what_forms_the_groups_is_asked_as_long_as_the_study_runs(study: Study) -> None:
+def test_answers_that_form_the_groups_are_asked_as_long_as_the_study_runs(study: Study) -> None:
     ruth, others = make_user("ruth", study), {"demographic_fields": ["age"]}
     assert study.recruitment == "open"
     with pytest.raises(ValidationError, match="groups are formed by the answers on"):

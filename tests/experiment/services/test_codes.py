@@ -24,7 +24,7 @@ def test_a_code_is_sealed_into_any_other_with_equal_chance() -> None:
 
 
 @pytest.mark.django_db
-def test_no_column_holds_a_code_and_who_has_it_is_found_however_it_is_typed(
+def test_no_column_holds_a_code_and_its_owner_is_found_however_it_is_typed(
     settings: Any, study: Study
 ) -> None:
     person = enroll(study)

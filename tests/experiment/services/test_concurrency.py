@@ -27,7 +27,7 @@ def start_on_a_trial(study: Study) -> Participant:
 
 
 def assert_fair_draws(study: Study, n_each: int, most: float = 1) -> None:
-    """What holds after any number of draws, in whatever order they came."""
+    """Checks the rules that hold after any number of draws, in any order."""
     trials = list(Trial.objects.select_related("item", "participant").order_by("pk"))
     by_person: dict[int, list[Trial]] = {}
     for trial in trials:
@@ -84,7 +84,7 @@ def test_32_who_agree_at_once_are_halved_between_two_arms(open_study: Study) -> 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_16_browsers_at_once_under_one_recruitment_id_one_takes_part(open_study: Study) -> None:
+def test_only_one_of_16_browsers_at_once_with_the_same_id_takes_part(open_study: Study) -> None:
     external = channels.ExternalIds("prolific", "5f3a", "s1", "e1")
 
     def come() -> bool:
@@ -107,7 +107,7 @@ def test_one_trial_shown_32_times_at_once_is_drawn_once(open_study: Study) -> No
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_32_different_answers_at_once_one_is_stored_and_the_others_are_told(
+def test_only_one_of_32_different_answers_at_once_is_stored(
     open_study: Study,
 ) -> None:
     person = start_on_a_trial(open_study)
@@ -129,7 +129,7 @@ def test_of_32_different_answers_at_once_one_is_stored_and_the_others_are_told(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_answers_before_advice_that_come_at_once_one_is_stored(open_study: Study) -> None:
+def test_only_one_of_many_answers_before_advice_at_once_is_stored(open_study: Study) -> None:
     make_arms(open_study, {"advice": "after"})
     make_adviser(open_study)
     person = start(open_study)

@@ -1,4 +1,4 @@
-"""What the leads of a field decide, who they are, and the field that comes with the project."""
+"""The decisions of a field's leads, who they are, and the field that comes with the project."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def told() -> list[tuple[str, str]]:
     return list(AuditEvent.objects.order_by("pk").values_list("action", "actor"))
 
 
-def test_who_makes_a_field_leads_it() -> None:
+def test_the_maker_of_a_field_leads_it() -> None:
     ada = make_user("ada")
     field = fields.create_field("Sleep & dreams", 1, ada)
     assert (field.slug, field.reviews_needed) == ("sleep-dreams", 1)
@@ -108,7 +108,7 @@ def test_people_come_by_user_name_change_and_go() -> None:
     assert told() == [("member_added", "lead"), ("role_changed", "lead"), ("member_removed", "ada")]
 
 
-def test_nobody_belongs_to_a_field_unasked_and_who_declines_never_did() -> None:
+def test_nobody_belongs_to_a_field_unasked_or_after_declining() -> None:
     """Else the texts of whoever starts a study of that name would be written into it, and its test cases drawn by their studies."""
     evil, ada = make_user("evil"), make_user("ada")
     field = make_research_field("memory", lead=evil)
@@ -143,7 +143,7 @@ def test_a_shipped_field_has_its_subfields_with_what_each_asks_for() -> None:
     assert ensure_field("neuroscience") == field
 
 
-def test_what_a_lead_wrote_stays_and_what_is_missing_comes() -> None:
+def test_a_leads_settings_stay_and_missing_subfields_are_added() -> None:
     field = ResearchField.objects.create(name="neuroscience", slug="brains", reviews_needed=1)
     field.subfields.create(name="Systems/Circuits", purpose="Ours.")
     field.subfields.create(name="Cellular/Molecular")
@@ -173,7 +173,7 @@ def test_the_demos_test_items_are_of_the_field_and_its_other_items_of_none() -> 
 
 @pytest.mark.parametrize("name", ["neuroscience", "Neuroscience!", "Elements", "N\u0435uroscience"])
 def test_nobody_makes_a_field_that_comes_with_the_site_before_its_texts_come(name: str) -> None:
-    """Whoever leads it would lead the published test cases and the demo's questions."""
+    """Its lead would lead the published test cases and the demo's questions."""
     ada, boss = make_user("ada"), make_user("boss", is_superuser=True)
     with pytest.raises(ValidationError, match="comes with the site"):
         fields.create_field(name, 0, ada)
@@ -184,7 +184,7 @@ def test_nobody_makes_a_field_that_comes_with_the_site_before_its_texts_come(nam
 
 
 def shared(field: ResearchField, slug: str, by: Any) -> list[str]:
-    """What it says if a lead shares their field with a study of this name."""
+    """The messages if a lead shares their field with a study of this name."""
     try:
         fields.share_with_study(field, slug, by)
     except ValidationError as error:

@@ -107,7 +107,7 @@ def test_a_list_takes_its_own_catch_and_practice_items_and_may_take_demo_materia
     assert data["trials"] == {"human": 2, "machine": 0, "catch": 1}
 
 
-def test_what_fits_nothing_or_cannot_be_read_is_refused(tmp_path: Path) -> None:
+def test_an_empty_choice_and_an_unreadable_file_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="No accepted test case"):
         create("--field", "ecology")
     with pytest.raises(CommandError, match="No such file"):

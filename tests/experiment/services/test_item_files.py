@@ -1,4 +1,4 @@
-"""What is exported is imported unchanged, whatever a text holds."""
+"""An export is imported unchanged, with any text."""
 
 import csv
 import io

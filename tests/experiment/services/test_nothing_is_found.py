@@ -48,7 +48,7 @@ def everything(folder: Path, log: str) -> str:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("policy", ["delete", "anonymise"])
-def test_nothing_is_found_of_who_withdrew(
+def test_nothing_is_found_of_a_withdrawn_participant(
     settings: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture, policy: str
 ) -> None:
     caplog.set_level(logging.INFO)

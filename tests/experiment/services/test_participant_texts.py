@@ -80,7 +80,7 @@ def test_a_text_that_would_break_the_page_is_left_out(
     assert list(study.texts.values_list("source", flat=True)) == ["Continue"]
 
 
-def test_of_a_text_that_comes_twice_the_first_is_taken(study: Study) -> None:
+def test_the_first_of_two_translations_of_a_text_is_taken(study: Study) -> None:
     loaded = load_texts(study, [Message("Continue", ("Devam",)), Message("Continue", ("Haydi",))])
     assert (loaded.n, [p.reason for p in loaded.problems]) == (1, ["it is a repetition"])
     assert study.texts.get().forms == ["Devam"]

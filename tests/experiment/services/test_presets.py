@@ -1,4 +1,4 @@
-"""What settings of a study make of its pages and of the debrief."""
+"""The effects of a study's settings on its pages and on the debrief."""
 
 import pytest
 from django.core.exceptions import ValidationError

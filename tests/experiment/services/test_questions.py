@@ -111,7 +111,7 @@ def test_a_field_of_ones_own_and_that_of_abstracts_stay(field):
 
 
 def of_questions(study: Study) -> list[str]:
-    """What is said of their field."""
+    """The problems that are named of their field."""
     return [str(each) for each in preflight(study) if str(each).startswith("its questions are")]
 
 

@@ -1,4 +1,4 @@
-"""What is missing before a study opens, what is worth knowing, and texts that say other things than the settings."""
+"""Things that are missing before a study opens, or worth knowing, and texts that contradict the settings."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def test_a_new_study_of_the_preset_says_nothing_that_does_not_hold() -> None:
 
 
 @pytest.mark.django_db
-def test_what_is_only_worth_knowing_keeps_no_study_shut() -> None:
+def test_notices_keep_no_study_from_opening() -> None:
     study = make_study(briefing="You judge 40 abstracts of ecology in 90 minutes.", language="fi")
     word_consent(study, "All is deleted after 30 days.")
     found = preflight(study)

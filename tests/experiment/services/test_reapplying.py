@@ -115,7 +115,7 @@ def test_many_are_decided_in_steps_between_which_the_counters_are_right(study: S
     assert_decided(study, SLOWER)
 
 
-def test_who_takes_over_goes_on_where_the_one_before_ended(study: Study) -> None:
+def test_a_worker_that_takes_over_continues_where_the_one_before_ended(study: Study) -> None:
     job, lease = begin(study)
     lease.release()
     by_first = RuleApplication.objects.get()
@@ -126,7 +126,7 @@ def test_who_takes_over_goes_on_where_the_one_before_ended(study: Study) -> None
     assert_decided(study, SLOWER)
 
 
-def test_rules_that_change_meanwhile_hold_for_all_and_for_who_finishes(study: Study) -> None:
+def test_rules_that_change_meanwhile_hold_for_all_including_new_finishers(study: Study) -> None:
     job, lease = begin(study)
     change(study, LENIENT)
     people.finish(study)
@@ -168,7 +168,7 @@ def test_fast_pages_are_counted_under_one_time_until_all_are_under_the_next(stud
     assert_decided(study, SLOWER)
 
 
-def test_who_finishes_after_fast_pages_were_read_is_counted_with_them(study: Study) -> None:
+def test_a_participant_who_finishes_after_fast_pages_were_read_is_counted(study: Study) -> None:
     change(study, SLOWER)
     pages = FastPages.read(study)
     people.finish(study)

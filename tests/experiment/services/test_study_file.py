@@ -229,14 +229,14 @@ NEW_ITEM = {"key": "new", "markup": "It [[rose, fell]]."}
         (put("items", 0, value=NEW_ITEM | {"version": 0}), "items[0]"),
     ],
 )
-def test_what_is_wrong_is_named_by_its_place_and_nothing_is_stored(change: Any, where: str) -> None:
+def test_problems_are_named_by_their_place_and_nothing_is_stored(change: Any, where: str) -> None:
     make_study()
     assert place(change) == where
 
 
 @REPEATED
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), lambda v: st.lists(v) | st.dictionaries(st.text(), v)))  # fmt: skip
-def test_whatever_json_it_is_there_is_an_answer(value: Any) -> None:
+def test_arbitrary_json_is_refused_as_a_study_file(value: Any) -> None:
     with pytest.raises(StudyFileError):
         create(parse_here(json.dumps(value).encode()))
     parts = {"format": "brainbench-live-study", "version": 1, "study": value, "items": value}
@@ -278,7 +278,7 @@ def test_arms_go_along_and_a_study_without_any_says_nothing_of_them() -> None:
     assert [arm["name"] for arm in document(made)["arms"]] == ["alone", "advised"]
 
 
-def test_what_is_wrong_with_an_arm_is_named_by_its_place() -> None:
+def test_problems_of_an_arm_are_named_by_their_place() -> None:
     source = make_study()
     make_arms(source)
     data = json.loads(as_bytes(source))
@@ -319,7 +319,7 @@ def test_an_adviser_goes_along_without_the_advice_that_was_frozen() -> None:
         ({"colour": "red"}, "adviser.colour"),
     ],
 )
-def test_what_an_adviser_cannot_be_is_refused_at_its_place(
+def test_impossible_values_of_an_adviser_are_refused_at_their_place(
     changes: dict[str, Any], place: str
 ) -> None:
     source = make_study()
@@ -344,7 +344,7 @@ def test_survey_questions_go_along_with_their_arms() -> None:
     assert [question.name for question in survey_questions(made)] == [*PARTS, "why", "trust"]
 
 
-def test_what_is_wrong_with_a_survey_question_is_named_by_its_place() -> None:
+def test_problems_of_a_survey_question_are_named_by_their_place() -> None:
     source = make_study()
     make_survey(source)
     data = json.loads(as_bytes(source))

@@ -107,7 +107,7 @@ def test_any_version_can_be_applied_again_without_touching_what_is_stored(frozen
     assert set(stored.values()) == {"too_fast"}
 
 
-def test_who_asks_for_rules_that_never_held_is_told_what_there_is(frozen: Study) -> None:
+def test_a_request_for_unknown_rules_is_answered_with_the_known_versions(frozen: Study) -> None:
     with pytest.raises(
         UnknownVersionError, match=r"not have version 3 of its rules\. Choose from 1"
     ):
@@ -155,7 +155,7 @@ def test_the_database_refuses_to_change_a_version(frozen: Study, change: dict[st
         StudyVersion.objects.filter(study=frozen).update(**change)
 
 
-def test_who_made_a_version_may_be_deleted(frozen: Study) -> None:
+def test_the_author_of_a_version_may_be_deleted(frozen: Study) -> None:
     ruth = make_user("ruth")
     revise(frozen, rules=SLOWER, reason="Nobody reads so fast.", by=ruth)
     ruth.delete()

@@ -61,7 +61,7 @@ def test_questions_after_the_trials_come_before_the_debrief(study: Study) -> Non
     assert send(person, Place.AFTER, scale="1").stage == "finished"
 
 
-def test_an_early_page_is_refused_and_so_is_one_of_who_withdrew(study: Study) -> None:
+def test_early_answers_and_answers_of_a_withdrawn_participant_are_refused(study: Study) -> None:
     make_survey(study, "text")
     person = enroll(study)
     with pytest.raises(WrongPageError):
@@ -182,7 +182,7 @@ def test_an_answer_stands_until_its_participant_withdraws(study: Study) -> None:
     assert not row.exists()
 
 
-def test_nothing_of_the_answers_is_left_of_who_finished_and_is_made_anonymous(
+def test_an_anonymised_finisher_keeps_only_answers_that_rules_need(
     study: Study,
 ) -> None:
     Study.objects.filter(pk=study.pk).update(withdrawal_policy="anonymise")

@@ -99,7 +99,7 @@ def test_somebody_under_way_counts_with_their_chance_to_finish(study):
     assert scores(study)[-2:] == [0, 0.5]
 
 
-def test_who_falls_silent_gives_the_items_back_and_who_returns_takes_them_again(study):
+def test_silent_participants_release_their_items_until_they_return(study):
     participant = start(study)
     answer(participant, until=11)
     assert sum(scores(study)) == pytest.approx(6 * 0.5)
@@ -116,7 +116,7 @@ def test_a_returner_is_shown_the_same_item(study):
     assert (again.pk, again.shown_at) == (shown.pk, NOW)
 
 
-def test_who_left_lowers_the_chance_of_those_on_the_pages_they_reached(study):
+def test_leavers_lower_the_chance_of_participants_on_the_pages_they_reached(study):
     for _ in range(2):
         show_trial(start(study, now=NOW - timedelta(hours=1)), 1, NOW - timedelta(hours=1))
     answer(start(study), until=11)
@@ -136,7 +136,7 @@ def test_who_left_lowers_the_chance_of_those_on_the_pages_they_reached(study):
         ({"right": False}, "missed_catch"),
     ],
 )
-def test_who_is_left_out_at_the_finish_leaves_no_exposure(study, fields, reason):
+def test_a_participant_excluded_at_the_finish_leaves_no_exposure(study, fields, reason):
     assert take(start(study), **fields).excluded_by == reason
     assert sum(scores(study)) == 0
 
@@ -153,7 +153,7 @@ def test_a_fast_answer_is_left_out_by_the_servers_time_without_javascript(study,
     assert Judgment.objects.of(study, "real").valid().count() == 10
 
 
-def test_changed_rules_are_applied_to_who_finished_but_not_to_published_participants(study):
+def test_changed_rules_are_applied_to_finishers_but_not_to_published_participants(study):
     participant = take(start(study), cheated=True)
     imported = make_participant(study, kind="imported", cheated=True)
     lenient = revise(study, rules=Rules(admitted_cheating=False), reason="A pilot misread it.")
@@ -239,7 +239,7 @@ def test_works_shared_between_the_strata_could_run_out():
     assert readiness_problems(study) == []
 
 
-def test_a_retired_item_is_drawn_no_more_and_stays_with_who_holds_it(study):
+def test_a_retired_item_is_drawn_no_more_and_stays_with_those_who_hold_it(study):
     holder, other = start(study), start(study)
     held = show_trial(holder, 1, NOW)
     study.items.exclude(kind="practice").update(status="retired")

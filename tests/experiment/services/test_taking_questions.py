@@ -88,7 +88,7 @@ def test_an_answer_is_stored_with_its_judgment_and_is_neither_right_nor_wrong(st
     assert WrittenAnswer.objects.get() == stored
 
 
-def test_who_does_not_know_writes_nothing(study: Study) -> None:
+def test_an_abstention_stores_no_text(study: Study) -> None:
     person, trial = at_question(study)
     taking_part.judge(person, sent(trial, taking_part.Written(abstained=True)))
     assert list(WrittenAnswer.objects.values_list("text", "abstained")) == [("", True)]
@@ -146,7 +146,7 @@ def test_the_database_keeps_what_was_written(study: Study) -> None:
     assert set(rows.values_list("text", flat=True)) == {"It rises."}
 
 
-def test_whoever_is_made_anonymous_keeps_no_words_of_their_own(study: Study) -> None:
+def test_an_anonymised_participant_keeps_no_words_of_their_own(study: Study) -> None:
     Study.objects.update(withdrawal_policy="anonymise")
     study.refresh_from_db()
     person = finish_with(study, ("", 60_000), ("It rises.", 60_000))
@@ -172,7 +172,7 @@ def test_counters_and_verdicts_agree_on_finishers_who_never_rated_an_answer() ->
     assert (counted.n, counted.untouched_neither, counted.untouched_either) == (2, 0, 0)
 
 
-def test_questions_have_a_time_of_their_own_and_who_does_not_know_is_never_too_fast(
+def test_questions_have_a_time_of_their_own_and_abstentions_are_never_too_fast(
     study: Study,
 ) -> None:
     Study.objects.update(question_items=3)

@@ -1,4 +1,4 @@
-"""Whose a field's texts are: two labs with a field each, and what each may read and take into studies."""
+"""The rights to a field's texts: two labs with a field each, and the texts that each may read and take into studies."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def make_member(name: str) -> Any:
     return ResearchField.objects.get(members__username=name).members.get(username=name)
 
 
-def test_who_is_shut_out_uses_nothing(labs: Any) -> None:
+def test_a_user_who_is_not_active_uses_nothing(labs: Any) -> None:
     make_item("built-in", is_demo=True)
     for user in (make_member("ada"), make_user("root", is_superuser=True)):
         user.is_active = False
@@ -85,7 +85,7 @@ def test_a_lead_shares_a_field_with_the_site(labs: Any) -> None:
     assert keys(make_user("eve")) == {"cooking-1"}
 
 
-def test_a_field_that_is_shared_with_a_study_is_for_who_sets_that_study_up(labs: Any) -> None:
+def test_a_field_that_is_shared_with_a_study_is_for_those_who_set_it_up(labs: Any) -> None:
     study, other = make_study("soup", human=0), make_study("stew", human=0)
     eve = make_user("eve", study, other)
     mallory, auditor = make_user("mallory", other), make_user("auditor")

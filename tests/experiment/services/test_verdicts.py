@@ -1,4 +1,4 @@
-"""What other rules would say is read without making rows of trials; it is what the rules say once they are in force."""
+"""The verdicts of other rules, read without making rows of trials, are those of the rules once they are in force."""
 
 from datetime import timedelta
 

@@ -104,7 +104,7 @@ def test_a_code_opens_nothing_in_another_study(study: Study) -> None:
     assert (person.stage, person.comments) == ("finished", SAID)
 
 
-def test_who_withdraws_under_the_policy_of_keeping_answers_leaves_answers_of_nobody(
+def test_a_withdrawal_that_keeps_answers_makes_them_anonymous(
     study: Study,
 ) -> None:
     Study.objects.update(withdrawal_policy="anonymise")
@@ -131,7 +131,7 @@ def test_who_withdraws_under_the_policy_of_keeping_answers_leaves_answers_of_nob
     assert withdraw(study, code, timezone.now()) is None
 
 
-def test_who_withdraws_leaves_a_tombstone_with_a_pseudonym_and_a_time_and_nothing_else(
+def test_a_withdrawal_leaves_only_a_tombstone_with_a_pseudonym_and_a_time(
     study: Study, capsys: pytest.CaptureFixture[str]
 ) -> None:
     person, stays, now = marked(study), finish(study), timezone.now()
@@ -148,7 +148,9 @@ def test_who_withdraws_leaves_a_tombstone_with_a_pseudonym_and_a_time_and_nothin
 
 
 @pytest.mark.parametrize("policy", ["delete", "anonymise"])
-def test_who_has_not_finished_leaves_nothing_under_either_policy(study: Study, policy: str) -> None:
+def test_an_unfinished_participant_leaves_nothing_under_either_policy(
+    study: Study, policy: str
+) -> None:
     Study.objects.update(withdrawal_policy=policy)
     study.refresh_from_db()
     person = make_participant(study, judged=3)
@@ -158,7 +160,7 @@ def test_who_has_not_finished_leaves_nothing_under_either_policy(study: Study, p
 
 
 @pytest.mark.parametrize("by_id", [True, False])
-def test_a_researcher_withdraws_who_asked_with_a_reason_in_the_trail(
+def test_a_researcher_withdraws_a_participant_with_a_reason_in_the_trail(
     study: Study, by_id: bool
 ) -> None:
     person, researcher = marked(study), make_user("ada")

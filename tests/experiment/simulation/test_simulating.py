@@ -95,7 +95,7 @@ def test_the_paper_policy_assigns_everything_at_once(study):
     assert Participant.objects.filter(policy="paper").count() == Participant.objects.count()
 
 
-def test_what_cannot_be_simulated_is_refused_before_anything_is_removed(study):
+def test_an_impossible_simulation_is_refused_before_anything_is_removed(study):
     simulate(study.slug, "--finish", "2", "--dropout", "0")
     for line in ("--finish 0", "--dropout 1", "--dropout -0.1", "--accuracy 2"):
         with pytest.raises(CommandError, match="Cannot simulate"):
@@ -130,7 +130,7 @@ def test_200_finishers_at_80_percent_dropout_judge_300_items_evenly_but_for_the_
 
 
 def sd_by_arm(study):
-    """Of the valid judgments of each human-created test case."""
+    """The standard deviation of the valid judgments of each human-created test case."""
     rows = ItemCount.objects.filter(study=study, stratum="human").order_by("arm_number", "item")
     valid = defaultdict(list)
     for row in rows:

@@ -1,4 +1,4 @@
-"""Whatever template is taken, each row of whatever table gives bounded texts with finite numbers, or a reason that names the part."""
+"""With any template, each row of any table gives bounded texts with finite numbers, or a reason that names the part."""
 
 import re
 import time

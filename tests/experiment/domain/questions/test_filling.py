@@ -190,7 +190,7 @@ def test_numbers_are_as_near_as_they_are_written(at: str):
     assert [left.row for left in found.left_out if "equally" in left.detail] == [2]
 
 
-def test_of_many_rows_the_nearest_are_found_in_their_order():
+def test_the_nearest_of_many_rows_are_found_in_their_order():
     rows = [{"name": f"n{k}", "at": str(k * k), "empty": ""} for k in range(5_000)]
     near = "{% for other in rows | nearest('at', 3) %}{{ other.name }} {% endfor %}"
     pairs = fill(Template("Near {{ name }}?", (Rule("", near),)), rows).pairs

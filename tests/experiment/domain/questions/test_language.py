@@ -66,7 +66,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("source", HOSTILE, ids=range(len(HOSTILE)))
-def test_what_is_more_than_a_template_is_refused(source):
+def test_code_beyond_the_language_of_templates_is_refused(source):
     with pytest.raises(LanguageError):
         text(source)
 
@@ -189,7 +189,7 @@ def test_numbers_are_worked_out_as_on_paper(source, written):
         ("{% for g in many|split %}x{% endfor %}", UnlikeError),
     ],
 )
-def test_what_is_no_number_is_not_worked_out_nor_a_long_list_gone_over(source, fault):
+def test_arithmetic_without_numbers_and_loops_over_long_lists_are_refused(source, fault):
     many = Word(";".join("x" * (MOST_TURNS + 1)))
     values = {"word": Word("tin"), "n": Number("2"), "gone": Empty("gone"), "many": many}
     with pytest.raises(fault):

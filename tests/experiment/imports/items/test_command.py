@@ -263,7 +263,7 @@ def test_without_a_key_a_test_case_is_found_by_its_text_or_its_doi(cooking, file
     assert "a-1 or a-2" in problem["message"]
 
 
-def test_what_others_hold_is_left_alone(cooking, file):
+def test_test_cases_of_other_fields_in_review_or_built_in_are_left_alone(cooking, file):
     make_item("a-1", field="sewing", markup=TEXT)
     make_item("a-2", field="cooking", markup=TEXT, status="in_review")
     make_item("a-3", field="cooking", markup=TEXT, is_demo=True)

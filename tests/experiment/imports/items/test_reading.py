@@ -1,4 +1,4 @@
-"""What a file of test cases says, and what is said of one that cannot be read."""
+"""The records that a file of test cases gives, and the problems of one that cannot be read."""
 
 import io
 import json
@@ -22,7 +22,7 @@ def problems(data: str | bytes) -> list[tuple[int | None, str | None, str]]:
 
 @pytest.mark.parametrize("coding", ["utf-8-sig", "utf-16"])
 def test_a_table_is_read_as_a_spreadsheet_writes_it(coding):
-    """Which marks separate cells: tests/lib/test_tables.py."""
+    """The marks that separate cells: tests/lib/test_tables.py."""
     rows = ["sep=;", 'key;markup;"Sub-Field ";n', 'a-1;"Rats [[slept | ran]]\nmore.";Sleep', ";;"]
     file = read_items("\r\n".join(rows).encode(coding))
     assert not file.problems
@@ -59,7 +59,7 @@ NAÏVE = "The na\u00efve rats in M\u00fcnchen slept longer after 3\u00a0hours of
         (("rats ", "rats  "), "number of spaces"),
     ],
 )
-def test_what_looks_the_same_in_both_versions_is_one_and_is_said(
+def test_characters_that_look_the_same_in_both_versions_are_merged_and_named(
     typed: tuple[str, str], sign: str
 ) -> None:
     altered = NAÏVE.replace("longer", "shorter").replace(*typed)
@@ -184,7 +184,7 @@ def test_versions_settle_what_markup_leaves_open():
         (f'a-1,"{TEXT}",,,,,x', None, ["7 cells", "6"]),
     ],
 )
-def test_what_is_wrong_is_named_by_row_and_column_with_the_words(row, column, words):
+def test_problems_name_the_row_the_column_and_the_words(row, column, words):
     header = "key,markup,doi,publication_date,source,kind\n"
     data = f'{header}first,"{TEXT}",,,,\n{row}\n'
     if not words:
@@ -222,14 +222,14 @@ def test_a_name_is_one_line():
         (b'[{"markup": "x"}]', "JSONL"),
     ],
 )
-def test_what_is_no_file_of_test_cases_is_refused_in_a_sentence(data, words):
+def test_a_file_without_test_cases_is_refused_in_a_sentence(data, words):
     [(row, column, message)] = problems(data)
     assert (row, column) == (None, None)
     assert words.replace("\n", " ") in message.replace("\n", " ")
 
 
 @pytest.mark.parametrize("write", [as_csv, lambda row: json.dumps(row).encode(), as_parquet])
-def test_of_two_columns_of_one_name_none_is_read(write):
+def test_columns_of_the_same_name_are_refused(write):
     row = {"original_abstract": "Rats ran.", "Original Abstract": "Rats sat.", "altered": "Rats."}
     [(_row, _column, message)] = problems(write(row))
     assert "several columns have the same name" in message

@@ -46,7 +46,7 @@ def run(tmp_path):
 
 @pytest.fixture
 def fill(run, tmp_path):
-    """Of a table, by a template that is named or written."""
+    """Fills a template, named or written, from a table."""
 
     def do(given, template, *options, **run_options):
         if template != "counts":
@@ -116,7 +116,7 @@ def test_drafts_are_accepted_in_bulk_and_those_in_review_are_named(run, tmp_path
     assert run(ROWS)["waiting"] == []
 
 
-def test_what_a_line_of_json_lacks_stays_as_it_is(run, tmp_path):
+def test_values_that_a_json_line_lacks_stay_unchanged(run, tmp_path):
     run([(*row[:4], "Tissue;Drug Meta", "Recall") for row in ROWS], "--accept")
     before = Item.objects.get(key="u-1").made_from
     path = tmp_path / "questions.jsonl"
@@ -269,7 +269,7 @@ def test_any_template_is_read_from_its_file_as_it_was(question, category, rules)
     assert (read.question, read.rules, read.categories) == (question, said, named)
 
 
-def test_what_the_field_asks_already_is_not_made_again_by_another_table(fill):
+def test_another_table_makes_no_question_that_the_field_already_asks(fill):
     fill([("b", "2"), ("B1", "2")], TEMPLATE)
     first = Item.objects.order_by("key").values_list("key", flat=True)
     again = fill([("b", "2"), ("d", "4")], TEMPLATE.replace('"counts"', '"again"'))
@@ -292,7 +292,7 @@ def test_new_questions_of_a_file_that_ask_what_others_ask_are_told_of(run):
 
 
 def sentence(command, path, *options, field="drugs"):
-    """What a command prints, and what it ends with."""
+    """The lines that a command prints, and the sentence that it ends with."""
     out = io.StringIO()
     with pytest.raises(CommandError) as raised:
         call_command(command, str(path), "--field", field, *options, stdout=out)
@@ -311,7 +311,7 @@ def sentence(command, path, *options, field="drugs"):
         ),
     ],
 )
-def test_of_a_file_that_cannot_be_read_the_problem_alone_is_told(
+def test_an_unreadable_file_is_answered_with_the_problem_alone(
     run, tmp_path, name, content, problem
 ):
     run(ROWS)
@@ -329,7 +329,7 @@ def test_of_a_file_that_cannot_be_read_the_problem_alone_is_told(
     assert ".." not in end
 
 
-def test_what_is_wrong_with_a_template_is_told_in_whole_sentences(run, tmp_path):
+def test_problems_of_a_template_are_told_in_whole_sentences(run, tmp_path):
     table_of, template = tmp_path / "table.csv", tmp_path / "counts.toml"
     table_of.write_bytes(table(DRUGS, ("drug", "targets")))
     (_, told, _), _ = sentence("import_questions", table_of)

@@ -83,7 +83,7 @@ _CATEGORY = st.text(st.one_of(_SEEN, st.sampled_from(",:\"'=")), min_size=1, max
 @given(given=st.dictionaries(_DIMENSION, st.lists(_CATEGORY, max_size=3), min_size=1, max_size=3))
 @example(given={'Topic, "sub"': ["a, b", "=c", "d:e"]})
 @example(given={"topic, -sub": ["a, =b", "c|+d", "'-e"]})
-def test_whatever_categories_are_taken_come_back_from_every_file_and_form(field, given):
+def test_valid_categories_survive_every_file_and_form(field, given):
     try:
         wanted = checked(given)
     except CategoriesError:
@@ -167,7 +167,7 @@ def test_another_field_is_given_the_same_from_each_form(field):
 
 @pytest.mark.parametrize("columns", COLUMNS)
 def test_an_export_says_which_questions_are_for_tests_alike_in_each_category(field, columns):
-    """Of 40 and 4 questions, a fifth."""
+    """A fifth of 40 and of 4 questions."""
     rows = [
         (f"u-{n}", "", f"Question {n}?", f"{n}.", "Tissue" if n < 40 else "Drug", "")
         for n in range(44)

@@ -116,5 +116,5 @@ def test_a_new_password_says_that_tokens_live_on_and_ends_them_if_asked(
     assert sorted(event.details["name"] for event in revoked) == ["cluster", "laptop"][:n]
 
 
-def test_who_has_no_token_is_not_asked(client: Client) -> None:
+def test_members_without_a_token_are_not_asked_about_tokens(client: Client) -> None:
     assert "end_tokens" not in at_the_account_page(client, make_user("ruth"))

@@ -70,7 +70,9 @@ def test_a_link_works_once_for_a_week_and_until_it_is_taken_back(
     assert not User.objects.filter(username="eve").exists()
 
 
-def test_who_has_an_account_signs_in_and_comes_back(link: str, study: Study) -> None:
+def test_a_guest_with_an_account_signs_in_and_returns_to_the_invitation(
+    link: str, study: Study
+) -> None:
     make_user("vera")
     guest = Client()
     assert f"/lab/sign-in/?next={link}" in guest.get(link).text

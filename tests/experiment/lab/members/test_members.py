@@ -37,9 +37,7 @@ def test_a_role_is_changed_and_told_and_one_of_two_researchers_may_leave(
     assert ruth.get(PAGE).status_code == 404
 
 
-def test_invitations_of_who_is_no_researcher_any_more_are_taken_back(
-    ruth: Client, study: Study
-) -> None:
+def test_invitations_of_a_former_researcher_are_taken_back(ruth: Client, study: Study) -> None:
     host = make_user("host", study)
     secret = members.invite("Ann", study, Role.RESEARCHER, host).secret
     own = study.memberships.get(user=host)

@@ -98,7 +98,7 @@ def test_every_way_of_changing_a_session_goes_by_the_digest(user: Any) -> None:
 
 
 @pytest.mark.both
-def test_who_is_signed_in_at_an_upgrade_stays_so_and_no_key_remains(user: Any) -> None:
+def test_an_upgrade_keeps_members_signed_in_and_leaves_no_key(user: Any) -> None:
     """Rows of the release before, whose names are the cookies' keys."""
     client, other = sign_in(Client(), user), sign_in(Client(), user)
     for browser in (client, other):
@@ -126,7 +126,7 @@ def test_the_second_step_has_a_new_key(user: Any, settings: Any) -> None:
 
 
 @pytest.mark.parametrize("change", ["password", "codes on", "codes off", "button"])
-def test_what_changes_how_one_signs_in_ends_all_other_sign_ins(user: Any, change: str) -> None:
+def test_changing_how_one_signs_in_ends_all_other_sign_ins(user: Any, change: str) -> None:
     here, other = Client(), Client()
     device = switch_on(user)[0] if change == "codes off" else None
     for browser in (here, other):

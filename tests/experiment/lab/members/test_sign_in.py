@@ -31,7 +31,7 @@ def ruth(db: None) -> None:
 
 
 def sign_in(client: Client, password: str, name: str = "ruth") -> str:
-    """What the page says; empty once one is in."""
+    """The page that is shown; empty once one is in."""
     response = client.post("/lab/sign-in/", {"username": name, "password": password})
     return "" if response.status_code == 302 else response.text
 
@@ -63,7 +63,7 @@ def test_success_forgets_earlier_failures(client: Client) -> None:
         client.logout()
 
 
-def test_who_is_told_that_others_are_busy_has_lost_no_attempt(client: Client) -> None:
+def test_the_answer_that_others_are_signing_in_costs_no_attempt(client: Client) -> None:
     with attempt("password", "vera", "10.0.0.7"), attempt("password", "vera", "10.0.0.8"):
         for _ in range(MOST_ATTEMPTS + 1):
             assert BUSY in sign_in(client, "ruth")

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 
 def change_the_past() -> int:
-    """What somebody with the database's password could do."""
+    """Changes an event, as somebody with the database's password could."""
     pk = AuditEvent.objects.order_by("pk")[0].pk
     drop_triggers("default")
     with connection.cursor() as cursor:
@@ -56,9 +56,7 @@ def test_the_chain_is_checked_when_asked(boss: Client, study: Study) -> None:
     assert f"is broken at event {pk}" in boss.get("/lab/trail/?verify").text
 
 
-def test_of_a_study_its_own_events_are_checked_and_no_other_labs_are_read(
-    ruth: Client, study: Study
-) -> None:
+def test_a_study_checks_its_own_events_and_reads_no_other_labs(ruth: Client, study: Study) -> None:
     page = "/lab/studies/memory/trail/?verify"
     record(Action.EXPORTED, study=make_study("other"))
     record(Action.EXPORTED, study=study)
@@ -132,7 +130,7 @@ def test_the_name_of_a_deleted_account_stays_its_own(boss: Client, name: str) ->
     check_username("ann", ann)
 
 
-def test_so_does_the_name_of_one_who_was_only_a_member() -> None:
+def test_the_name_of_somebody_who_was_only_a_member_stays_theirs() -> None:
     record(Action.MEMBER_ADDED, by=make_user("ann"), member="vera")
     with pytest.raises(ValidationError, match="audit trail"):
         check_username("vera")

@@ -52,7 +52,7 @@ def test_a_draft_goes_to_review_and_back_with_a_reason(kitchen: Kitchen) -> None
     assert (item.status, last(item)) == ("draft", ("in_review", "draft", "One word is wrong."))
 
 
-def test_who_did_not_write_it_does_not_take_it_back(kitchen: Kitchen) -> None:
+def test_only_writers_and_leads_take_a_test_case_back(kitchen: Kitchen) -> None:
     item = reviews.submit(kitchen.draft, kitchen.ben)
     with pytest.raises(ValidationError, match="now “in review”"):
         reviews.back_to_draft(item, kitchen.ben, "no")
@@ -92,7 +92,7 @@ def test_each_state_has_its_steps_and_a_lead_some_more(
     assert moves(status, **who, is_lead=True, reviews_needed=reviews_needed) == steps | more
 
 
-def test_what_nobody_here_wrote_goes_back_by_anyone(kitchen: Kitchen) -> None:
+def test_anyone_takes_back_a_test_case_that_nobody_here_wrote(kitchen: Kitchen) -> None:
     item = make_item(field="cooking", status="in_review")
     assert not writers_of(item).exists()
     assert Move.BACK in open_moves(item, kitchen.field, kitchen.ben)

@@ -28,7 +28,7 @@ def vera() -> User:
     return user
 
 
-def test_a_paused_test_case_is_given_to_nobody_and_stays_with_who_has_it(
+def test_a_paused_test_case_is_given_to_nobody_and_stays_with_those_who_have_it(
     study: Study, vera: User
 ) -> None:
     holder = start(study)
@@ -103,7 +103,7 @@ TOO_FEW = (
 )
 
 
-def test_what_would_be_lacking_is_said_before(vera: User) -> None:
+def test_problems_that_a_pause_would_cause_are_reported_before(vera: User) -> None:
     study = make_study(catch=2)
     catch = study.items.filter(kind="catch")[0]
     lacking = [StudyProblem("items", TOO_FEW)]

@@ -1,4 +1,4 @@
-"""What is said of a version, by the checks and by people, and what happened to it."""
+"""The remarks on a version, by the checks and by people, and its history."""
 
 import time
 
@@ -69,7 +69,7 @@ FACTS = Facts("cooking", "cooking-1")
 
 
 def abstract(n: int) -> str:
-    """Of 220 words, none of which another one has."""
+    """A text of 220 words, none of which another one has."""
     return " ".join(f"word{n}x{i}" for i in range(220)) + " and it [[rose, fell]]."
 
 
@@ -218,7 +218,7 @@ def test_a_new_version_names_the_one_that_it_is_from() -> None:
     assert (entry.from_version, entry.values, entry.pieces) == (1, [], ())
 
 
-def test_a_verdict_that_was_taken_back_is_hidden_from_who_has_none_given() -> None:
+def test_a_verdict_that_was_taken_back_is_hidden_before_ones_own() -> None:
     kitchen = Kitchen()
     item = reviews.submit(kitchen.draft, kitchen.ada)
     reviews.review(item, kitchen.ben, "refuse", "Too easy.")
@@ -227,7 +227,7 @@ def test_a_verdict_that_was_taken_back_is_hidden_from_who_has_none_given() -> No
     assert len(history(item, without_verdicts=True)) == len(history(item)) - 1
 
 
-def test_of_a_long_text_only_the_surroundings_of_a_change_are_shown() -> None:
+def test_only_the_surroundings_of_a_change_in_a_long_text_are_shown() -> None:
     words = [f"word{n}" for n in range(400)]
     before = " ".join(words)
     after = " ".join([*words[:200], "new", *words[201:]])
@@ -257,7 +257,7 @@ def test_a_text_of_few_words_that_takes_long_to_compare_is_shown_as_replaced() -
     assert kinds == ["removed", "added", "same", "gap", "same", "removed", "added", "same"]
 
 
-def test_of_many_near_texts_the_nearest_in_length_and_the_same_doi_are_compared(
+def test_only_texts_nearest_in_length_or_of_the_same_doi_are_compared(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """To compare a text takes as long as it is, and anybody can import many."""

@@ -63,7 +63,7 @@ def test_the_second_of_two_others_makes_it_accepted(kitchen: Kitchen) -> None:
     assert (event.actor, event.details["reviewers"]) == ("cleo", 2)
 
 
-def test_who_wrote_in_it_gives_no_verdict(kitchen: Kitchen) -> None:
+def test_a_writer_gives_no_verdict_on_their_text(kitchen: Kitchen) -> None:
     with pytest.raises(ValidationError, match="You wrote"):
         reviews.review(kitchen.draft, kitchen.ada, "accept")
     item = reworded(kitchen, kitchen.ben)
@@ -100,7 +100,7 @@ def test_one_who_is_opposed_keeps_it_from_acceptance(kitchen: Kitchen, verdict: 
     assert (item.status, item.accepted_by) == ("accepted", 3)
 
 
-def test_who_wrote_a_text_reviews_no_later_version_that_has_it(kitchen: Kitchen) -> None:
+def test_a_writer_reviews_no_later_version_that_contains_their_text(kitchen: Kitchen) -> None:
     """Another person's new version is in their name, and every word of it still the first one's."""
     reviews.review(kitchen.draft, kitchen.ben, "accept")
     item = reviews.review(kitchen.draft, kitchen.cleo, "accept")
@@ -112,7 +112,7 @@ def test_who_wrote_a_text_reviews_no_later_version_that_has_it(kitchen: Kitchen)
     assert reviews.review(later, kitchen.cleo, "accept").status == "in_review"
 
 
-def test_who_wrote_a_template_reviews_no_question_that_it_made(kitchen: Kitchen) -> None:
+def test_the_writer_of_a_template_reviews_no_question_made_from_it(kitchen: Kitchen) -> None:
     """Its words are theirs, whoever filled it from a table; those who wrote one before it made questions are all asked."""
     for by, answer in ((kitchen.ada, "It has {{ n }}."), (kitchen.lead, "It has {{ n }} of them.")):
         rules = [{"when": "", "answer": answer}]
@@ -177,7 +177,7 @@ def test_nobody_is_overruled_where_no_review_is_asked_for(kitchen: Kitchen) -> N
         reviews.accept_alone(kitchen.draft, kitchen.ada)
 
 
-def test_what_nobody_here_wrote_needs_one_review_at_least(kitchen: Kitchen) -> None:
+def test_a_text_that_nobody_here_wrote_needs_at_least_one_review(kitchen: Kitchen) -> None:
     needing(kitchen, 0)
     item = make_item(field="cooking", status="in_review")
     with pytest.raises(ValidationError):
@@ -265,7 +265,7 @@ def changed_after_a_verdict(kitchen: Kitchen, **details: Any) -> Item:
 
 
 @pytest.mark.parametrize("name", DETAILS)
-def test_who_changes_a_detail_has_written_in_it_and_verdicts_before_hold_no_more(
+def test_a_changed_detail_makes_its_author_a_writer_and_voids_verdicts(
     kitchen: Kitchen, name: str
 ) -> None:
     needing(kitchen, 3)

@@ -44,7 +44,9 @@ def test_a_kind_of_warning_is_explained_once_for_all(kitchen: Kitchen) -> None:
     assert set(Explanation.objects.values_list("text", flat=True)) == {"They are short reports."}
 
 
-def test_what_is_not_explained_stays_a_draft_without_a_word_of_it(kitchen: Kitchen) -> None:
+def test_a_text_with_unexplained_findings_stays_a_draft_without_explanations(
+    kitchen: Kitchen,
+) -> None:
     short = writing.create_draft(kitchen.field, "Rats [[slept, ran]] in boxes.", by=kitchen.ada)
     codes = [finding.code for finding in remarks.standing(short).unexplained]
     words = Words(explanations=dict.fromkeys(codes[1:], "So it is."))

@@ -45,7 +45,7 @@ def test_writing_is_remembered_with_what_stood_before() -> None:
     assert item.changes.count() == 2
 
 
-def test_who_changed_a_draft_last_is_known_by_column() -> None:
+def test_the_last_author_of_each_column_of_a_draft_is_known() -> None:
     ada, ben = make_user("ada"), make_user("ben")
     item = writing.create_draft(make_research_field(), TEXT, by=ada)
     writing.write_draft(item, by=ben, markup=TEXT + " It was warm.")

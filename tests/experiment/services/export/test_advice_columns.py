@@ -1,4 +1,4 @@
-"""What an export says of advice, and that a study without any is exported as before."""
+"""The columns of advice in an export, and that a study without any is exported as before."""
 
 import io
 import uuid

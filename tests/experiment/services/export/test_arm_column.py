@@ -1,4 +1,4 @@
-"""What an export says of arms, and that a study without arms is exported as before."""
+"""The column of arms in an export, and that a study without arms is exported as before."""
 
 import csv
 import io

@@ -140,7 +140,7 @@ def test_standard_output_gets_the_rows_and_nothing_else(
         (("memory", "--output", "no/such/folder/x.csv"), "No such file or directory"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_a_sentence(
+def test_impossible_exports_are_refused_in_a_sentence(
     study: Study, arguments: tuple[str, ...], sentence: str
 ) -> None:
     with pytest.raises(CommandError, match=sentence):
@@ -180,7 +180,7 @@ def cells_of(study: Study, *columns: str) -> list[tuple[str, ...]]:
 @pytest.mark.drifts  # writes judgments itself
 @pytest.mark.django_db(transaction=True)
 def test_an_export_is_of_one_moment(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What others change while rows are being read is not in the file: neither new rows nor new values."""
+    """Changes by others while rows are being read are not in the file: neither new rows nor new values."""
     for _ in range(3):
         make_participant(study)
     monkeypatch.setattr(trial_rows, "ROWS", 7)

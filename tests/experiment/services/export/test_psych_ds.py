@@ -55,7 +55,7 @@ def table(archive: zipfile.ZipFile, name: str) -> pd.DataFrame:
 
 
 def problems(archive: zipfile.ZipFile) -> list[str]:
-    """What breaks the rules at psychds-docs.readthedocs.io, "Rules and conventions"."""
+    """The breaches of the rules at psychds-docs.readthedocs.io, "Rules and conventions"."""
     found = []
     names = archive.namelist()
     files = [name for name in names if name.startswith("data/")]

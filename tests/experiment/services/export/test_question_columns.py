@@ -1,4 +1,4 @@
-"""What an export says of questions, and that it says nothing where there are none."""
+"""The columns of questions in an export, and that there are none without questions."""
 
 import csv
 import io
@@ -81,7 +81,7 @@ def answers(rows: list[dict[str, str]]) -> list[tuple[str, str]]:
     return [(row["answer_text"], row["abstained"]) for row in rows if row["stratum"] == "question"]
 
 
-def test_whose_words_were_erased_still_has_rows_that_say_who_answered(
+def test_rows_remain_of_erased_answers_and_tell_them_from_abstentions(
     study: Study, path: Path
 ) -> None:
     Study.objects.update(withdrawal_policy="anonymise")

@@ -1,4 +1,4 @@
-"""What an export says of survey questions, and that a study without any is exported as before."""
+"""The columns of survey questions in an export, and that a study without any is exported as before."""
 
 import csv
 import io
@@ -53,7 +53,7 @@ def test_without_survey_questions_a_study_is_exported_byte_for_byte_as_before_ot
     assert data_state(study, QUERY) == state
 
 
-def test_answers_are_on_each_row_of_who_gave_them_with_their_types(
+def test_answers_are_on_each_row_of_their_participant_with_their_types(
     study: Study, path: Path
 ) -> None:
     make_survey(study, required=False)

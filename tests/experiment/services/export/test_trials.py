@@ -138,7 +138,7 @@ def test_filters_hold_under_other_rules_too(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["subfield", "item", "channel", "participant", "rules"])
-def test_what_the_study_does_not_have_is_refused(study: Study, name: str) -> None:
+def test_values_that_the_study_does_not_have_are_refused(study: Study, name: str) -> None:
     values = {"participant": "0b3b1c6e-3b44-4a43-8df4-5d8f4e4f2a11", "rules": "1"}
     query = parse({name: [values.get(name, "nothing")]})
     with pytest.raises(QueryError) as caught:

@@ -1,4 +1,4 @@
-"""What is tried many times at once is compared a few times, and works once: on both databases, and on gunicorn."""
+"""Many attempts at once are compared a few times, and succeed once: on both databases, and on gunicorn."""
 
 import threading
 from collections import Counter
@@ -44,7 +44,7 @@ def outcome(client: Client, code: str) -> str:
     return next((kind for said, kind in SAID.items() if said in text), "unknown")
 
 
-def test_of_many_codes_at_once_few_are_compared() -> None:
+def test_only_a_few_of_many_codes_at_once_are_compared() -> None:
     user = make_user("ruth", make_study())
     switch_on(user)
     SignInAttempts.objects.all().delete()
@@ -56,7 +56,7 @@ def test_of_many_codes_at_once_few_are_compared() -> None:
     assert compared + said["too many"] + said["busy"] == N, said
 
 
-def test_of_many_who_were_all_let_past_the_first_look_no_more_are_compared(
+def test_attempts_that_all_pass_the_first_look_do_not_exceed_the_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As on a site of many processes, each of which compares a few."""
@@ -81,7 +81,7 @@ def test_of_many_who_were_all_let_past_the_first_look_no_more_are_compared(
     assert sum(at_once([is_compared] * n)) == MOST_ATTEMPTS
 
 
-def test_of_many_who_give_one_recovery_code_at_once_one_is_let_in() -> None:
+def test_a_recovery_code_used_by_many_at_once_lets_one_in() -> None:
     user = make_user("ruth", make_study())
     _, codes = switch_on(user)
     clients = [half_way() for _ in range(8)]
@@ -89,7 +89,7 @@ def test_of_many_who_give_one_recovery_code_at_once_one_is_let_in() -> None:
     assert said["in"] == 1
 
 
-def test_of_many_who_accept_one_invitation_at_once_one_joins() -> None:
+def test_an_invitation_accepted_by_many_at_once_lets_one_join() -> None:
     study = make_study()
     secret = invite("Anna", study, Role.AUDITOR, make_user("boss", study)).secret
     users = [make_user(f"user-{n}") for n in range(8)]
