@@ -1,4 +1,4 @@
-"""What all tests share: the published data, a browser, and the rule that nothing is skipped in CI."""
+"""Shared by all tests: the published data, a browser, and the rule that nothing is skipped in CI."""
 
 import gc
 import os
@@ -78,7 +78,7 @@ _skipped: list[str] = []
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport() -> Iterator[None]:
-    """What a test logs goes to another process as UTF-8, which has no halves of characters."""
+    """Makes the log of a test fit for another process: it goes there as UTF-8, which has no halves of characters."""
     outcome: Any = yield
     report = outcome.get_result()
     report.sections = [
@@ -163,7 +163,7 @@ def imported(
 
 @pytest.fixture(autouse=True)
 def counters_say_what_the_rows_do(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Whatever a test of participants does: faults, copies of requests, kills, withdrawals, other rules, imports."""
+    """Checks them after each test of participants: faults, copies of requests, kills, withdrawals, other rules, imports."""
     names, node = set(request.fixturenames), request.node
     has_database = node.get_closest_marker("django_db") or names & {"db", "transactional_db"}
     if not has_database or not COUNTED.search(str(node.path)) or node.get_closest_marker("drifts"):
@@ -218,7 +218,7 @@ def firefox(playwright: Playwright) -> Iterator[Browser]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """What is imported stays: a third of the time would go into looking through it for garbage."""
+    """Keeps all that is imported: a third of the time would go into looking through it for garbage."""
     gc.disable()
     yield
     gc.freeze()

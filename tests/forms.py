@@ -45,7 +45,7 @@ class PageForm:
 
     @property
     def opened(self) -> dict[str, list[str]]:
-        """What the page says that the form was opened with."""
+        """The values with which, by the page, the form was opened."""
         return {name: value for name, value in self.values.items() if name.endswith("opened")}
 
 

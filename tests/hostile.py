@@ -91,7 +91,7 @@ def payloads(longest: int = 1_000) -> list[str]:
 
 
 def faults(page: str) -> Iterator[str]:
-    """What of a page came from a payload and is no text."""
+    """The parts of a page that came from a payload and are no text."""
     if raw := [p for p in payloads() if re.search("[<>\"']", p) and p in page]:
         yield f"as it is: {raw[:3]}"
     for element in html.document_fromstring(page).iter():
@@ -108,6 +108,6 @@ def faults(page: str) -> Iterator[str]:
 
 
 def shown(page: str) -> str:
-    """What people read, and what stands in forms."""
+    """The text that people read, and the values in forms."""
     document = html.document_fromstring(page)
     return " ".join(" ".join([document.text_content(), *document.xpath("//@value")]).split())

@@ -15,7 +15,7 @@ def page(text: str) -> str:
 
 
 def wrong(text: str) -> list[str]:
-    """What of a file is more than words, of all that people wrote."""
+    """The parts of a file that are more than words, of all that people wrote."""
     rendered = page(text)
     links = html.document_fromstring(rendered).xpath("//@href | //@src")
     foreign = [link for link in links if any(part in link for part in FOREIGN)]

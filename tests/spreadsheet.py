@@ -1,4 +1,4 @@
-"""What a spreadsheet would run of a CSV file, whatever separates its cells there and whether it knows quotation marks or not."""
+"""The cells of a CSV file that a spreadsheet would run, with any separator of cells, and with or without quotation marks."""
 
 import re
 from itertools import chain
