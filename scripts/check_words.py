@@ -34,8 +34,8 @@ READ = (
 )
 # Prompts for models: another wording is another measurement
 PROMPTS = "templates/scoring/*/*.txt"
-# Tests quote wrong input; only developers read them
-LEFT_OUT = ("tests/", ".venv")
+LEFT_OUT = ".venv"
+TESTS = "tests/"  # quote wrong input; only their names and docstrings are read
 MAX_WORDS = 40
 FEWEST_WORDS = 4  # of a text in a module of words
 _START = r"(?:^|(?<=[.!?:;] ))"
@@ -260,14 +260,18 @@ def _text(node: ast.expr) -> str:
 
 
 # A docstring that begins so has to be read twice: it is the rest of a sentence, whose subject is the name above it
-CLAUSE = re.compile(r"\s*(?:Of|What|Whatever|Whether|Which|Who|Whoever|Whom|Whose)\b")
+WORDS = "of|what|whatever|whether|which|who|whoever|whom|whose"
+CLAUSE = re.compile(rf"(?i)\s*(?:{WORDS})\b")
+CLAUSE_NAME = re.compile(rf"test_(?:{WORDS})_")
 EXPORTED = "scoring/lm_eval/files/*.py"  # part of a task's hash
 DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def _docstrings(path: Path, source: str) -> Iterator[str]:
-    """A line for each docstring that begins with a clause word."""
+def _named(path: Path, source: str) -> Iterator[str]:
+    """A line for each docstring, and each name of a test, that begins with a clause word."""
     for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef) and CLAUSE_NAME.match(node.name):
+            yield f"{path}:{node.lineno}: words.name: “{node.name}”: begin with the subject of the rule"
         if isinstance(node, DOCUMENTED) and CLAUSE.match(text := ast.get_docstring(node) or ""):
             line = node.body[0].lineno
             yield f"{path}:{line}: words.docstring: “{text[:40]}”: begin with a noun, or with what is done"
@@ -276,7 +280,9 @@ def _docstrings(path: Path, source: str) -> Iterator[str]:
 def findings(path: Path, source: str) -> Iterator[str]:
     """A line for each sentence that breaks a rule."""
     if path.suffix == ".py" and not path.match(EXPORTED):
-        yield from _docstrings(path, source)
+        yield from _named(path, source)
+    if str(path).startswith(TESTS):
+        return
     blocks: list[tuple[int, list[str]]] = [
         (first, [line.strip() for line in block.split("\n")])
         for first, block in sorted(pieces_of(path, source))
@@ -302,7 +308,7 @@ def main(names: list[str]) -> int:
     for file in files:
         path = file.relative_to(ROOT)
         left_out = path.match(PROMPTS) or "migrations" in path.parts
-        if left_out or (not names and str(path).startswith(LEFT_OUT)):
+        if left_out or str(path).startswith(LEFT_OUT):
             continue
         for line in findings(path, file.read_text(encoding="utf-8")):
             print(line)

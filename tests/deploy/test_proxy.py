@@ -127,7 +127,7 @@ def test_pages_pass_and_nginxs_own_answers_carry_the_policies_too(proxied: Proxi
     assert "the-secret" not in "".join(written)
 
 
-def test_who_comes_without_tls_is_led_to_it_with_the_policies(proxied: Proxied) -> None:
+def test_visitors_without_tls_are_led_to_it_with_the_policies(proxied: Proxied) -> None:
     with requests.Session() as session:
         session.trust_env = False
         address = f"http://127.0.0.1:{proxied.plain_port}/s/memory/"

@@ -41,7 +41,7 @@ def lines_of_services() -> list[str]:
 
 
 @pytest.mark.parametrize("line", [*lines_of_units(), *lines_of_services()])
-def test_what_is_run_is_there_and_takes_these_options(line: str) -> None:
+def test_commands_that_are_run_exist_and_take_these_options(line: str) -> None:
     program, *arguments = shlex.split(line)
     assert (ROOT / program).exists()
     if arguments[0] == "manage.py":
@@ -68,7 +68,7 @@ def test_an_option_that_celery_does_not_know_is_none() -> None:
 
 
 def environment() -> dict[str, str]:
-    """What a container of the site is given, with the secrets filled in; its volume is a folder of the test's."""
+    """The environment of a container of the site, with the secrets filled in; its volume is a folder of the test's."""
     shipped: dict[str, str] = COMPOSE["services"]["web"]["environment"]
     secret = "of the test alone, 0123456789 abcdefghijklmnopqrstuvwxyz"
     values = {

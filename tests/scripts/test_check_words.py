@@ -48,6 +48,12 @@ def test_a_docstring_begins_with_its_subject() -> None:
     assert found.startswith("lib/a.py:2: words.docstring: “What it runs.”")
 
 
+def test_the_name_of_a_test_begins_with_its_subject_and_its_texts_are_not_read() -> None:
+    source = 'def test_what_is_wrong_is_told() -> None:\n    said = _("Their ids")\n'
+    (found,) = findings(Path("tests/test_a.py"), source)
+    assert found.startswith("tests/test_a.py:1: words.name: “test_what_is_wrong_is_told”")
+
+
 @pytest.mark.parametrize(
     ("path", "source"),
     [

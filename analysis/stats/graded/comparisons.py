@@ -70,7 +70,7 @@ class Comparisons:
 
     @property
     def p(self) -> list[float | None]:
-        """Of the pairs that are tests: copies of a model make no further ones."""
+        """The p of the pairs that are tests: copies of a model make no further ones."""
         return [
             pair.p if same == n else None
             for n, (pair, same) in enumerate(zip(self.pairs, self.same_as, strict=True))
