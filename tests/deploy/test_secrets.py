@@ -1,4 +1,4 @@
-"""Files that deploying puts beside the shipped files is nobody else's: in no commit, and in no layer of an image."""
+"""Files that deploying puts beside the shipped files are nobody else's: in no commit, and in no layer of an image."""
 
 import subprocess
 
