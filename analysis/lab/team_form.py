@@ -301,7 +301,7 @@ def read(study: Study, query: QueryDict) -> TeamChosen:
     method = _one(combined_by, "Combined by", query, METHODS, "logistic", problems)
     out_of = _one("out_of", "Held out", query, OUT_OF, "item", problems)
     models = offered_models(study, shared.options)
-    n_trials = trial_counts(study, shared)[source]
+    n_trials = trial_counts(study, shared).get(source, 0)
     is_chosen = "members" in query or SENT in query
     is_empty = not n_trials and not models
     default = default_models(study, models)

@@ -12,8 +12,8 @@ def family_sentences(found: Family) -> str:
     significant = f"{f.verb(found.n_clear, 'is', 'are')} significant (p below .05)"
     clear = f.number(found.n_clear, 0)
     corrected = (
-        f"After Holm's correction over these {found.n_tests} tests and {found.n_others} of the chapter's other question, "
-        f"{clear} {significant}."
+        f"After Holm's correction over these {found.n_tests} tests and {f.count(found.n_others, 'test')} of the chapter's other "
+        f"question, {clear} {significant}."
         if found.n_others
         else f"As one family, after Holm's correction, {clear} of {found.n_tests} {significant}."
     )

@@ -16,7 +16,7 @@ def test_a_family_says_how_many_are_significant_and_how_many_are_independent() -
 def test_a_family_names_the_tests_of_the_other_question() -> None:
     words = family_sentences(Family(4, 2.5, 0.31, n_clear=2, smallest_p=0.01, n_others=3))
     assert words.startswith(
-        "After Holm's correction over these 4 tests and 3 of the chapter's other question, 2 are significant (p below .05). "
+        "After Holm's correction over these 4 tests and 3 tests of the chapter's other question, 2 are significant (p below .05). "
     )
 
 

@@ -300,6 +300,9 @@ def _lowest_and_highest(found: Sequence[SubfieldAccuracy]) -> str:
     )
     if len(judged) < 2:
         return ""
+    accuracies = [f.percent(humans.accuracy) for humans, _name in (judged[0], judged[-1])]
+    if accuracies[0] == accuracies[1]:
+        return f"In this sample, the observed human accuracy was {accuracies[0]} in each subfield."
     low, high = (
         f"{name} ({f.percent(humans.accuracy)}, {f.count(humans.n, 'trial')})"
         for humans, name in (judged[0], judged[-1])

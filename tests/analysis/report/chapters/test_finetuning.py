@@ -294,7 +294,7 @@ def test_many_models_are_said_together(small: SourceData, n_clear: int) -> None:
     assert changed == page.finding
     assert changed == (
         "Of 4 models that were tuned, 1 has a higher accuracy than its base model in this sample, and 2 lower ones. After Holm's correction "
-        f"over these 4 tests and 2 of the chapter's other question, {n_clear} {are} significant (p below .05). The estimates correlate at 0.25 "
+        f"over these 4 tests and 2 tests of the chapter's other question, {n_clear} {are} significant (p below .05). The estimates correlate at 0.25 "
         f"on average, so the 4 tests correspond to about 1.5 independent tests.{'' if n_clear else none}"
     )
     assert "clearly fell more than that of altered versions in 1, and clearly less in 1." in texts
