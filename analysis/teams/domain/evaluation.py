@@ -184,7 +184,7 @@ RESAMPLED = (
     "fixed held-out predictions and Student's t for the smaller number of clusters minus one. A trial with two people "
     "belongs to the first of them. "
     "Shares have Wilson's score interval for the number of independent decisions that would give the same standard "
-    "error. A gain has the interval and p of Student's t, which do not depend on a seed. The intervals of log loss and Brier score come from resampling with replacement both the test cases and, "
+    "error. A gain has the interval and p of Student's t, which do not depend on a seed but in teams of people alone, whose judgments are paired at random. The intervals of log loss and Brier score come from resampling with replacement both the test cases and, "
     "independently, the people who judged the trials (pigeonhole bootstrap, {resamples:,} resamples, seed {seed}). Deviations are "
     "scaled to that error before percentiles are taken. The interval of "
     "the calibration error inverts a test, with the bins' observed deviations multiplied by a common factor. docs/results.md gives the "
@@ -229,7 +229,8 @@ def evaluate_all(
 ) -> list[TeamResult]:
     """Teams (their members' names, the way of combining, its predictions) on the same rows, with the same resamples.
 
-    Gains of teams of two or more are corrected for how many such teams there are (Holm 1979).
+    Gains of teams of two or more are corrected for how many such teams there are (Holm 1979); those of people alone, whose judgments are
+    paired at random, are a family of their own, so that no seed moves the others.
     Raises KeyError for names that are no members.
     """
     found = []
@@ -245,7 +246,7 @@ def evaluate_all(
             _with_intervals(_result(*team, its_rows), again[:, k], its_rows, draws)
             for k, (team, its_rows) in enumerate(zip(batch, rows, strict=True))
         ]
-    return corrected_gains(found, [None] * len(found))
+    return corrected_gains(found, [row.n_models > 0 for row in found])
 
 
 def corrected_gains(rows: Sequence[TeamResult], families: Sequence[Hashable]) -> list[TeamResult]:

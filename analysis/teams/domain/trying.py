@@ -237,7 +237,9 @@ def try_teams(
 def of_asked(rows: Sequence[TeamResult], asked: Container[Names]) -> list[TeamResult]:
     """The gains of the teams that were asked for as one family; others, which are there to be compared with, conclude nothing."""
     is_asked = [row.team.names in asked for row in rows]
-    found = corrected_gains(rows, is_asked)
+    found = corrected_gains(
+        rows, [(of_it, row.n_models > 0) for of_it, row in zip(is_asked, rows, strict=True)]
+    )
     return [
         row if of_it else replace(row, gain_p_holm=None, gain_tests=None, gain_verdict=None)
         for row, of_it in zip(found, is_asked, strict=True)

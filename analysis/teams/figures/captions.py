@@ -156,12 +156,14 @@ def adding_text(
     low, high = (number(100 * end, 1) for end in (min(differences), max(differences)))
     span = f"{low} to {high}" if len(differences) > 1 else low
     above, below = (verdicts.count(side.value) for side in (Verdict.ABOVE, Verdict.BELOW))
+    concluded = f"after Holm's correction, accuracy rises for {above} and falls for {below}"
+    if all(verdict == Verdict.TOO_FEW.value for verdict in verdicts):
+        concluded = "there are too few test cases or participants to say whether it changes"
     return FigureText(
         "Gain from adding one person to a language model",
         f"n = {count(n_trials, 'trial')}, {models}. Vertical ticks: the model alone; dots: with one {who} ({method_name(method)}), on test "
         f"cases that were not used in the fit. Lines are 95% intervals of the difference, for other {others} and test cases.",
-        f"A {who} changes the accuracy of {models} by {span} percentage points; after Holm's correction, accuracy rises for {above} and "
-        f"falls for {below}.",
+        f"A {who} changes the accuracy of {models} by {span} percentage points; {concluded}.",
     )
 
 

@@ -25,12 +25,12 @@ from lib import formatting as f
 
 ELSEWHERE = (
     "Chapters that need perplexities or tokens have no results for models that were asked: memorisation, integration of context, changes of "
-    "preference along the text, fine-tuning and the figure of publication dates."
+    "preference along the text, fine-tuning and the figure of publication dates. Accuracy before and after training cut-offs includes them."
 )
 TOO_FEW = "There are too few test cases to say whether they differ."
 LETTERS_ALONE = (
-    "whichever version is there. Its letters are therefore right in 50% of the cases. An accuracy other than 50% comes from its probabilities "
-    "alone."
+    "whichever version is there. With both orders weighted equally, its letters are therefore right in 50% of the cases. An accuracy other "
+    "than 50% comes from its probabilities alone."
 )
 
 
@@ -106,12 +106,20 @@ def _asked_alone(models: Sequence[AskedModel]) -> str:
     if not shares:
         return ""
     low, high = f.percent(min(shares)), f.percent(max(shares))
-    if len(models) == 1:
-        found = f"The one model that was asked found the original in {low}."
+    n_unknown = len(models) - len(shares)
+    if len(shares) == 1:
+        one = (
+            "The one model that was asked"
+            if len(models) == 1
+            else f"Of {f.count(len(models), 'model')} that were asked, one"
+        )
+        found = f"{one} found the original in {low}."
     elif low == high:
-        found = f"{f.count(len(models), 'model')} were asked, and each found the original in {low}."
+        found = f"{f.count(len(shares), 'model')} were asked, and each found the original in {low}."
     else:
-        found = f"{f.count(len(models), 'model')} were asked, and found the original in {low} to {high}."
+        found = f"{f.count(len(shares), 'model')} were asked, and found the original in {low} to {high}."
+    if n_unknown:
+        found += f" {f.count(n_unknown, 'model')} {f.verb(n_unknown, 'has', 'have')} no readable answers in both orders."
     these = f.verb(len(models), "this model", "these models")
     return f"{found} This report has no accuracy by perplexity of {these} on the same test cases."
 
@@ -256,7 +264,7 @@ def sizes_figure(pairs: Sequence[tuple[AskedModel, AskedOrScored]]) -> FigureTex
     return FigureText(
         "Difference between asking and scoring by the size of the model",
         f"n = {f.count(len(pairs), 'model')} of known size on up to {cases}. Below 0, a model is less accurate when it is asked than by its "
-        "perplexities. Lines are 95% intervals (Student's t over test cases).",
+        "perplexities. Lines are 95% intervals (Agresti and Min's).",
         f"{'; '.join(ends)}.",
     )
 

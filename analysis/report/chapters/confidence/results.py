@@ -366,7 +366,12 @@ def build_expertise(data: SourceData) -> Built:
     others = [] if isinstance(slope, MissingResult) else [[slope.slope.p]]
     found = SelfRatedExpertise(
         slope=slope,
-        slopes_by_subfield=try_estimate(_slopes, fits, len(data.participants), others),
+        slopes_by_subfield=try_estimate(_slopes, fits, len(data.participants), others)
+        if within
+        else MissingResult(
+            "All rated test cases are of one subfield, whose slope is that over all trials.",
+            "Slopes within subfields need at least two.",
+        ),
         p80_by_subfield=tuple(
             Percentile80(own.subfield, own.ratings.p80, own.ratings.p80_ci95, own.ratings.n, P80)
             for own in described

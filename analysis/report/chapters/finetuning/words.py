@@ -119,7 +119,9 @@ def _favoured(model: TunedModel) -> str:
             )
         case Verdict.TOO_FEW:
             return "There are too few test cases to say whether either version gained more."
-        case _:
+        case None:
+            return ""
+        case Verdict.UNCLEAR:
             return (
                 "The data do not show that either version gained more, so there is no evidence that the model learned more than "
                 "the language of the field."

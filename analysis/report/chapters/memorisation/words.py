@@ -168,7 +168,7 @@ def memorisation_figure(
         medians.append(f"and {f.count(n_more, 'more model')}")
     n = [f.count(len(models), "model")]
     if n_items:
-        n.append(f.count(n_items, "test case"))
+        n.append(f"up to {f.count(n_items, 'test case')}")
     if n_texts:
         n.append(f"up to {f.count(n_texts, 'text')} per corpus")
     return FigureText(
@@ -242,6 +242,14 @@ def publication_date_page(source: SourceResults, about: About) -> Page:
     )
 
 
+FOR_ONE = {
+    DateDirection.NEWER_EASIER: "; newer test cases are easier for it",
+    DateDirection.NEWER_HARDER: "; newer test cases are harder for it",
+    DateDirection.UNCLEAR: "; this is no clear direction",
+    DateDirection.TOO_FEW: "; there are too few test cases to say whether the date matters",
+}
+
+
 def _correlations(
     known: Sequence[DateCorrelation], models: Sequence[ModelDates], together: Family | None
 ) -> str:
@@ -250,9 +258,11 @@ def _correlations(
     if len(known) == 1:
         (only,) = known
         rho = f.with_interval(f.coefficient(only.rho), f.coefficient_interval(only.ci95))
+        model = next(model for model in models if model.known is only)
+        corrected = f", after Holm {f.p_value(model.holm_p)}" if f.is_known(model.holm_p) else ""
         return (
             "The rank correlation of publication date and difficulty for the model (scored so that larger values mean easier) is "
-            f"{rho}, {f.count(only.n, 'test case')}."
+            f"{rho}, {f.count(only.n, 'test case')}{corrected}{FOR_ONE[model.direction]}."
         )
     rhos = [one.rho for one in known]
     return sentences(
@@ -304,10 +314,10 @@ def publication_date_figure(
     return FigureText(
         "Difficulty over the date of publication",
         sentences(
-            f"n = {f.count(n_items, 'test case')} per model, {f.count(len(models), 'model')}. ΔPPL: perplexity of the altered minus that "
+            f"n = up to {f.count(n_items, 'test case')} per model, {f.count(len(models), 'model')}. ΔPPL: perplexity of the altered minus that "
             "of the original text; larger values mean easier. Outliers are drawn at the edge. Blue: the model was right because the "
             f"original had the lower perplexity; grey: the model was wrong. {RHO}: Spearman's rank correlation with "
-            "its 95% interval (Fisher's z).",
+            "its 95% interval (Bonett and Wright's).",
             f"Every panel shows up to {f.number(most_each, 0)} of the test cases, evenly spaced."
             if most_each
             else "",

@@ -66,6 +66,8 @@ def _accuracies(own: RandomEffects) -> str:
 
 def _which_vary_more(own: RandomEffects, found: ItemShare) -> str:
     items, people = f.number(own.sd_items), f.number(own.sd_participants)
+    if found.value is None:
+        return "According to this fit, neither test cases nor participants vary, so it is not defined which vary more."
     share = f.with_interval(f.percent(found.value, 0), f.share_interval(found.ci95))
     if found.verdict.is_clear:
         more = "more" if found.verdict is Verdict.ABOVE else "less"

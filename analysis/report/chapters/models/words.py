@@ -119,7 +119,7 @@ def agreement_figure(own: RankAgreement, models: Sequence[HumanAgreement]) -> Fi
     return FigureText(
         "Agreement about which test cases are easy",
         sentences(
-            f"n = {f.count(own.n_items, 'test case')}, {f.count(len(models), 'model')}. Spearman correlations of difficulty, scored so "
+            f"n = up to {f.count(own.n_items, 'test case')}, {f.count(len(models), 'model')}. Spearman correlations of difficulty, scored so "
             "that larger values mean easier: for models, the perplexity of the altered minus that of the original text; for people, "
             "their accuracy.",
             "For models that were asked, difficulty is the log-odds of the original in their answers."
@@ -149,7 +149,7 @@ def with_people_figure(
     return FigureText(
         "Agreement of each model with people about difficulty",
         sentences(
-            f"n = {cases}, {f.count(len(shown), 'model')}. Lines are 95% intervals (Bonett and Wright's).",
+            f"n = up to {cases}, {f.count(len(shown), 'model')}. Lines are 95% intervals (Bonett and Wright's).",
             of_ceiling,
             HOLLOW if shown["is_chat"].any() else "",
         ),

@@ -42,7 +42,7 @@ FEW = (
     f"At least {SMALL} people are needed, so that nobody can be recognised.",
 )
 PARTICIPANTS_METHOD = (
-    "Participants with at least one analysed trial, over the whole study, on human- and machine-created test cases. "
+    "Participants with at least one analysed trial, over the whole study, on test cases of every source. "
     "Answers given by fewer than {small} people are counted together with missing answers, and numbers given by "
     "fewer than {small} are left out. Dates are those of consent, in the server's time zone. Minutes run from "
     "consent to the end, including pauses. The time per trial ends with Continue. Quartiles by linear "
@@ -251,7 +251,7 @@ LOSSES = (
     *c.data("verdict"),
 )
 FLOW_METHOD = (
-    "Counts of people over the whole study, with human- and machine-created test cases. Participants with several reasons "
+    "Counts of people over the whole study, on test cases of every source. Participants with several reasons "
     "for exclusion are counted under the first, so that the numbers add up. Analysed: finished, not excluded, and "
     "with at least one analysed trial."
 )

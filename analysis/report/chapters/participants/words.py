@@ -283,7 +283,7 @@ def _judged(own: ParticipantFlow) -> str:
     if not trials.judged:
         return ""
     return (
-        f"Of {f.count(trials.judged, 'judged trial')} in the whole study, with human- and machine-created test cases, "
+        f"Of {f.count(trials.judged, 'judged trial')} in the whole study, on test cases of every source, "
         f"{f.number(trials.analysed, 0)} {f.verb(trials.analysed, 'is', 'are')} analysed."
     )
 
@@ -305,11 +305,11 @@ def _arms_compared(own: ParticipantFlow) -> list[str]:
 
 
 def _loss(one: Loss) -> str:
-    more = "more" if one.verdict is Verdict.ABOVE else "fewer"
+    larger = "larger" if one.verdict is Verdict.ABOVE else "smaller"
     happened = (
-        f"{more} participants left before finishing"
+        f"a {larger} share of participants left before finishing"
         if one.stage == LEFT
-        else f"{more} finishers are not analysed"
+        else f"a {larger} share of finishers is not analysed"
     )
     return (
         f"In the arm “{one.arm}”, {happened} than in the other arms: {f.percent(one.share)} "

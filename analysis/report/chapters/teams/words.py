@@ -36,6 +36,7 @@ from analysis.teams.words import (
     how_accurate,
     near_chance,
     row_noun,
+    ties,
     together,
 )
 from lib import formatting as f
@@ -59,6 +60,7 @@ def teams_page(source: SourceResults, about: About) -> Page:
             *(adding_one(row, is_simulated=about.is_simulated) for row in added),
             _over_models(found, is_simulated=about.is_simulated),
             together(partner, called(partner.team)) if partner else "",
+            _ties(found, partner) if partner else "",
             _reach(tried),
             *_deferral(found, best, is_simulated=about.is_simulated),
             _shared_evidence(found, partner, is_simulated=about.is_simulated),
@@ -80,6 +82,11 @@ def teams_of(found: TeamingResult, method: Method) -> list[TeamResult]:
 
 def _person(*, is_simulated: bool) -> str:
     return "simulated participant" if is_simulated else "human"
+
+
+def _ties(found: TeamingResult, partner: TeamResult) -> str:
+    tied = [m for m in found.members if m.n_ties and m.name in partner.team.names]
+    return ties(tied, partner.n_trials, partner.method, partner)
 
 
 def _best_team(best: TeamResult | None, n_teams: int) -> str:

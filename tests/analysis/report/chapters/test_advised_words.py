@@ -401,7 +401,7 @@ def test_a_share_of_the_computed_gain_has_its_interval_where_there_is_one() -> N
     )
     own = teams((FIRST, CLEAR), share=0.5)
     assert realised(own).endswith(
-        "the change was +5.0. The share of the gain that people realised is not given, because the interval of the computed gain includes 0 "
+        "the change was +5.0. The share of the gain that people realised (50%) has no interval, because that of the computed gain includes 0 "
         "or less."
     )
     (team,) = own.teams
@@ -412,7 +412,9 @@ def test_a_share_of_the_computed_gain_has_its_interval_where_there_is_one() -> N
     (pair,) = own.pairs
     unclear = realised(replace(own, teams=(team,), pairs=(replace(pair, p_holm=0.08),)))
     assert "which is not a clear change. After advice" in unclear
-    assert unclear.endswith("is not given, because the computed gain is not clear.")
+    assert unclear.endswith(
+        "realised (50%) is only described, because the computed gain is not clear."
+    )
 
 
 def test_each_decider_has_a_name_in_sentences_and_in_the_figure() -> None:

@@ -208,6 +208,10 @@ def test_models_whose_differences_are_the_same_have_no_range(data, found):
         ((6,), "The one model that was asked found the original in 60.0%."),
         ((6, 6), "2 models were asked, and each found the original in 60.0%."),
         ((6, 8), "2 models were asked, and found the original in 60.0% to 80.0%."),
+        (
+            (6, None),
+            "Of 2 models that were asked, one found the original in 60.0%. 1 model has no readable answers in both orders.",
+        ),
     ],
 )
 def test_models_that_were_not_scored_are_described_alone(data, found, n_correct, words):
@@ -233,8 +237,9 @@ def test_a_model_that_always_names_a_side_is_said_to(data, found, share, side):
     position = replace(own, answers=replace(own.answers, share=share), verdict=Verdict.UNCLEAR)
     text = words_of(data, replace(found[1], position=position))
     assert (
-        f"Model 1 always answers {side}, whichever version is there. Its letters are therefore right in 50% of the cases." in text
-    )  # fmt: skip
+        f"Model 1 always answers {side}, whichever version is there. With both orders weighted equally, its letters are therefore right in 50%"
+        in text
+    )
     assert "No model showed a clear preference" not in text
 
 

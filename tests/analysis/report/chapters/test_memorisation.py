@@ -303,7 +303,9 @@ def test_the_alternative_text_has_the_ratios_that_are_known() -> None:
     assert text.alt == (
         f"Median ratios: both, 3.5 for the original versions of the test cases against {known}; by heart, {known}; others, reference texts only."
     )
-    assert text.caption.startswith("n = 3 models; 2 test cases; up to 2 texts per corpus. Ratio: ")
+    assert text.caption.startswith(
+        "n = 3 models; up to 2 test cases; up to 2 texts per corpus. Ratio: "
+    )
     assert "The diamond: The text, a text that models are likely to know by heart." in text.caption
     assert text.caption.endswith(HOLLOW)
 
@@ -344,11 +346,17 @@ def test_directions_of_models_follow_their_verdicts(
 
 
 def test_a_single_model_has_its_correlation(small: SourceData) -> None:
-    own = PublicationDate((dated(UNCLEAR),), Family(1, 1.0, None, 0, 0.4), UNKNOWN)
-    (text,) = text_of(PUBLICATION_DATE, own)
-    assert text.endswith(
-        " mean easier) is .250 (95% CI \N{MINUS SIGN}.100 to .600), 30 test cases."
-    )
+    known = " mean easier) is .250 (95% CI \N{MINUS SIGN}.100 to .600), 30 test cases, after Holm p"
+    for direction, words in (
+        (UNCLEAR, "; this is no clear direction."),
+        (EASIER, "; newer test cases are easier for it."),
+        (HARDER, "; newer test cases are harder for it."),
+        (TOO_FEW, "; there are too few test cases to say whether the date matters."),
+    ):
+        own = PublicationDate((dated(direction),), Family(1, 1.0, None, 0, 0.4), UNKNOWN)
+        (text,) = text_of(PUBLICATION_DATE, own)
+        assert known in text
+        assert text.endswith(words)
     assert text_of(PUBLICATION_DATE, PublicationDate(UNKNOWN, UNKNOWN, UNKNOWN)) == []
 
 
@@ -372,7 +380,7 @@ def test_the_sentence_on_people_follows_their_verdict(direction: DateDirection, 
 
 def test_the_caption_says_how_many_dates_are_drawn() -> None:
     one = publication_date_figure([dated(UNCLEAR)], 30, None)
-    assert one.caption.startswith("n = 30 test cases per model, 1 model. ")
+    assert one.caption.startswith("n = up to 30 test cases per model, 1 model. ")
     assert "evenly spaced" not in one.caption
     assert one.alt.endswith(" in 1 model: 0.25.")
     two = publication_date_figure([dated(UNCLEAR), dated(UNCLEAR, 0.5)], 30, 12)

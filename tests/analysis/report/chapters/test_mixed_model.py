@@ -61,7 +61,7 @@ def test_the_published_trials_vary_between_items_and_hardly_between_people(publi
         ({"sd_participants": 0.1, "sd_items": 1.5, "seed": 1}, Verdict.ABOVE, "Test cases vary more than participants"),
         ({"sd_participants": 1.8, "sd_items": 0.1, "seed": 1}, Verdict.BELOW, "Test cases vary less than participants"),
         # Neither varies in the fit, so that their shares have no interval
-        ({"sd_participants": 0.0, "sd_items": 0.0, "seed": 4}, Verdict.UNCLEAR, "not clearly different"),
+        ({"sd_participants": 0.0, "sd_items": 0.0, "seed": 4}, Verdict.UNCLEAR, "not defined which vary more"),
         ({"n_items": 7, "trials_each": 7, "sd_items": 2.0, "seed": 1}, Verdict.TOO_FEW, "too few of them to say which vary more"),
     ],
 )  # fmt: skip

@@ -234,7 +234,7 @@ def test_each_arm_has_its_own_flow_from_consent_to_the_analysis(small):
     # Who is still taking part has not left
     assert (flow.losses[0].n_others, flow.losses[0].lost_others) == (59, 9)
     page, words = page_of(FLOW, source)
-    assert "In the arm “advised”, more participants left before finishing" in words
+    assert "In the arm “advised”, a larger share of participants left before finishing" in words
     assert "50.0% against 15.3%" in words
     (table,) = (t for t in page.tables if t.caption == "Participants by arm")
     assert [column.label for column in table.columns] == ["Step", "alone", "advised"]

@@ -225,6 +225,17 @@ def test_one_member_cannot_disagree():
         complementarity(("a",), np.ones((3, 1), bool), np.ones(3, bool))
 
 
+def test_teams_of_people_alone_are_a_family_of_their_own() -> None:
+    """Their judgments are paired at random: their p would move with the seed that of all others."""
+    teams = (SMALL.names[:2], SMALL.names[1:], SMALL.names)
+    asked = [(names, Method.MAJORITY, held_of(SMALL)) for names in teams]
+    found = evaluate_all(SMALL, asked, Draws.of(SMALL, resamples=10))
+    alone = replace(found[0], n_models=0)
+    again = corrected_gains([*found, alone], [row.n_models > 0 for row in [*found, alone]])
+    assert [row.gain_p_holm for row in again[:-1]] == [row.gain_p_holm for row in found]
+    assert again[-1].gain_tests == 1
+
+
 def test_verdicts_follow_the_correction_within_a_family() -> None:
     """29 other models' teams, which nobody asked about, do not take away what the asked ones show."""
     row = evaluate(SMALL, held_of(SMALL), Method.LOGISTIC, Draws.of(SMALL, resamples=10))

@@ -63,9 +63,9 @@ def _realised(team: ComputedTeam, pair: PairOfDeciders) -> str:
         return f"{changed}. There is no computed gain, so that the share of it that people realised is not defined."
     percent = f.percent(share, 0)
     if own.share_ci95 is None:
-        return f"{changed}. The share of the gain that people realised is not given, because the interval of the computed gain includes 0 or less."
+        return f"{changed}. The share of the gain that people realised ({percent}) has no interval, because that of the computed gain includes 0 or less."
     if not pair.verdict.is_clear:
-        return f"{changed}. The share of the gain that people realised is not given, because the computed gain is not clear."
+        return f"{changed}. The share of the gain that people realised ({percent}) is only described, because the computed gain is not clear."
     realised = f.with_interval(percent, f.share_interval(own.share_ci95))
     return f"{changed}: people realised {realised} of the computed gain."
 
