@@ -1,6 +1,5 @@
 """The chapters on crossed uncertainty, on differences by test case and on sensitivity, as sentences, tables and captions."""
 
-import math
 from collections.abc import Sequence
 
 from analysis import columns as c
@@ -220,6 +219,6 @@ def _largest_change(choices: Sequence[Choice]) -> str:
     if max(changes) < NO_CHANGE:
         return "None of the choices listed here changes an accuracy."
     return (
-        "None of these choices changes the humans' or the models' accuracy by more than "
-        f"{f.percentage_points(math.ceil(1000 * max(changes) - 1e-9) / 1000)} percentage points."
+        "Among these choices, the largest change of the humans' or the models' accuracy is "
+        f"{f.percentage_points(max(changes))} percentage points."
     )

@@ -320,11 +320,11 @@ def test_test_cases_that_differ_are_counted(data, n, shows, differs):
         ((1.1e-16, 0.0), "None of the choices listed here changes an accuracy."),
         (
             (0.0, 0.000095),
-            "None of these choices changes the humans' or the models' accuracy by more than 0.1 percentage points.",
+            "Among these choices, the largest change of the humans' or the models' accuracy is 0.0 percentage points.",
         ),
         (
             (0.01, -0.023),
-            "None of these choices changes the humans' or the models' accuracy by more than 2.3 percentage points.",
+            "Among these choices, the largest change of the humans' or the models' accuracy is 2.3 percentage points.",
         ),
     ],
 )
