@@ -331,12 +331,10 @@ class PageByPage:
         """A sentence on the people whose times these are."""
         if not self.n_timed:
             return "Times appear here after the first valid participant has finished."
-        one, many = (
-            "Times of the one valid finisher so far.",
-            "Times of the latest {} valid finishers.",
-        )
+        one = "Times of the one valid finisher so far."
+        many = f"Times of the latest {self.n_timed} valid finishers."
         together = "Practice and the page before the trials are timed together."
-        return f"{verb(self.n_timed, one, many.format(self.n_timed))} {together}"
+        return f"{verb(self.n_timed, one, many)} {together}"
 
 
 def page_by_page(study: Study, kind: str, now: datetime) -> PageByPage | None:

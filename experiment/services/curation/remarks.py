@@ -254,7 +254,7 @@ Action = ItemChange.Action
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An action of a person; `pieces` where the text changed, `from_version` where a version was made from an older one.
+    """An action of a person; `pieces` where the text changed. label: names the version that a new one was made from.
 
     values: name, before and after of each other column, in words.
     """
