@@ -62,15 +62,6 @@ class OpenTable(Table):
         return len(self.rows) > MOST_OPEN
 
 
-@dataclass(frozen=True, slots=True)
-class FoldedTable(Table):
-    """A detail."""
-
-    @property
-    def is_long(self) -> bool:
-        return True
-
-
 def sections(answer: Answer, figures: Sequence[FigureView], link: Link) -> list[Section]:
     """Those that have anything in them; `link` gives the address of a table's file."""
     known = (*TEAMS, *ADDING, *TOGETHER, *DECIDING)
@@ -99,15 +90,15 @@ def _figures(figures: Sequence[FigureView], names: Sequence[str]) -> list[Figure
     return [figure for figure in figures if figure.name in names]
 
 
-def _as(kind: type[Table], tables: Iterable[Table]) -> list[Table]:
-    return [kind(t.caption, t.columns, t.rows, t.csv) for t in tables]
+def _open(tables: Iterable[Table]) -> list[Table]:
+    return [OpenTable(t.caption, t.columns, t.rows, t.csv) for t in tables]
 
 
 def _teams(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
     tried = answer.tried
     columns = team_columns(lambda row: short(row.team, answer.members), tried.teams)
     caption = "Teams and their members: share of held-out trials that are right"
-    tables = _as(OpenTable, c.page_table(caption, columns, tried.teams, "teams"))
+    tables = _open(c.page_table(caption, columns, tried.teams, "teams"))
     rule = next((r.about.rule for r in tried.teams if r.method != Method.ALONE), "")
     held_out = f"Held out: {tried.folds}."
     measures = tried.measures.values()
@@ -139,7 +130,7 @@ def _adding(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
         c.count("Trials", "gain.n"),
     )
     caption = "Each team compared with the same team with one human fewer, on the same trials"
-    tables = _as(OpenTable, c.page_table(caption, columns, found))
+    tables = _open(c.page_table(caption, columns, found))
     question = "What does one additional expert change?"
     block = Block("", "", tables=tables, figures=pictures)
     return _section("adding", "Adding one human", question, block)
@@ -158,7 +149,7 @@ def _together(answer: Answer, figures: Sequence[FigureView]) -> Section | None:
         c.count("Team tied", "n_team_ties"),
     )
     tables = c.page_table("Member that the team follows", columns, found.patterns)
-    tables = _as(OpenTable, tables) if len(team) <= MOST_FOLLOWED else tables
+    tables = _open(tables) if len(team) <= MOST_FOLLOWED else tables
     question = "Whom does the team follow where its members disagree?"
     text, pictures = paragraphs(answer.together), _figures(figures, TOGETHER)
     block = Block("", "", text=text, tables=tables, figures=pictures)
@@ -206,7 +197,7 @@ def _posterior(answer: Answer) -> Section | None:
         c.shown("95% credible interval", "2"),
     )
     caption = f"Posterior of {team}"
-    tables = _as(OpenTable, c.page_table(caption, columns, posterior_rows(answer.fit)))
+    tables = _open(c.page_table(caption, columns, posterior_rows(answer.fit)))
     methods = [answer.fit.priors, words.diagnostics(answer.fit)]
     text = paragraphs(*words.posterior_explained(answer.fit))
     question = "How sensitive are members, and how much evidence do they share?"

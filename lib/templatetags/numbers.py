@@ -1,17 +1,13 @@
 """Numbers as every page, caption and terminal shows them: `{% load numbers %}`.
 
-The rules are lib/formatting.py; here they become filters, and nouns that follow a number get their plural forms in the
-reader's language. An unknown number (None or NaN) is a dash.
+The rules are lib/formatting.py; here they become filters. An unknown number (None or NaN) is a dash.
 """
 
-from collections.abc import Callable
 from datetime import datetime
-from typing import Any
 
 from django import template
 from django.template.defaultfilters import date
 from django.utils.html import format_html
-from django.utils.translation import gettext, ngettext
 
 from lib import formatting
 
@@ -21,56 +17,12 @@ register.filter("number", formatting.number)
 register.filter("compact", formatting.compact)
 register.filter("percent", formatting.percent)
 register.filter("points", formatting.points)
-register.filter("percentage_points", formatting.percentage_points)
-register.filter("p_value", formatting.p_value)
 register.filter("coefficient", formatting.coefficient)
 register.filter("seconds", formatting.seconds)
 register.filter("interval", formatting.interval)
 register.filter("share_interval", formatting.share_interval)
-register.filter("points_interval", formatting.points_interval)
 register.filter("coefficient_interval", formatting.coefficient_interval)
-register.filter("compact_interval", formatting.compact_interval)
 register.filter("listing", formatting.listing)
-
-
-@register.filter
-def size(difference: float | None) -> float | None:
-    """The number without its sign: `{{ difference|size|percentage_points }}`."""
-    return None if difference is None else abs(difference)
-
-
-def _noun(name: str, form: Callable[[int], str]) -> None:
-    def noun(n: Any) -> str:
-        known = int(n) if formatting.is_known(n) else 0
-        return form(known) % {"n": formatting.number(n, 0)}
-
-    register.filter(name, noun)
-
-
-# A number with its noun: `{{ humans.n_trials|trials }}`
-_noun("trials", lambda n: ngettext("%(n)s trial", "%(n)s trials", n))
-_noun("answers", lambda n: ngettext("%(n)s answer", "%(n)s answers", n))
-_noun("questions", lambda n: ngettext("%(n)s question", "%(n)s questions", n))
-_noun("grades", lambda n: ngettext("%(n)s grade", "%(n)s grades", n))
-_noun("templates", lambda n: ngettext("%(n)s template", "%(n)s templates", n))
-_noun("judgments", lambda n: ngettext("%(n)s judgment", "%(n)s judgments", n))
-_noun("test_cases", lambda n: ngettext("%(n)s test case", "%(n)s test cases", n))
-_noun("participants", lambda n: ngettext("%(n)s participant", "%(n)s participants", n))
-_noun(
-    "simulated_participants",
-    lambda n: ngettext("%(n)s simulated participant", "%(n)s simulated participants", n),
-)
-_noun("people", lambda n: ngettext("%(n)s person", "%(n)s people", n))
-_noun("models", lambda n: ngettext("%(n)s model", "%(n)s models", n))
-_noun("language_models", lambda n: ngettext("%(n)s language model", "%(n)s language models", n))
-_noun("subfields", lambda n: ngettext("%(n)s subfield", "%(n)s subfields", n))
-_noun("bins", lambda n: ngettext("%(n)s bin", "%(n)s bins", n))
-_noun("observations", lambda n: ngettext("%(n)s observation", "%(n)s observations", n))
-_noun("fits", lambda n: ngettext("%(n)s fit", "%(n)s fits", n))
-_noun("decisions", lambda n: ngettext("%(n)s decision", "%(n)s decisions", n))
-_noun("texts", lambda n: ngettext("%(n)s text", "%(n)s texts", n))
-_noun("pairs", lambda n: ngettext("%(n)s pair", "%(n)s pairs", n))
-_noun("resamples", lambda n: ngettext("%(n)s resample", "%(n)s resamples", n))
 
 
 @register.filter
@@ -87,10 +39,10 @@ def duration(seconds: float) -> str:
     ('4 s', '89 s', '10 minutes', '2.5 hours')
     """
     if seconds < 90:
-        return gettext("%(n).0f s") % {"n": seconds}
+        return f"{seconds:.0f} s"
     if seconds < 90 * 60:
-        return gettext("%(n).0f minutes") % {"n": seconds / 60}
-    return gettext("%(n).1f hours") % {"n": seconds / 3600}
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.1f} hours"
 
 
 _MOMENTS = {

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from lib.formatting import count, number, verb
 from lib.jobs.models import Job
 from lib.jobs.progress import Progress
+from lib.jobs.progress import stands as stands_open
 from lib.templatetags.numbers import duration
 from scoring.services.asking.settings import Spending
 
@@ -44,12 +45,9 @@ def pace(job: Job, progress: Progress, left_s: float | None, silent_s: float | N
 
 def stands(job: Job, units: str) -> str:
     """How far a run is that a worker takes: `units` name what it counts."""
-    so_far = f"{number(job.done, 0)} of {number(job.total, 0)} {units}"
-    if not job.is_open:
-        return f"{job.get_status_display()}: {so_far}"
-    if job.cancel_requested:
-        return "Stopping"
-    return "Waiting for the worker" if job.status == Job.Status.WAITING else so_far
+    if job.is_open:
+        return stands_open(job, units)
+    return f"{job.get_status_display()}: {number(job.done, 0)} of {number(job.total, 0)} {units}"
 
 
 def step(job: Job) -> str:

@@ -150,7 +150,6 @@ FILLED_IN = {
     "analysis/teams/domain/combination.py: rule.format(calibration=CALIBRATED, folds=folds.sentence)",
     "analysis/teams/domain/trying.py: needed.format(study=data.study_slug)",
     "experiment/imports/store/plans.py: self.taken_as.format(key=record.key, field=field)",
-    "lib/templatetags/numbers.py: form(known) % {'n': formatting.number(n, 0)}",
 }
 
 

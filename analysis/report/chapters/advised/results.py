@@ -1,6 +1,6 @@
 """Decisions with advice: accuracy by arm, reliance, and real decisions beside those that a rule makes of the same answers.
 
-Long: three results of one chapter, which are tested as one family, and the rows of their tables.
+Long: three results of one chapter, which are tested as one family, so that all of them are built here.
 """
 
 from collections.abc import Iterator, Sequence
