@@ -1,7 +1,7 @@
 """A summary of the choices of a run, test case by test case and as a whole."""
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,7 +12,6 @@ from lib.points import TIE
 from scoring.domain.choosing.odds import FAULTS
 from scoring.domain.choosing.outcomes import ItemChoice, Reply, outcome
 from scoring.models import ChoiceRun, ModelChoice
-from scoring.models.choices import IS_READ
 
 Form = ChoiceRun.Form
 READ = "read"  # the state of an answer that is a choice
@@ -79,14 +78,15 @@ def outcomes(choices: QuerySet[ModelChoice]) -> dict[int, ItemChoice | None]:
     return {item: outcome(of_item) for item, of_item in replies.items()}
 
 
-def _share_a(choices: QuerySet[ModelChoice]) -> float | None:
-    read = choices.filter(IS_READ).values_list("original_side", "side")
-    orders: dict[str, list[float]] = defaultdict(list)
-    for original, side in read:
-        orders[original].append({"A": 1.0, "B": 0.0}.get(side, TIE))
-    if len(orders) < 2:
-        return None
-    return math.fsum(math.fsum(of) / len(of) for of in orders.values()) / 2
+def _share_a(read: Counter[tuple[str, str]]) -> float | None:
+    """read: (side of the original, side chosen or "" in a tie) -> number of answers."""
+    shares = []
+    for original in "AB":
+        n_a, n_b, n_tied = (read[original, side] for side in ("A", "B", ""))
+        if not n_a + n_b + n_tied:
+            return None
+        shares.append((n_a + TIE * n_tied) / (n_a + n_b + n_tied))
+    return sum(shares) / 2
 
 
 def summarise(run: ChoiceRun, study: Study | None = None, source: str = "") -> Choices:
@@ -99,15 +99,20 @@ def summarise(run: ChoiceRun, study: Study | None = None, source: str = "") -> C
     judged = [one for one in found.values() if one is not None]
     faults = Counter(choices.exclude(unused="").values_list("unused", flat=True))
     written = choices.none() if run.form == Form.LIKELIHOOD else choices.exclude(side="")
-    only = ("side", "log_odds", "finish")
-    states = Counter(READ if c.is_read else c.state for c in choices.only(*only).iterator())
+    only = ("original_side", "side", "log_odds", "finish")
+    states: Counter[str] = Counter()
+    read: Counter[tuple[str, str]] = Counter()
+    for row in choices.only(*only).iterator():
+        states[READ if row.is_read else row.state] += 1
+        if row.is_read:
+            read[row.original_side, row.side] += 1
     return Choices(
         n_items=len(found),
         n_judged=len(judged),
         points=math.fsum(one.points for one in judged),
         n_ties=sum(one.is_tie for one in judged),
         n_flips=sum(one.is_flip for one in judged),
-        share_a=_share_a(choices),
+        share_a=_share_a(read),
         states=dict(states.most_common()),
         unused=dict(faults.most_common()),
         n_unstated=written.filter(confidence=None, is_below_half=False).count(),
