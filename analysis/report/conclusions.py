@@ -8,6 +8,8 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 
 from analysis.stats.verdicts import Concludes, Verdict
 
+UNSAID = ("UNCLEAR", "TOO_FEW")  # names of what concludes nothing, by which a verdict is known
+
 
 class Conclusion(NamedTuple):
     """path: of a verdict in the JSON; about: None where nothing is declared beside it."""
@@ -18,8 +20,7 @@ class Conclusion(NamedTuple):
 
 def is_verdict(kind: Any) -> bool:
     """True for a type that says on which side something lies, or that there are too few to say."""
-    names = {"UNCLEAR", "TOO_FEW"}
-    return isinstance(kind, type) and issubclass(kind, Enum) and names <= {*kind.__members__}
+    return isinstance(kind, type) and issubclass(kind, Enum) and {*UNSAID} <= {*kind.__members__}
 
 
 def conclusions(kind: Any, path: str = "", about: Concludes | None = None) -> Iterator[Conclusion]:

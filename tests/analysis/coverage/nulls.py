@@ -22,12 +22,11 @@ import pandas as pd
 
 from analysis.data.dataset import ArmCounts, FlowCounts, SourceData
 from analysis.report.chapter import Chapter
+from analysis.report.conclusions import UNSAID, is_verdict
 from analysis.report.contents import chapter_named
 from analysis.stats import NotEnough
 from analysis.stats.families import Family
-from analysis.stats.publication_date import DateDirection
 from analysis.stats.reliance.trials import AFTER, NONE
-from analysis.stats.verdicts import Verdict
 from lib.points import points
 from tests.analysis import made
 from tests.analysis.asked_made import answers_of, with_asked
@@ -62,7 +61,6 @@ ALIKE = "mixed_model"  # in its studies, people and test cases vary alike
 SD_ALIKE = 0.6
 LOST = 0.15  # of the people of each arm, before they finish
 OF_TEMPLATE, RATES = 5, (0.4, 0.5)  # questions; what each model answers well, and declines
-UNSAID = ("UNCLEAR", "TOO_FEW")
 
 
 def null_study(
@@ -179,7 +177,7 @@ def study_for(name: str, seed: int, size: tuple[int, int]) -> SourceData:
 
 def conclusions(found: Any, path: str = "") -> Iterator[str]:
     """Where results conclude something: each verdict but those UNSAID, and each family with a clear test."""
-    if isinstance(found, Verdict | DateDirection | Family):
+    if is_verdict(type(found)) or isinstance(found, Family):
         is_clear = found.n_clear > 0 if isinstance(found, Family) else found.name not in UNSAID
         yield from [path] if is_clear else []
     elif is_dataclass(found) and not isinstance(found, type):
