@@ -69,29 +69,33 @@ def finetuning(source: SourceResults, tables: Tables) -> Figure:
     """Above, accuracies before and after with 95% intervals; below, the distributions of the original texts' perplexity."""
     pairs = compared(source)
     names = labels([model for model, _ in pairs])
-    frame = pd.concat([_accuracies(pair, names) for pair in pairs], ignore_index=True)
-    blocks: list[Any] = [_pairs_chart(frame, names)]
+    accuracies = [
+        {
+            "row": names[model.name],
+            "base": model.base_label,
+            "when": when,
+            "accuracy": share.accuracy,
+            "low": share.ci95[0],
+            "high": share.ci95[1],
+            "mcnemar": p,
+        }
+        for model, found in pairs
+        for when, share, p in (
+            (BEFORE, found.before, ""),
+            (AFTER, found.after, p_value(found.mcnemar.p)),
+        )
+    ]
+    blocks: list[Any] = [_pairs_chart(pd.DataFrame(accuracies), names)]
     with_one_prompt = [pair for pair in pairs if pair[0].have_one_prompt]
     if with_one_prompt and "finetuning_items" in tables:
         blocks.append(_densities(with_one_prompt, names, tables["finetuning_items"]))
     drawn = alt.vconcat(*blocks, spacing=18).resolve_scale(color="shared")
-    return make_figure("finetuning", drawn, finetuning_figure(pairs, names), _table(pairs))
 
-
-def _accuracies(pair: Compared, names: Mapping[str, str]) -> pd.DataFrame:
-    model, found = pair
-    shares = (found.before, found.after)
-    return pd.DataFrame(
-        {
-            "row": names[model.name],
-            "base": model.base_label,
-            "when": [BEFORE, AFTER],
-            "accuracy": [share.accuracy for share in shares],
-            "low": [share.ci95[0] for share in shares],
-            "high": [share.ci95[1] for share in shares],
-            "mcnemar": ["", p_value(found.mcnemar.p)],
-        }
-    )
+    # The tests of perplexity have "ppl" before their names, and are of one prompt alone
+    ppl = c.tidy(PPL, [found.ppl_correct for _, found in pairs])
+    ppl = ppl.where(pd.Series([model.have_one_prompt for model, _ in pairs])).add_prefix("ppl_")
+    table = pd.concat([c.tidy(TABLE, pairs), ppl], axis=1)
+    return make_figure("finetuning", drawn, finetuning_figure(pairs, names), table)
 
 
 def _pairs_chart(frame: pd.DataFrame, names: Mapping[str, str]) -> Drawn:
@@ -153,13 +157,6 @@ def _curves(items: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _table(pairs: Sequence[Compared]) -> pd.DataFrame:
-    """A row for each tuned model; what was tested has the test's name before it. Perplexities of one prompt alone."""
-    ppl = c.tidy(PPL, [found.ppl_correct for _, found in pairs])
-    one_prompt = pd.Series([model.have_one_prompt for model, _ in pairs])
-    return pd.concat([c.tidy(TABLE, pairs), ppl.where(one_prompt).add_prefix("ppl_")], axis=1)
-
-
 # --- The field or the answer: how much the log perplexity of originals and of altered versions fell, and the difference.
 
 ORIGINAL, ALTERED = "original", "altered"
@@ -179,12 +176,32 @@ def finetuning_versions(source: SourceResults, tables: Tables) -> Figure:
     names = labels([model for model, _ in pairs])
     frame = pd.DataFrame([row for pair in pairs for row in _rows(pair, names)])
     rows = Rows({}, list(names.values()))
-    width = (FULL - rows.width - 64) // 2
-    size = {"width": width, "height": ROW * len(pairs)}
+    colour = alt.Color("what:N", scale=VERSION, legend=alt.Legend(title=None))
+
+    of_versions = frame[frame["what"] != DIFFERENCE]
+    x = _x(of_versions, "Fall of log perplexity, nats per token")
+    falls: list[Any] = [upright(0)]
+    for version, shift in ((ORIGINAL, -4), (ALTERED, 4)):
+        data = chart(of_versions[of_versions["what"] == version])
+        lines = data.mark_rule(strokeWidth=1.4, yOffset=shift)
+        falls += [
+            lines.encode(x=alt.X("ci_low:Q"), x2="ci_high:Q", y=rows.y(), color=colour),
+            data.mark_point(yOffset=shift).encode(x=x, y=rows.y(), color=colour),
+        ]
+
+    # The difference is far smaller than what it is a difference of, so it has an axis of its own
+    differences = frame[frame["what"] == DIFFERENCE]
+    x = _x(differences, "Original minus altered, nats per token")
+    data, y = chart(differences), rows.y(labels=False, minExtent=0, maxExtent=0)
+    lines = data.mark_rule(strokeWidth=1.4, color=INK)
+    difference = alt.layer(
+        upright(0),
+        lines.encode(x=alt.X("ci_low:Q"), x2="ci_high:Q", y=y),
+        data.mark_point(color=INK).encode(x=x, y=y),
+    )
+    size = {"width": (FULL - rows.width - 64) // 2, "height": ROW * len(pairs)}
     drawn = alt.hconcat(
-        _falls(frame[frame["what"] != DIFFERENCE], rows).properties(**size),
-        _differences(frame[frame["what"] == DIFFERENCE], rows).properties(**size),
-        spacing=16,
+        alt.layer(*falls).properties(**size), difference.properties(**size), spacing=16
     )
     text = versions_figure(pairs, names)
     return make_figure("finetuning_versions", drawn, text, frame.drop(columns="row"))
@@ -218,27 +235,3 @@ def _rows(pair: Compared, names: Mapping[str, str]) -> Sequence[Mapping[str, Any
 def _x(frame: pd.DataFrame, title: str) -> alt.X:
     domain = spread([*frame["ci_low"], *frame["ci_high"]], must=(0.0,))
     return x_of("nats_per_token", domain, alt.Axis(title=title, tickCount=4))
-
-
-def _falls(frame: pd.DataFrame, rows: Rows) -> Drawn:
-    x = _x(frame, "Fall of log perplexity, nats per token")
-    colour = alt.Color("what:N", scale=VERSION, legend=alt.Legend(title=None))
-    layers: list[Any] = [upright(0)]
-    for version, shift in ((ORIGINAL, -4), (ALTERED, 4)):
-        data = chart(frame[frame["what"] == version])
-        layers.append(
-            data.mark_rule(strokeWidth=1.4, yOffset=shift).encode(
-                x=alt.X("ci_low:Q"), x2="ci_high:Q", y=rows.y(), color=colour
-            )
-        )
-        layers.append(data.mark_point(yOffset=shift).encode(x=x, y=rows.y(), color=colour))
-    return alt.layer(*layers)
-
-
-def _differences(frame: pd.DataFrame, rows: Rows) -> Drawn:
-    data, y = chart(frame), rows.y(labels=False, minExtent=0, maxExtent=0)
-    x = _x(frame, "Original minus altered, nats per token")
-    lines = data.mark_rule(strokeWidth=1.4, color=INK).encode(
-        x=alt.X("ci_low:Q"), x2="ci_high:Q", y=y
-    )
-    return alt.layer(upright(0), lines, data.mark_point(color=INK).encode(x=x, y=y))

@@ -1,6 +1,6 @@
 """A tuned model and the model that it was tuned from, on the items that both were scored on."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -48,6 +48,19 @@ class Pair:
     @property
     def points_after(self) -> Floats:
         return decisions(self.after)
+
+    @property
+    def changed(self) -> Floats:
+        """(n,) 1 where a decision was gained, -1 where it was lost; half as much from or to a tie."""
+        change: Floats = self.points_after - self.points_before
+        return change
+
+    @property
+    def interaction(self) -> Floats:
+        """(n,) how much more the original's log perplexity fell than the altered version's, in nats per token."""
+        fall = np.log(self.before) - np.log(self.after)
+        difference: Floats = fall[:, 0] - fall[:, 1]
+        return difference
 
 
 @dataclass(frozen=True)
@@ -185,24 +198,23 @@ class CorpusChange:
 
 def corpus_changes(data: SourceData, pair: Pair) -> tuple[CorpusChange, ...]:
     """By name; the text that models know by heart is left out. Raises NotEnough where there is none."""
-    found = tuple(_changes(data.corpora[~data.corpora["is_anchor"].astype(bool)], pair))
-    if not found:
-        raise NotEnough(*REFERENCE_TEXTS_NOTHING)
-    return found
-
-
-def _changes(corpora: pd.DataFrame, pair: Pair) -> Iterator[CorpusChange]:
+    corpora = data.corpora[~data.corpora["is_anchor"].astype(bool)]
     before, after = (corpora[corpora["model"] == model] for model in (pair.base, pair.tuned))
+    found = []
     for name in sorted(set(before["corpus"]) & set(after["corpus"])):
         first, second = (texts[texts["corpus"] == name] for texts in (before, after))
         both = first.merge(second, on="row", suffixes=("_before", "_after"))
-        yield CorpusChange(
+        change = CorpusChange(
             corpus=name,
             label=corpus_label(name),
             in_training=str(second["in_training"].iloc[0]),
             n_texts=len(both),
             change=try_estimate(_change, both),
         )
+        found.append(change)
+    if not found:
+        raise NotEnough(*REFERENCE_TEXTS_NOTHING)
+    return tuple(found)
 
 
 def _change(both: pd.DataFrame) -> TextsChange:
@@ -316,29 +328,47 @@ def build_finetuning(data: SourceData) -> Built:
     pairs = list(pairs_of(data))
     if not pairs:
         raise NotEnough(*FINETUNING_NOTHING)
-    models, tests = _corrected(data, pairs, [_tuned(data, pair) for pair in pairs])
-    table = pd.concat([_table(data, pair) for pair in pairs], ignore_index=True)
-    return Built(FineTuning(models, tests), {"finetuning_items": table})
+    models = []
+    for pair in pairs:
+        base = data.model_name(pair.base)
+        # p values and verdicts follow from the correction over all pairs
+        model = TunedModel(
+            **data.model_name(pair.tuned),
+            base=base["name"],
+            base_display_name=base["display_name"],
+            n_items=len(pair.items),
+            prompts=pair.prompts,
+            comparison=try_estimate(_comparison, pair),
+            mcnemar_holm_p=np.nan,
+            accuracy_verdict=None,
+            interaction_holm_p=np.nan,
+            interaction_verdict=None,
+            subfields=subfield_changes(data, pair),
+            by_cutoff=try_estimate(cutoff_change, data, pair),
+            corpora=try_estimate(corpus_changes, data, pair),
+            training=data.trainings.get(pair.tuned),
+        )
+        models.append(model)
+    corrected, tests = _corrected(data, pairs, models)
 
-
-def _tuned(data: SourceData, pair: Pair) -> TunedModel:
-    base = data.model_name(pair.base)
-    return TunedModel(
-        **data.model_name(pair.tuned),
-        base=base["name"],
-        base_display_name=base["display_name"],
-        n_items=len(pair.items),
-        prompts=pair.prompts,
-        comparison=try_estimate(_comparison, pair),
-        mcnemar_holm_p=np.nan,
-        accuracy_verdict=None,
-        interaction_holm_p=np.nan,
-        interaction_verdict=None,
-        subfields=subfield_changes(data, pair),
-        by_cutoff=try_estimate(cutoff_change, data, pair),
-        corpora=try_estimate(corpus_changes, data, pair),
-        training=data.trainings.get(pair.tuned),
-    )
+    keys = data.items["key"].to_numpy()
+    tables = [
+        pd.DataFrame(
+            {
+                **ModelName(**data.model_name(pair.tuned)).named,
+                "item": keys[pair.items],
+                "ppl_before": pair.before[:, 0],
+                "ppl_after": pair.after[:, 0],
+                "ppl_altered_before": pair.before[:, 1],
+                "ppl_altered_after": pair.after[:, 1],
+                "points_before": pair.points_before,
+                "points_after": pair.points_after,
+            }
+        )
+        for pair in pairs
+    ]
+    table = pd.concat(tables, ignore_index=True)
+    return Built(FineTuning(corrected, tests), {"finetuning_items": table})
 
 
 def _comparison(pair: Pair) -> Comparison:
@@ -368,8 +398,10 @@ def _corrected(
     preferred = {
         n: found.nats.interaction.p for n, found in known.items() if models[n].have_one_prompt
     }
-    of_decisions, first = _family(data, pairs, changed, preferred, _changed)
-    tried = try_estimate(_family, data, pairs, preferred, changed, _interaction)
+    of_decisions, first = _family(data, pairs, changed, preferred, [pair.changed for pair in pairs])
+    tried = try_estimate(
+        _family, data, pairs, preferred, changed, [pair.interaction for pair in pairs]
+    )
     of_texts, second = (tried, {}) if isinstance(tried, MissingResult) else tried
     for n, p in first.items():
         verdict = Verdict.of(known[n].mcnemar.difference, p, models[n].n_items)
@@ -388,11 +420,11 @@ def _family(
     pairs: list[Pair],
     p: dict[int, float],
     others: dict[int, float],
-    values: Callable[[Pair], Floats],
+    values: Sequence[Floats],
 ) -> tuple[Family, dict[int, float]]:
     """The pairs' tests of a question, and each pair's p after the correction; others: p of the other question.
 
-    `values`: what each item says in a pair.
+    `values`: of each pair, (n,) what its items say.
 
     Raises NotEnough where no p is defined.
     """
@@ -401,36 +433,7 @@ def _family(
         raise NotEnough(*UNDEFINED)
     errors = np.zeros((data.n_items, len(defined)))
     for column, n in enumerate(defined):
-        own = values(pairs[n])
-        errors[pairs[n].items, column] = own - own.mean()
+        errors[pairs[n].items, column] = values[n] - values[n].mean()
     known = [one for one in others.values() if not np.isnan(one)]
     together, holm_p = family(list(defined.values()), errors, [known] if known else [])
     return together, dict(zip(defined, holm_p.tolist(), strict=True))
-
-
-def _changed(pair: Pair) -> Floats:
-    """(n,) 1 where a decision was gained, -1 where it was lost; half as much from or to a tie."""
-    change: Floats = pair.points_after - pair.points_before
-    return change
-
-
-def _interaction(pair: Pair) -> Floats:
-    """(n,) how much more the original's log perplexity fell than the altered version's, in nats per token."""
-    fall = np.log(pair.before) - np.log(pair.after)
-    difference: Floats = fall[:, 0] - fall[:, 1]
-    return difference
-
-
-def _table(data: SourceData, pair: Pair) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            **ModelName(**data.model_name(pair.tuned)).named,
-            "item": data.items["key"].to_numpy()[pair.items],
-            "ppl_before": pair.before[:, 0],
-            "ppl_after": pair.after[:, 0],
-            "ppl_altered_before": pair.before[:, 1],
-            "ppl_altered_after": pair.after[:, 1],
-            "points_before": pair.points_before,
-            "points_after": pair.points_after,
-        }
-    )

@@ -12,39 +12,51 @@ from analysis.report.chapters.finetuning.results import (
     PARTS_METHOD,
     REFERENCE_TEXTS_METHOD,
     Comparison,
-    CorpusChange,
-    CutoffChange,
     Families,
     FineTuning,
     TunedModel,
 )
 from analysis.report.chapters.memorisation.words import IN_TRAINING
 from analysis.report.families import family_sentences
-from analysis.stats.estimates import PairedTest
-from analysis.stats.finetuning import NatsChange, TextsChange
 from analysis.stats.verdicts import Verdict
 from lib import formatting as f
 
 Compared = Sequence[tuple[TunedModel, Comparison]]
 
 SHOWN = 3  # models with sentences of their own; the tables have all
+# The version whose log perplexity clearly fell more
+FAVOURED = {
+    Verdict.ABOVE: "The originals gained more than the altered versions, so part of what the model learned distinguishes the two.",
+    Verdict.BELOW: (
+        "The altered versions gained more than the originals, so what the model learned does not help to distinguish the two."
+    ),
+    Verdict.TOO_FEW: "There are too few test cases to say whether either version gained more.",
+    Verdict.UNCLEAR: (
+        "The data do not show that either version gained more, so there is no evidence that the model learned more than "
+        "the language of the field."
+    ),
+}
 
 
 def finetuning_page(source: SourceResults, about: About) -> Page:
     own = source.of(FineTuning)
     models = need(own.finetuning)
     compared = [(model, found) for model in models if (found := present(model.comparison))]
-    is_many = len(compared) > SHOWN
-    changes = (
-        [_summary(compared, present(own.finetuning_tests))]
-        if is_many
-        else [_pair(model, found) for model, found in compared]
-    )
+    if len(compared) > SHOWN:
+        changes, texts = _many(compared, present(own.finetuning_tests))
+    else:
+        changes, texts = [_pair(model, found) for model, found in compared], ""
+    other_prompts = [
+        f"{model.base_label} and {model.label} received different prompts ({model.prompts[0]}, {model.prompts[1]}), so their "
+        "perplexities cannot be compared."
+        for model in models
+        if not model.have_one_prompt
+    ]
     return Page(
         text=paragraphs(
             *changes,
-            _texts(compared) if is_many else "",
-            *(_other_prompts(model) for model in models if not model.have_one_prompt),
+            texts,
+            *other_prompts,
             _reason([model.corpora for model in models]),
             _corpora(models),
             _reason([model.by_cutoff for model in models]),
@@ -57,83 +69,47 @@ def finetuning_page(source: SourceResults, about: About) -> Page:
 
 
 def _pair(model: TunedModel, found: Comparison) -> str:
-    return sentences(
-        _decisions(model, found),
-        _accuracy_change(model.accuracy_verdict),
-        *(
-            (_perplexity(found.ppl_correct.test), _nats(found.nats), _favoured(model))
-            if model.have_one_prompt
-            else ()
-        ),
-    )
-
-
-def _decisions(model: TunedModel, found: Comparison) -> str:
     before, after = f.percent(found.before.accuracy), f.percent(found.after.accuracy)
     accuracy = f"{before} before and after" if before == after else f"from {before} to {after}"
     halves = ", a tie counting half" if found.before.n_ties or found.after.n_ties else ""
     corrected = f", after Holm {f.p_value(model.mcnemar_holm_p)}" if f.is_known(model.mcnemar_holm_p) else ""  # fmt: skip
-    return (
+    decisions = (
         f"Of {f.count(model.n_items, 'test case')}, {model.label} gained {f.number(found.mcnemar.gained, 0)} and lost "
         f"{f.number(found.mcnemar.lost, 0)} compared with {model.base_label} (accuracy {accuracy}{halves}; exact McNemar "
         f"{f.p_value(found.mcnemar.p)}{corrected})."
     )
-
-
-def _accuracy_change(verdict: Verdict | None) -> str:
-    if verdict is Verdict.UNCLEAR:
-        return "The data do not show a change of accuracy."
-    if verdict is Verdict.TOO_FEW:
-        return "There are too few test cases to say whether accuracy changed."
-    return ""
-
-
-def _perplexity(test: PairedTest) -> str:
-    changed = "fell" if test.mean_difference >= 0 else "rose"
-    return (
-        f"The perplexity of original texts {changed} by {f.number(abs(test.mean_difference), 3)} (before minus after, "
-        f"95% CI {f.interval(test.ci95, 3)})."
-    )
-
-
-def _nats(nats: NatsChange) -> str:
+    # A clear change needs no sentence of its own: gained and lost say it
+    match model.accuracy_verdict:
+        case Verdict.UNCLEAR:
+            change = "The data do not show a change of accuracy."
+        case Verdict.TOO_FEW:
+            change = "There are too few test cases to say whether accuracy changed."
+        case _:
+            change = ""
+    # Perplexities under different prompts cannot be compared
+    if not model.have_one_prompt:
+        return sentences(decisions, change)
+    ppl, nats = found.ppl_correct.test, found.nats
+    fell = "fell" if ppl.mean_difference >= 0 else "rose"
     original, altered, difference = (
         f.number(test.mean_difference, 4)
         for test in (nats.original, nats.altered, nats.interaction)
     )
-    return (
+    return sentences(
+        decisions,
+        change,
+        f"The perplexity of original texts {fell} by {f.number(abs(ppl.mean_difference), 3)} (before minus after, "
+        f"95% CI {f.interval(ppl.ci95, 3)}).",
         f"Log perplexity, before minus after: {original} nats per token on original texts, {altered} on altered ones; the "
-        f"difference is {difference} (95% CI {f.interval(nats.interaction.ci95, 4)})."
+        f"difference is {difference} (95% CI {f.interval(nats.interaction.ci95, 4)}).",
+        FAVOURED[model.interaction_verdict] if model.interaction_verdict else "",
     )
 
 
-def _favoured(model: TunedModel) -> str:
-    """On which version the log perplexity clearly fell more."""
-    match model.interaction_verdict:
-        case Verdict.ABOVE:
-            return "The originals gained more than the altered versions, so part of what the model learned distinguishes the two."
-        case Verdict.BELOW:
-            return (
-                "The altered versions gained more than the originals, so what the model learned does not help to distinguish "
-                "the two."
-            )
-        case Verdict.TOO_FEW:
-            return "There are too few test cases to say whether either version gained more."
-        case None:
-            return ""
-        case Verdict.UNCLEAR:
-            return (
-                "The data do not show that either version gained more, so there is no evidence that the model learned more than "
-                "the language of the field."
-            )
-
-
-def _summary(compared: Compared, tests: Families | None) -> str:
+def _many(compared: Compared, tests: Families | None) -> tuple[list[str], str]:
+    """Sentences on many models: on their accuracies, and on the texts that became more likely."""
     changes = [found.mcnemar.difference for _model, found in compared]
-    better, worse = (
-        sum(change > 0 for change in changes),
-        sum(change < 0 for change in changes),
-    )
+    better, worse = sum(change > 0 for change in changes), sum(change < 0 for change in changes)
     are_right = f.verb(
         better,
         "has a higher accuracy than its base model",
@@ -143,38 +119,23 @@ def _summary(compared: Compared, tests: Families | None) -> str:
         f"Of {f.count(len(compared), 'model')} that were tuned, {f.number(better, 0)} {are_right} in this sample, and "
         f"{f.number(worse, 0)} {f.verb(worse, 'a lower one', 'lower ones')}."
     )
-    if tests is None:
-        return counted
-    return sentences(
-        counted,
-        family_sentences(tests.decisions),
-        ""
-        if tests.decisions.n_clear
-        else "After this correction, the data do not show a change of accuracy in any of them.",
-    )
+    if tests:
+        unclear = "After this correction, the data do not show a change of accuracy in any of them."
+        tested = family_sentences(tests.decisions)
+        counted = sentences(counted, tested, "" if tests.decisions.n_clear else unclear)
 
-
-def _texts(compared: Compared) -> str:
-    """Sentence on many models: on how many texts became more likely, and how often the originals clearly more or less so."""
-    with_one_prompt = [(model, found) for model, found in compared if model.have_one_prompt]
+    # Perplexities under different prompts cannot be compared
+    with_one_prompt = [found for model, found in compared if model.have_one_prompt]
     if not with_one_prompt:
-        return ""
-    fell = sum(found.nats.original.mean_difference > 0 for _model, found in with_one_prompt)
+        return [counted], ""
+    fell = sum(found.nats.original.mean_difference > 0 for found in with_one_prompt)
     verdicts = [model.interaction_verdict for model, _found in compared]
     more, less = verdicts.count(Verdict.ABOVE), verdicts.count(Verdict.BELOW)
-    return (
+    return [counted], (
         f"The log perplexity of original texts fell in {f.number(fell, 0)} of {f.count(len(with_one_prompt), 'model')}. After "
         f"Holm's correction, it clearly fell more than that of altered versions in {f.number(more, 0)}, and clearly less in "
         f"{f.number(less, 0)}. A gain that both versions share reflects the language of the field. Only the difference helps to "
         "distinguish them."
-    )
-
-
-def _other_prompts(model: TunedModel) -> str:
-    first, second = model.prompts
-    return (
-        f"{model.base_label} and {model.label} received different prompts ({first}, {second}), so their perplexities cannot be "
-        "compared."
     )
 
 
@@ -187,13 +148,19 @@ def _reason(results: Sequence[Any]) -> str:
 
 
 def _corpora(models: Sequence[TunedModel]) -> str:
-    """Sentence on the first reference texts for which a change could be told."""
-    told = [
-        _corpus(model, corpus, change)
-        for model in models
-        for corpus in present(model.corpora) or ()
-        if (change := present(corpus.change))
-    ]
+    """Sentences on the first reference texts for which a change could be told."""
+    told = []
+    for model in models:
+        for corpus in present(model.corpora) or ():
+            if not (change := present(corpus.change)):
+                continue
+            fall = change.fall
+            side = "below" if fall.mean_difference >= 0 else "above"
+            told.append(
+                f"On {f.count(corpus.n_texts, 'text')} of “{corpus.label}” the mean log perplexity of {model.label} is "
+                f"{f.number(abs(fall.mean_difference), 3)} nats per token {side} its base's (before minus after, 95% CI "
+                f"{f.interval(fall.ci95, 3)})."
+            )
     if not told:
         return ""
     return sentences(
@@ -202,143 +169,92 @@ def _corpora(models: Sequence[TunedModel]) -> str:
     )
 
 
-def _corpus(model: TunedModel, corpus: CorpusChange, change: TextsChange) -> str:
-    fall = change.fall
-    side = "below" if fall.mean_difference >= 0 else "above"
-    return (
-        f"On {f.count(corpus.n_texts, 'text')} of “{corpus.label}” the mean log perplexity of {model.label} is "
-        f"{f.number(abs(fall.mean_difference), 3)} nats per token {side} its base's (before minus after, 95% CI "
-        f"{f.interval(fall.ci95, 3)})."
-    )
-
-
 def _cutoffs(models: Sequence[TunedModel]) -> str:
-    told = [
-        sentences(
-            _after_cutoff(model, found),
-            ""
-            if found.is_base_known
-            else "This is the last day of its corpus. The cutoff of its base model is not known.",
+    told = []
+    for model in models:
+        if not (found := present(model.by_cutoff)):
+            continue
+        appeared = (
+            f"{f.count(found.after.n_items, 'test case')} appeared after the end of {model.label}'s training data "
+            f"({found.cutoff})"
         )
-        for model in models
-        if (found := present(model.by_cutoff))
-    ]
+        # Items after the cut-off are those that the model cannot have read
+        if after := present(found.after.decisions):
+            compared = (
+                f"{appeared}. On these, the base model was right in {f.percent(after.before.accuracy)} and the tuned model in "
+                f"{f.percent(after.after.accuracy)}, {f.points(after.mcnemar.difference)} percentage points (95% CI "
+                f"{f.points_interval(after.mcnemar.ci95)}, not corrected for multiple tests)."
+            )
+        else:
+            compared = f"{appeared}, which is too few for a comparison."
+        caveat = "This is the last day of its corpus. The cutoff of its base model is not known."
+        told.append(sentences(compared, "" if found.is_base_known else caveat))
     return sentences(*told[:SHOWN])
-
-
-def _after_cutoff(model: TunedModel, found: CutoffChange) -> str:
-    appeared = (
-        f"{f.count(found.after.n_items, 'test case')} appeared after the end of {model.label}'s training data "
-        f"({found.cutoff})"
-    )
-    after = present(found.after.decisions)
-    if after is None:
-        return f"{appeared}, which is too few for a comparison."
-    return (
-        f"{appeared}. On these, the base model was right in {f.percent(after.before.accuracy)} and the tuned model in "
-        f"{f.percent(after.after.accuracy)}, {f.points(after.mcnemar.difference)} percentage points (95% CI "
-        f"{f.points_interval(after.mcnemar.ci95)}, not corrected for multiple tests)."
-    )
 
 
 # --- Its tables.
 
 
-def _tables(models: Sequence[TunedModel]) -> list[Table]:
-    """Models of a family stand together, as in the figures."""
-    families = list(dict.fromkeys(model.family for model in models))
-    models = sorted(models, key=lambda model: families.index(model.family))
-    compared = [(model, found) for model in models if (found := present(model.comparison))]
-    with_one_prompt = [pair for pair in compared if pair[0].have_one_prompt]
-    subfields = [(m.label, one.subfield, one.part) for m, _found in compared for one in m.subfields]
-    return [
-        *_decisions_table(models),
-        *_perplexities_table(with_one_prompt),
-        *_nats_table(with_one_prompt),
-        *_corpora_table(models),
-        *_cutoffs_table(models),
-        *c.page_table("Fine-tuning by subfield", _part_columns("Subfield"), subfields),
-        *_trainings_table(models),
-    ]
-
-
-def _decisions_table(models: Sequence[TunedModel]) -> list[Table]:
-    columns = (
-        c.text("Tuned model", "label"),
-        c.text("Base", "base_label"),
-        c.count("Test cases", "n_items"),
-        c.percent("Before", "comparison.before.accuracy"),
-        c.percent("After", "comparison.after.accuracy"),
-        c.shown("Gained / lost", lambda model: _changed(present(model.comparison))),
-        c.p_value("McNemar p", "comparison.mcnemar.p"),
-        c.p_value("after Holm", "mcnemar_holm_p"),
-    )
-    return c.page_table("Before and after fine-tuning", columns, models, "finetuning_items")
-
-
-def _changed(found: Comparison | None) -> str:
-    if found is None:
-        return f.DASH
-    return f"{f.number(found.mcnemar.gained, 0)} / {f.number(found.mcnemar.lost, 0)}"
-
-
-def _perplexities_table(compared: Compared) -> list[Table]:
-    columns = (
-        c.text("Tuned model", "0.label"),
-        c.number("Before", "1.ppl_correct.before_mean"),
-        c.number("After", "1.ppl_correct.after_mean"),
-        c.number("Fall", "2.mean_difference", digits=3),
-        c.ci("95% CI", "2.ci95", digits=3),
-        c.shown("t (df)", lambda row: f"{f.number(row[2].t)} ({row[2].df})"),
-        c.p_value("p", "2.p"),
-        c.number("d", "2.d_av"),
-    )
-    rows = [(model, found, found.ppl_correct.test) for model, found in compared]
-    return c.page_table("Perplexity of the correct versions", columns, rows, "finetuning_items")
-
-
-def _nats_table(compared: Compared) -> list[Table]:
-    columns = (
-        c.text("Tuned model", "0.label"),
-        c.number("Fall, original", "1.nats.original.mean_difference", digits=4),
-        c.number("Fall, altered", "1.nats.altered.mean_difference", digits=4),
-        c.number("Difference", "1.nats.interaction.mean_difference", digits=4),
-        c.ci("95% CI", "1.nats.interaction.ci95", digits=4),
-        c.p_value("p after Holm", "0.interaction_holm_p"),
-    )
-    caption = "Learning the field or the answer: fall of the log perplexity, nats per token"
-    return c.page_table(caption, columns, compared, "finetuning_items")
-
-
-def _corpora_table(models: Sequence[TunedModel]) -> list[Table]:
-    columns = (
-        c.text("Tuned model", "0.label"),
-        c.text("Texts", "1.label"),
-        c.text("In its training data", lambda row: IN_TRAINING.get(row[1].in_training)),
-        c.count("n", "1.n_texts"),
-        c.number("Before", "1.change.before.mean", digits=3),
-        c.number("After", "1.change.after.mean", digits=3),
-        c.number("Fall", "1.change.fall.mean_difference", digits=3),
-        c.ci("95% CI", "1.change.fall.ci95", digits=3),
-    )
-    rows = [(model, corpus) for model in models for corpus in present(model.corpora) or ()]
-    return c.page_table("Reference texts: log perplexity, nats per token", columns, rows)
-
-
-def _cutoffs_table(models: Sequence[TunedModel]) -> list[Table]:
-    rows = [
-        (model.label, published, part)
-        for model in models
-        if (found := present(model.by_cutoff))
-        for published, part in (
-            (f"up to {found.cutoff}", found.before),
-            (f"after {found.cutoff}", found.after),
-            ("on an unknown date", found.undated),
-        )
-        if part.n_items or part is not found.undated
-    ]
-    caption = "Before and after the end of the training data"
-    return c.page_table(caption, _part_columns("Published"), rows)
+DECISIONS = (
+    c.text("Tuned model", "label"),
+    c.text("Base", "base_label"),
+    c.count("Test cases", "n_items"),
+    c.percent("Before", "comparison.before.accuracy"),
+    c.percent("After", "comparison.after.accuracy"),
+    c.shown(
+        "Gained / lost",
+        lambda model: (
+            f"{f.number(found.mcnemar.gained, 0)} / {f.number(found.mcnemar.lost, 0)}"
+            if (found := present(model.comparison))
+            else f.DASH
+        ),
+    ),
+    c.p_value("McNemar p", "comparison.mcnemar.p"),
+    c.p_value("after Holm", "mcnemar_holm_p"),
+)
+# Rows of the next two: a model, its comparison
+PERPLEXITIES = (
+    c.text("Tuned model", "0.label"),
+    c.number("Before", "1.ppl_correct.before_mean"),
+    c.number("After", "1.ppl_correct.after_mean"),
+    c.number("Fall", "1.ppl_correct.test.mean_difference", digits=3),
+    c.ci("95% CI", "1.ppl_correct.test.ci95", digits=3),
+    c.shown(
+        "t (df)",
+        lambda row: f"{f.number(row[1].ppl_correct.test.t)} ({row[1].ppl_correct.test.df})",
+    ),
+    c.p_value("p", "1.ppl_correct.test.p"),
+    c.number("d", "1.ppl_correct.test.d_av"),
+)
+NATS = (
+    c.text("Tuned model", "0.label"),
+    c.number("Fall, original", "1.nats.original.mean_difference", digits=4),
+    c.number("Fall, altered", "1.nats.altered.mean_difference", digits=4),
+    c.number("Difference", "1.nats.interaction.mean_difference", digits=4),
+    c.ci("95% CI", "1.nats.interaction.ci95", digits=4),
+    c.p_value("p after Holm", "0.interaction_holm_p"),
+)
+# Rows: a model, one of its corpora
+CORPORA = (
+    c.text("Tuned model", "0.label"),
+    c.text("Texts", "1.label"),
+    c.text("In its training data", lambda row: IN_TRAINING.get(row[1].in_training)),
+    c.count("n", "1.n_texts"),
+    c.number("Before", "1.change.before.mean", digits=3),
+    c.number("After", "1.change.after.mean", digits=3),
+    c.number("Fall", "1.change.fall.mean_difference", digits=3),
+    c.ci("95% CI", "1.change.fall.ci95", digits=3),
+)
+TRAININGS = (
+    c.text("Tuned model", "label"),
+    c.text("Corpus", "training.corpus"),
+    c.count("Documents", "training.documents"),
+    c.count("Its tokens", "training.corpus_tokens"),
+    c.count("Tokens trained on", "training.tokens_seen"),
+    c.count("Weights trained", "training.trainable_parameters"),
+    c.number("Held-out loss before", "training.held_out_before", digits=3),
+    c.number("after", "training.held_out_after", digits=3),
+)
 
 
 def _part_columns(of: str) -> Sequence[c.Column]:
@@ -354,20 +270,40 @@ def _part_columns(of: str) -> Sequence[c.Column]:
     )
 
 
-def _trainings_table(models: Sequence[TunedModel]) -> list[Table]:
-    columns = (
-        c.text("Tuned model", "label"),
-        c.text("Corpus", "training.corpus"),
-        c.count("Documents", "training.documents"),
-        c.count("Its tokens", "training.corpus_tokens"),
-        c.count("Tokens trained on", "training.tokens_seen"),
-        c.count("Weights trained", "training.trainable_parameters"),
-        c.number("Held-out loss before", "training.held_out_before", digits=3),
-        c.number("after", "training.held_out_after", digits=3),
-    )
-    rows = [model for model in models if model.training]
-    caption = "Models trained here: corpus, and held-out loss in nats per token"
-    return c.page_table(caption, columns, rows)
+def _tables(models: Sequence[TunedModel]) -> list[Table]:
+    # Models of a family stand together, as in the figures
+    families = list(dict.fromkeys(model.family for model in models))
+    models = sorted(models, key=lambda model: families.index(model.family))
+    compared = [(model, found) for model in models if (found := present(model.comparison))]
+    with_one_prompt = [pair for pair in compared if pair[0].have_one_prompt]
+    corpora = [(model, corpus) for model in models for corpus in present(model.corpora) or ()]
+    cutoffs = [
+        (model.label, published, part)
+        for model in models
+        if (found := present(model.by_cutoff))
+        for published, part in (
+            (f"up to {found.cutoff}", found.before),
+            (f"after {found.cutoff}", found.after),
+            ("on an unknown date", found.undated),
+        )
+        if part.n_items or part is not found.undated
+    ]
+    subfields = [(m.label, one.subfield, one.part) for m, _found in compared for one in m.subfields]
+    trained = [model for model in models if model.training]
+    items = "finetuning_items"
+    nats = "Learning the field or the answer: fall of the log perplexity, nats per token"
+    texts = "Reference texts: log perplexity, nats per token"
+    dates = "Before and after the end of the training data"
+    losses = "Models trained here: corpus, and held-out loss in nats per token"
+    return [
+        *c.page_table("Before and after fine-tuning", DECISIONS, models, items),
+        *c.page_table("Perplexity of the correct versions", PERPLEXITIES, with_one_prompt, items),
+        *c.page_table(nats, NATS, with_one_prompt, items),
+        *c.page_table(texts, CORPORA, corpora),
+        *c.page_table(dates, _part_columns("Published"), cutoffs),
+        *c.page_table("Fine-tuning by subfield", _part_columns("Subfield"), subfields),
+        *c.page_table(losses, TRAININGS, trained),
+    ]
 
 
 # --- Its figures; names: of the models as the charts show them.
@@ -390,7 +326,14 @@ def finetuning_figure(compared: Compared, names: Mapping[str, str]) -> FigureTex
 
 
 def versions_figure(compared: Compared, names: Mapping[str, str]) -> FigureText:
-    falls = "; ".join(_falls(names[model.name], found.nats) for model, found in compared)
+    falls = []
+    for model, found in compared:
+        of_versions = (found.nats.original, found.nats.altered)
+        original, altered = (f.number(one.mean_difference, 3) for one in of_versions)
+        difference = f.number(found.nats.interaction.mean_difference, 4)
+        falls.append(
+            f"{names[model.name]} {original} on original and {altered} on altered texts, difference {difference}"
+        )
     return FigureText(
         "Effect of tuning on original and altered texts",
         sentences(
@@ -399,7 +342,7 @@ def versions_figure(compared: Compared, names: Mapping[str, str]) -> FigureText:
             "than on the altered version. Lines are 95% intervals from Student's t on paired differences. A gain that both versions "
             "share does not help to distinguish them.",
         ),
-        f"Fall of the log perplexity in nats per token: {falls}.",
+        f"Fall of the log perplexity in nats per token: {'; '.join(falls)}.",
     )
 
 
@@ -408,9 +351,3 @@ def _n_tuned(compared: Compared) -> str:
     most = f.count(max(model.n_items for model, _found in compared), "test case")
     models = f"tuned model on {most}" if n == 1 else f"tuned models, each on up to {most}"
     return f"n = {f.number(n, 0)} {models} that its base model also scored."
-
-
-def _falls(name: str, nats: NatsChange) -> str:
-    original, altered = (f.number(one.mean_difference, 3) for one in (nats.original, nats.altered))
-    difference = f.number(nats.interaction.mean_difference, 4)
-    return f"{name} {original} on original and {altered} on altered texts, difference {difference}"

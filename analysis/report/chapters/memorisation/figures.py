@@ -63,7 +63,22 @@ def memorisation(source: SourceResults, tables: Tables) -> Figure:
     detailed = readers[:MEMORISATION_MOST] or (models if len(models) <= MEMORISATION_MOST else [])
     whole = {m.name for m in detailed}
     rest = OTHERS if whole else ALONE
-    frames = [_frame(m, names[m.name], "" if m.name in whole else rest) for m in models]
+    frames = []
+    for model in models:
+        own_frame = c.tidy(SOURCES, model.sources)
+        of_items = family_colour(model.family)
+        colours = {TextKind.ORIGINAL: of_items, TextKind.ALTERED: of_items, TextKind.ANCHOR: NOTE}
+        colour = own_frame["kind"].map(colours).fillna(MODELS)
+        shown = [short(text) for text in own_frame["label"]]
+        own_frame = own_frame.assign(**model.named, source=shown, colour=colour)
+        name = names[model.name]
+        if model.name in whole:
+            # Sources have the same names under every model: a row needs the model's as well
+            rows = [f"{text}\t{name}" for text in shown]
+            frames.append(own_frame.assign(heading=name, row=rows, shown=shown))
+        else:
+            originals = own_frame[own_frame["kind"] == TextKind.ORIGINAL]
+            frames.append(originals.assign(heading=rest, row=name, shown=name))
     chat = source.of(Accuracy).chat_models
     frame = pd.concat(frames, ignore_index=True)
     frame["is_chat"] = frame["name"].isin(list(chat))
@@ -72,35 +87,17 @@ def memorisation(source: SourceResults, tables: Tables) -> Figure:
     return make_figure("memorisation", _memorisation_chart(frame, models), text, table)
 
 
-def _frame(model: ModelRatios, name: str, rest: str) -> pd.DataFrame:
-    """The model's sources under its name; with `rest`, only its original test cases under that heading."""
-    frame = c.tidy(SOURCES, model.sources)
-    own = family_colour(model.family)
-    colour = frame["kind"].map(
-        {TextKind.ORIGINAL: own, TextKind.ALTERED: own, TextKind.ANCHOR: NOTE}
-    )
-    shown = [short(text) for text in frame["label"]]
-    frame = frame.assign(**model.named, source=shown, colour=colour.fillna(MODELS))
-    if not rest:
-        # Sources have the same names under every model: a row needs the model's as well
-        rows = [f"{text}\t{name}" for text in shown]
-        return frame.assign(heading=name, row=rows, shown=shown)
-    return frame[frame["kind"] == TextKind.ORIGINAL].assign(heading=rest, row=name, shown=name)
-
-
-def _rows(frame: pd.DataFrame, models: Sequence[ModelRatios]) -> Rows:
-    colour = {m.name: family_colour(m.family) for m in models}
-    domain: list[str] = []
+def _memorisation_chart(frame: pd.DataFrame, models: Sequence[ModelRatios]) -> Drawn:
+    # A heading for each model with all its texts, then one for the others
+    of_models = {m.name: family_colour(m.family) for m in models}
+    shown_rows: list[str] = []
     headings: dict[str, str] = {}
     for heading in sorted(dict.fromkeys(frame["heading"]), key=lambda h: h == OTHERS):
         group = frame[frame["heading"] == heading]
-        headings[heading] = INK if heading in (OTHERS, ALONE) else colour[group["name"].iloc[0]]
-        domain += [heading, *group["row"]]
-    return Rows({}, domain, headings)
+        headings[heading] = INK if heading in (OTHERS, ALONE) else of_models[group["name"].iloc[0]]
+        shown_rows += [heading, *group["row"]]
+    rows = Rows({}, shown_rows, headings)
 
-
-def _memorisation_chart(frame: pd.DataFrame, models: Sequence[ModelRatios]) -> Drawn:
-    rows = _rows(frame, models)
     domain = [float(frame["min"].min()) * 0.9, float(frame["max"].max()) * 1.1]
     axis = alt.Axis(
         title="Compressed bytes / perplexity",
@@ -160,7 +157,14 @@ def publication_date(source: SourceResults, tables: Tables) -> Figure:
 def _publication_date_chart(
     models: list[ModelDates], names: Mapping[str, str], items: pd.DataFrame, each: int
 ) -> Drawn:
-    frames = {m.name: _points(items[items["name"] == m.name], each) for m in models}
+    frames = {}
+    for model in models:
+        of_model = items[items["name"] == model.name]
+        shown_items = of_model.iloc[:: -(-len(of_model) // each) or 1]
+        frames[model.name] = shown_items[["difficulty_ppl"]].assign(
+            date=pd.to_datetime(shown_items["date"]),
+            decision=shown_items["points"].map(DECISIONS).astype(str),
+        )
     days = pd.to_datetime(items["date"])
     dates = [f"{day:%Y-%m-%d}" for day in (days.min(), days.max())]
     middle = pd.concat(frames.values())["difficulty_ppl"].quantile([0.002, 0.998])
@@ -184,19 +188,9 @@ def _publication_date_chart(
         dots = chart(frames[model.name]).mark_point(size=10, opacity=0.6)
         return alt.layer(level(0.0), dots.encode(x=x, y=y, color=colour))
 
-    titles = [(names[m.name], _rho(m)) for m in models]
+    titles = []
+    for model in models:
+        rho, ci95 = (found.rho, found.ci95) if (found := model.known) else (None, None)
+        low, high = ci95 or (None, None)
+        titles.append((names[model.name], f"{RHO} = {number(rho)} [{number(low)}, {number(high)}]"))
     return grid(titles, draw, columns=columns_for(len(models), 4), left=52, height=92)
-
-
-def _points(items: pd.DataFrame, most: int) -> pd.DataFrame:
-    step = -(-len(items) // most) or 1
-    shown = items.iloc[::step]
-    decision = shown["points"].map(DECISIONS).astype(str)
-    return shown[["difficulty_ppl"]].assign(date=pd.to_datetime(shown["date"]), decision=decision)
-
-
-def _rho(model: ModelDates) -> str:
-    found = model.known
-    rho, ci95 = (found.rho, found.ci95) if found else (None, None)
-    low, high = ci95 or (None, None)
-    return f"{RHO} = {number(rho)} [{number(low)}, {number(high)}]"

@@ -93,7 +93,11 @@ def _model(data: SourceData, model: int, dates: np.ndarray) -> ModelCutoff:
         data.models[name].to_numpy().astype("datetime64[D]")[model]
         for name in ("cutoff", "released")
     )
-    correct, knowledge = data.model_correct[model], _cutoffs_ratios(data, model)
+    # Ratios of the original texts; NaN where not scored, or without compressed lengths
+    rows = data.full[data.full["model"] == model]
+    knowledge = np.full(data.n_items, np.nan)
+    knowledge[rows["item"]] = ratios(rows["zlib_original_bytes"], rows["ppl_original"])
+    correct = data.model_correct[model]
     scored, sides = np.isfinite(correct), by_cutoff(dates, cutoff)
     return ModelCutoff(
         **data.model_name(model),
@@ -111,14 +115,6 @@ def _part(correct: Floats, knowledge: Floats, of: Bools) -> CutoffPart | None:
         return None
     known = knowledge[of & np.isfinite(knowledge)]
     return CutoffPart(proportion(correct[of]), float(np.median(known)) if len(known) else None)
-
-
-def _cutoffs_ratios(data: SourceData, model: int) -> Floats:
-    """(items,) of the original texts; NaN where not scored, or without compressed lengths."""
-    values = np.full(data.n_items, np.nan)
-    rows = data.full[data.full["model"] == model]
-    values[rows["item"]] = ratios(rows["zlib_original_bytes"], rows["ppl_original"])
-    return values
 
 
 def _day(day: np.datetime64) -> str | None:
@@ -252,12 +248,11 @@ def _memorisation_ratios(data: SourceData, tables: list[pd.DataFrame]) -> Ratios
     found = []
     for model in np.union1d(full["model"], corpora["model"]).astype(int).tolist():
         name = ModelName(**data.model_name(model))
-        sources = [
-            *_memorisation_items(full[full["model"] == model]),
-            *_corpora(corpora[corpora["model"] == model]),
-        ]
-        found.append(ModelRatios(**data.model_name(model), sources=_described(sources)))
-        tables += [_table(name, texts) for texts in sources]
+        sources = _sources(full[full["model"] == model], corpora[corpora["model"] == model])
+        found.append(ModelRatios(**data.model_name(model), sources=_compared(sources)))
+        for texts in sources:
+            columns = {"corpus": texts.corpus, "label": texts.label, "kind": texts.kind.value}
+            tables.append(pd.DataFrame({**name.named, **columns, "ratio": texts.ratios}))
     if not found:
         raise NotEnough(*NOTHING)
     anchors = data.corpora.loc[data.corpora["is_anchor"].astype(bool), "corpus"]
@@ -265,18 +260,16 @@ def _memorisation_ratios(data: SourceData, tables: list[pd.DataFrame]) -> Ratios
     return Ratios(tuple(found), anchor, anchor and corpus_label(anchor), MEMORISATION_METHOD)
 
 
-def _memorisation_items(rows: pd.DataFrame) -> list[_Texts]:
-    rows = rows[rows["zlib_altered_bytes"].notna()]
-    return [
-        _Texts("items", label, kind, _floats(rows[f"zlib_{v}_bytes"]), _floats(rows[f"ppl_{v}"]))
+def _sources(items: pd.DataFrame, corpora: pd.DataFrame) -> list[_Texts]:
+    """The sources of texts that one model read: both versions of the test cases, then each corpus."""
+    items = items[items["zlib_altered_bytes"].notna()]
+    sources = [
+        _Texts("items", label, kind, _floats(items[f"zlib_{v}_bytes"]), _floats(items[f"ppl_{v}"]))
         for kind, v, label in ITEMS
-        if len(rows)
+        if len(items)
     ]
-
-
-def _corpora(rows: pd.DataFrame) -> list[_Texts]:
-    return [
-        _Texts(
+    for (is_anchor, corpus), texts in corpora.groupby(["is_anchor", "corpus"]):
+        texts_of_corpus = _Texts(
             str(corpus),
             corpus_label(str(corpus)),
             TextKind.ANCHOR if is_anchor else TextKind.CORPUS,
@@ -284,8 +277,8 @@ def _corpora(rows: pd.DataFrame) -> list[_Texts]:
             _floats(texts["ppl"]),
             str(texts["in_training"].iloc[0]),
         )
-        for (is_anchor, corpus), texts in rows.groupby(["is_anchor", "corpus"])
-    ]
+        sources.append(texts_of_corpus)
+    return sources
 
 
 def corpus_label(name: str) -> str:
@@ -297,39 +290,32 @@ def corpus_label(name: str) -> str:
     return PUBLISHED_CORPORA.get(name) or name.replace("_", " ")
 
 
-def _described(sources: Sequence[_Texts]) -> tuple[TextRatios, ...]:
+def _compared(sources: Sequence[_Texts]) -> tuple[TextRatios, ...]:
+    """Each source beside the text that models know by heart, and beside the original test cases."""
     anchors = [texts.ratios for texts in sources if texts.kind is TextKind.ANCHOR]
     height = float(np.median(np.concatenate(anchors))) if anchors else None
-    originals = [texts.ratios for texts in sources if texts.kind is TextKind.ORIGINAL]
-    return tuple(_row(texts, height, originals[0] if originals else None) for texts in sources)
-
-
-def _row(texts: _Texts, height: float | None, original: Floats | None) -> TextRatios:
-    """`height`: the anchor's ratio; `original`: those of the original items."""
-    is_anchor, is_original = texts.kind is TextKind.ANCHOR, texts.kind is TextKind.ORIGINAL
-    return TextRatios(
-        texts.corpus,
-        texts.label,
-        texts.kind,
-        float(np.median(texts.ppl)),
-        float(np.median(texts.zlib_bytes)),
-        texts.in_training,
-        None if height is None or is_anchor else int(np.count_nonzero(texts.ratios >= height)),
-        None if original is None or is_original else auc(original, texts.ratios),
-        spread_of(texts.ratios),
-    )
-
-
-def _table(model: ModelName, texts: _Texts) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            **model.named,
-            "corpus": texts.corpus,
-            "label": texts.label,
-            "kind": texts.kind.value,
-            "ratio": texts.ratios,
-        }
-    )
+    original = next((texts.ratios for texts in sources if texts.kind is TextKind.ORIGINAL), None)
+    rows = []
+    for texts in sources:
+        # Neither is compared with itself
+        is_anchor, is_original = texts.kind is TextKind.ANCHOR, texts.kind is TextKind.ORIGINAL
+        n_ge_anchor = (
+            None if height is None or is_anchor else int(np.count_nonzero(texts.ratios >= height))
+        )
+        above = None if original is None or is_original else auc(original, texts.ratios)
+        row = TextRatios(
+            texts.corpus,
+            texts.label,
+            texts.kind,
+            float(np.median(texts.ppl)),
+            float(np.median(texts.zlib_bytes)),
+            texts.in_training,
+            n_ge_anchor,
+            above,
+            spread_of(texts.ratios),
+        )
+        rows.append(row)
+    return tuple(rows)
 
 
 def _floats(column: "pd.Series[float]") -> Floats:

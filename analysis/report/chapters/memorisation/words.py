@@ -7,7 +7,7 @@ import pandas as pd
 from analysis import columns as c
 from analysis.charts.texts import HOLLOW
 from analysis.codec import present
-from analysis.presentation import FigureText, Table, paragraphs, sentences
+from analysis.presentation import FigureText, paragraphs, sentences
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.memorisation.results import (
     CutoffPart,
@@ -15,7 +15,6 @@ from analysis.report.chapters.memorisation.results import (
     Memorisation,
     ModelDates,
     ModelRatios,
-    PeopleDates,
     PublicationDate,
     Ratios,
     TextKind,
@@ -32,19 +31,34 @@ IN_TRAINING = {
     "absent": "known not to be",
 }
 MOST_NAMED = 5  # models in the figure's alternative text
+NAMED_TEXTS = {
+    TextKind.ORIGINAL: "the original versions of the test cases",
+    TextKind.ANCHOR: "the text that models are likely to know by heart",
+}
 RHO = "\N{GREEK SMALL LETTER RHO}"
 
 
 def memorisation_page(source: SourceResults, about: About) -> Page:
     found = source.of(Memorisation)
     own, cutoffs = present(found.memorisation), present(found.cutoffs)
-    known_by_heart = _known_by_heart(own) if own else ""
+    known_by_heart, before, tables = "", "", []
+    if own:
+        known_by_heart = _known_by_heart(own)
+        rows = [(model, texts) for model in own.models for texts in model.sources]
+        tables += c.page_table("zlib-perplexity ratio", RATIOS, rows, "memorisation_ratios")
+    if cutoffs:
+        n_unknown = len(cutoffs.models) - len(cutoffs.known)
+        before = sentences(
+            _published_before(cutoffs),
+            f"For {f.count(n_unknown, 'model')}, it is not known when the training data end."
+            if n_unknown
+            else "",
+        )
+        caption = "Before and after the end of the training data"
+        tables += c.page_table(caption, CUTOFFS, cutoffs.models)
     return Page(
-        text=paragraphs(known_by_heart, _cutoffs(cutoffs) if cutoffs else ""),
-        tables=[
-            *(_ratios_table(own) if own else ()),
-            *(_cutoffs_table(cutoffs) if cutoffs else ()),
-        ],
+        text=paragraphs(known_by_heart, before),
+        tables=tables,
         methods=[part.method for part in (own, cutoffs) if part],
         finding=known_by_heart,
     )
@@ -68,31 +82,19 @@ def _known_by_heart(own: Ratios) -> str:
             f"Models scored a text that they are likely to know by heart ({own.anchor_label}), but there is nothing to compare it with: no "
             "test case that they scored has a known compressed length."
         )
+    n_as_high = sum(n > 0 for n in n_above)
+    if n_as_high:
+        some = "this model" if len(n_above) == 1 else f"{f.number(n_as_high, 0)} of them"
+        as_high = (
+            f"For {some}, the ratio of compressed length to perplexity is at least as high for the original of at least one test case as "
+            "for this text."
+        )
+    else:
+        as_high = "The ratio of compressed length to perplexity is higher for this text than for the original of every test case."
     return sentences(
         f"{f.count(len(n_above), 'model')} also scored a text that models are likely to know by heart ({own.anchor_label}).",
-        _as_high(len(n_above), sum(n > 0 for n in n_above)),
+        as_high,
         "A high ratio is a sign of memorisation; a low ratio does not rule it out.",
-    )
-
-
-def _as_high(n_models: int, n_above: int) -> str:
-    """In how many models a test case has a ratio at least as high as that of the text known by heart."""
-    if not n_above:
-        return "The ratio of compressed length to perplexity is higher for this text than for the original of every test case."
-    some = "this model" if n_models == 1 else f"{f.number(n_above, 0)} of them"
-    return (
-        f"For {some}, the ratio of compressed length to perplexity is at least as high for the original of at least one test case as for "
-        "this text."
-    )
-
-
-def _cutoffs(cutoffs: Cutoffs) -> str:
-    n_unknown = len(cutoffs.models) - len(cutoffs.known)
-    return sentences(
-        _published_before(cutoffs),
-        f"For {f.count(n_unknown, 'model')}, it is not known when the training data end."
-        if n_unknown
-        else "",
     )
 
 
@@ -115,32 +117,25 @@ def _published_before(cutoffs: Cutoffs) -> str:
     return f"Each of {models} whose training data end on a known date was scored on test cases that were published by that date."
 
 
-def _ratios_table(own: Ratios) -> list[Table]:
-    columns = (
-        c.text("Model", "0.label"),
-        c.text("Texts", "1.label"),
-        c.text("In the training data", lambda row: IN_TRAINING.get(row[1].in_training)),
-        c.count("n", "1.spread.n"),
-        c.compact("Median ratio", "1.spread.median"),
-        c.compact_ci("Quartiles", lambda row: (row[1].spread.q1, row[1].spread.q3)),
-        c.count("At least as high as the reference text", "1.n_ge_anchor"),
-    )
-    rows = [(model, texts) for model in own.models for texts in model.sources]
-    return c.page_table("zlib-perplexity ratio", columns, rows, "memorisation_ratios")
-
-
-def _cutoffs_table(cutoffs: Cutoffs) -> list[Table]:
-    columns = (
-        c.text("Model", "label"),
-        c.text("Cut-off", lambda row: row.cutoff or "unknown"),
-        c.text("Released", lambda row: row.released or "unknown"),
-        c.shown("Right, published before the cut-off", lambda row: _right(row.before)),
-        c.shown("Right, published after the cut-off", lambda row: _right(row.after)),
-        c.compact("Median ratio before", "before.ratio_median"),
-        c.compact("Median ratio after", "after.ratio_median"),
-        c.count("No date", lambda row: row.n_undated if row.cutoff else None),
-    )
-    return c.page_table("Before and after the end of the training data", columns, cutoffs.models)
+RATIOS = (
+    c.text("Model", "0.label"),
+    c.text("Texts", "1.label"),
+    c.text("In the training data", lambda row: IN_TRAINING.get(row[1].in_training)),
+    c.count("n", "1.spread.n"),
+    c.compact("Median ratio", "1.spread.median"),
+    c.compact_ci("Quartiles", lambda row: (row[1].spread.q1, row[1].spread.q3)),
+    c.count("At least as high as the reference text", "1.n_ge_anchor"),
+)
+CUTOFFS = (
+    c.text("Model", "label"),
+    c.text("Cut-off", lambda row: row.cutoff or "unknown"),
+    c.text("Released", lambda row: row.released or "unknown"),
+    c.shown("Right, published before the cut-off", lambda row: _right(row.before)),
+    c.shown("Right, published after the cut-off", lambda row: _right(row.after)),
+    c.compact("Median ratio before", "before.ratio_median"),
+    c.compact("Median ratio after", "after.ratio_median"),
+    c.count("No date", lambda row: row.n_undated if row.cutoff else None),
+)
 
 
 def _right(part: CutoffPart | None) -> str:
@@ -163,7 +158,14 @@ def memorisation_figure(
     readers = [model for model in models if model.has_references]
     named = readers or models
     n_more = len(named) - MOST_NAMED
-    medians = [_medians(model, names[model.name]) for model in named[:MOST_NAMED]]
+    medians = []
+    for model in named[:MOST_NAMED]:
+        told = [
+            f"{f.compact(found.spread.median)} for {of}"
+            for kind, of in NAMED_TEXTS.items()
+            if (found := model.of(kind))
+        ]
+        medians.append(f"{names[model.name]}, {' against '.join(told) or 'reference texts only'}")
     if n_more > 0:
         medians.append(f"and {f.count(n_more, 'more model')}")
     n = [f.count(len(models), "model")]
@@ -203,20 +205,29 @@ def _shown_texts(n_detailed: int, n_readers: int, n_models: int) -> str:
     )
 
 
-def _medians(model: ModelRatios, name: str) -> str:
-    texts = {
-        TextKind.ORIGINAL: "the original versions of the test cases",
-        TextKind.ANCHOR: "the text that models are likely to know by heart",
-    }
-    told = [
-        f"{f.compact(found.spread.median)} for {of}"
-        for kind, of in texts.items()
-        if (found := model.of(kind))
-    ]
-    return f"{name}, {' against '.join(told) or 'reference texts only'}"
-
-
 # --- Publication dates.
+
+
+DATES = (
+    c.text("Model", "0.label"),
+    c.count("Test cases", "1.n"),
+    c.coefficient("Spearman's rho", "1.rho"),
+    c.coefficient_ci("95% CI", "1.ci95"),
+    c.p_value("p", "1.p"),
+    c.p_value("p after Holm", "0.holm_p"),
+)
+FOR_PEOPLE = {
+    DateDirection.NEWER_EASIER: "newer test cases are easier",
+    DateDirection.NEWER_HARDER: "newer test cases are harder",
+    DateDirection.TOO_FEW: "there are too few participants or test cases to say whether the date matters",
+    DateDirection.UNCLEAR: "the date shows no clear direction",
+}
+FOR_ONE = {
+    DateDirection.NEWER_EASIER: "; newer test cases are easier for it",
+    DateDirection.NEWER_HARDER: "; newer test cases are harder for it",
+    DateDirection.UNCLEAR: "; this is no clear direction",
+    DateDirection.TOO_FEW: "; there are too few test cases to say whether the date matters",
+}
 
 
 def publication_date_page(source: SourceResults, about: About) -> Page:
@@ -225,29 +236,20 @@ def publication_date_page(source: SourceResults, about: About) -> Page:
     known = [(model, found) for model in models if (found := model.known)]
     together, people = present(own.publication_date_tests), present(own.publication_date_people)
     finding = _correlations([found for _model, found in known], models, together)
-    columns = (
-        c.text("Model", "0.label"),
-        c.count("Test cases", "1.n"),
-        c.coefficient("Spearman's rho", "1.rho"),
-        c.coefficient_ci("95% CI", "1.ci95"),
-        c.p_value("p", "1.p"),
-        c.p_value("p after Holm", "0.holm_p"),
-    )
+    of_people = ""
+    if people:
+        slope = people.slope
+        of_people = (
+            f"For people, {FOR_PEOPLE[people.direction]} (slope over trials {f.number(slope.slope)} log-odds per year, 95% CI "
+            f"{f.interval(slope.ci95)}, {f.p_value(slope.p)}, after Holm {f.p_value(people.holm_p)}, {f.count(slope.n, 'trial')})."
+        )
     caption = "Publication date and difficulty"
     return Page(
-        text=paragraphs(finding, _people(people) if people else ""),
-        tables=c.page_table(caption, columns, known, "publication_date_items"),
+        text=paragraphs(finding, of_people),
+        tables=c.page_table(caption, DATES, known, "publication_date_items"),
         methods=[one.method for one in (together, people and people.slope) if one],
         finding=finding,
     )
-
-
-FOR_ONE = {
-    DateDirection.NEWER_EASIER: "; newer test cases are easier for it",
-    DateDirection.NEWER_HARDER: "; newer test cases are harder for it",
-    DateDirection.UNCLEAR: "; this is no clear direction",
-    DateDirection.TOO_FEW: "; there are too few test cases to say whether the date matters",
-}
 
 
 def _correlations(
@@ -265,40 +267,24 @@ def _correlations(
             f"{rho}, {f.count(only.n, 'test case')}{corrected}{FOR_ONE[model.direction]}."
         )
     rhos = [one.rho for one in known]
-    return sentences(
-        "Rank correlations of publication date and difficulty for the model (scored so that larger values mean easier) lie between "
-        f"{f.coefficient(min(rhos))} and {f.coefficient(max(rhos))} in {f.count(len(known), 'model')}.",
-        sentences(family_sentences(together), _directions(models)) if together else "",
-    )
-
-
-def _directions(models: Sequence[ModelDates]) -> str:
     directions = [model.direction for model in models]
     n_easier = directions.count(DateDirection.NEWER_EASIER)
     n_harder = directions.count(DateDirection.NEWER_HARDER)
     n_too_few = directions.count(DateDirection.TOO_FEW)
-    if not n_easier and not n_harder and not n_too_few:
-        return "The models therefore show no clear direction."
-    return sentences(
+    clear = [
         f"Newer test cases are easier for {f.count(n_easier, 'model')}." if n_easier else "",
         f"Newer test cases are harder for {f.count(n_harder, 'model')}." if n_harder else "",
         f"There are too few test cases to say so of {f.count(n_too_few, 'model')}."
         if n_too_few
         else "",
-    )
-
-
-def _people(people: PeopleDates) -> str:
-    matter = {
-        DateDirection.NEWER_EASIER: "newer test cases are easier",
-        DateDirection.NEWER_HARDER: "newer test cases are harder",
-        DateDirection.TOO_FEW: "there are too few participants or test cases to say whether the date matters",
-        DateDirection.UNCLEAR: "the date shows no clear direction",
-    }
-    slope = people.slope
-    return (
-        f"For people, {matter[people.direction]} (slope over trials {f.number(slope.slope)} log-odds per year, 95% CI "
-        f"{f.interval(slope.ci95)}, {f.p_value(slope.p)}, after Holm {f.p_value(people.holm_p)}, {f.count(slope.n, 'trial')})."
+    ]
+    unclear = "The models therefore show no clear direction."
+    return sentences(
+        "Rank correlations of publication date and difficulty for the model (scored so that larger values mean easier) lie between "
+        f"{f.coefficient(min(rhos))} and {f.coefficient(max(rhos))} in {f.count(len(known), 'model')}.",
+        sentences(family_sentences(together), *(clear if any(clear) else [unclear]))
+        if together
+        else "",
     )
 
 
