@@ -67,50 +67,44 @@ def other_models(source: SourceResults, tables: Tables) -> Figure:
 
 
 def _figure(name: str, humans: HumanAccuracy | None, models: Sequence[ModelAccuracy]) -> Figure:
-    people = _people_rows(humans)
-    rows = rows_of(models, [p["row"] for p in people])
-    chat = [m.name for m in models if m.is_chat]
-    frame = model_frame(models, rows, _columns, lambda m: m.items.ci95, chat)
+    # A row for all people, one for those with most expertise, then one for each model
+    groups = [(EVERYONE, humans.trials)] if humans else []
+    if humans and (top := present(humans.top_expertise)):
+        groups.append((EXPERTS, top.trials))
+    people = [
+        {**people_row(row, share), "n": share.n, "n_correct": share.n_correct}
+        for row, share in groups
+    ]
+    rows = rows_of(models, [row["row"] for row in people])
+    frame = model_frame(
+        models,
+        rows,
+        lambda m: {
+            "n_items": m.items.n,
+            "n_correct": m.items.n_correct,
+            "accuracy": m.items.accuracy,
+        },
+        lambda m: m.items.ci95,
+        [m.name for m in models if m.is_chat],
+    )
     shown = pd.concat([pd.DataFrame(people), frame], ignore_index=True)
     if shown.empty:
         raise NotEnough(
             "These test cases do not have any judgments or scores.", "Collect judgments."
         )
     shown["is_chat"] = shown.get("is_chat", pd.Series(index=shown.index, dtype=object)).eq(True)
-    text = accuracy_figure(humans, models, is_extra=name == "other_models")
-    return make_figure(name, _accuracy_chart(shown, rows, humans), text, _table(shown))
-
-
-def _people_rows(humans: HumanAccuracy | None) -> list[dict[str, Any]]:
-    """A row for all people, one for those with most expertise."""
-    if humans is None:
-        return []
-    top = present(humans.top_expertise)
-    both = [(EVERYONE, humans.trials), *([(EXPERTS, top.trials)] if top else [])]
-    return [
-        {**people_row(row, share), "n": share.n, "n_correct": share.n_correct}
-        for row, share in both
-    ]
-
-
-def _columns(model: ModelAccuracy) -> dict[str, Any]:
-    share = model.items
-    return {"n_items": share.n, "n_correct": share.n_correct, "accuracy": share.accuracy}
-
-
-def _accuracy_chart(shown: pd.DataFrame, rows: Rows, humans: HumanAccuracy | None) -> Drawn:
     domain = share_domain([*shown["low"], *shown["high"], *shown["accuracy"]])
     x = share_x("accuracy", domain, "Correct answers")
     lines = chance_and_people(humans.trials.accuracy if humans else None, domain)
     drawn = alt.layer(*lines, dots_with_intervals(chart(shown), x, rows.y()))
-    return drawn.properties(width=FULL - rows.width - 30, height=rows.height)
+    drawn = drawn.properties(width=FULL - rows.width - 30, height=rows.height)
 
-
-def _table(shown: pd.DataFrame) -> pd.DataFrame:
-    columns = {"low": "ci_low", "high": "ci_high", "row": "who"}
-    named = shown.reindex(columns=list(TABLE)).rename(columns=columns)
-    named["n"] = named["n"].fillna(named.pop("n_items"))
-    return named
+    # n: of judgments for people, of test cases for models
+    table = shown.reindex(columns=list(TABLE))
+    table = table.rename(columns={"low": "ci_low", "high": "ci_high", "row": "who"})
+    table["n"] = table["n"].fillna(table.pop("n_items"))
+    text = accuracy_figure(humans, models, is_extra=name == "other_models")
+    return make_figure(name, drawn, text, table)
 
 
 # --- Accuracy by subfield (the paper's figure 3b, as dots with intervals instead of a radar).
@@ -131,9 +125,21 @@ def subfields(source: SourceResults, tables: Tables) -> Figure:
     chat = source.of(Accuracy).chat_models
     frame = pd.concat([_frame(s, rows, chat) for s in found], ignore_index=True)
     domain = share_domain([*frame["low"], *frame["high"], *frame["accuracy"]])
+
+    def panel(place: Place) -> Drawn:
+        own = found[place.number]
+        axis = place.x_axis("Correct answers", format=".0%", values=quarters(domain))
+        x = x_of("accuracy", domain, axis)
+        y = rows.y() if place.first else rows.y(labels=False, minExtent=0, maxExtent=0)
+        layers: list[Any] = [upright(CHANCE)]
+        if own.humans:
+            layers.append(upright(own.humans.accuracy, colour=HUMANS, width=0.8, dash=False))
+        data = chart(frame[frame["subfield"] == own.subfield])
+        return alt.layer(*layers, dots_with_intervals(data, x, y, thickness=1.1, size=30))
+
     drawn = grid(
         [(s.subfield or NOT_STATED, f.count(s.n_items, "test case")) for s in found],
-        lambda place: _panel(frame, found[place.number], rows, domain, place),
+        panel,
         columns=min(len(found), MOST_COLUMNS),
         left=rows.width,
         height=rows.height,
@@ -159,20 +165,6 @@ def _frame(found: SubfieldAccuracy, rows: Rows, chat: Collection[str]) -> pd.Dat
     return both.assign(subfield=found.subfield).reindex(columns=SHOWN)
 
 
-def _panel(
-    frame: pd.DataFrame, found: SubfieldAccuracy, rows: Rows, domain: list[float], place: Place
-) -> Drawn:
-    data = chart(frame[frame["subfield"] == found.subfield])
-    axis = place.x_axis("Correct answers", format=".0%", values=quarters(domain))
-    x = x_of("accuracy", domain, axis)
-    y = rows.y() if place.first else rows.y(labels=False, minExtent=0, maxExtent=0)
-    layers: list[Any] = [upright(CHANCE)]
-    if found.humans:
-        layers.append(upright(found.humans.accuracy, colour=HUMANS, width=0.8, dash=False))
-    points = dots_with_intervals(data, x, y, thickness=1.1, size=30)
-    return alt.layer(*layers, points)
-
-
 # --- People's accuracy by career position (the paper's figure 3c).
 
 WIDTH = 520
@@ -183,30 +175,23 @@ def positions(source: SourceResults, tables: Tables) -> Figure:
     found = present(source.of(Positions).positions)
     if not found:
         raise NotEnough("The analysis does not contain any judgments.", "Let participants finish.")
-    names = [_label(p.position) for p in found]
+    # Questionnaires store "other" with underscores
+    given = [one.position.strip("_ ") for one in found]
+    names = [short(name[:1].upper() + name[1:] if name else "Not stated") for name in given]
     frame = pd.DataFrame([people_row(n, p.trials) for n, p in zip(names, found, strict=True)])
     frame["n"] = [f.count(p.trials.n, "judgment") for p in found]
+    rows, data = Rows({}, names), chart(frame)
+    domain = share_domain([*frame["low"], *frame["high"]])
     humans = present(source.of(Accuracy).humans)
-    drawn = _positions_chart(frame, Rows({}, names), humans.trials.accuracy if humans else None)
+    everyone = humans.trials.accuracy if humans else None
+    drawn = alt.layer(
+        *chance_and_people(everyone, domain, "all people", 0.15),
+        dots_with_intervals(data, share_x("accuracy", domain, "Correct answers"), rows.y()),
+        data.mark_text(align="left", color=SOFT, dx=8).encode(
+            y=rows.y(), x=alt.value("width"), text="n:N"
+        ),
+    ).properties(
+        width=WIDTH - rows.width - text_width(frame["n"].tolist()) - 14, height=rows.height * 1.4
+    )
     text = positions_figure(names, found)
     return make_figure("positions", drawn, text, c.tidy(POSITIONS, found))
-
-
-def _label(position: str) -> str:
-    """A position as the figure names it; questionnaires store "other" with underscores."""
-    name = position.strip("_ ")
-    return short(name[:1].upper() + name[1:] if name else "Not stated")
-
-
-def _positions_chart(frame: pd.DataFrame, rows: Rows, everyone: float | None) -> Drawn:
-    domain = share_domain([*frame["low"], *frame["high"]])
-    x = share_x("accuracy", domain, "Correct answers")
-    data = chart(frame)
-    counts = data.mark_text(align="left", color=SOFT, dx=8).encode(
-        y=rows.y(), x=alt.value("width"), text="n:N"
-    )
-    layers = chance_and_people(everyone, domain, "all people", 0.15)
-    right = text_width(frame["n"].tolist()) + 14
-    return alt.layer(*layers, dots_with_intervals(data, x, rows.y()), counts).properties(
-        width=WIDTH - rows.width - right, height=rows.height * 1.4
-    )

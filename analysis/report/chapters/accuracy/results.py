@@ -1,7 +1,6 @@
 """How often people chose the original and each language model found it less surprising, and whether they differ."""
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -174,11 +173,11 @@ def _humans(data: SourceData) -> HumanAccuracy:
         n_items=int(np.count_nonzero(data.item_counts)),
         over_participants=mean_of(participant_accuracy(trials), SHARES),
         over_items=mean_of(data.item_accuracy, SHARES),
-        top_expertise=try_estimate(_accuracy_top_expertise, trials),
+        top_expertise=try_estimate(_top_expertise, trials),
     )
 
 
-def _accuracy_top_expertise(trials: pd.DataFrame) -> TopExpertise:
+def _top_expertise(trials: pd.DataFrame) -> TopExpertise:
     top = top_share(trials["item"], trials["expertise"], trials["is_correct"], TOP_SHARE)
     return TopExpertise(**vars(top), above_p80=try_estimate(_above_p80, trials))
 
@@ -313,14 +312,29 @@ def build_subfields(data: SourceData) -> Built:
     item_subfield = data.items["subfield"].to_numpy()
     names = pd.unique(data.items["subfield"])
     found = tuple(_subfield(data, trials, str(name), item_subfield == name) for name in names)
-    lines = [line for one in found for line in _lines(one)]
+
+    # People, the people who know it best, every model
+    lines = []
+    for one in found:
+        people = (("humans", one.humans), ("top expertise", one.top_expertise and one.top_expertise.trials))  # fmt: skip
+        lines += [
+            (one.subfield, who, ModelName(who, who, "", ""), share)
+            for who, share in people
+            if share
+        ]
+        lines += [(one.subfield, "model", model, model.share) for model in one.models]
     return Built(Subfields(found), {"subfields": c.tidy(SUBFIELDS, lines)})
 
 
 def _subfield(data: SourceData, trials: pd.DataFrame, name: str, items: Bools) -> SubfieldAccuracy:
     trials = trials[items[trials["item"].to_numpy()]]
     humans = proportion(trials["is_correct"]) if len(trials) else None
-    models = _models(data, items)
+    correct = data.model_correct[:, items]
+    models = tuple(
+        ModelItems(**data.model_name(int(model)), share=proportion(correct[model]))
+        for model in data.set_models
+        if not np.isnan(correct[model]).all()
+    )
     shares = np.array([model.share.accuracy for model in models])
     return SubfieldAccuracy(
         subfield=name,
@@ -332,26 +346,6 @@ def _subfield(data: SourceData, trials: pd.DataFrame, name: str, items: Bools) -
         models=models,
         n_models_below_humans=int((shares < humans.accuracy).sum()) if humans and models else None,
     )
-
-
-def _models(data: SourceData, items: Bools) -> tuple[ModelItems, ...]:
-    correct = data.model_correct[:, items]
-    return tuple(
-        ModelItems(**data.model_name(int(model)), share=proportion(correct[model]))
-        for model in data.set_models
-        if not np.isnan(correct[model]).all()
-    )
-
-
-def _lines(found: SubfieldAccuracy) -> Iterator[tuple[str, str, ModelName, Proportion]]:
-    """People, the people who know it best, every model."""
-    if found.humans:
-        yield found.subfield, "humans", ModelName("humans", "humans", "", ""), found.humans
-    if top := found.top_expertise:
-        name = "top expertise"
-        yield found.subfield, name, ModelName(name, name, "", ""), top.trials
-    for model in found.models:
-        yield found.subfield, "model", model, model.share
 
 
 # --- People's accuracy by the position they hold.

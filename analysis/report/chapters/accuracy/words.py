@@ -23,7 +23,7 @@ from analysis.report.chapters.accuracy.results import (
 )
 from analysis.report.chapters.participants.results import SMALL
 from analysis.report.headline import Estimate, headline
-from analysis.stats.estimates import PairedTest, Proportion
+from analysis.stats.estimates import PairedTest
 from analysis.stats.verdicts import Verdict
 from lib import formatting as f
 
@@ -54,8 +54,15 @@ def accuracy_page(source: SourceResults, about: About) -> Page:
     humans, models = present(own.humans), present(own.models) or ()
     versus, chat = present(own.models_vs_humans), present(own.base_vs_chat)
     over_models = versus.test if versus else None
+    people = ""
+    if humans:
+        participant = "simulated participant" if about.is_simulated else "participant"
+        people = (
+            f"{f.count(humans.n_participants, participant)} judged {f.count(humans.trials.n, 'trial')} "
+            f"and found the original in {_right(humans.trials.accuracy, answer.humans)}."
+        )
     finding = (
-        _people(humans, answer.humans, is_simulated=about.is_simulated) if humans else "",
+        people,
         _models(own, models, answer.models),
         "There are too few participants or test cases to say whether people and models differ."
         if answer.verdict is Verdict.TOO_FEW
@@ -63,6 +70,13 @@ def accuracy_page(source: SourceResults, about: About) -> Page:
     )
     top = present(humans.top_expertise) if humans else None
     over_pairs = present(chat.test) if chat else None
+    # One row for each group of trials that has any
+    above = present(top.above_p80) if top else None
+    shares = (
+        ("All trials", humans.trials if humans else None),
+        ("Top expertise per test case", top.trials if top else None),
+        ("Expertise at or above its 80th percentile", above.trials if above else None),
+    )
     tests = [("Models against humans", over_models), ("Base against chat models", over_pairs)]
     return Page(
         text=paragraphs(
@@ -72,21 +86,15 @@ def accuracy_page(source: SourceResults, about: About) -> Page:
             _base_vs_chat(chat, over_pairs) if chat and over_pairs else "",
         ),
         tables=[
-            *c.page_table("Human accuracy", HUMANS, _human_shares(humans), "humans_items"),
+            *c.page_table(
+                "Human accuracy", HUMANS, [row for row in shares if row[1]], "humans_items"
+            ),
             *c.page_table("Language models", MODELS, models, "models"),
             *c.page_table("Other models", MODELS, present(own.extra_models) or ()),
             *c.page_table("Tests on accuracies", TESTS, [row for row in tests if row[1]]),
         ],
         methods=[one.method for one in (humans and humans.trials, over_models) if one],
         finding=sentences(*finding),
-    )
-
-
-def _people(humans: HumanAccuracy, answer: Estimate | None, *, is_simulated: bool) -> str:
-    participant = "simulated participant" if is_simulated else "participant"
-    return (
-        f"{f.count(humans.n_participants, participant)} judged {f.count(humans.trials.n, 'trial')} "
-        f"and found the original in {_right(humans.trials.accuracy, answer)}."
     )
 
 
@@ -121,21 +129,23 @@ def _span(models: Sequence[ModelAccuracy]) -> tuple[str, str]:
 
 
 def _difference(
-    humans: HumanAccuracy | None, models: Sequence[ModelAccuracy], over_models: PairedTest | None
+    humans: HumanAccuracy | None, models: Sequence[ModelAccuracy], test: PairedTest | None
 ) -> str:
-    if over_models:
-        return _over_models(over_models)
-    if humans and len(models) == 1:
-        return _of_one_model(models[0], models[0].items.accuracy - humans.trials.accuracy)
-    return ""
-
-
-def _over_models(test: PairedTest) -> str:
-    difference = test.mean_difference
-    if _is_same(difference):
-        found = "On average the models and the participants had the same accuracy in this sample"
+    """The models' mean accuracy, or the only model's, beside people's; test: over models."""
+    if test:
+        difference = test.mean_difference
+    elif humans and len(models) == 1:
+        difference = models[0].items.accuracy - humans.trials.accuracy
     else:
-        found = f"In this sample, the models were on average {_from_people(difference)}"
+        return ""
+    which, was = ("the models", "were on average") if test else (models[0].label, "was")
+    side = "above" if difference > 0 else "below"
+    found = f"In this sample, {which} {was} {f.percentage_points(abs(difference))} points {side} the human accuracy"
+    if abs(100 * difference) < SAME_POINTS:
+        which = "On average the models" if test else which
+        found = f"{which} and the participants had the same accuracy in this sample"
+    if not test:
+        return f"{found}; a single model allows no test over models."
     if not test.ci95:
         return f"{found} (all models have the same accuracy, which allows no test over models)."
     numbers = (
@@ -147,24 +157,6 @@ def _over_models(test: PairedTest) -> str:
         "This test treats the human accuracy as fixed and the models as independent. The crossed interval below makes neither assumption, and "
         "decides whether they differ.",
     )
-
-
-def _of_one_model(model: ModelAccuracy, difference: float) -> str:
-    found = (
-        f"{model.label} and the participants had the same accuracy in this sample"
-        if _is_same(difference)
-        else f"In this sample, {model.label} was {_from_people(difference)}"
-    )
-    return f"{found}; a single model allows no test over models."
-
-
-def _is_same(difference: float) -> bool:
-    return abs(100 * difference) < SAME_POINTS
-
-
-def _from_people(difference: float) -> str:
-    side = "above" if difference > 0 else "below"
-    return f"{f.percentage_points(abs(difference))} points {side} the human accuracy"
 
 
 def _top_expertise(top: TopExpertise) -> str:
@@ -196,24 +188,24 @@ def _base_vs_chat(chat: BaseVsChat, test: PairedTest) -> str:
     )
 
 
-def _human_shares(humans: HumanAccuracy | None) -> list[tuple[str, Proportion]]:
-    if humans is None:
-        return []
-    top = present(humans.top_expertise)
-    above = present(top.above_p80) if top else None
-    rows = (
-        ("All trials", humans.trials),
-        ("Top expertise per test case", top.trials if top else None),
-        ("Expertise at or above its 80th percentile", above.trials if above else None),
-    )
-    return [(name, share) for name, share in rows if share]
-
-
 def accuracy_figure(
     humans: HumanAccuracy | None, models: Sequence[ModelAccuracy], *, is_extra: bool = False
 ) -> FigureText:
     """is_extra: of the models outside the study's set."""
-    counted = [*([_judgments(humans)] if humans else []), *([_cases(models)] if models else [])]
+    counted = []
+    if humans:
+        people = f.count(humans.n_participants, "person", "people")
+        judged = f"{f.count(humans.trials.n, 'judgment')} by {people}"
+        if top := present(humans.top_expertise):
+            judged += (
+                f" ({f.number(top.trials.n, 0)} of these judgments in the top fifth by expertise)"
+            )
+        counted.append(judged)
+    if models:
+        items = [model.items.n for model in models]
+        least = "" if min(items) == max(items) else f"{f.number(min(items), 0)} to "
+        cases = f"{least}{f.count(max(items), 'test case')}"
+        counted.append(f"{f.count(len(models), 'model')} on {cases}")
     return FigureText(
         "Accuracy of further language models"
         if is_extra
@@ -225,23 +217,6 @@ def accuracy_figure(
         ),
         f"{_shown_accuracies(humans, models)}. Chance is 50%.",
     )
-
-
-def _judgments(humans: HumanAccuracy) -> str:
-    people = f.count(humans.n_participants, "person", "people")
-    judged = f"{f.count(humans.trials.n, 'judgment')} by {people}"
-    top = present(humans.top_expertise)
-    if top is None:
-        return judged
-    return (
-        f"{judged} ({f.number(top.trials.n, 0)} of these judgments in the top fifth by expertise)"
-    )
-
-
-def _cases(models: Sequence[ModelAccuracy]) -> str:
-    items = [model.items.n for model in models]
-    least = "" if min(items) == max(items) else f"{f.number(min(items), 0)} to "
-    return f"{f.count(len(models), 'model')} on {least}{f.count(max(items), 'test case')}"
 
 
 def _shown_accuracies(humans: HumanAccuracy | None, models: Sequence[ModelAccuracy]) -> str:
@@ -268,29 +243,43 @@ def _shown_accuracies(humans: HumanAccuracy | None, models: Sequence[ModelAccura
 # --- Subfields.
 
 
-def subfields_page(source: SourceResults, about: About) -> Page:
-    found = present(source.of(Subfields).subfields) or ()
-    has_one_model = len(present(source.of(Accuracy).models) or ()) == 1
-    columns = (
-        c.text("Subfield", _subfield),
-        c.count("Test cases", "n_items"),
-        c.count("Human trials", "humans.n"),
-        c.percent("Humans", "humans.accuracy"),
-        c.share_ci("95% CI", "humans.ci95"),
-        c.percent("Models, mean", "models_mean.over_models.mean"),
-        c.percent("SD", "models_mean.over_models.sd"),
-        c.count("Models below humans", "n_models_below_humans"),
-    )
-    finding = _lowest_and_highest(found)
-    return Page(
-        text=paragraphs(finding, _models_above(found, has_one_model=has_one_model)),
-        tables=c.page_table("Accuracy by subfield", columns, found, "subfields"),
-        finding=finding,
-    )
-
-
 def _subfield(one: SubfieldAccuracy) -> str:
     return one.subfield or NOT_STATED
+
+
+SUBFIELDS = (
+    c.text("Subfield", _subfield),
+    c.count("Test cases", "n_items"),
+    c.count("Human trials", "humans.n"),
+    c.percent("Humans", "humans.accuracy"),
+    c.share_ci("95% CI", "humans.ci95"),
+    c.percent("Models, mean", "models_mean.over_models.mean"),
+    c.percent("SD", "models_mean.over_models.sd"),
+    c.count("Models below humans", "n_models_below_humans"),
+)
+
+
+def subfields_page(source: SourceResults, about: About) -> Page:
+    found = present(source.of(Subfields).subfields) or ()
+    finding = _lowest_and_highest(found)
+    are_above = [
+        one.models_mean.over_models.mean > one.humans.accuracy
+        for one in found
+        if one.humans and one.models_mean
+    ]
+    above = ""
+    if are_above:
+        has_one_model = len(present(source.of(Accuracy).models) or ()) == 1
+        whose = "the model's accuracy" if has_one_model else "the models' mean"
+        above = (
+            f"In this sample, {whose} was above the human accuracy in {sum(are_above)} of "
+            f"{f.count(len(are_above), 'subfield')}."
+        )
+    return Page(
+        text=paragraphs(finding, above),
+        tables=c.page_table("Accuracy by subfield", SUBFIELDS, found, "subfields"),
+        finding=finding,
+    )
 
 
 def _lowest_and_highest(found: Sequence[SubfieldAccuracy]) -> str:
@@ -313,21 +302,6 @@ def _lowest_and_highest(found: Sequence[SubfieldAccuracy]) -> str:
     )
 
 
-def _models_above(found: Sequence[SubfieldAccuracy], *, has_one_model: bool) -> str:
-    is_above = [
-        one.models_mean.over_models.mean > one.humans.accuracy
-        for one in found
-        if one.humans and one.models_mean
-    ]
-    if not is_above:
-        return ""
-    whose = "the model's accuracy" if has_one_model else "the models' mean"
-    return (
-        f"In this sample, {whose} was above the human accuracy in {sum(is_above)} of "
-        f"{f.count(len(is_above), 'subfield')}."
-    )
-
-
 def subfields_figure(found: Sequence[SubfieldAccuracy], *, has_chat: bool) -> FigureText:
     n_trials = sum(one.humans.n for one in found if one.humans)
     subfields = f.count(len(found), "subfield")
@@ -336,19 +310,18 @@ def subfields_figure(found: Sequence[SubfieldAccuracy], *, has_chat: bool) -> Fi
         f"{cases}, with {f.count(n_trials, 'judgment')} by people. Lines are 95% score intervals; the vertical line is people's accuracy in "
         f"the subfield, and the dashed line is chance. {EXPERTS}: at or above the subfield's 80th percentile of expertise."
     )
+    accuracies = []
+    for one in found:
+        told = [f"people {f.percent(one.humans.accuracy, 0)}"] if one.humans else []
+        if mean := one.models_mean:
+            told.append(f"models {f.percent(mean.over_models.mean, 0)} on average")
+        accuracies.append(f"{_subfield(one)}: {' and '.join(told)}")
     without = f"{cases}. Lines are 95% score intervals; the dashed line is chance."
     return FigureText(
         "Accuracy by subfield",
         sentences(with_people if n_trials else without, HOLLOW if has_chat else ""),
-        f"Accuracy in {subfields}. {'; '.join(map(_people_and_models, found))}.",
+        f"Accuracy in {subfields}. {'; '.join(accuracies)}.",
     )
-
-
-def _people_and_models(one: SubfieldAccuracy) -> str:
-    people = f"people {f.percent(one.humans.accuracy, 0)}" if one.humans else ""
-    mean = one.models_mean
-    models = f"models {f.percent(mean.over_models.mean, 0)} on average" if mean else ""
-    return f"{_subfield(one)}: {' and '.join(part for part in (people, models) if part)}"
 
 
 # --- Positions.
