@@ -1,6 +1,6 @@
 """How far models find the same items hard, and whether people do: all pairs, and each model beside people."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -35,7 +35,6 @@ from analysis.report.chapters.models.results import (
     Agreement,
     HumanAgreement,
     Integration,
-    ModelIntegration,
     RankAgreement,
 )
 from analysis.report.chapters.models.words import (
@@ -82,37 +81,30 @@ def models_humans_agreement(source: SourceResults, tables: Tables) -> Figure:
         lambda m: m.known.ci95 if m.known else None,
         source.of(Accuracy).chat_models,
     )
-    top, ends = _ceiling(own)
+    # The highest correlation with people that noise allows: the root of the reliability, with its 95% interval's ends
+    top: float | None = None
+    ends: list[float] = []
+    people = present(own.noise_ceiling)
+    if people and people.halves.spearman_brown > 0:
+        top = float(np.sqrt(people.halves.spearman_brown))
+        ends = [max(end, 0.0) ** 0.5 for end in people.halves.ci95 or ()]
+
     low, high = spread([*frame["low"], *frame["high"], *ends], must=[0, *([top] if top else [])])
     axis = alt.Axis(title=f"Spearman's {RHO} with people's accuracy", tickCount=6)
     x = x_of("rho", [low, min(high, 1.0)], axis)
     layers: list[Any] = [upright(0.0), flag(0.0, "none")]
+    if ends:
+        data = alt.Chart(alt.InlineData(values=[{"low": min(ends), "high": max(ends)}]))
+        band = data.mark_rect(color=HUMANS, opacity=0.1)
+        layers.append(band.encode(x=alt.X("low:Q"), x2="high:Q"))
     if top:
-        layers += [*_band(ends), upright(top, colour=HUMANS)]
-        layers.append(flag(top, "noise ceiling", HUMANS))
+        layers += [upright(top, colour=HUMANS), flag(top, "noise ceiling", HUMANS)]
     drawn: Drawn = alt.layer(*layers, dots_with_intervals(chart(frame), x, rows.y())).properties(
         width=FULL - rows.width - 30, height=rows.height
     )
     text = with_people_figure(frame, top, ends)
     table = plain(frame.reindex(columns=list(TABLE)))
     return make_figure("models_humans_agreement", drawn, text, table)
-
-
-def _ceiling(own: RankAgreement) -> tuple[float | None, Sequence[float]]:
-    """The highest correlation with people that noise allows, the root of the reliability, and its 95% interval's ends."""
-    people = present(own.noise_ceiling)
-    if people is None or not people.halves.spearman_brown > 0:
-        return None, ()
-    ends = people.halves.ci95 or ()
-    return float(np.sqrt(people.halves.spearman_brown)), [max(end, 0.0) ** 0.5 for end in ends]
-
-
-def _band(ends: Sequence[float]) -> list[Drawn]:
-    """The interval of the ceiling over the whole height; nothing where it is not known."""
-    if not ends:
-        return []
-    data = alt.Chart(alt.InlineData(values=[{"low": min(ends), "high": max(ends)}]))
-    return [data.mark_rect(color=HUMANS, opacity=0.1).encode(x=alt.X("low:Q"), x2="high:Q")]
 
 
 def _cells(own: RankAgreement, models: Sequence[HumanAgreement]) -> pd.DataFrame:
@@ -147,22 +139,7 @@ def _agreement_chart(
     rows = n + (1.35 if has_people else 0)
     x, y = x_of("x", [0, n], None), y_of("y", [rows, 0], None)
     data = chart(cells.assign(x=cells["j"], x2=cells["j"] + 1, y=cells["i"], y2=cells["i"] + 1))
-    boxes = data.mark_rect(stroke="white", strokeWidth=1).encode(
-        x=x, x2="x2:Q", y=y, y2="y2:Q", color=_colour(lowest)
-    )
-    layers: list[alt.Chart] = [boxes]
-    if cell >= LEGIBLE:
-        middle = chart(
-            cells.assign(x=cells["j"] + 0.5, y=cells["i"] + 0.5, dark=cells["rho"] > 0.55)
-        )
-        ink = alt.condition("datum.dark", alt.value("white"), alt.value(INK))
-        layers.append(middle.mark_text(fontSize=10).encode(x=x, y=y, text="text:N", color=ink))
-    layers.append(_names(names, models, has_people).encode(x=x, y=y))
-    return alt.layer(*layers).properties(width=cell * n, height=height * rows)
-
-
-def _colour(lowest: float) -> alt.Color:
-    return alt.Color(
+    colour = alt.Color(
         "rho:Q",
         scale=alt.Scale(
             domain=[lowest, 1], range=["#f7f8f9", "#cfe0ec", "#6ba3c9", "#1c5f92", "#0a2f4f"]
@@ -171,21 +148,26 @@ def _colour(lowest: float) -> alt.Color:
             title=f"Spearman's {RHO}", gradientLength=160, gradientThickness=10, tickCount=5
         ),
     )
-
-
-def _names(names: Mapping[str, str], models: Sequence[HumanAgreement], has_people: bool) -> Drawn:
-    rows = [
+    boxes = data.mark_rect(stroke="white", strokeWidth=1).encode(
+        x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour
+    )
+    layers: list[alt.Chart] = [boxes]
+    if cell >= LEGIBLE:
+        middle = chart(
+            cells.assign(x=cells["j"] + 0.5, y=cells["i"] + 0.5, dark=cells["rho"] > 0.55)
+        )
+        ink = alt.condition("datum.dark", alt.value("white"), alt.value(INK))
+        layers.append(middle.mark_text(fontSize=10).encode(x=x, y=y, text="text:N", color=ink))
+    # Each row's name ends it and heads its column
+    headings = [
         {"x": i, "y": i + 0.5, "text": names[m.name], "colour": family_colour(m.family)}
         for i, m in enumerate(models)
     ]
     if has_people:
-        n = len(models)
-        rows.append({"x": n, "y": n + 0.85, "text": PEOPLE, "colour": HUMANS})
-    return (
-        chart(pd.DataFrame(rows))
-        .mark_text(align="left", dx=5)
-        .encode(text="text:N", color=own_colour())
-    )
+        headings.append({"x": n, "y": n + 0.85, "text": PEOPLE, "colour": HUMANS})
+    texts = chart(pd.DataFrame(headings)).mark_text(align="left", dx=5)
+    layers.append(texts.encode(x=x, y=y, text="text:N", color=own_colour()))
+    return alt.layer(*layers).properties(width=cell * n, height=height * rows)
 
 
 # --- Accuracy on whole abstracts, on single sentences, and on abstracts with swapped results (the paper's integration).
@@ -201,8 +183,26 @@ def integration(source: SourceResults, tables: Tables) -> Figure:
     humans = present(source.of(Accuracy).humans)
     rows = rows_of(own.models)
     chat = source.of(Accuracy).chat_models
-    frame = pd.concat([_frame(m, rows, chat) for m in own.models], ignore_index=True)
-    frame = frame.dropna(subset="accuracy")
+    frames = []
+    for model in own.models:
+        seen = [
+            (WHOLE, model.full, model.n_items, None, model.full_ci95),
+            (SENTENCES, model.isolated_pooled, model.n_sentences, None, model.isolated_ci95),
+            *((FOREIGN, s.accuracy, s.n, s.seed, s.ci95) for s in model.swapped),
+        ]
+        frame = pd.DataFrame(
+            [(*row, *(ci95 or (np.nan, np.nan))) for *row, ci95 in seen],
+            columns=["condition", "accuracy", "n", "seed", "low", "high"],
+        )
+        frames.append(
+            frame.assign(
+                **model.named,
+                row=rows.label[model.name],
+                colour=family_colour(model.family),
+                is_chat=model.name in chat,
+            )
+        )
+    frame = pd.concat(frames, ignore_index=True).dropna(subset="accuracy")
     means = frame.groupby("condition")["accuracy"].mean()
     kinds = [kind for kind in FORMS if kind in means]
     whole, alone, swapped = (known(mean) for mean in means.reindex(list(FORMS)))
@@ -210,22 +210,6 @@ def integration(source: SourceResults, tables: Tables) -> Figure:
     text = integration_figure(own, whole, alone, swapped, has_chat=has_chat)
     drawn = _integration_chart(frame, rows, kinds, humans.trials.accuracy if humans else None)
     return make_figure("integration", drawn, text, plain(frame))
-
-
-def _frame(model: ModelIntegration, rows: Rows, chat: Collection[str]) -> pd.DataFrame:
-    seen = [
-        (WHOLE, model.full, model.n_items, None, model.full_ci95),
-        (SENTENCES, model.isolated_pooled, model.n_sentences, None, model.isolated_ci95),
-        *((FOREIGN, s.accuracy, s.n, s.seed, s.ci95) for s in model.swapped),
-    ]
-    rows_seen = [(*row, *(ci95 or (np.nan, np.nan))) for *row, ci95 in seen]
-    columns = ["condition", "accuracy", "n", "seed", "low", "high"]
-    return pd.DataFrame(rows_seen, columns=columns).assign(
-        **model.named,
-        row=rows.label[model.name],
-        colour=family_colour(model.family),
-        is_chat=model.name in chat,
-    )
 
 
 def _integration_chart(
@@ -237,21 +221,14 @@ def _integration_chart(
     legend = alt.Legend(title=None, symbolFillColor=SOFT, symbolStrokeColor=SOFT, offset=22)
     scale = alt.Scale(domain=kinds, range=[FORMS[k] for k in kinds])
     shape = alt.Shape("condition:N", scale=scale, legend=legend)
-    for shift, dash, some in _lines(frame, kinds):
-        data = chart(some)
-        bars = intervals(data, rows.y(), strokeWidth=1, strokeDash=dash, opacity=0.7, yOffset=shift)
-        layers += [bars, dots(data, size=30, yOffset=shift).encode(x=x, y=rows.y(), shape=shape)]
+    # Lines within a model's row, one for each condition and seed
+    for first, kind in zip((-7, -2, 3), kinds, strict=False):
+        of_kind = frame[frame["condition"] == kind]
+        seeds = of_kind.groupby("row").cumcount()
+        for seed in sorted(set(seeds)):
+            data, line = chart(of_kind[seeds == seed]), {"yOffset": first + 4 * seed}
+            bars = intervals(data, rows.y(), strokeWidth=1, strokeDash=DASHES[kind], opacity=0.7, **line)  # fmt: skip
+            layers += [bars, dots(data, size=30, **line).encode(x=x, y=rows.y(), shape=shape)]
     return alt.layer(*layers).properties(
         width=FULL - rows.width - 30, height=round(rows.height * 1.5)
     )
-
-
-def _lines(
-    frame: pd.DataFrame, kinds: Sequence[str]
-) -> Iterator[tuple[int, list[int], pd.DataFrame]]:
-    """Lines within a model's row, one for each condition and seed: its offset in px and its dashes."""
-    for shift, kind in zip((-7, -2, 3), kinds, strict=False):
-        some = frame[frame["condition"] == kind]
-        place = some.groupby("row").cumcount()
-        for n in sorted(set(place)):
-            yield shift + 4 * n, DASHES[kind], some[place == n]

@@ -19,45 +19,43 @@ from analysis.report.chapters.models.results import (
     RankAgreement,
     Reliability,
 )
-from analysis.stats.agreement import Pairs
-from analysis.stats.estimates import PairedTest
 from lib import formatting as f
+
+AGREEMENT = (
+    c.text("Model", "label"),
+    c.text("Family", "family"),
+    c.count("Test cases", "correlation.n"),
+    c.coefficient("Spearman's rho", "correlation.rho"),
+    c.coefficient_ci("95% CI", "correlation.ci95"),
+    c.p_value("p", "correlation.p"),
+)
 
 
 def agreement_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(Agreement).agreement)
-    among, people = present(own.model_model), present(own.noise_ceiling)
+    people = present(own.noise_ceiling)
     if people and not math.isfinite(people.halves.spearman_brown):
         people = None
-    finding = _among(among) if among else ""
-    columns = (
-        c.text("Model", "label"),
-        c.text("Family", "family"),
-        c.count("Test cases", "correlation.n"),
-        c.coefficient("Spearman's rho", "correlation.rho"),
-        c.coefficient_ci("95% CI", "correlation.ci95"),
-        c.p_value("p", "correlation.p"),
-    )
+    finding, asked = "", ""
+    if among := present(own.model_model):
+        correlation = "rank correlation of difficulty for the models (scored so that larger values mean easier)"
+        over, mean = f"Over {f.count(among.n_pairs, 'pair')} of models", f.coefficient(among.mean)
+        finding = (
+            f"{over}, the {correlation} is {mean}."
+            if among.n_pairs == 1
+            else f"{over}, the mean {correlation} is {mean} (SD {f.coefficient(among.sd)})."
+        )
+    if n_asked := sum(model.method == CHOICE for model in own.models_human):
+        models, their = ("model that was", "its") if n_asked == 1 else (f"{n_asked} models that were", "their")  # fmt: skip
+        asked = f"For the {models} asked, the difficulty is the log-odds of the original in {their} answers."
     rows = [model for model in own.models_human if present(model.correlation)]
     caption = "Each model's difficulties compared with human accuracy"
     return Page(
-        text=paragraphs(
-            finding, _with_people(own), _asked(own), _reliability(people) if people else ""
-        ),
-        tables=c.page_table(caption, columns, rows, "agreement_matrix"),
+        text=paragraphs(finding, _with_people(own), asked, _reliability(people) if people else ""),
+        tables=c.page_table(caption, AGREEMENT, rows, "agreement_matrix"),
         methods=[own.method, *([people.halves.method] if people else [])],
         finding=finding,
     )
-
-
-def _among(among: Pairs) -> str:
-    correlation = (
-        "rank correlation of difficulty for the models (scored so that larger values mean easier)"
-    )
-    over, mean = f"Over {f.count(among.n_pairs, 'pair')} of models", f.coefficient(among.mean)
-    if among.n_pairs == 1:
-        return f"{over}, the {correlation} is {mean}."
-    return f"{over}, the mean {correlation} is {mean} (SD {f.coefficient(among.sd)})."
 
 
 def _with_people(own: RankAgreement) -> str:
@@ -79,14 +77,6 @@ def _with_people(own: RankAgreement) -> str:
         if all(items == own.n_items for items in counted)
         else "Each model counts on the test cases for which its difficulty is known.",
     )
-
-
-def _asked(own: RankAgreement) -> str:
-    n = sum(model.method == CHOICE for model in own.models_human)
-    if not n:
-        return ""
-    models, their = ("model that was", "its") if n == 1 else (f"{n} models that were", "their")
-    return f"For the {models} asked, the difficulty is the log-odds of the original in {their} answers."
 
 
 def _reliability(people: Reliability) -> str:
@@ -163,60 +153,54 @@ def with_people_figure(
 def integration_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(Integration).integration)
     test = present(own.pooled.full_vs_isolated)
-    finding = _sentences_alone(own)
+    alone, whole, swapped = "", "", ""
+    if own.pooled.mean is not None:
+        alone = (
+            f"On the {f.count(own.n_sentences, 'sentence')} that differ, models that read each sentence alone found the original in "
+            f"{f.percent(own.pooled.mean)} on average. If accuracy is first averaged within each test case, the mean is "
+            f"{f.percent(own.by_item.mean)}."
+        )
+    if test:
+        points = f.with_interval(f.points(test.mean_difference), f.points_interval(test.ci95))
+        whole = (
+            f"Their accuracy from the whole abstract minus that from the sentence alone is {points} points on average "
+            f"({f.p_value(test.p)}, {f.count(test.n, 'model')})."
+        )
+    if own.swapped:
+        by_seed = ", ".join(
+            f"{f.percent(row.mean)} with seed {row.seed} ({f.count(row.n_models, 'model')})"
+            for row in own.swapped
+        )
+        swapped = (
+            "When models read whole abstracts in which each sentence that differs had been replaced by one from another abstract of the "
+            "subfield (its original sentence in the original version, its altered sentence in the altered version), accuracy was "
+            f"{by_seed}."
+        )
+    # A column for each seed by which results were swapped
     seeds = sorted({swapped.seed for model in own.models for swapped in model.swapped})
     columns = (
         c.text("Model", "label"),
         c.percent("Whole abstract", "full"),
         c.percent("Sentences alone", "isolated_pooled"),
         c.percent("Within test cases", "isolated_item"),
-        *(c.percent(f"Swapped, seed {seed}", _swapped_by(seed)) for seed in seeds),
+        *(
+            c.percent(
+                f"Swapped, seed {seed}",
+                lambda model, seed=seed: next(
+                    (s.accuracy for s in model.swapped if s.seed == seed), None
+                ),
+            )
+            for seed in seeds
+        ),
     )
     return Page(
-        text=paragraphs(finding, _whole(test) if test else "", _swapped(own)),
+        text=paragraphs(alone, whole, swapped),
         tables=c.page_table(
             "Accuracy with and without context", columns, own.models, "integration"
         ),
         methods=[test.method] if test else [],
-        finding=finding,
+        finding=alone,
     )
-
-
-def _sentences_alone(own: ContextAccuracy) -> str:
-    if own.pooled.mean is None:
-        return ""
-    return (
-        f"On the {f.count(own.n_sentences, 'sentence')} that differ, models that read each sentence alone found the original in "
-        f"{f.percent(own.pooled.mean)} on average. If accuracy is first averaged within each test case, the mean is "
-        f"{f.percent(own.by_item.mean)}."
-    )
-
-
-def _whole(test: PairedTest) -> str:
-    points = f.with_interval(f.points(test.mean_difference), f.points_interval(test.ci95))
-    return (
-        f"Their accuracy from the whole abstract minus that from the sentence alone is {points} points on average ({f.p_value(test.p)}, "
-        f"{f.count(test.n, 'model')})."
-    )
-
-
-def _swapped(own: ContextAccuracy) -> str:
-    if not own.swapped:
-        return ""
-    found = ", ".join(
-        f"{f.percent(row.mean)} with seed {row.seed} ({f.count(row.n_models, 'model')})"
-        for row in own.swapped
-    )
-    return (
-        "When models read whole abstracts in which each sentence that differs had been replaced by one from another abstract of the "
-        "subfield (its original sentence in the original version, its altered sentence in the altered version), accuracy was "
-        f"{found}."
-    )
-
-
-def _swapped_by(seed: int) -> c.Value:
-    """A model's accuracy on the abstracts whose results this seed swapped."""
-    return lambda model: next((s.accuracy for s in model.swapped if s.seed == seed), None)
 
 
 def integration_figure(
