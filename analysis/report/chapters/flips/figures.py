@@ -29,8 +29,6 @@ from analysis.report.chapters.flips.results import (
     SENTENCE,
     TOKEN,
     ChangesOfMind,
-    Example,
-    ModelFlips,
 )
 from analysis.report.chapters.flips.words import (
     flips_figure,
@@ -58,8 +56,21 @@ def flips_traces(source: SourceResults, tables: Tables) -> Figure:
     width = (FULL - 2 * LEFT - 40) // 2
     rows = []
     for pattern in PATTERNS:
-        own = [e for e in typical.examples if e.pattern == pattern]
-        panels = [_titled(frame, example, width) for example in own]
+        panels = []
+        for example in typical.examples:
+            if example.pattern != pattern:
+                continue
+            own = frame[(frame["level"] == example.level) & (frame["pattern"] == pattern)]
+            title = alt.TitleParams(
+                wrapped(PATTERN[pattern], 60),
+                subtitle=wrapped(example.item, 50).split("\n"),
+                color=INK,
+                fontSize=11,
+                anchor="start",
+                frame="group",
+                subtitleColor=INK,
+            )
+            panels.append(trace_panel(own, example.level, width).properties(title=title))
         if panels:
             rows.append(alt.hconcat(*panels, spacing=24))
     drawn = alt.vconcat(*rows, spacing=22).resolve_scale(y="independent")
@@ -72,12 +83,17 @@ def trace_panel(frame: pd.DataFrame, name: str, width: int, height: int = TRACES
     n = int(frame["number"].max())
     axis = alt.Axis(title=NUMBER[name], tickCount=min(n, 8), tickMinStep=1, format="d")
     x = x_of("number", [0.5, n + 0.5], axis)
+    # 0 and powers of ten, of each sign that occurs
+    low, high = float(frame[PPL].min()), float(frame[PPL].max())
+    first = 0 if max(-low, high) >= 1 else -2
+    powers = [float(f"1e{k}") for k in range(first, 9)]
+    ticks = [*(-p for p in powers if p <= -low), 0.0, *(p for p in powers if p <= high)]
     axis = alt.Axis(
         title=DIFFERENCE,
         grid=True,
         minExtent=LEFT,
         maxExtent=LEFT,
-        values=_ticks(frame),
+        values=ticks,
         format=",~f",
     )
     y = alt.Y(f"{PPL}:Q", scale=alt.Scale(type="symlog", constant=LINEAR, nice=False), axis=axis)
@@ -97,40 +113,15 @@ def trace_panel(frame: pd.DataFrame, name: str, width: int, height: int = TRACES
             "side:N", scale=alt.Scale(domain=sides, range=["circle", "square"]), legend=legend
         ),
     )
-    return alt.layer(_bands(frame, x["scale"]), level(0.0, colour=INK), line, dots).properties(
-        width=width, height=height
-    )
-
-
-def _titled(frame: pd.DataFrame, example: Example, width: int) -> Drawn:
-    own = frame[(frame["level"] == example.level) & (frame["pattern"] == example.pattern)]
-    title = alt.TitleParams(
-        wrapped(PATTERN[example.pattern], 60),
-        subtitle=wrapped(example.item, 50).split("\n"),
-        color=INK,
-        fontSize=11,
-        anchor="start",
-        frame="group",
-        subtitleColor=INK,
-    )
-    return trace_panel(own, example.level, width).properties(title=title)
-
-
-def _bands(frame: pd.DataFrame, scale: alt.Scale) -> Drawn:
-    """Neighbouring tokens, or sentences, of an alternation as one band."""
+    # Neighbouring tokens, or sentences, of an alternation as one band
     marked = frame.loc[frame["in_alternation"], "number"].drop_duplicates()
     runs = marked.groupby((marked.diff() != 1).cumsum()).agg(["min", "max"])
-    bands = pd.DataFrame({"from": runs["min"] - 0.5, "to": runs["max"] + 0.5})
-    band = chart(bands).mark_rect(color=MARKED)
-    return band.encode(x=alt.X("from:Q", scale=scale), x2="to:Q")
-
-
-def _ticks(frame: pd.DataFrame) -> list[float]:
-    """0 and powers of ten, of each sign that occurs."""
-    low, high = float(frame[PPL].min()), float(frame[PPL].max())
-    first = 0 if max(-low, high) >= 1 else -2
-    powers = [float(f"1e{k}") for k in range(first, 9)]
-    return [*(-p for p in powers if p <= -low), 0.0, *(p for p in powers if p <= high)]
+    ends = pd.DataFrame({"from": runs["min"] - 0.5, "to": runs["max"] + 0.5})
+    band = chart(ends).mark_rect(color=MARKED)
+    bands = band.encode(x=alt.X("from:Q", scale=x["scale"]), x2="to:Q")
+    return alt.layer(bands, level(0.0, colour=INK), line, dots).properties(
+        width=width, height=height
+    )
 
 
 # --- Whether a model's preference changes sides on the way through a text, by token and by sentence.
@@ -159,7 +150,12 @@ def flips(source: SourceResults, tables: Tables) -> Figure:
     rows = rows_of(models)
     levels = [level for level in LEVELS if any(level in m.levels for m in models)]
     frame = pd.concat(
-        [_frame(m, level, rows) for m in models for level in levels if level in m.levels]
+        pd.DataFrame(_measures(m.levels[level]), columns=MEASURES).assign(
+            **m.named, level=level, row=rows.label[m.name], colour=family_colour(m.family)
+        )
+        for m in models
+        for level in levels
+        if level in m.levels
     )
     shares = frame[frame["measure"] == "share"]
     changes = frame[frame["measure"] == "changes"]
@@ -167,13 +163,6 @@ def flips(source: SourceResults, tables: Tables) -> Figure:
     both = shares[(shares["category"] == BOTH_ORIGINAL) & (shares["level"] == TOKEN)]
     text = flips_figure(models, both["value"].mean())
     return make_figure("flips", alt.vconcat(*blocks, spacing=20), text, plain(frame))
-
-
-def _frame(model: ModelFlips, level: str, rows: Rows) -> pd.DataFrame:
-    frame = pd.DataFrame(_measures(model.levels[level]), columns=MEASURES)
-    return frame.assign(
-        **model.named, level=level, row=rows.label[model.name], colour=family_colour(model.family)
-    )
 
 
 def _measures(found: Flips) -> list[dict[str, Any]]:
@@ -279,32 +268,28 @@ def flips_trajectories(source: SourceResults, tables: Tables) -> Figure:
         axis = place.x_axis("Share of the text", format=".0%", tickCount=2)
         x = x_of("place", [0, 1], axis)
         y = y_of("median_nats", ends, place.y_axis("Ratio, nats", 40, tickCount=4))
-        return _panel(shown[shown["name"] == models[place.number].name], x, y)
+        data = chart(shown[shown["name"] == models[place.number].name])
+        legend = alt.Legend(title=None, symbolType="stroke", symbolStrokeWidth=2, symbolOpacity=1)
+        colour = alt.Color("kind:N", scale=TRAJECTORIES_COLOURS, legend=legend)
+        band = data.mark_area(opacity=0.18).encode(
+            x=x, y=alt.Y("q1_nats:Q"), y2="q3_nats:Q", color=colour
+        )
+        line = data.mark_line(strokeWidth=1.8).encode(x=x, y=y, color=colour)
+        return alt.layer(level(0.0, colour=INK), band, line)
 
-    titles = [(names[m.name], _counts(frame, m.name)) for m in models]
+    titles = []
+    for model in models:
+        decided = frame[frame["name"] == model.name].groupby("decision", sort=False)
+        counts = ", ".join(
+            f"{n:,} {decision}" for decision, n in decided["n_items"].first().items()
+        )
+        titles.append((names[model.name], counts))
     drawn = grid(titles, draw, columns=columns_for(len(models), 4), left=60, height=120)
     drawn = drawn.resolve_scale(color="shared")
     last = frame[frame["place"] == 1].groupby("decision", sort=False)["median_nats"].mean()
     right, wrong = (known(end) for end in last.reindex(list(DECISIONS)))
     text = trajectories_figure(models, right, wrong)
     return make_figure("flips_trajectories", drawn, text, frame)
-
-
-def _panel(frame: pd.DataFrame, x: alt.X, y: alt.Y) -> Drawn:
-    data = chart(frame)
-    legend = alt.Legend(title=None, symbolType="stroke", symbolStrokeWidth=2, symbolOpacity=1)
-    colour = alt.Color("kind:N", scale=TRAJECTORIES_COLOURS, legend=legend)
-    band = data.mark_area(opacity=0.18).encode(
-        x=x, y=alt.Y("q1_nats:Q"), y2="q3_nats:Q", color=colour
-    )
-    line = data.mark_line(strokeWidth=1.8).encode(x=x, y=y, color=colour)
-    return alt.layer(level(0.0, colour=INK), band, line)
-
-
-def _counts(frame: pd.DataFrame, name: str) -> str:
-    """How many decisions of the model are right, how many wrong."""
-    n = frame[frame["name"] == name].groupby("decision", sort=False)["n_items"].first()
-    return ", ".join(f"{n_items:,} {decision}" for decision, n_items in n.items())
 
 
 # --- The traces of any one test case as a picture.

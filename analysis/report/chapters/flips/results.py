@@ -161,7 +161,14 @@ def build_flips(data: SourceData) -> Built:
         if courses is None or levels.get(TOKEN) is None:
             without.append(data.model_name(model)["name"])
             continue
-        found.append(_model(data, model, levels))
+        flips = ModelFlips(
+            **data.model_name(model),
+            token=levels[TOKEN],
+            sentence=levels.get(SENTENCE),
+            log_likelihood_ratio=levels.get(RATIO),
+            n_items=max(one.n_items for one in levels.values()),
+        )
+        found.append(flips)
         if typical is None or found[-1].n_items > typical[1]:
             typical = model, found[-1].n_items, courses
         for name, table in _tables(data, model, courses, levels):
@@ -184,16 +191,6 @@ def _levels(data: SourceData, model: int, courses: Courses) -> dict[str, Flips]:
         except NotEnough:
             continue
     return levels
-
-
-def _model(data: SourceData, model: int, levels: Mapping[str, Flips]) -> ModelFlips:
-    return ModelFlips(
-        **data.model_name(model),
-        token=levels[TOKEN],
-        sentence=levels.get(SENTENCE),
-        log_likelihood_ratio=levels.get(RATIO),
-        n_items=max(flips.n_items for flips in levels.values()),
-    )
 
 
 def _decisions(data: SourceData, model: int, found: pd.DataFrame) -> Floats:

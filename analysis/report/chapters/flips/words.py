@@ -6,7 +6,7 @@ import numpy as np
 
 from analysis import columns as c
 from analysis.codec import need
-from analysis.presentation import FigureText, Paragraph, Table, paragraphs, sentences
+from analysis.presentation import FigureText, Paragraph, paragraphs, sentences
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.flips.results import (
     PATTERN,
@@ -17,56 +17,102 @@ from analysis.report.chapters.flips.results import (
     Examples,
     ModelFlips,
 )
-from analysis.stats.estimates import Mean, Proportion
+from analysis.stats.estimates import Proportion
 from analysis.stats.flips import Flips
 from lib import formatting as f
 
 BY = {TOKEN: "token", SENTENCE: "sentence", RATIO: "token, log-likelihood ratio"}
 
 
+FIRST_COLUMNS = (c.text("Model", "0"), c.text("Compared by", "1"))
+CATEGORIES = (
+    *FIRST_COLUMNS,
+    c.count("Test cases", "2.n_items"),
+    c.count("Pos-Pos", "2.counts.PosPos"),
+    c.count("Pos-Neg", "2.counts.PosNeg"),
+    c.count("Neg-Pos", "2.counts.NegPos"),
+    c.count("Neg-Neg", "2.counts.NegNeg"),
+    c.count("Final sign differs from decision", "2.n_end_disagrees"),
+)
+SHARES = (
+    *FIRST_COLUMNS,
+    c.count("n wrong at first", "2.wrong_ends_right.n"),
+    c.percent("Right at the end, share of these", "2.wrong_ends_right.accuracy"),
+    c.share_ci("95% CI", "2.wrong_ends_right.ci95"),
+    c.count("n right at first", "2.right_ends_right.n"),
+    c.percent("Right at the end, share of these", "2.right_ends_right.accuracy"),
+    c.share_ci("95% CI", "2.right_ends_right.ci95"),
+)
+# By the model's decision
+SIGN_CHANGES = (
+    *FIRST_COLUMNS,
+    c.count("n right", "2.sign_flips.correct.n"),
+    c.number("Mean, decision right", "2.sign_flips.correct.mean"),
+    c.ci("95% CI", "2.sign_flips.correct.ci95"),
+    c.count("n wrong", "2.sign_flips.wrong.n"),
+    c.number("Mean, decision wrong", "2.sign_flips.wrong.mean"),
+    c.ci("95% CI", "2.sign_flips.wrong.ci95"),
+)
+EXAMPLES = (
+    c.text("Pattern", lambda example: PATTERN[example.pattern]),
+    c.text("Compared by", lambda example: BY[example.level]),
+    c.count("Test cases", "n_items"),
+    c.text("Typical", "item"),
+)
+
+
 def flips_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(ChangesOfMind).flips)
     by_token = [model.token for model in own.models]
     by_sentence = [model.sentence for model in own.models if model.sentence]
-    found = _wrong_at_first(by_token, by_sentence)
-    means = [found, _right_at_first(by_token, by_sentence), _sign_changes(by_token)]
-    said = [one for one in means if one]
+    wrong = _mean_share([one.wrong_ends_right for one in by_token])
+    right = _mean_share([one.right_ends_right for one in by_token])
+    wrong_at_first, right_at_first = "", ""
+    if wrong is not None:
+        wrong_at_first = sentences(
+            f"Of test cases wrong at the first token that differs, {f.percent(wrong, 0)} are right at the end; the BrainBench paper "
+            "reports about 20%.",
+            _by_sentence([one.wrong_ends_right for one in by_sentence]),
+        )
+    if right is not None:
+        right_at_first = sentences(
+            f"Of those right at first, {f.percent(right, 0)} are right at the end; the BrainBench paper reports more than half.",
+            _by_sentence([one.right_ends_right for one in by_sentence]),
+        )
+    means = [one for one in (wrong_at_first, right_at_first, _sign_changes(by_token)) if one]
     difference = sentences(
         "The difference is the perplexity of the altered version minus that of the original, up to each token. The last difference is "
         "the decision.",
-        f"Means over {f.count(len(own.models), 'model')}:" if said and len(own.models) > 1 else "",
+        f"Means over {f.count(len(own.models), 'model')}:" if means and len(own.models) > 1 else "",
     )
+    ratio = ""
+    if opposite := _opposite(own.models):
+        ratio = (
+            "The figure also shows the log-likelihood ratio, an additional measure: how much more likely the original is so far, not "
+            f"divided by the number of tokens. {opposite} to the model's decision, for which each version's summed log-likelihood is "
+            "divided by its own number of tokens."
+        )
+    rows = [
+        (model.label, BY[level], found)
+        for model in own.models
+        for level, found in model.levels.items()
+    ]
+    changed = [row for row in rows if row[2].sign_flips.correct or row[2].sign_flips.wrong]
+    signs = (
+        "Sign of the difference at the first token that differs (or its sentence), and at the end: positive favours the "
+        "original version, negative the altered one"
+    )
+    patterns = f"Patterns in the test cases of {own.typical.label}"
     return Page(
-        text=[Paragraph(difference, said), *paragraphs(_log_likelihood(own.models))],
+        text=[Paragraph(difference, means), *paragraphs(ratio)],
         tables=[
-            *_categories_table(own.models),
-            *_shares_table(own.models),
-            *_sign_changes_table(own.models),
-            *_examples_table(own.typical),
+            *c.page_table(signs, CATEGORIES, rows, "flips_items"),
+            *c.page_table("From the first sign to the last", SHARES, rows),
+            *c.page_table("Changes of sign per test case along the text", SIGN_CHANGES, changed),
+            *c.page_table(patterns, EXAMPLES, own.typical.examples, "flips_traces"),
         ],
         methods=[own.method, own.method_log_likelihood_ratio, own.typical.rule],
-        finding=found,
-    )
-
-
-def _wrong_at_first(by_token: Sequence[Flips], by_sentence: Sequence[Flips]) -> str:
-    share = _mean_share([one.wrong_ends_right for one in by_token])
-    if share is None:
-        return ""
-    return sentences(
-        f"Of test cases wrong at the first token that differs, {f.percent(share, 0)} are right at the end; the BrainBench paper reports "
-        "about 20%.",
-        _by_sentence([one.wrong_ends_right for one in by_sentence]),
-    )
-
-
-def _right_at_first(by_token: Sequence[Flips], by_sentence: Sequence[Flips]) -> str:
-    share = _mean_share([one.right_ends_right for one in by_token])
-    if share is None:
-        return ""
-    return sentences(
-        f"Of those right at first, {f.percent(share, 0)} are right at the end; the BrainBench paper reports more than half.",
-        _by_sentence([one.right_ends_right for one in by_sentence]),
+        finding=wrong_at_first,
     )
 
 
@@ -75,38 +121,20 @@ def _by_sentence(shares: Sequence[Proportion | None]) -> str:
     return f"By sentence instead of by token: {f.percent(share, 0)}." if share is not None else ""
 
 
-def _sign_changes(by_token: Sequence[Flips]) -> str:
-    right = _mean_number([one.sign_flips.correct for one in by_token])
-    wrong = _mean_number([one.sign_flips.wrong for one in by_token])
-    if right is None or wrong is None:
-        return ""
-    return (
-        f"The sign changes {f.number(right, 1)} times if the decision is right and {f.number(wrong, 1)} times if it is wrong; the "
-        "BrainBench paper reports fewer changes for right decisions."
-    )
-
-
 def _mean_share(of: Sequence[Proportion | None]) -> float | None:
     """Over the models that have such test cases; None without any."""
-    return _mean([one.accuracy for one in of if one])
-
-
-def _mean_number(of: Sequence[Mean | None]) -> float | None:
-    return _mean([one.mean for one in of if one])
-
-
-def _mean(values: Sequence[float]) -> float | None:
+    values = [one.accuracy for one in of if one]
     return float(np.mean(values)) if values else None
 
 
-def _log_likelihood(models: Sequence[ModelFlips]) -> str:
-    opposite = _opposite(models)
-    if not opposite:
+def _sign_changes(by_token: Sequence[Flips]) -> str:
+    right = [one.sign_flips.correct.mean for one in by_token if one.sign_flips.correct]
+    wrong = [one.sign_flips.wrong.mean for one in by_token if one.sign_flips.wrong]
+    if not right or not wrong:
         return ""
     return (
-        "The figure also shows the log-likelihood ratio, an additional measure: how much more likely the original is so far, not divided "
-        f"by the number of tokens. {opposite} to the model's decision, for which each version's summed log-likelihood is divided by its "
-        "own number of tokens."
+        f"The sign changes {f.number(float(np.mean(right)), 1)} times if the decision is right and {f.number(float(np.mean(wrong)), 1)} "
+        "times if it is wrong; the BrainBench paper reports fewer changes for right decisions."
     )
 
 
@@ -122,74 +150,6 @@ def _opposite(models: Sequence[ModelFlips]) -> str:
         else f"{f.count(n_decisions, 'decision')} of {f.count(len(models), 'model')}"
     )
     return f"In {f.number(n, 0)} of {decisions} its final sign is opposite"
-
-
-# --- Its tables.
-
-
-def _rows(models: Sequence[ModelFlips]) -> list[tuple[str, str, Flips]]:
-    return [
-        (model.label, BY[level], flips) for model in models for level, flips in model.levels.items()
-    ]
-
-
-FIRST_COLUMNS = (c.text("Model", "0"), c.text("Compared by", "1"))
-
-
-def _categories_table(models: Sequence[ModelFlips]) -> list[Table]:
-    columns = (
-        *FIRST_COLUMNS,
-        c.count("Test cases", "2.n_items"),
-        c.count("Pos-Pos", "2.counts.PosPos"),
-        c.count("Pos-Neg", "2.counts.PosNeg"),
-        c.count("Neg-Pos", "2.counts.NegPos"),
-        c.count("Neg-Neg", "2.counts.NegNeg"),
-        c.count("Final sign differs from decision", "2.n_end_disagrees"),
-    )
-    caption = (
-        "Sign of the difference at the first token that differs (or its sentence), and at the end: positive favours the "
-        "original version, negative the altered one"
-    )
-    return c.page_table(caption, columns, _rows(models), "flips_items")
-
-
-def _shares_table(models: Sequence[ModelFlips]) -> list[Table]:
-    columns = (
-        *FIRST_COLUMNS,
-        c.count("n wrong at first", "2.wrong_ends_right.n"),
-        c.percent("Right at the end, share of these", "2.wrong_ends_right.accuracy"),
-        c.share_ci("95% CI", "2.wrong_ends_right.ci95"),
-        c.count("n right at first", "2.right_ends_right.n"),
-        c.percent("Right at the end, share of these", "2.right_ends_right.accuracy"),
-        c.share_ci("95% CI", "2.right_ends_right.ci95"),
-    )
-    return c.page_table("From the first sign to the last", columns, _rows(models))
-
-
-def _sign_changes_table(models: Sequence[ModelFlips]) -> list[Table]:
-    """How often the sign changed on the way, by the model's decision."""
-    columns = (
-        *FIRST_COLUMNS,
-        c.count("n right", "2.sign_flips.correct.n"),
-        c.number("Mean, decision right", "2.sign_flips.correct.mean"),
-        c.ci("95% CI", "2.sign_flips.correct.ci95"),
-        c.count("n wrong", "2.sign_flips.wrong.n"),
-        c.number("Mean, decision wrong", "2.sign_flips.wrong.mean"),
-        c.ci("95% CI", "2.sign_flips.wrong.ci95"),
-    )
-    rows = [row for row in _rows(models) if row[2].sign_flips.correct or row[2].sign_flips.wrong]
-    return c.page_table("Changes of sign per test case along the text", columns, rows)
-
-
-def _examples_table(typical: Examples) -> list[Table]:
-    columns = (
-        c.text("Pattern", lambda example: PATTERN[example.pattern]),
-        c.text("Compared by", lambda example: BY[example.level]),
-        c.count("Test cases", "n_items"),
-        c.text("Typical", "item"),
-    )
-    caption = f"Patterns in the test cases of {typical.label}"
-    return c.page_table(caption, columns, typical.examples, "flips_traces")
 
 
 # --- Its figures.
