@@ -257,7 +257,15 @@ def expertise(source: SourceResults, tables: Tables) -> Figure:
     top = max(float(frame["share"].max()) for frame in frames)
 
     def draw(place: Place) -> Drawn:
-        return _histogram(frames[place.number], groups[place.number].ratings.p80, top, place)
+        frame = frames[place.number]
+        # Ratings are whole numbers: a bin from 11 to 20 reaches from 10.5 to 20.5
+        edges = frame.assign(low=frame["low"] - 0.5, high=frame["high"] + 0.5)
+        axis = place.x_axis("Expertise, 1 to 100", values=[1, 25, 50, 75, 100])
+        x = x_of("low", [0, 101], axis)
+        axis = place.y_axis("Share of judgments", 40, format=".0%", tickCount=4)
+        y = y_of("share", [0, top], axis)
+        p80 = upright(groups[place.number].ratings.p80, colour=NOTE, width=1.4)
+        return alt.layer(bars(edges, x, y), p80)
 
     small = [
         f"n = {f.number(own.ratings.n, 0)}, median {f.number(own.ratings.median, 0)}"
@@ -300,13 +308,3 @@ def expertise_calibration(source: SourceResults, tables: Tables) -> Figure:
     named = [x.assign(subfield=s) for x, (s, binned) in zip(frames, groups, strict=True)]
     table = bins_table(pd.concat(named))
     return make_figure("expertise_calibration", drawn, text, table)
-
-
-def _histogram(frame: pd.DataFrame, p80: float, top: float, place: Place) -> Drawn:
-    # Ratings are whole numbers: a bin from 11 to 20 reaches from 10.5 to 20.5
-    edges = frame.assign(low=frame["low"] - 0.5, high=frame["high"] + 0.5)
-    axis = place.x_axis("Expertise, 1 to 100", values=[1, 25, 50, 75, 100])
-    x = x_of("low", [0, 101], axis)
-    axis = place.y_axis("Share of judgments", 40, format=".0%", tickCount=4)
-    y = y_of("share", [0, top], axis)
-    return alt.layer(bars(edges, x, y), upright(p80, colour=NOTE, width=1.4))

@@ -1,7 +1,7 @@
 """Confidence and accuracy: people's slider, models' difference of perplexities."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated
 
@@ -16,7 +16,6 @@ from analysis.report.chapter import Built
 from analysis.stats import NotEnough, families
 from analysis.stats.arrays import Interval
 from analysis.stats.calibration import (
-    Bin,
     Binned,
     CalibrationError,
     Line,
@@ -101,6 +100,17 @@ class HumanCalibration(ConfidenceFits):
     slope: RatingSlope | MissingResult
     without_untouched: WithoutUntouched | MissingResult
 
+    @property
+    def slope_ci95(self) -> Interval | None:
+        """For other participants, on other test cases."""
+        found = present(self.slope)
+        return found.slope.ci95 if found else None
+
+    @property
+    def slope_holm_p(self) -> float | None:
+        found = present(self.slope)
+        return found.holm_p if found else None
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCalibration(ConfidenceFits, ModelName):
@@ -116,6 +126,16 @@ class ModelCalibration(ConfidenceFits, ModelName):
             OF_ITEMS,
         ),
     ]
+
+    @property
+    def slope_ci95(self) -> Interval | None:
+        """On other test cases; the model's decisions are fixed."""
+        found = present(self.logistic)
+        return found.slope_ci95 if found else None
+
+    @property
+    def slope_holm_p(self) -> float:
+        return self.holm_p
 
 
 @dataclass(frozen=True)
@@ -142,7 +162,29 @@ class Calibration:
 def build_calibration(data: SourceData) -> Built:
     """Raises NotEnough with neither trials nor scores."""
     data.need_trials_or_models()
-    models = [_model(data, int(model)) for model in data.set_models]
+    models = []
+    # The paper's Table S3 has a row for each model, and one for people
+    names = []
+    groups: list[tuple[npt.ArrayLike, npt.ArrayLike]] = []
+    for number in data.set_models.tolist():
+        score, right = confidence_of(data, number), data.model_decided[number]
+        model = ModelCalibration(
+            **data.model_name(number),
+            binned=try_estimate(binned, score, right),
+            logistic=try_estimate(logistic, score, right),
+            ece=try_estimate(_model_error, score, right, data.seed),
+            holm_p=math.nan,
+            direction=Verdict.TOO_FEW,
+        )
+        models.append(model)
+        names.append(data.model_name(number))
+        groups.append((score, right))
+    if len(data.trials):
+        names.append(asdict(HUMAN_ROW))
+        groups.append((data.trials["confidence"], data.trials["is_correct"]))
+    fits = zip(names, table_s3(groups, S3_SEED), strict=True)
+    s3_rows = tuple(TableS3Row(**who, fit=row or MissingResult(ONE_KIND)) for who, row in fits)
+
     of_models = [fit.p for model in models if (fit := present(model.logistic))]
     humans = try_estimate(_humans, data, of_models)
     slope = present(humans.slope) if not isinstance(humans, MissingResult) else None
@@ -151,13 +193,17 @@ def build_calibration(data: SourceData) -> Built:
         humans=humans,
         models=corrected,
         models_tests=together,
-        table_s3=_table_s3(data),
+        table_s3=s3_rows,
         table_s3_note=NOTE,
     )
-    tables = {
-        "calibration_bins": c.tidy(BINS, _bins(found)),
-        "table_s3": c.tidy(S3, found.table_s3),
-    }
+
+    drawn: list[tuple[str, ModelName, Binned | MissingResult]] = []
+    drawn += [("human", HUMAN_ROW, people.binned)] if (people := present(humans)) else []
+    drawn += [("model", model, model.binned) for model in corrected]
+    bins = [
+        (kind, who, one) for kind, who, fit in drawn if (own := present(fit)) for one in own.bins
+    ]
+    tables = {"calibration_bins": c.tidy(BINS, bins), "table_s3": c.tidy(S3, s3_rows)}
     return Built(Calibration(found), tables)
 
 
@@ -177,18 +223,6 @@ def _humans(data: SourceData, of_models: Sequence[float]) -> HumanCalibration:
         slope=try_estimate(_slope_over, "confidence", trials, of_models),
         ece=try_estimate(_human_error, data),
         without_untouched=try_estimate(_without_untouched, trials),
-    )
-
-
-def _model(data: SourceData, model: int) -> ModelCalibration:
-    score, right = confidence_of(data, model), data.model_decided[model]
-    return ModelCalibration(
-        **data.model_name(model),
-        binned=try_estimate(binned, score, right),
-        logistic=try_estimate(logistic, score, right),
-        ece=try_estimate(_model_error, score, right, data.seed),
-        holm_p=math.nan,
-        direction=Verdict.TOO_FEW,
     )
 
 
@@ -251,31 +285,6 @@ def _model_error(score: Floats, right: Floats, seed: int) -> CalibrationError:
         rule=f"{MODEL_RULE} ({left_out}); {found.rule}",
         ci_method=f"{found.ci_method} {HELD_OUT}",
     )
-
-
-def _table_s3(data: SourceData) -> tuple[TableS3Row, ...]:
-    names = [data.model_name(int(model)) for model in data.set_models]
-    groups: list[tuple[npt.ArrayLike, npt.ArrayLike]] = [
-        (confidence_of(data, int(m)), data.model_decided[m]) for m in data.set_models
-    ]
-    if len(data.trials):
-        names.append(asdict(HUMAN_ROW))
-        groups.append((data.trials["confidence"], data.trials["is_correct"]))
-    return tuple(
-        TableS3Row(**who, fit=row or MissingResult(ONE_KIND))
-        for who, row in zip(names, table_s3(groups, S3_SEED), strict=True)
-    )
-
-
-def _bins(found: CalibrationResults) -> Iterator[tuple[str, ModelName, Bin]]:
-    humans = present(found.humans)
-    groups: list[tuple[str, ModelName, Binned | MissingResult]] = []
-    groups += [("human", HUMAN_ROW, humans.binned)] if humans else []
-    groups += [("model", model, model.binned) for model in found.models]
-    for kind, who, fit in groups:
-        own = present(fit)
-        for one in own.bins if own else ():
-            yield kind, who, one
 
 
 # --- How people rate their knowledge of the field of each item, and whether accuracy follows.

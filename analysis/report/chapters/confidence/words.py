@@ -6,7 +6,7 @@ from typing import Any
 from analysis import columns as c
 from analysis.charts.texts import HOLLOW
 from analysis.codec import need, present
-from analysis.presentation import FigureText, Table, paragraphs, sentences
+from analysis.presentation import FigureText, paragraphs, sentences
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.accuracy.results import Accuracy
 from analysis.report.chapters.confidence.results import (
@@ -18,21 +18,50 @@ from analysis.report.chapters.confidence.results import (
     ModelCalibration,
     Ratings,
     RatingSlope,
-    SubfieldSlopes,
 )
 from analysis.report.families import family_sentences
-from analysis.stats.arrays import Interval
 from analysis.stats.calibration import Binned, CalibrationError
 from analysis.stats.families import Family
 from analysis.stats.verdicts import Verdict
 from lib import formatting as f
 
-Groups = Sequence[tuple[str, ConfidenceFits]]
-
 ASKED = (
     "For models that were asked, the log-odds of their answers take the place of the difference of perplexities. Test cases on which "
     "a model's answers favour neither version are left out for that model."
 )
+
+
+REGRESSIONS = (
+    # Rows: who, fits, what the line over bins is of
+    c.text("Who", "0"),
+    c.count("n", "2.n"),
+    c.coefficient("r of the bins", "2.line.r"),
+    c.p_value("p", "2.line.p"),
+    c.compact("Logistic slope", "1.logistic.slope"),
+    c.compact_ci("95% CI", "1.slope_ci95"),
+    c.p_value("p of the slope after Holm", "1.slope_holm_p"),
+)
+ERRORS = (
+    c.text("Who", "0"),
+    c.count("n", "1.n"),
+    c.number("Error", "1.value", digits=3),
+    c.ci("95% CI", "1.ci95", digits=3),
+    c.number("If calibrated, mean", "1.when_calibrated", digits=3),
+    c.number("If calibrated, 97.5th percentile", "1.when_calibrated_q975", digits=3),
+    c.count("Bins", "1.n_bins"),
+)
+HUMANS_OVER_CONFIDENCE = {
+    Verdict.ABOVE: "Human accuracy rose with confidence",
+    Verdict.BELOW: "Human accuracy fell with confidence",
+    Verdict.UNCLEAR: "Human accuracy showed no clear slope over confidence",
+    Verdict.TOO_FEW: "Too few participants or test cases to say whether human accuracy changed with confidence",
+}
+MODEL_OVER_DIFFERENCE = {
+    Verdict.ABOVE: "accuracy rises with the difference of perplexities (full-sample logistic fit)",
+    Verdict.BELOW: "accuracy falls with the difference of perplexities (full-sample logistic fit)",
+    Verdict.UNCLEAR: "accuracy shows no clear slope over the difference of perplexities (full-sample logistic fit)",
+    Verdict.TOO_FEW: "there are too few test cases to say whether accuracy changes with the difference of perplexities",
+}
 
 
 def calibration_page(source: SourceResults, about: About) -> Page:
@@ -44,9 +73,19 @@ def calibration_page(source: SourceResults, about: About) -> Page:
     # A slope and an error need no bins of a line, which few test cases do not give
     models = [m for m in own.models if any(map(present, (m.binned, m.logistic, m.ece)))]
     finding = _people(binned, present(humans.slope)) if humans and binned else ""
-    groups: Groups = [*([("Humans", humans)] if humans else []), *((m.label, m) for m in models)]
-    rows = [row for row in own.table_s3 if present(row.fit)]
-    caption = "The BrainBench paper's Table S3 procedure; its t is not a valid test because the samples overlap"
+    rows: list[tuple[str, Any, Any]] = []
+    groups: list[tuple[str, ConfidenceFits]] = [(model.label, model) for model in models]
+    if humans:
+        rows.append(("Humans", humans, humans.binned))
+        if untouched := present(humans.without_untouched):
+            rows.append(("Humans, without untouched sliders", None, untouched))
+        groups.insert(0, ("Humans", humans))
+    rows += [(model.label, model, model.binned) for model in models]
+    errors = [(who, ece) for who, fits in groups if (ece := present(fits.ece))]
+    fitted = [row for row in own.table_s3 if present(row.fit)]
+    slopes = "Confidence and accuracy: regression over bins, and the full-sample logistic fit"
+    error = "Expected calibration error, and the error that chance alone produces under perfect calibration"
+    s3 = "The BrainBench paper's Table S3 procedure; its t is not a valid test because the samples overlap"
     return Page(
         text=paragraphs(
             finding,
@@ -54,9 +93,9 @@ def calibration_page(source: SourceResults, about: About) -> Page:
             ASKED if source.of(Accuracy).has_asked else "",
         ),
         tables=[
-            *_regressions(humans, models),
-            *_errors(groups),
-            *c.page_table(caption, S3, rows, "table_s3"),
+            *c.page_table(slopes, REGRESSIONS, rows, "calibration_bins"),
+            *c.page_table(error, ERRORS, errors),
+            *c.page_table(s3, S3, fitted, "table_s3"),
         ],
         methods=list(_methods(humans, models, own.table_s3_note)),
         finding=finding,
@@ -68,26 +107,12 @@ def _people(binned: Binned, slope: RatingSlope | None) -> str:
         f"r = {f.coefficient(binned.line.r)} over {f.count(len(binned.bins), 'bin')}; "
         f"{f.count(binned.n, 'trial')}"
     )
-    if slope:
-        fit = slope.slope
-        brackets += (
-            f"; logistic slope {f.compact(fit.slope)} log-odds [95% CI {f.compact_interval(fit.ci95)}, {f.p_value(fit.p)}, "
-            f"after Holm {f.p_value(slope.holm_p)}] per point of confidence"
-        )
-    return f"{_people_over_confidence(slope)} ({brackets})."
-
-
-def _people_over_confidence(slope: RatingSlope | None) -> str:
-    if slope is None:
-        return "Human accuracy is plotted against confidence"
-    if slope.direction is Verdict.ABOVE:
-        return "Human accuracy rose with confidence"
-    if slope.direction is Verdict.BELOW:
-        return "Human accuracy fell with confidence"
-    if slope.direction is Verdict.UNCLEAR:
-        return "Human accuracy showed no clear slope over confidence"
+    if not slope:
+        return f"Human accuracy is plotted against confidence ({brackets})."
+    fit = slope.slope
     return (
-        "Too few participants or test cases to say whether human accuracy changed with confidence"
+        f"{HUMANS_OVER_CONFIDENCE[slope.direction]} ({brackets}; logistic slope {f.compact(fit.slope)} log-odds "
+        f"[95% CI {f.compact_interval(fit.ci95)}, {f.p_value(fit.p)}, after Holm {f.p_value(slope.holm_p)}] per point of confidence)."
     )
 
 
@@ -96,7 +121,7 @@ def _models(models: Sequence[ModelCalibration], tests: Family | None) -> str:
     if not directions:
         return ""
     if len(directions) == 1:
-        return f"For the one language model, {_model_over_difference(directions[0])}."
+        return f"For the one language model, {MODEL_OVER_DIFFERENCE[directions[0]]}."
     counted = f.count(len(directions), "model")
     if set(directions) == {Verdict.TOO_FEW}:
         return f"For {counted}, there are too few test cases to say whether accuracy changes with the difference of perplexities."
@@ -106,17 +131,6 @@ def _models(models: Sequence[ModelCalibration], tests: Family | None) -> str:
         "falls (full-sample logistic fit).",
         family_sentences(tests) if tests else "",
     )
-
-
-def _model_over_difference(direction: Verdict) -> str:
-    difference, fit = "the difference of perplexities", "(full-sample logistic fit)"
-    if direction is Verdict.ABOVE:
-        return f"accuracy rises with {difference} {fit}"
-    if direction is Verdict.BELOW:
-        return f"accuracy falls with {difference} {fit}"
-    if direction is Verdict.TOO_FEW:
-        return f"there are too few test cases to say whether accuracy changes with {difference}"
-    return f"accuracy shows no clear slope over {difference} {fit}"
 
 
 def _methods(
@@ -139,58 +153,6 @@ def _methods(
     yield from (f"Bins of the calibration error: {error.rule}." for _who, error in errors)
 
 
-def _regressions(
-    humans: HumanCalibration | None, models: Sequence[ModelCalibration]
-) -> list[Table]:
-    rows: list[tuple[str, Any, Any]] = []  # who, fits, what the line over bins is of
-    if humans:
-        rows.append(("Humans", humans, humans.binned))
-        if untouched := present(humans.without_untouched):
-            rows.append(("Humans, without untouched sliders", None, untouched))
-    rows += [(m.label, m, m.binned) for m in models]
-    columns = (
-        c.text("Who", "0"),
-        c.count("n", "2.n"),
-        c.coefficient("r of the bins", "2.line.r"),
-        c.p_value("p", "2.line.p"),
-        c.compact("Logistic slope", "1.logistic.slope"),
-        c.compact_ci("95% CI", lambda row: _slope_of(row[1])),
-        c.p_value("p of the slope after Holm", lambda row: _holm_p(row[1])),
-    )
-    caption = "Confidence and accuracy: regression over bins, and the full-sample logistic fit"
-    return c.page_table(caption, columns, rows, "calibration_bins")
-
-
-def _holm_p(fits: ConfidenceFits | None) -> float | None:
-    slope = present(fits.slope) if isinstance(fits, HumanCalibration) else fits
-    found: float | None = getattr(slope, "holm_p", None)
-    return found
-
-
-def _slope_of(fits: ConfidenceFits | None) -> Interval | None:
-    """Interval of a slope: of people for others, on other test cases; of a model, whose decisions are fixed, on others."""
-    if isinstance(fits, HumanCalibration):
-        slope = present(fits.slope)
-        return slope.slope.ci95 if slope else None
-    fit = present(fits.logistic) if fits else None
-    return fit.slope_ci95 if fit else None
-
-
-def _errors(groups: Groups) -> list[Table]:
-    columns = (
-        c.text("Who", "0"),
-        c.count("n", "1.n"),
-        c.number("Error", "1.value", digits=3),
-        c.ci("95% CI", "1.ci95", digits=3),
-        c.number("If calibrated, mean", "1.when_calibrated", digits=3),
-        c.number("If calibrated, 97.5th percentile", "1.when_calibrated_q975", digits=3),
-        c.count("Bins", "1.n_bins"),
-    )
-    rows = [(who, ece) for who, fits in groups if (ece := present(fits.ece))]
-    caption = "Expected calibration error, and the error that chance alone produces under perfect calibration"
-    return c.page_table(caption, columns, rows)
-
-
 def calibration_humans_figure(binned: Binned) -> FigureText:
     bins, least, most = f.count(len(binned.bins), "bin"), binned.bins[0], binned.bins[-1]
     r, p = f.number(binned.line.r), f.p_value(binned.line.p)
@@ -209,6 +171,15 @@ def calibration_models_figure(
     """fits: one of each model that is shown."""
     models = f.count(len(fits), "model")
     cases = f"on up to {f.count(max(fit.n for fit in fits), 'test case')}"
+    # r is not defined where a model is right in as many cases of each bin
+    known = [fit.line.r for fit in fits if f.is_known(fit.line.r)]
+    if known:
+        low, high = f.number(min(known)), f.number(max(known))
+        span = low if low == high else f"from {low} to {high}"
+        n_rising = sum(r > 0 for r in known)
+        shown = f"The correlation over bins is positive in {n_rising} of {models}: r {span}."
+    else:
+        shown = f"Accuracy over confidence of {models}."
     return FigureText(
         "Language models' accuracy at each level of their confidence",
         sentences(
@@ -223,19 +194,8 @@ def calibration_models_figure(
             "the dashed line is chance.",
             HOLLOW if has_chat else "",
         ),
-        _correlations_over_bins([fit.line.r for fit in fits]),
+        shown,
     )
-
-
-def _correlations_over_bins(r: Sequence[float]) -> str:
-    """r: one of each model, NaN where it is not defined."""
-    models, known = f.count(len(r), "model"), [one for one in r if f.is_known(one)]
-    if not known:
-        return f"Accuracy over confidence of {models}."
-    low, high = f.number(min(known)), f.number(max(known))
-    span = low if low == high else f"from {low} to {high}"
-    n_rising = sum(one > 0 for one in known)
-    return f"The correlation over bins is positive in {n_rising} of {models}: r {span}."
 
 
 def table_s3_figure(
@@ -259,32 +219,75 @@ def table_s3_figure(
 # --- Expertise.
 
 
+def subfield_name(subfield: str) -> str:
+    return subfield or "not stated"
+
+
+DISTRIBUTIONS = (
+    c.text("Subfield", lambda row: subfield_name(row.subfield)),
+    c.count("Trials", "ratings.n"),
+    c.number("Mean", "ratings.mean", digits=1),
+    c.number("SD", "ratings.sd", digits=1),
+    c.count("Median", "ratings.median"),
+    c.ci("Quartiles", lambda row: (row.ratings.q1, row.ratings.q3), digits=0),
+    c.number("80th percentile", "ratings.p80", digits=1),
+    c.ci("95% CI", "ratings.p80_ci95", digits=0),
+)
+SLOPES = (
+    c.text("Subfield", lambda row: subfield_name(row.subfield)),
+    c.count("Trials", "slope.n"),
+    c.number("Slope, log-odds per point", "slope.slope", digits=4),
+    c.ci("95% CI, two-way", "slope.ci95", digits=4),
+    c.p_value("p", "slope.p"),
+    c.p_value("p after Holm", "holm_p"),
+)
+OVER_EXPERTISE = {
+    Verdict.ABOVE: "Over trials, accuracy rises with expertise",
+    Verdict.BELOW: "Over trials, accuracy falls with expertise",
+    Verdict.TOO_FEW: "There are too few participants or test cases to say whether accuracy changes with expertise",
+    Verdict.UNCLEAR: "Over trials, accuracy shows no clear direction over expertise",
+}
+
+
 def expertise_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(Expertise).expertise)
     slope, subfields = present(own.slope), present(own.slopes_by_subfield)
-    finding = _rated(own.distributions[-1])
-    columns = (
-        c.text("Subfield", lambda row: subfield_name(row.subfield)),
-        c.count("Trials", "ratings.n"),
-        c.number("Mean", "ratings.mean", digits=1),
-        c.number("SD", "ratings.sd", digits=1),
-        c.count("Median", "ratings.median"),
-        c.ci("Quartiles", lambda row: (row.ratings.q1, row.ratings.q3), digits=0),
-        c.number("80th percentile", "ratings.p80", digits=1),
-        c.ci("95% CI", "ratings.p80_ci95", digits=0),
+    rated = own.distributions[-1].ratings
+    q1, q3 = f.number(rated.q1, 0), f.number(rated.q3, 0)
+    spread = (
+        "at least half of the ratings were about the same"
+        if q1 == q3
+        else f"half of the ratings lay between {q1} and {q3}"
     )
+    finding = f"Self-rated expertise had a median of {f.number(rated.median, 0)} of 100 over {f.count(rated.n, 'trial')}; {spread}."
+    over_bins, over_trials, within = "", "", ""
+    if (binned := present(own.calibration[0].binned)) and f.is_known(binned.line.r):
+        over_bins = (
+            f"Over {f.count(len(binned.bins), 'bin')} of expertise its correlation with accuracy was "
+            f"r = {f.coefficient(binned.line.r)} ({f.p_value(binned.line.p)}); with so few bins, this is a description and not a test."
+        )
+    if slope:
+        fit = slope.slope
+        over_trials = (
+            f"{OVER_EXPERTISE[slope.direction]} (slope {f.number(fit.slope, 4)} log-odds per point, 95% CI {f.interval(fit.ci95, 4)}, "
+            f"{f.p_value(fit.p)}, after Holm {f.p_value(slope.holm_p)}; {f.count(fit.n, 'trial')})."
+        )
+    if subfields and (together := family_sentences(subfields.tests)):
+        within = f"Slopes of accuracy over expertise, one for each subfield: {together}"
     return Page(
-        text=paragraphs(
-            finding,
-            _over_bins(present(own.calibration[0].binned)),
-            _over_trials(slope) if slope else "",
-            _within_subfields(subfields.tests) if subfields else "",
-        ),
+        text=paragraphs(finding, over_bins, over_trials, within),
         tables=[
             *c.page_table(
-                "Self-rated expertise, 1 to 100", columns, own.distributions, "expertise_histogram"
+                "Self-rated expertise, 1 to 100",
+                DISTRIBUTIONS,
+                own.distributions,
+                "expertise_histogram",
             ),
-            *(_slopes(subfields) if subfields else ()),
+            *c.page_table(
+                "Accuracy over expertise within subfields",
+                SLOPES,
+                subfields.subfields if subfields else (),
+            ),
         ],
         methods=[
             *(one.method for one in own.p80_by_subfield[:1]),
@@ -293,68 +296,6 @@ def expertise_page(source: SourceResults, about: About) -> Page:
         ],
         finding=finding,
     )
-
-
-def subfield_name(subfield: str) -> str:
-    return subfield or "not stated"
-
-
-def _rated(whole: Ratings) -> str:
-    ratings = whole.ratings
-    q1, q3 = f.number(ratings.q1, 0), f.number(ratings.q3, 0)
-    median = (
-        f"Self-rated expertise had a median of {f.number(ratings.median, 0)} of 100 over "
-        f"{f.count(ratings.n, 'trial')}"
-    )
-    if q1 == q3:
-        return f"{median}; at least half of the ratings were about the same."
-    return f"{median}; half of the ratings lay between {q1} and {q3}."
-
-
-def _over_bins(binned: Binned | None) -> str:
-    if binned is None or not f.is_known(binned.line.r):
-        return ""
-    return (
-        f"Over {f.count(len(binned.bins), 'bin')} of expertise its correlation with accuracy was r = {f.coefficient(binned.line.r)} "
-        f"({f.p_value(binned.line.p)}); with so few bins, this is a description and not a test."
-    )
-
-
-def _over_trials(slope: RatingSlope) -> str:
-    fit = slope.slope
-    return (
-        f"{_over_expertise(slope.direction)} (slope {f.number(fit.slope, 4)} log-odds per point, 95% CI {f.interval(fit.ci95, 4)}, "
-        f"{f.p_value(fit.p)}, after Holm {f.p_value(slope.holm_p)}; {f.count(fit.n, 'trial')})."
-    )
-
-
-def _over_expertise(direction: Verdict) -> str:
-    if direction is Verdict.ABOVE:
-        return "Over trials, accuracy rises with expertise"
-    if direction is Verdict.BELOW:
-        return "Over trials, accuracy falls with expertise"
-    if direction is Verdict.TOO_FEW:
-        return "There are too few participants or test cases to say whether accuracy changes with expertise"
-    return "Over trials, accuracy shows no clear direction over expertise"
-
-
-def _within_subfields(tests: Family) -> str:
-    together = family_sentences(tests)
-    if not together:
-        return ""
-    return f"Slopes of accuracy over expertise, one for each subfield: {together}"
-
-
-def _slopes(own: SubfieldSlopes) -> list[Table]:
-    columns = (
-        c.text("Subfield", lambda row: subfield_name(row.subfield)),
-        c.count("Trials", "slope.n"),
-        c.number("Slope, log-odds per point", "slope.slope", digits=4),
-        c.ci("95% CI, two-way", "slope.ci95", digits=4),
-        c.p_value("p", "slope.p"),
-        c.p_value("p after Holm", "holm_p"),
-    )
-    return c.page_table("Accuracy over expertise within subfields", columns, own.subfields)
 
 
 def expertise_figure(groups: Sequence[Ratings]) -> FigureText:
