@@ -30,7 +30,6 @@ from analysis.report.chapters.participants.results import (
     Code,
     Flow,
     ItemExposures,
-    ParticipantFlow,
     ReactionTimes,
     Step,
     TrialFlow,
@@ -60,13 +59,10 @@ def flow(source: SourceResults, tables: Tables) -> Figure:
     """Boxes from top to bottom; who left on the way at the side of the arrow where they left; judgments below."""
     own = need(source.of(Flow).flow)
     drawn = _flow_chart(*_layout(own.steps, own.trials))
-    return make_figure("flow", drawn, flow_figure(own), _table(own))
-
-
-def _table(own: ParticipantFlow) -> pd.DataFrame:
     parts = (("people", own.steps), ("judgments", own.trials.steps))
     frames = [c.tidy(STEPS, steps).assign(of=of) for of, steps in parts]
-    return pd.concat(frames, ignore_index=True)[["of", "code", "reason", "label", "n"]]
+    table = pd.concat(frames, ignore_index=True)[["of", "code", "reason", "label", "n"]]
+    return make_figure("flow", drawn, flow_figure(own), table)
 
 
 def _layout(steps: Sequence[Step], trials: TrialFlow) -> tuple[list[Box], list[Box], float]:
@@ -81,7 +77,14 @@ def _layout(steps: Sequence[Step], trials: TrialFlow) -> tuple[list[Box], list[B
         bottom = box["y2"]
         if n + 1 == len(main):
             break
-        lines = _losses(step, main[n + 1], steps)
+        # Those who left between the two steps; before the analysis, by reason
+        after, lost, lines = main[n + 1], step.n - main[n + 1].n, []
+        if after.code is Code.ANALYSED:
+            why = [s for s in steps if s.code in LOST and s.n]
+            lost = sum(s.n for s in why) or lost
+            lines = _reasons("Not analysed", lost, why, LETTERS + 6) if lost > 0 else []
+        elif lost > 0:
+            lines = _reasons("Did not continue", lost, (), LETTERS)
         gap = GAP
         if lines:
             side = _box(BOX / 2 + 36, bottom + 10, SIDE + 60, lines, bold=False)
@@ -117,17 +120,6 @@ def _trials(trials: TrialFlow, boxes: list[Box], arrows: list[Box]) -> float:
     last = _box(left, top + gap, width, _counted("Judgments analysed", trials.analysed), bold=True)
     boxes.append(last)
     return float(last["y2"])
-
-
-def _losses(step: Step, after: Step, steps: Sequence[Step]) -> list[Line]:
-    """Lines of those who left between two steps; before the analysis, by reason."""
-    lost = step.n - after.n
-    if after.code is Code.ANALYSED:
-        why = [s for s in steps if s.code in LOST and s.n]
-        known = sum(s.n for s in why)
-        n = known or lost
-        return _reasons("Not analysed", n, why, LETTERS + 6) if n > 0 else []
-    return _reasons("Did not continue", lost, (), LETTERS) if lost > 0 else []
 
 
 def _counted(label: str, n: int) -> list[Line]:
@@ -194,20 +186,17 @@ def exposures(source: SourceResults, tables: Tables) -> Figure:
     """Bars: how many test cases were judged once, twice, and so on; the mean as a line."""
     own = need(source.of(ItemExposures).exposures)
     histogram = pd.DataFrame(own.histogram, columns=["n", "items"])
-    drawn = _exposures_chart(histogram, own.mean)
-    return make_figure("exposures", drawn, exposures_figure(own), histogram)
-
-
-def _exposures_chart(histogram: pd.DataFrame, mean: float) -> Drawn:
     edges = histogram.assign(low=histogram["n"] - 0.5, high=histogram["n"] + 0.5)
     low, high = float(edges["low"].min()), float(edges["high"].max())
     axis = alt.Axis(title="Judgments", tickMinStep=1, format="d", grid=False, tickCount=10)
-    x = x_of("low", [low, high], axis)
-    return alt.layer(
-        bars(edges, x, alt.Y("items:Q", axis=count_axis("Test cases"))),
-        upright(mean, colour=INK),
-        flag(mean, f"mean {number(mean)}", INK),
+    drawn: Drawn = alt.layer(
+        bars(
+            edges, x_of("low", [low, high], axis), alt.Y("items:Q", axis=count_axis("Test cases"))
+        ),
+        upright(own.mean, colour=INK),
+        flag(own.mean, f"mean {number(own.mean)}", INK),
     ).properties(width=HALF - 52, height=180)
+    return make_figure("exposures", drawn, exposures_figure(own), histogram)
 
 
 # --- How long people took for a judgment, on a logarithmic axis.
@@ -221,11 +210,7 @@ def reaction_times(source: SourceResults, tables: Tables) -> Figure:
     """Bars over equal steps of log time; the median as a line."""
     own = need(source.of(ReactionTimes).reaction_times)
     frame = pd.DataFrame(own.histogram, columns=["low_s", "high_s", "n"])
-    drawn = _reaction_times_chart(frame, own.quartiles[1] / 1000)
-    return make_figure("reaction_times", drawn, reaction_times_figure(own), frame)
-
-
-def _reaction_times_chart(frame: pd.DataFrame, median_s: float) -> Drawn:
+    # Empty bins at both ends are not drawn
     edges = frame.rename(columns={"low_s": "low", "high_s": "high"})
     edges = edges[edges["n"].cumsum().gt(0) & edges["n"][::-1].cumsum()[::-1].gt(0)]
     low, high = float(edges["low"].min()), float(edges["high"].max())
@@ -235,9 +220,10 @@ def _reaction_times_chart(frame: pd.DataFrame, median_s: float) -> Drawn:
         labelExpr=TICK_TEXT,
         labelOverlap="greedy",
     )
-    x = alt.X("low:Q", scale=log_scale([low, high]), axis=axis)
-    return alt.layer(
+    x, median_s = alt.X("low:Q", scale=log_scale([low, high]), axis=axis), own.quartiles[1] / 1000
+    drawn: Drawn = alt.layer(
         bars(edges, x, alt.Y("n:Q", axis=count_axis("Judgments"))),
         upright(median_s, colour=INK),
         flag(median_s, f"median {number(median_s, 0)} s", INK),
     ).properties(width=HALF - 56, height=180)
+    return make_figure("reaction_times", drawn, reaction_times_figure(own), frame)

@@ -3,7 +3,7 @@
 Long: four chapters of one theme, one after the other.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import date
 from enum import Enum
@@ -125,9 +125,13 @@ class Participants:
 
 def build_participants(data: SourceData) -> Built:
     """The results, and the table participants. Raises NotEnough where nobody of this kind took part."""
-    own = data.taking_part
-    if own is None or not _n_consented(data):
-        raise NotEnough(*_nobody(own.other_kinds if own else {}))
+    own, flow = data.taking_part, data.flow
+    n_consented = max(flow.recruited or 0, flow.consented or 0, flow.analysed) if flow else 0
+    if own is None or not n_consented:
+        if not own or not own.other_kinds:
+            raise NotEnough(*PARTICIPANTS_NOBODY)
+        others = ", ".join(f"{kind} ({n})" for kind, n in sorted(own.other_kinds.items()))
+        raise NotEnough(ONLY_OTHERS[0].format(others=others), ONLY_OTHERS[1])
     table = own.people
     found = People(
         kind=own.kind,
@@ -149,21 +153,12 @@ def build_participants(data: SourceData) -> Built:
         method=PARTICIPANTS_METHOD.format(small=SMALL)
         + (f" {OF_ANALYSED}" if data.has_all_trials else ""),
     )
-    return Built(Participants(found), {"participants": c.tidy(ANSWERS, _lines(found))})
-
-
-def _n_consented(data: SourceData) -> int:
-    counts = data.flow
-    if counts is None:
-        return 0
-    return max(counts.recruited or 0, counts.consented or 0, counts.analysed)
-
-
-def _nobody(others: Mapping[str, int]) -> tuple[str, str]:
-    if not others:
-        return PARTICIPANTS_NOBODY
-    listed = ", ".join(f"{kind} ({n})" for kind, n in sorted(others.items()))
-    return ONLY_OTHERS[0].format(others=listed), ONLY_OTHERS[1]
+    rows = []
+    for name, answers in found.answers.items():
+        rows += [(name, group.answer, group.n, group.share) for group in answers.groups]
+        if answers.n_rest:
+            rows.append((name, "", answers.n_rest, answers.share_rest))
+    return Built(Participants(found), {"participants": c.tidy(ANSWERS, rows)})
 
 
 def _counts(found: Mapping[str, int]) -> tuple[Count, ...]:
@@ -209,17 +204,6 @@ def _trial_seconds(own: TakingPart) -> Spread:
     if not len(known):
         raise NotEnough(*(NOT_RECORDED if len(own.rt_ms) else NO_ANALYSED))
     return spread_of(known)
-
-
-def _lines(found: People) -> Sequence[tuple[str, str, int, float]]:
-    return [
-        (name, answer, n, share)
-        for name, own in found.answers.items()
-        for answer, n, share in (
-            *((g.answer, g.n, g.share) for g in own.groups),
-            *([("", own.n_rest, own.share_rest)] if own.n_rest else []),
-        )
-    ]
 
 
 # --- How many people and trials there were at each step, from the first visit to the analysis (as CONSORT has it).
@@ -357,13 +341,18 @@ def build_flow(data: SourceData) -> Built:
         AFTER_PUBLICATION if counts.is_after_publication else "",
         OF_ANALYSED if data.has_all_trials else "",
     )
+    # People who are still taking part have not left, and count at neither stage
+    settled = [(one.consented - one.under_way, one.finished) for one in counts.arms]
+    lost = {LEFT: [(n, n - stayed) for n, stayed in settled]}
+    if counts.analysed:  # nobody is where no test case was judged
+        lost[NOT_ANALYSED] = [(one.finished, one.finished - one.analysed) for one in counts.arms]
     flow = ParticipantFlow(
         kind=counts.kind,
         steps=steps,
         n_excluded=sum(exclusion.n for exclusion in counts.excluded),
         trials=trials,
         arms=tuple(ArmFlow(one.arm, tuple(_arm_steps(counts, one))) for one in counts.arms),
-        losses=_losses(counts),
+        losses=attrition.losses([one.arm for one in counts.arms], lost),
         note=" ".join(note for note in notes if note),
     )
     tables = {"flow_steps": c.tidy(STEPS, steps), "flow_trials": c.tidy(STEPS, trials.steps)}
@@ -382,16 +371,6 @@ def _arm_steps(counts: FlowCounts, arm: ArmCounts) -> Iterator[Step]:
             yield Step(Code.UNDER_WAY, "", "Still taking part", under_way)
             yield Step(Code.ANSWERED, "", "Judged at least one test case", answered)
         yield step
-
-
-def _losses(counts: FlowCounts) -> tuple[Loss, ...]:
-    """Losses by arm. People who are still taking part have not left, and count at neither stage."""
-    settled = [(one.consented - one.under_way, one.finished) for one in counts.arms]
-    stages = {LEFT: [(n, n - stayed) for n, stayed in settled]}
-    if counts.analysed:  # nobody is where no test case was judged
-        finished = [(one.finished, one.finished - one.analysed) for one in counts.arms]
-        stages[NOT_ANALYSED] = finished
-    return attrition.losses([one.arm for one in counts.arms], stages)
 
 
 def _steps(counts: FlowCounts) -> Iterator[Step]:
@@ -518,6 +497,13 @@ def build_reaction_times(data: SourceData) -> Built:
 
 def _times(times: Floats, n_missing: int, right: Floats, bins: tuple[TimeBin, ...]) -> Times:
     spread, logs = spread_of(times), np.log(times)
+    by_correct = []
+    for is_correct in (True, False):
+        if len(own := times[right == is_correct]):
+            of = spread_of(own)
+            by_correct.append(AnswerTimes(is_correct, of.n, of.median, of.q1, of.q3, of.ci95))
+        else:
+            by_correct.append(AnswerTimes(is_correct, 0))
     q01, q05, q95, q99 = (float(np.quantile(times, p)) for p in (0.01, 0.05, 0.95, 0.99))
     return Times(
         n=len(times),
@@ -535,15 +521,8 @@ def _times(times: Floats, n_missing: int, right: Floats, bins: tuple[TimeBin, ..
         sd_log=float(logs.std(ddof=1)) if len(logs) > 1 else None,
         median_ci95=spread.ci95,
         histogram=bins,
-        by_correct=tuple(_of_answers(flag, times[right == flag]) for flag in (True, False)),
+        by_correct=tuple(by_correct),
     )
-
-
-def _of_answers(is_correct: bool, times: Floats) -> AnswerTimes:
-    if not len(times):
-        return AnswerTimes(is_correct, 0)
-    spread = spread_of(times)
-    return AnswerTimes(is_correct, spread.n, spread.median, spread.q1, spread.q3, spread.ci95)
 
 
 def _histogram(seconds: Floats) -> tuple[TimeBin, ...]:

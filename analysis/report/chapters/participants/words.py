@@ -1,6 +1,6 @@
 """The chapters on who took part, as sentences and tables."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from django.utils.formats import date_format
@@ -8,7 +8,7 @@ from django_countries import countries
 
 from analysis import columns as c
 from analysis.codec import MissingResult, need, present
-from analysis.presentation import FigureText, Paragraph, Table, paragraphs, sentences
+from analysis.presentation import FigureText, Paragraph, paragraphs, sentences
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.participants.results import (
     LEFT,
@@ -24,10 +24,8 @@ from analysis.report.chapters.participants.results import (
     Participants,
     People,
     ReactionTimes,
-    Step,
     Times,
 )
-from analysis.stats.attrition import Loss
 from analysis.stats.distributions import Exposures, Spread
 from analysis.stats.verdicts import Verdict
 from experiment.models import Channel, Participant
@@ -37,89 +35,91 @@ from lib import formatting as f
 MOST_COUNTRIES = 3  # a sentence names so many; the table has all
 
 
+CHARACTERISTICS = (c.text("Characteristic", "0"), c.text("Answer", "1"), c.shown("n (%)", "2"))
+
+
 def participants_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(Participants).people)
     flow = present(source.of(Flow).flow)
-    found = _described(own, flow)
-    methods_text = sentences(
-        *(_collected(own)),
-        *(_taking_part(flow) if flow else ()),
-        _routes(own),
-        *(_left(flow) if flow else ()),
-        found,
-        *_answers(own),
-        *_times(own),
-        _ethics(own),
+    if own.n_analysed:
+        analysed, judged = (flow.trials.analysed, flow.trials.judged) if flow else (None, None)
+        found = (
+            f"The analysis of the whole study includes {f.count(own.n_analysed, 'participant')}, "
+            f"and {f.number(analysed, 0)} of {f.count(judged, 'judged trial')}."
+        )
+    else:
+        found = "No participant has an analysed judgment of a test case yet."
+    ethics = (
+        f"The study was approved by {own.ethics_body} (number {own.ethics_number})."
+        if own.ethics_number
+        else ""
     )
+    methods_text = sentences(*_recruited(own, flow), found, *_answers(own), ethics)
+    others = ""
+    if own.other_kinds:
+        kinds = (f"{Participant.Kind(k.code).label} ({f.number(k.n, 0)})" for k in own.other_kinds)
+        others = (
+            f"This description does not include other kinds of participants: {', '.join(kinds)}."
+        )
     text = [
         Paragraph(methods_text, copied_as="methods-text"),
-        *(Paragraph(one, is_quiet=True) for one in (*_missing(own), _others(own)) if one),
+        *(Paragraph(one, is_quiet=True) for one in (*_missing(own), others) if one),
     ]
-    columns = (c.text("Characteristic", "0"), c.text("Answer", "1"), c.shown("n (%)", "2"))
-    tables = c.page_table("Participants in the analysis", columns, _rows(own), "participants")
+
+    named: Mapping[str, tuple[str, Callable[[str], str]]] = {
+        "gender": ("Gender identity", _gender),
+        "position": ("Current position", str),
+        "country": ("Country", _country),
+    }
+    rows = []
+    for name, answers in own.answers.items():
+        title, label = named[name]
+        groups = [(label(group.answer), group.n, group.share) for group in answers.groups]
+        if answers.n_rest:
+            groups.append(("rarer answers, or no answer", answers.n_rest, answers.share_rest))
+        rows += [(title, answer, f"{f.number(n, 0)} ({f.percent(share)})") for answer, n, share in groups]  # fmt: skip
+    tables = c.page_table("Participants in the analysis", CHARACTERISTICS, rows, "participants")
     return Page(text=text, tables=tables, methods=[own.method], finding=found)
 
 
-def _collected(own: People) -> Iterator[str]:
+def _recruited(own: People, flow: ParticipantFlow | None) -> Iterator[str]:
+    """How and when people came, and how many stayed."""
     if own.kind == "simulated":
         yield "The participants were simulated to test the study; no person took part."
-        return
     if own.kind == "imported":
         yield "Participants and trials come from previously published data."
-    if own.first_day and own.last_day:
+    if own.kind != "simulated" and own.first_day and own.last_day:
         first, last = (date_format(day, "j F Y") for day in (own.first_day, own.last_day))
         when = f"on {first}" if first == last else f"from {first} to {last}"
         yield f"Data were collected {when}."
 
-
-def _taking_part(flow: ParticipantFlow) -> Iterator[str]:
-    n = flow.first_counts
+    n = flow.first_counts if flow else {}
     if n.get(Code.CONSENTED):
         started, finished = (f.number(n.get(code), 0) for code in (Code.STARTED, Code.FINISHED))
         people = f.count(n[Code.CONSENTED], "participant")
         yield f"{people} gave consent, {started} started the trials and {finished} finished."
     elif n.get(Code.RECRUITED):
         yield f"{f.count(n[Code.RECRUITED], 'participant')} finished."
+    if any(route.code for route in own.routes):
+        platforms = dict(Channel.Platform.choices)
+        named = (
+            f"{platforms.get(route.code, route.code) or 'a plain link'} ({f.number(route.n, 0)})"
+            for route in own.routes
+        )
+        yield f"They came through {', '.join(named)}."
 
-
-def _routes(own: People) -> str:
-    if not any(route.code for route in own.routes):
-        return ""
-    platforms = dict(Channel.Platform.choices)
-    named = (
-        f"{platforms.get(route.code, route.code) or 'a plain link'} ({f.number(route.n, 0)})"
-        for route in own.routes
-    )
-    return f"They came through {', '.join(named)}."
-
-
-def _left(flow: ParticipantFlow) -> Iterator[str]:
-    n = flow.first_counts
     if n.get(Code.WITHDRAWN):
         yield f"{f.number(n[Code.WITHDRAWN], 0)} withdrew, and their data were removed."
-    if not flow.n_excluded:
-        return
-    excluded = f"{f.number(flow.n_excluded, 0)} {f.verb(flow.n_excluded, 'was', 'were')} excluded"
-    if n.get(Code.RECRUITED):
-        yield f"{excluded} before publication."
-    else:
-        yield f"{excluded}: {_reasons([s for s in flow.steps if s.code is Code.EXCLUDED])}."
-
-
-def _reasons(steps: Sequence[Step]) -> str:
-    if len(steps) == 1:
-        return steps[0].label
-    return ", ".join(f"{step.label} ({f.number(step.n, 0)})" for step in steps)
-
-
-def _described(own: People, flow: ParticipantFlow | None) -> str:
-    if not own.n_analysed:
-        return "No participant has an analysed judgment of a test case yet."
-    analysed, judged = (flow.trials.analysed, flow.trials.judged) if flow else (None, None)
-    return (
-        f"The analysis of the whole study includes {f.count(own.n_analysed, 'participant')}, "
-        f"and {f.number(analysed, 0)} of {f.count(judged, 'judged trial')}."
-    )
+    if flow and flow.n_excluded:
+        excluded = (
+            f"{f.number(flow.n_excluded, 0)} {f.verb(flow.n_excluded, 'was', 'were')} excluded"
+        )
+        reasons = [step for step in flow.steps if step.code is Code.EXCLUDED]
+        counted = [f"{step.label} ({f.number(step.n, 0)})" for step in reasons]
+        if n.get(Code.RECRUITED):
+            yield f"{excluded} before publication."
+        else:
+            yield f"{excluded}: {reasons[0].label if len(reasons) == 1 else ', '.join(counted)}."
 
 
 def _answers(own: People) -> Iterator[str]:
@@ -146,6 +146,12 @@ def _answers(own: People) -> Iterator[str]:
         lived = f"They lived in {f.count(country.n_different, 'country', 'countries')}"
         groups = _groups(country, _country, "elsewhere or not stated", MOST_COUNTRIES)
         yield f"{lived}: {groups}." if country.groups else f"{lived}."
+    if trial_s := present(own.trial_s):
+        median, low, high = (f.number(x, 0) for x in (trial_s.median, trial_s.q1, trial_s.q3))
+        yield f"The median trial took {median} s (quartiles {low} and {high} s)."
+    if minutes := present(own.minutes):
+        median, low, high = (f.number(x, 0) for x in (minutes.median, minutes.q1, minutes.q3))
+        yield f"The median time from consent to the end was {median} minutes (quartiles {low} and {high})."
 
 
 def _known(spread: Spread, own: People) -> str:
@@ -162,21 +168,6 @@ def _groups(
     if others := answers.n - sum(g.n for g in shown):
         parts.append(f"{rest} ({f.number(others, 0)}, {f.percent(others / answers.n)})")
     return ", ".join(parts)
-
-
-def _times(own: People) -> Iterator[str]:
-    if trial_s := present(own.trial_s):
-        median, low, high = (f.number(x, 0) for x in (trial_s.median, trial_s.q1, trial_s.q3))
-        yield f"The median trial took {median} s (quartiles {low} and {high} s)."
-    if minutes := present(own.minutes):
-        median, low, high = (f.number(x, 0) for x in (minutes.median, minutes.q1, minutes.q3))
-        yield f"The median time from consent to the end was {median} minutes (quartiles {low} and {high})."
-
-
-def _ethics(own: People) -> str:
-    if not own.ethics_number:
-        return ""
-    return f"The study was approved by {own.ethics_body} (number {own.ethics_number})."
 
 
 def _missing(own: People) -> Iterator[str]:
@@ -198,16 +189,6 @@ def _missing(own: People) -> Iterator[str]:
         yield f"Not described: {f.listing(names)}. {why.reason} {why.needed}".rstrip()
 
 
-def _others(own: People) -> str:
-    if not own.other_kinds:
-        return ""
-    kinds = (
-        f"{Participant.Kind(other.code).label} ({f.number(other.n, 0)})"
-        for other in own.other_kinds
-    )
-    return f"This description does not include other kinds of participants: {', '.join(kinds)}."
-
-
 def _gender(code: str) -> str:
     return str(dict(GENDERS).get(code, code))
 
@@ -225,67 +206,58 @@ def _country(code: str) -> str:
     return str(countries.name(code) or code)
 
 
-def _rows(own: People) -> Iterator[tuple[str, str, str]]:
-    named: Mapping[str, tuple[str, Callable[[str], str]]] = {
-        "gender": ("Gender identity", _gender),
-        "position": ("Current position", str),
-        "country": ("Country", _country),
-    }
-    for name, answers in own.answers.items():
-        title, label = named[name]
-        for group in answers.groups:
-            yield title, label(group.answer), _n_and_share(group.n, group.share)
-        if answers.n_rest:
-            rest = _n_and_share(answers.n_rest, answers.share_rest)
-            yield title, "rarer answers, or no answer", rest
-
-
-def _n_and_share(n: int, share: float) -> str:
-    return f"{f.number(n, 0)} ({f.percent(share)})"
-
-
 # --- From recruitment to analysis.
 
 FIRST = (Code.RECRUITED, Code.CONSENTED, Code.STARTED)
 SHOWN_FIRST = (*FIRST, Code.FINISHED)  # in the figure
 
 
+EXCLUDED_TRIALS = (c.text("Reason", "label"), c.count("Trials", "n"))
+
+
 def flow_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(Flow).flow)
-    found = _included(own)
+    n, trials = own.first_counts, own.trials
+    judged = ""
+    if trials.judged:
+        analysed = n[Code.ANALYSED]
+        began = next((n[code] for code in FIRST if n.get(code)), None)
+        of_all = (
+            f.count(analysed, "participant")
+            if began is None or began == analysed
+            else f"{f.number(analysed, 0)} of {f.count(began, 'participant')}"
+        )
+        found = f"The analysis includes {of_all}."
+        judged = (
+            f"Of {f.count(trials.judged, 'judged trial')} in the whole study, on test cases of every source, "
+            f"{f.number(trials.analysed, 0)} {f.verb(trials.analysed, 'is', 'are')} analysed."
+        )
+    else:
+        found = "No judgment of a test case by these participants is stored. Answers to questions are not counted here."
+    tables = [
+        *c.page_table("Participants", STEPS, own.steps, "flow_steps"),
+        *c.page_table(
+            "Trials that are not analysed", EXCLUDED_TRIALS, trials.excluded, "flow_trials"
+        ),
+    ]
+    if own.arms:
+        # Steps as rows, arms as columns
+        steps = {(step.code, step.reason): step for arm in own.arms for step in arm.steps}
+        order = list(Code)
+        rows = sorted(steps.values(), key=lambda step: order.index(step.code))
+        columns = (
+            c.text("Step", lambda row: row.label),
+            *(c.count(arm.arm, partial(ArmFlow.n_of, arm)) for arm in own.arms),
+        )
+        tables += c.page_table("Participants by arm", columns, rows, "flow_arms")
+        tables += c.page_table("Losses by arm", LOSSES, own.losses, "flow_losses")
     text = [
-        *paragraphs(found, _judged(own)),
+        *paragraphs(found, judged),
         *([Paragraph("", _arms_compared(own))] if own.losses else []),
         *paragraphs(own.note),
     ]
-    reasons = (c.text("Reason", "label"), c.count("Trials", "n"))
-    tables = [
-        *c.page_table("Participants", STEPS, own.steps, "flow_steps"),
-        *c.page_table("Trials that are not analysed", reasons, own.trials.excluded, "flow_trials"),
-        *(_arm_tables(own) if own.arms else ()),
-    ]
     methods = [own.method, *([own.losses_method] if own.losses else [])]
     return Page(text=text, tables=tables, methods=methods, finding=found)
-
-
-def _included(own: ParticipantFlow) -> str:
-    if not own.trials.judged:
-        return "No judgment of a test case by these participants is stored. Answers to questions are not counted here."
-    n = own.first_counts
-    analysed, began = n[Code.ANALYSED], next((n[code] for code in FIRST if n.get(code)), None)
-    if began is None or began == analysed:
-        return f"The analysis includes {f.count(analysed, 'participant')}."
-    return f"The analysis includes {f.number(analysed, 0)} of {f.count(began, 'participant')}."
-
-
-def _judged(own: ParticipantFlow) -> str:
-    trials = own.trials
-    if not trials.judged:
-        return ""
-    return (
-        f"Of {f.count(trials.judged, 'judged trial')} in the whole study, on test cases of every source, "
-        f"{f.number(trials.analysed, 0)} {f.verb(trials.analysed, 'is', 'are')} analysed."
-    )
 
 
 LOST = {LEFT: "left before finishing", NOT_ANALYSED: "finished and are not analysed"}
@@ -293,42 +265,27 @@ LOST = {LEFT: "left before finishing", NOT_ANALYSED: "finished and are not analy
 
 def _arms_compared(own: ParticipantFlow) -> list[str]:
     """A sentence for each arm that clearly lost another share, or that none did."""
-    clear = [one for one in own.losses if one.verdict in (Verdict.ABOVE, Verdict.BELOW)]
-    if clear:
-        return [_loss(one) for one in clear]
+    told = []
+    for one in own.losses:
+        if one.verdict not in (Verdict.ABOVE, Verdict.BELOW):
+            continue
+        larger = "larger" if one.verdict is Verdict.ABOVE else "smaller"
+        happened = (
+            f"a {larger} share of participants left before finishing"
+            if one.stage == LEFT
+            else f"a {larger} share of finishers is not analysed"
+        )
+        told.append(
+            f"In the arm “{one.arm}”, {happened} than in the other arms: {f.percent(one.share)} "
+            f"against {f.percent(one.share_others)} ({f.p_value(one.p_holm)} after Holm)."
+        )
+    if told:
+        return told
     smallest = f.p_value(min(one.p_holm for one in own.losses))
     stages = {one.stage for one in own.losses}
     who = [words for stage, words in LOST.items() if stage in stages]
     return [
         f"Arms do not clearly differ in the share of participants who {', or who '.join(who)} (smallest p after Holm: {smallest})."
-    ]
-
-
-def _loss(one: Loss) -> str:
-    larger = "larger" if one.verdict is Verdict.ABOVE else "smaller"
-    happened = (
-        f"a {larger} share of participants left before finishing"
-        if one.stage == LEFT
-        else f"a {larger} share of finishers is not analysed"
-    )
-    return (
-        f"In the arm “{one.arm}”, {happened} than in the other arms: {f.percent(one.share)} "
-        f"against {f.percent(one.share_others)} ({f.p_value(one.p_holm)} after Holm)."
-    )
-
-
-def _arm_tables(own: ParticipantFlow) -> list[Table]:
-    """Steps as rows, arms as columns."""
-    steps = {(step.code, step.reason): step for arm in own.arms for step in arm.steps}
-    order = list(Code)
-    rows = sorted(steps.values(), key=lambda step: order.index(step.code))
-    columns = (
-        c.text("Step", lambda row: row.label),
-        *(c.count(arm.arm, partial(ArmFlow.n_of, arm)) for arm in own.arms),
-    )
-    return [
-        *c.page_table("Participants by arm", columns, rows, "flow_arms"),
-        *c.page_table("Losses by arm", LOSSES, own.losses, "flow_losses"),
     ]
 
 
@@ -353,20 +310,21 @@ def flow_figure(own: ParticipantFlow) -> FigureText:
 # --- How often each test case was judged.
 
 
+EXPOSURES = (c.count("Times judged", "n"), c.count("Test cases", "items"))
+
+
 def exposures_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(ItemExposures).exposures)
-    found = _exposed(own)
-    columns = (c.count("Times judged", "n"), c.count("Test cases", "items"))
-    tables = c.page_table("Exposures", columns, own.histogram, "exposures_items")
-    return Page(text=paragraphs(found), tables=tables, finding=found)
-
-
-def _exposed(own: Exposures) -> str:
-    cases = f"{f.count(own.n_items, 'test case')} {f.verb(own.n_items, 'was', 'were each')} judged"
-    if own.min == own.max:
-        return f"{cases} {f.count(own.min, 'time')}."
     low, high = f.number(own.min, 0), f.number(own.max, 0)
-    return f"{cases} {f.number(own.mean)} times on average (SD {f.number(own.sd)}, from {low} to {high})."
+    how_often = (
+        f.count(own.min, "time")
+        if own.min == own.max
+        else f"{f.number(own.mean)} times on average (SD {f.number(own.sd)}, from {low} to {high})"
+    )
+    judged = f.verb(own.n_items, "was", "were each")
+    found = f"{f.count(own.n_items, 'test case')} {judged} judged {how_often}."
+    tables = c.page_table("Exposures", EXPOSURES, own.histogram, "exposures_items")
+    return Page(text=paragraphs(found), tables=tables, finding=found)
 
 
 def exposures_figure(own: Exposures) -> FigureText:
@@ -382,27 +340,16 @@ def exposures_figure(own: Exposures) -> FigureText:
 # --- How long answers took.
 
 
+BY_ANSWER = (
+    c.text("Answers", lambda row: "right" if row.is_correct else "wrong"),
+    c.count("n", "n"),
+    c.shown("Median, s", lambda row: f.seconds(row.median)),
+    c.shown("Quartiles, s", lambda row: f"{f.seconds(row.q1)} to {f.seconds(row.q3)}"),
+)
+
+
 def reaction_times_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(ReactionTimes).reaction_times)
-    found = _took(own)
-    without = (
-        f"{f.count(own.n_missing, 'trial')} without a time {f.verb(own.n_missing, 'is', 'are')} excluded."
-        if own.n_missing
-        else ""
-    )
-    columns = (
-        c.text("Answers", lambda row: "right" if row.is_correct else "wrong"),
-        c.count("n", "n"),
-        c.shown("Median, s", lambda row: f.seconds(row.median)),
-        c.shown("Quartiles, s", lambda row: f"{f.seconds(row.q1)} to {f.seconds(row.q3)}"),
-    )
-    tables = c.page_table(
-        "Reaction times by answer", columns, own.by_correct, "reaction_times_histogram"
-    )
-    return Page(text=paragraphs(found, without), tables=tables, methods=[own.method], finding=found)
-
-
-def _took(own: Times) -> str:
     q1, median, q3 = (f.seconds(x) for x in own.quartiles)
     answers = f.count(own.n, "answer")
     spread = (
@@ -410,7 +357,16 @@ def _took(own: Times) -> str:
         if q1 == q3
         else f"half of {answers} took between {q1} and {q3} seconds"
     )
-    return f"The median time per answer was {median} seconds; {spread}."
+    found = f"The median time per answer was {median} seconds; {spread}."
+    without = (
+        f"{f.count(own.n_missing, 'trial')} without a time {f.verb(own.n_missing, 'is', 'are')} excluded."
+        if own.n_missing
+        else ""
+    )
+    tables = c.page_table(
+        "Reaction times by answer", BY_ANSWER, own.by_correct, "reaction_times_histogram"
+    )
+    return Page(text=paragraphs(found, without), tables=tables, methods=[own.method], finding=found)
 
 
 def reaction_times_figure(own: Times) -> FigureText:
