@@ -118,15 +118,10 @@ else:
 DATABASES = {"default": _database}
 DATABASE_READER = "config.env.parse_database_url"  # of a URL that a command is given
 
-# Background jobs: docs/models.md says how to run workers. The names with SCORING_ are older ones
-_EXECUTORS = ("inline", "celery")
-JOB_EXECUTOR = env.choice(
-    "JOB_EXECUTOR", env.choice("SCORING_EXECUTOR", "inline", _EXECUTORS), _EXECUTORS
-)
+# Background jobs: docs/models.md says how to run workers
+JOB_EXECUTOR = env.choice("JOB_EXECUTOR", "inline", ("inline", "celery"))
 # Without a heartbeat for so long, another worker may take the job
-JOB_STALE_SECONDS = env.integer(
-    "JOB_STALE_SECONDS", env.integer("SCORING_STALE_SECONDS", 60, minimum=1), minimum=1
-)
+JOB_STALE_SECONDS = env.integer("JOB_STALE_SECONDS", 60, minimum=1)
 # Whose jobs workers of this machine take. Trainings keep a machine for hours: a worker of Celery's is told to take them
 _APPS = ("experiment", "scoring", "analysis")
 _QUEUES = (*_APPS, "training")

@@ -68,7 +68,7 @@ class KeptAlive:
 
 
 def by_celery() -> bool:
-    name = os.environ.get("JOB_EXECUTOR") or os.environ.get("SCORING_EXECUTOR") or ""
+    name = os.environ.get("JOB_EXECUTOR", "")
     return name.strip() == "celery"
 
 
