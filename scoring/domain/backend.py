@@ -1,6 +1,6 @@
 """The interface of scoring backends: token ids of texts in, token log-probabilities out. Knows no model and no library."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -108,14 +108,3 @@ def in_parts(batch: list[int], most: int) -> list[list[int]]:
     [[1, 2], [3, 4], [5]]
     """
     return [batch[n : n + most] for n in range(0, len(batch), most)]
-
-
-def comparable(
-    now: Mapping[str, Any], begun: Mapping[str, Any], later: Collection[str]
-) -> dict[str, Any]:
-    """An identity without those parts, named only `later`, that a run had none of when it was begun.
-
-    >>> comparable({"model": "tiny", "experts": "eager"}, {"model": "tiny"}, {"experts"})
-    {'model': 'tiny'}
-    """
-    return {name: value for name, value in now.items() if name in begun or name not in later}

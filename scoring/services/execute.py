@@ -21,7 +21,6 @@ from scoring.domain.backend import (
     GroupResult,
     ScoringError,
     TextError,
-    comparable,
     planned,
 )
 from scoring.domain.encoding import Encoded
@@ -36,8 +35,6 @@ from scoring.services.token_store import TokenRecord
 
 # Parts of an identity that say where the numbers were made, and why as they were; they decide none, and may differ
 EXPLANATIONS = frozenset({"machine", "rungs_refused", "probed_on", "warnings"})
-# Parts that the runs of earlier releases do not name, and so are not held to
-LATER = frozenset({"adapter_dtype", "experts", "weights_read"})
 
 
 def check_identity(run: ScoringRun, identity: Mapping[str, Any]) -> None:
@@ -47,7 +44,7 @@ def check_identity(run: ScoringRun, identity: Mapping[str, Any]) -> None:
         ScoringError: it is another; the sentence says in what.
     """
     before = _flat(run.identity)
-    now = _flat(comparable(stored_form(identity), run.identity, LATER))
+    now = _flat(stored_form(identity))
     differences = [
         f"{name} was {before.get(name, 'not there')}, is {now.get(name, 'not there')}"
         for name in sorted({*before, *now})

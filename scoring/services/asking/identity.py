@@ -5,14 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from lib.jobs.leases import Lease
-from scoring.domain.backend import ScoringError, comparable
+from scoring.domain.backend import ScoringError
 from scoring.models.answers import GeneratingJob
 
-# Parts of a model's identity that runs of earlier releases do not name, and so are not held to
-LATER = frozenset(
-    {"adapter_dtype", "architecture", "attention", "device", "experts", "kernels", "libraries",
-     "tokenizer_sha256", "weights_read"}
-)  # fmt: skip
 # They say where the numbers were made, and why as they were; they decide none
 EXPLANATIONS = frozenset({"machine", "rungs_refused", "probed_on", "warnings"})
 
@@ -26,9 +21,8 @@ def check_as_before(
         ScoringError: it is another model; the sentence says in what.
     """
     now, begun = json.loads(json.dumps(identity, default=str)), job.identity
-    same = comparable(now, begun, LATER)
-    names = (begun.keys() | same.keys()) - EXPLANATIONS
-    other = sorted(name for name in names if begun.get(name) != same.get(name))
+    names = (begun.keys() | now.keys()) - EXPLANATIONS
+    other = sorted(name for name in names if begun.get(name) != now.get(name))
     if begun and other and has_answers:
         raise ScoringError(
             f"The model has changed since this run began ({', '.join(other)}). Start another run."

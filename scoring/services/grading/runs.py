@@ -19,7 +19,7 @@ from experiment.models import Study
 from experiment.services import work
 from lib.jobs import leases
 from scoring.backends.http.address import parse_address
-from scoring.domain.backend import ScoringError, comparable
+from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Finish, Generated, Message
 from scoring.domain.grading.reading import exact_points, read_points, schema
 from scoring.domain.grading.rubric import Rubric
@@ -27,7 +27,6 @@ from scoring.domain.prompts import filled
 from scoring.models import AnsweringRun, GradingRun, JudgeGrade, LanguageModel
 from scoring.models.answers import Kind
 from scoring.services.asking.engine import Asking, Question, added_up, stored
-from scoring.services.asking.identity import LATER
 from scoring.services.asking.settings import Asked, Unread
 from scoring.services.asking.turns import repeated
 from scoring.services.grading import targets
@@ -298,8 +297,7 @@ class _Grading(Asking[GradingRun]):
             "of_judge": now,
         }
         begun = self.job.identity
-        same = comparable(now, begun.get("of_judge", {}), LATER)
-        is_other = (begun.get("judge"), begun.get("prompt")) != (_sha256(same), identity["prompt"])
+        is_other = any(begun.get(name) != identity[name] for name in ("judge", "prompt"))
         if is_other and self.job.grades.filter(tries__gt=0).exists():
             raise ScoringError(
                 "The judge or its instructions have changed since this run began. Start another run."

@@ -10,7 +10,6 @@ from django.db import transaction
 from experiment.models import Judgment, Study
 from experiment.services.withdrawal import anonymise, forget_copies
 from lib.jobs import leases
-from scoring.backends.chat import ChatGenerator
 from scoring.domain.backend import ScoringError
 from scoring.domain.grading.rubric import BIOSCORE, Rubric
 from scoring.models import Answer, AnsweringRun, GradingRun
@@ -384,18 +383,6 @@ class TestGoingOn:
         assert (run.status, run.done, run.total) == ("finished", 3, 3)
         assert len(stub.requests) == 5
         assert not runs.can_resume(run)
-
-    def test_a_judge_of_whom_more_is_said_than_before_goes_on(
-        self, stub: ChatStub, study: Study, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        make_answers(study, ["one", "two"])
-        stub.script = ["", "401"]
-        run = runs.run(grading(study, judged_by(stub)))
-        now = run.identity["of_judge"] | {"tokenizer_sha256": "1"}
-        monkeypatch.setattr(ChatGenerator, "identity", lambda _: now)
-        run = runs.run(leases.reopen(run))
-        assert (run.status, run.error) == ("finished", "")
-        assert run.identity["of_judge"] == now
 
     def test_another_judge_does_not_go_on_with_a_run(self, stub: ChatStub, study: Study) -> None:
         make_answers(study, ["one", "two"])
