@@ -26,8 +26,6 @@ from scoring.models import (
 )
 
 SCHEMA_VERSION = 9
-# To be raised whenever an estimator changes: stored reports are then computed again
-ESTIMATORS_VERSION = 11
 MODEL_FIELDS = ("pk", "name", "display_name", "family", "n_parameters", "is_chat", "base_partner", "tuned_from", "is_demo", "training_cutoff", "released", "training", "training__tokens", "training__finished_at")  # fmt: skip
 ITEM_FIELDS = ("pk", "key", "version", "status", "texts", "subfield", "source", "publication_date", "is_damaged", "collection")  # fmt: skip
 
@@ -105,7 +103,7 @@ def has_advice(study: Study) -> bool:
 
 
 def data_version(study: Study) -> str:
-    """A short name for all that a report depends on: data and estimators. Equal ones give equal reports.
+    """A short name for the data that a report depends on. Equal ones give equal reports, by the same code.
 
     Costs the same at any number of participants: their rows are named by the number of their last change.
     """
@@ -122,7 +120,7 @@ def data_version(study: Study) -> str:
     shown = Item.objects.shown_by([study])
     items = shown.exclude(kind=Item.Kind.QUESTION)
     state: list[Any] = [
-        f"{SCHEMA_VERSION}.{ESTIMATORS_VERSION}",
+        SCHEMA_VERSION,
         [study.title, study.is_demo, study.version, study.ethics_number, study.ethics_body],
         # Reports on all trials, and the flow, hold people under way
         counts.data_state(study, *Participant.Kind.values, with_live=True),
