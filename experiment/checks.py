@@ -164,38 +164,3 @@ def codes_open(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMe
             id="experiment.W003",
         )
     ]
-
-
-@register(Tags.database)
-def recruitment_ids_are_ids(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
-    """Participants of before placeholders were refused: several people may have answered as one of them."""
-    from experiment.domain.recruitment_ids import is_id
-    from experiment.models import Channel, RecruitmentRecord
-    from experiment.services.channels import SOURCES
-
-    named = ("id_parameter", "study_parameter", "session_parameter")
-    columns = ("external_id", "external_study_id", "external_session_id")
-    records = RecruitmentRecord.objects.order_by("study", "participant")
-    rows = records.values_list("study__slug", "participant__public_id", *columns)
-    try:
-        names = {p.name for source in SOURCES.values() for p in source}
-        names |= (
-            {name for row in Channel.objects.values_list(*named) for name in row}
-            if databases
-            else set()
-        )
-        people = [
-            f"{study}: {public_id}"
-            for study, public_id, *ids in (rows.iterator() if databases else ())
-            if not all(is_id(value, *names) for value in ids if value)
-        ]
-    except DatabaseError:
-        return []  # not migrated yet
-    if not people:
-        return []
-    hint = (
-        "Each of them may be several people who saw each other's page and own code. Check their trials, and correct "
-        "the study's link at the recruitment site. IDs that have been erased cannot be checked."
-    )
-    text = "Participants whose recruitment ID is a placeholder that was not filled in:\n    "
-    return [CheckWarning(text + "\n    ".join(people), hint=hint, id="experiment.W005")]

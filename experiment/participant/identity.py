@@ -43,8 +43,8 @@ class PreviewLinkError(Exception):
 
 
 PARTICIPANT_COOKIE = "bb-participant-"
-# After the participant's name in a cookie: they showed their code; all that they showed is a recruitment site's link
-OWN, BY_LINK = "!", "~"
+# After the participant's name in a cookie: all that they showed is a recruitment site's link
+BY_LINK = "~"
 MASKED = "····-····-····"
 MAX_SENT = 4000  # characters of the cookies of visits and participants
 SIMULATED_PARAMETER = "simulated"
@@ -155,13 +155,9 @@ def read_entry(request: HttpRequest, study: Study) -> Entry | None:
     return None if values is None else _entry_of(values)
 
 
-def _entry_of(values: Mapping[str, Any]) -> Entry | None:
+def _entry_of(values: Mapping[str, Any]) -> Entry:
     external = ExternalIds(*values["external"])
-    if not _are_ids(external):
-        return None  # a cookie of an earlier release
-    entry = Entry(uuid.UUID(values["key"]), external, values["simulated"])
-    # Likewise: it holds no code
-    return replace(entry, code=values["code"]) if "code" in values else entry
+    return Entry(uuid.UUID(values["key"]), external, values["simulated"], values["code"])
 
 
 def sent_entry(request: HttpRequest, study: Study) -> Entry | None:
@@ -173,7 +169,7 @@ def sent_entry(request: HttpRequest, study: Study) -> Entry | None:
     try:
         shown = signing.loads(request.POST.get("entry", ""), salt=_form_salt(study))
     except signing.BadSignature:
-        return seen  # a page that was opened before pages said it
+        return seen  # a form that names none
     return None if seen is None else _entry_of(shown)
 
 
@@ -241,7 +237,7 @@ def read_study(request: HttpRequest, slug: str) -> Study:
         public_id = _unsigned(cookie, value)
         for participant in _named(_uuid(public_id), slug) if public_id else ():
             is_of_study = cookie == settings.COOKIE_PREFIX + _name("participant", participant.study)
-            if is_of_study and _is_theirs(public_id, participant):
+            if is_of_study:
                 request.participant = participant  # type: ignore[attr-defined]
                 _note_link(request, public_id)
                 study: Study = participant.study
@@ -284,7 +280,7 @@ def read_participant(request: HttpRequest, study: Study) -> Participant | None:
         return None
     people = Participant.objects.filter(study=study, public_id=_uuid(public_id))
     participant = people.select_related("recruitment").first()
-    if participant is None or not _is_theirs(public_id, participant):
+    if participant is None:
         return None
     participant.study = study
     _note_link(request, public_id)
@@ -306,20 +302,7 @@ def shown_code(request: HttpRequest, participant: Participant) -> str:
 
 
 def _uuid(public_id: str) -> uuid.UUID:
-    return uuid.UUID(public_id.rstrip(OWN + BY_LINK))
-
-
-def _is_theirs(public_id: str, participant: Participant) -> bool:
-    """Before placeholders were refused, whoever came by one was given the cookie of the first who had.
-
-    Nobody knows whose that cookie is: such a participant goes on with their own code, which gives a marked one.
-    """
-    return public_id.endswith(OWN) or _are_ids(external_ids(participant))
-
-
-def _are_ids(external: ExternalIds) -> bool:
-    ids = (external.id, external.study_id, external.session_id)
-    return all(is_id(value) for value in ids if value)
+    return uuid.UUID(public_id.removesuffix(BY_LINK))
 
 
 def external_ids(participant: Participant) -> ExternalIds:
@@ -347,8 +330,7 @@ def named_ids(external: ExternalIds) -> list[tuple[StrOrPromise, str]]:
 def write_participant(
     response: HttpResponse, study: Study, participant: Participant, *, by_link: bool = False
 ) -> None:
-    mark = BY_LINK if by_link else "" if _are_ids(external_ids(participant)) else OWN
-    public_id = f"{participant.public_id.hex}{mark}"
+    public_id = f"{participant.public_id.hex}{BY_LINK if by_link else ''}"
     _write(response, "participant", study, public_id, settings.PARTICIPANT_COOKIE_AGE)
 
 

@@ -10,11 +10,9 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from experiment.checks import recruitment_ids_are_ids
 from experiment.models import Channel, Participant, RecruitmentRecord, Study
-from experiment.participant import identity
-from experiment.services.channels import ExternalIds, links
-from tests.experiment.people import decide, enroll
+from experiment.services.channels import links
+from tests.experiment.people import decide
 from tests.experiment.refusals import assert_page
 from tests.factories import make_channel, make_study, make_user
 
@@ -191,41 +189,3 @@ def test_browsers_share_a_participant_by_an_id_with_its_session_alone(
     (first, _), (second, _) = (consent(study, query) for query in queries)
     assert held(first, study)
     assert held(second, study) == (held(first, study) if one == other != person else "")
-
-
-def test_a_browser_of_before_that_was_taken_for_another_is_asked_for_the_code(
-    study: Study,
-) -> None:
-    person = enroll(study, external=ExternalIds("prolific", "{{id}}", "s1", "{{id}}", "pro"))
-    name, browser = f"bb-participant-{study.pk}", Client()
-    browser.cookies[name] = signing.dumps(person.public_id.hex, salt=name)
-    page = browser.get(f"{study.get_absolute_url()}about-you/")
-    assert page.status_code == 403
-    assert person.withdrawal_code not in page.content.decode()
-    assert "About you" not in browser.get(study.get_absolute_url()).content.decode()
-    code = {"code": person.withdrawal_code}
-    assert browser.post(f"{study.get_absolute_url()}return/", code).status_code == 303
-    assert browser.get(f"{study.get_absolute_url()}about-you/").status_code == 200
-
-
-def test_a_cookie_of_before_with_a_placeholder_is_not_taken(
-    study: Study, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as before:
-        before.setattr(identity, "is_id", lambda *_: True)
-        client = Client()
-        client.get(f"{study.get_absolute_url()}?PROLIFIC_PID=%7B%7Bid%7D%7D", follow=True)
-    assert decide(study, client).status_code == 400
-    assert not Participant.objects.exists()
-
-
-def test_participants_of_before_whose_id_is_a_placeholder_are_named_by_a_check(
-    study: Study,
-) -> None:
-    enroll(study, external=ExternalIds("prolific", "5f3a", "s1", "e1"))
-    assert recruitment_ids_are_ids(databases=["default"]) == []
-    person = enroll(study, external=ExternalIds("sona", "%SURVEY_CODE%", channel="sona"))
-    (warning,) = recruitment_ids_are_ids(databases=["default"])
-    assert warning.id == "experiment.W005"
-    assert f"{study.slug}: {person.public_id}" in warning.msg
-    assert recruitment_ids_are_ids(databases=None) == []
