@@ -84,8 +84,6 @@ SETTINGS = (
     "live_minutes",
     "resume_hours",
 )
-# Which the site alone decides: files of earlier releases say it, and none is believed
-IGNORED = ("is_demo",)
 ITEM_FIELDS = (
     "key",
     "version",
@@ -291,12 +289,12 @@ def _stop_if(problems: list[str]) -> None:
 
 def _study(parts: Mapping[str, Place], slug: str, title: str) -> Study:
     place = parts["study"]
-    found = place.members((*SETTINGS, *IGNORED))
+    found = place.members(SETTINGS)
     if slug:
         found["slug"] = Place(slug, "study.slug", place.problems)
     if title:
         found["title"] = Place(title, "study.title", place.problems)
-    values = {n: _setting(_column(Study, n), at) for n, at in found.items() if n not in IGNORED}
+    values = {n: _setting(_column(Study, n), at) for n, at in found.items()}
     if "rules" in parts:
         values |= _rules(parts["rules"])
     n_before = len(place.problems)

@@ -373,7 +373,7 @@ def test_a_key_in_a_foreign_field_keeps_nobody_from_writing(
 @pytest.mark.parametrize("slug", DEMO_SLUGS)
 def test_nobodys_file_makes_the_sites_demo(eve: User, slug: str) -> None:
     data = document(Study.objects.get(slug="hers"))
-    data["study"] |= {"is_demo": True, "slug": slug, "title": "Demo"}
+    data["study"] |= {"slug": slug, "title": "Demo"}
     for by in (eve, None):  # a copy of the demo is none either
         with pytest.raises(StudyFileError, match=r"study\.slug"):
             create_from_file(json.dumps(data).encode(), by=by)
