@@ -321,9 +321,6 @@ def ensure_items(kinds: tuple[str, ...]) -> list[Item]:
         own = Item.objects.accepted().filter(created_by=None)
         item = own.filter(key=entry["key"], markup=entry["markup"]).first()
         items.append(item or _create(entry, field if entry["kind"] == Item.Kind.TEST else ""))
-    # Earlier releases stored them without their field
-    nameless = [item.pk for item in items if item.kind == Item.Kind.TEST and not item.field]
-    Item.objects.filter(pk__in=nameless).update(field=field)
     return items
 
 
