@@ -117,8 +117,7 @@ SENT = (
     "sent"  # the form was sent, with whatever members: an address cannot say that none were ticked
 )
 SHARED = ("kind", "texts", "trials")  # filters that teams share with the other results
-# How to combine. Its address' part was called as the reports' filter of models is, and addresses from then still mean it
-COMBINED_BY, EARLIER = "combined_by", "method"
+COMBINED_BY = "combined_by"  # how to combine; `method` is the reports' filter of models
 
 
 @dataclass(frozen=True)
@@ -289,7 +288,7 @@ class TeamChosen:
 
 def read(study: Study, query: QueryDict) -> TeamChosen:
     """The choice that an address gives; a sentence names what is wrong, which is left out."""
-    own = ("source", *SHARED, "members", COMBINED_BY, EARLIER, "out_of", SENT)
+    own = ("source", *SHARED, "members", COMBINED_BY, "out_of", SENT)
     problems = [
         f"There is no choice “{filter_form.shortened(name)}”."
         for name in query
@@ -297,8 +296,7 @@ def read(study: Study, query: QueryDict) -> TeamChosen:
     ]
     shared = _shared(study, query, problems)
     source = shared.options.source
-    combined_by = COMBINED_BY if COMBINED_BY in query else EARLIER
-    method = _one(combined_by, "Combined by", query, METHODS, "logistic", problems)
+    method = _one(COMBINED_BY, "Combined by", query, METHODS, "logistic", problems)
     out_of = _one("out_of", "Held out", query, OUT_OF, "item", problems)
     models = offered_models(study, shared.options)
     n_trials = trial_counts(study, shared).get(source, 0)
