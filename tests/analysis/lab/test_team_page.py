@@ -124,16 +124,6 @@ def test_the_address_holds_the_whole_choice(ruth: Client, tried: list[TeamOption
     ]  # fmt: skip
 
 
-def test_an_earlier_address_means_the_way_of_combining_not_how_models_took_the_test(
-    ruth: Client, tried: list[TeamOptions]
-) -> None:
-    page = shown(ruth, f"{ASKED}&method=majority")
-    assert "notice-error" not in page
-    assert ticked(page, "combined_by") == ["majority"]
-    assert "method=majority" not in page.replace("combined_by=majority", "")
-    assert tried[0].method == "majority"
-
-
 @pytest.mark.parametrize(
     ("query", "said"),
     [
@@ -145,6 +135,7 @@ def test_an_earlier_address_means_the_way_of_combining_not_how_models_took_the_t
         ("&".join(["members=human"] * 4), "at most 3 humans are possible"),
         ("out_of=participant&members=human&members=human-2", "exactly one human"),
         ("sauce=human", "There is no choice “sauce”"),
+        ("method=majority", "There is no choice “method”"),  # how models took the test
     ],
 )
 def test_invalid_parts_of_an_address_are_named_and_left_out(
