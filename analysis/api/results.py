@@ -1,6 +1,7 @@
 """The stored report and trials of teams, as report.json and teams.json have them. Asking computes nothing; starting does."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, ClassVar
 
 from django.http import QueryDict
@@ -23,7 +24,7 @@ from analysis.services.compute import Asked, Waiting
 from analysis.store import StoredResult
 from analysis.teams.options import METHODS as COMBINATIONS
 from analysis.teams.options import OUT_OF
-from experiment.api.access import StudyView
+from experiment.api.access import SignedInView, StudyView
 from experiment.domain.roles import Right
 from experiment.services import audit
 from lib.api.parameters import Strict
@@ -195,6 +196,20 @@ class StopReport(StopView):
 
     kind = "report"
     query_class = ReportQuery
+
+
+class ReportSchema(SignedInView):
+    """The JSON Schema of report.json: every key with its type."""
+
+    def get(self, request: Request) -> Response:
+        return Response(_report_schema())
+
+
+@cache
+def _report_schema() -> dict[str, Any]:
+    from analysis.report.report import json_schema  # heavy, and only where it is asked for
+
+    return json_schema()
 
 
 class Teams(StoredView):

@@ -7,6 +7,7 @@ from analysis.api import results
 _STUDY = "studies/<slug:slug>/"
 
 urlpatterns = [
+    path("schema/report/", results.ReportSchema.as_view(), name="report_schema"),
     path(f"{_STUDY}report/", results.Report.as_view(), name="report"),
     path(f"{_STUDY}report/start/", results.StartReport.as_view(), name="report_start"),
     path(f"{_STUDY}report/stop/", results.StopReport.as_view(), name="report_stop"),

@@ -1,6 +1,6 @@
 """Every exported column: its name, meaning, unit and levels. Pure.
 
-The one source for exports, the API and docs/codebook.md: an export writes exactly these columns in this
+The one source for exports, the API and the codebook: an export writes exactly these columns in this
 order, and a test fails when one of the three says something else. The file is long because it is that list: parted, the
 order of an export would stand nowhere.
 """

@@ -1,6 +1,7 @@
-"""The docs that come with the site, as pages of the lab: those that its users need, each as its Markdown file has it."""
+"""The docs that come with the site, as pages of the lab: those that its users need, from Markdown."""
 
 import re
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from django.views.decorators.http import require_safe
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from experiment.domain import export_columns
+from experiment.lab import routes
 from experiment.lab.access import for_signed_in
 from lib.pages import show
 
@@ -28,6 +31,11 @@ PAGES = {
     "api": "The same data for programs",
     "commands": "Commands for the server's administrator",
     "operations": "Install, configure, back up and restore a site",
+}
+# Pages that the code writes by itself; the others are files
+WRITTEN: dict[str, Callable[[], str]] = {
+    "codebook": export_columns.as_markdown,
+    "rights": routes.as_markdown,
 }
 _LINK = re.compile(r"([a-z-]+)\.md(#.*)?")
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -50,8 +58,10 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
 
 @cache
 def rendered(name: str) -> tuple[str, SafeString]:
-    """The title of a page, and the rest as HTML. The file is the project's own, and HTML in it is shown as it is written."""
-    head, _break, rest = (FOLDER / f"{name}.md").read_text(encoding="utf-8").partition("\n")
+    """The title of a page, and the rest as HTML. The text is the project's own, and HTML in it is shown as it is written."""
+    write = WRITTEN.get(name)
+    page = write() if write else (FOLDER / f"{name}.md").read_text(encoding="utf-8")
+    head, _break, rest = page.partition("\n")
     tokens = _PARSER.parse(rest)
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):
         if token.type == "heading_open" and following is not None:

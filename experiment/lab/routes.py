@@ -1,4 +1,4 @@
-"""Every address of the site with who may open it, as the views say themselves; docs/rights.md is written from it."""
+"""Every address of the site with who may open it, as the views say themselves; the lab's page of rights is written from it."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -127,7 +127,7 @@ def _required(view: Callable[..., Any] | None) -> list[str]:
 
 
 def as_markdown() -> str:
-    """The page docs/rights.md."""
+    """The page of rights."""
     every = [route for route in routes() if not route.address.startswith(ADMIN)]
     shown = [route for route in every if not route.name.startswith(f"{PARTICIPANTS}:")]
     public = [(f"`/{address}`", why) for address, why in PUBLIC_ADDRESSES.items()]

@@ -6,6 +6,7 @@ import pytest
 
 from analysis.data.filters import ReportOptions
 from analysis.models import Computation
+from analysis.report.report import json_schema
 from experiment.models import AuditEvent, Study
 from tests.api_client import Program, named, problem
 from tests.factories import make_participant, make_user
@@ -40,6 +41,11 @@ def test_a_report_that_was_started_is_the_one_that_the_page_shows(
     assert found.json() == of_page.json()
     assert len(computed) == 1
     assert AuditEvent.objects.filter(action="work_started", actor="program").count() == 1
+
+
+def test_the_schema_of_a_report_is_given_to_every_token(program: Program) -> None:
+    found = program.get("schema/report/")
+    assert (found.status_code, found.json()) == (200, json_schema())
 
 
 def test_a_report_for_workers_is_under_way_until_it_is_stopped(

@@ -1,4 +1,4 @@
-"""Every address x method x who asks: the answer is what docs/rights.md says, and every new address has its line there."""
+"""Every address x method x who asks: the answer is what the page of rights says, and every new address has its line there."""
 
 import json
 import re

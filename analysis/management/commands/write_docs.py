@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
@@ -7,32 +8,89 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from analysis.stats.verdicts import Concludes
 from experiment.domain import export_columns, presets
 from experiment.lab import routes
 
+FOLDER: Path = settings.BASE_DIR / "docs"
 
-def protocol(path: Path) -> str:
-    text = path.read_text(encoding="utf-8")
+
+def protocol() -> str:
+    text = (FOLDER / "participants.md").read_text(encoding="utf-8")
     return between_marks(text, "write_docs protocol", presets.as_markdown())
 
 
-def openapi(_: Path) -> str:
+HEAD = (
+    "| where | verdict | concludes | family | correction | needs at least |",
+    "|---|---|---|---|---|---|",
+)
+
+
+def concluded() -> str:
+    """The page with the table of what is concluded. Raises ValueError where a verdict has no family."""
+    paths: dict[tuple[str, Concludes], list[str]] = {}
+    for where, path, about in every_conclusion():
+        if about is None:
+            raise ValueError(f"{path} has no family: write Annotated[Verdict, Concludes(…)]")
+        paths.setdefault((where, about), []).append(f"`{path}`")
+    lines = [
+        f"| {where} | {', '.join(own)} | {about.what} | {about.tests} | {about.correction} | {about.needs} |"
+        for (where, about), own in paths.items()
+    ]
+    text = (FOLDER / "results.md").read_text(encoding="utf-8")
+    return between_marks(text, "write_docs conclusions", "\n".join((*HEAD, *lines)) + "\n")
+
+
+def every_conclusion() -> list[tuple[str, str, Concludes | None]]:
+    """Where it is said, the path of its verdict and the family: each path once."""
+    # They load what computes
+    from analysis.report.conclusions import conclusions
+    from analysis.report.contents import CHAPTERS
+    from analysis.report.headline import Headline
+    from analysis.report.services.compare import Compared
+    from analysis.teams.results import TeamsDocument
+
+    places = [
+        ("headline", "headline", Headline),
+        *((f"`{one.name}`", "", one.results) for one in CHAPTERS),
+        ("teams page, `team`", "", TeamsDocument),
+    ]
+    found = [(where, *one) for where, path, kind in places for one in conclusions(kind, path)]
+    # Its sides are reports
+    found += [("Compare", *one) for one in conclusions(Compared) if "." not in one.path]
+    return list(dict.fromkeys(found))
+
+
+def openapi() -> str:
     written = StringIO()
     call_command("spectacular", validate=True, fail_on_warn=True, stdout=written)
     return written.getvalue()
 
 
-# Name -> file in docs, and what it is to hold
-DOCS: dict[str, tuple[str, Callable[[Path], str]]] = {
-    "codebook": ("codebook.md", lambda _: export_columns.as_markdown()),
+def report_schema() -> str:
+    from analysis.report.report import json_schema  # it loads what computes
+
+    return json.dumps(json_schema(), indent=1) + "\n"
+
+
+# Name -> file in docs, and what it is to hold. The repository holds the pages of which a part is written,
+# and leaves out the files that are written as a whole (.gitignore)
+PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "protocol": ("participants.md", protocol),
-    "rights": ("rights.md", lambda _: routes.as_markdown()),
+    "conclusions": ("results.md", concluded),
+}
+DOCS: dict[str, tuple[str, Callable[[], str]]] = PARTS | {
+    "codebook": ("codebook.md", export_columns.as_markdown),
+    "rights": ("rights.md", routes.as_markdown),
     "openapi": ("openapi.yaml", openapi),
+    "report_schema": ("report.schema.json", report_schema),
 }
 
 
 class Command(BaseCommand):
-    help = "Write the generated pages, or parts of pages, in docs/: all of them, or only the named ones."
+    help = (
+        "Write what is generated of docs/, pages and parts of pages: all of it, or only the named."
+    )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -44,9 +102,8 @@ class Command(BaseCommand):
             raise CommandError(f"“{unknown[0]}” is not one of the pages ({', '.join(DOCS)}).")
         for name in names:
             file, content = DOCS[name]
-            path = settings.BASE_DIR / "docs" / file
-            path.write_text(content(path), encoding="utf-8")
-            self.stdout.write(f"{path} written.")
+            (FOLDER / file).write_text(content(), encoding="utf-8")
+            self.stdout.write(f"{FOLDER / file} written.")
 
 
 def between_marks(text: str, command: str, content: str) -> str:

@@ -23,7 +23,7 @@ from lib.commands import ReportingCommand, add_json_argument
 
 class Command(ReportingCommand):
     help = (
-        "Write a study's judged trials, one row per trial, and a manifest next to the file; docs/codebook.md explains the "
+        "Write a study's judged trials, one row per trial, and a manifest next to the file; the codebook explains the "
         "columns, docs/participants.md the filters."
     )
 

@@ -9,11 +9,7 @@ import pytest
 from django.utils.html import strip_tags
 
 from analysis.data.dataset import SourceData
-from analysis.management.commands.write_report_schema import (
-    RESULTS,
-    every_conclusion,
-    with_conclusions,
-)
+from analysis.management.commands.write_docs import every_conclusion
 from analysis.report.conclusions import Conclusion, conclusions, too_few, verdicts_in
 from analysis.report.contents import CHAPTERS
 from analysis.stats.verdicts import Concludes, Verdict
@@ -39,9 +35,7 @@ class Made:
         return self.own
 
 
-def test_the_list_of_conclusions_is_current_and_each_has_a_family():
-    text = RESULTS.read_text("utf-8")
-    assert text == with_conclusions(text), "run: manage.py write_report_schema"
+def test_each_conclusion_has_a_family():
     assert all(about for _where, _path, about in every_conclusion())
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from analysis.management.commands.write_docs import between_marks
 from experiment.domain import presets
 from experiment.domain.presets import BRAINBENCH, BRAINBENCH_STRICT, DEVIATIONS, RULES, Preset
-from experiment.management.commands.write_docs import between_marks
 from experiment.models import Study
 from experiment.models.studies import RULE_COLUMNS
 

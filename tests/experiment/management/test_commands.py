@@ -4,10 +4,8 @@ import json
 from io import StringIO
 
 import pytest
-from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from experiment.management.commands.write_docs import DOCS
 from tests.factories import make_study
 
 
@@ -51,11 +49,3 @@ def test_a_name_that_does_not_exist_is_refused_with_those_that_do() -> None:
     make_study()
     with pytest.raises(CommandError, match=r"“nowhere”\. Choose from memory\."):
         call_command("study_versions", "nowhere")
-
-
-@pytest.mark.sqlite  # whose integers have other limits, which the API's description names
-@pytest.mark.parametrize("name", DOCS)
-def test_generated_docs_are_up_to_date(name: str) -> None:
-    file, content = DOCS[name]
-    path = settings.BASE_DIR / "docs" / file
-    assert path.read_text(encoding="utf-8") == content(path), f"run: manage.py write_docs {name}"

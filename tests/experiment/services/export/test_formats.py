@@ -155,7 +155,7 @@ def test_texts_that_programs_take_for_nothing_or_numbers_are_read_as_they_are(na
     "place",
     [
         "docs/participants.md",
-        "docs/codebook.md",
+        "experiment/domain/export_columns.py",
         "experiment/services/export/data_set.py",
         "templates/lab/tokens/snippets/pandas.txt",
         "templates/lab/tokens/snippets/r.txt",
