@@ -41,12 +41,15 @@ class Row:
     outcome: Outcome
 
 
-KEPT = TypeAdapter(dict[str, list[Row]])
+ROW, ROWS = TypeAdapter(Row), TypeAdapter(list[Row])
 
 
 def as_row(result: Result, stamp: Stamp) -> Row:
+    """The row that is kept of a result: of its figures, those that have a limit."""
     figures = (
-        replace(figure, value=float(f"{figure.value:.4g}")) for figure in result.outcome.figures
+        replace(figure, value=float(f"{figure.value:.4g}"))
+        for figure in result.outcome.figures
+        if figure.limit is not None
     )
     outcome = replace(result.outcome, figures=tuple(figures))
     return Row(result.fault.name, result.database, stamp, round(result.seconds, 1), outcome)
@@ -54,7 +57,7 @@ def as_row(result: Result, stamp: Stamp) -> Row:
 
 def read(path: Path) -> list[Row]:
     """The rows kept so far; none where there is no file."""
-    return KEPT.validate_json(path.read_bytes())["rows"] if path.exists() else []
+    return ROWS.validate_json(path.read_bytes()) if path.exists() else []
 
 
 def keep(path: Path, row: Row, faults: Sequence[Fault]) -> None:
@@ -73,7 +76,9 @@ def keep(path: Path, row: Row, faults: Sequence[Fault]) -> None:
 
 
 def write(path: Path, rows: Sequence[Row], faults: Sequence[Fault]) -> None:
-    path.write_bytes(KEPT.dump_json({"rows": list(rows)}, indent=1) + b"\n")
+    """One line a row, without what is zero or missing: a change of the file shows which rows were measured."""
+    lines = [ROW.dump_json(row, exclude_defaults=True) for row in rows]
+    path.write_bytes(b"[\n" + b",\n".join(lines) + b"\n]\n")
     path.with_suffix(".md").write_text(page(rows, faults))
 
 
