@@ -1,5 +1,6 @@
 """Errors of coefficients whose rows go together in clusters, corrected for leverage, and the degrees of freedom they leave.
 
+statsmodels has neither this correction nor such degrees of freedom.
 decisions/0029-slopes-in-small-studies.md and 0030-effects-in-small-studies.md compare this with other estimators.
 """
 

@@ -129,7 +129,10 @@ def _posterior(
 def _maximised(
     answers: _Answers, posterior: Floats, at: Floats, nodes: Floats, precision: Floats
 ) -> Floats:
-    """The M step: one logistic regression per item on the nodes, by Newton; concave, so that a few steps do."""
+    """The M step: one logistic regression per item on the nodes, by Newton; concave, so that a few steps do.
+
+    All items at once, which neither scipy's optimisers nor statsmodels' Logit take.
+    """
     own = posterior[answers.person]
     n = _by_item(answers, own)
     n_right = _by_item(answers, own * answers.right[:, None])

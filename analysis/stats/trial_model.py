@@ -103,7 +103,7 @@ def _check(x: Floats, outcome: Floats, people: Ints, items: Ints) -> None:
 
 
 def _fit(x: Floats, outcome: Floats, *, is_penalised: bool) -> Fitted | None:
-    """None where there is no maximum."""
+    """None where there is no maximum. statsmodels has no penalty of Firth's, and its Logit takes twice the time without."""
     problem = _Likelihood(x, outcome, is_penalised)
     start = np.zeros((1, x.shape[1]))
     try:
