@@ -20,6 +20,7 @@ from analysis.data.filters import (
     ReportOptions,
 )
 from analysis.lab.results import READ
+from analysis.lab.team_form import COMBINED_BY
 from analysis.services.compute import Asked, Waiting
 from analysis.store import StoredResult
 from analysis.teams.options import METHODS as COMBINATIONS
@@ -67,7 +68,7 @@ class TeamsQuery(SharedQuery):
         child=serializers.CharField(),
         help_text="`human`, human-2 and so on for people; models by their names.",
     )
-    method = serializers.ChoiceField(choices=COMBINATIONS, required=False)
+    method = serializers.ChoiceField(choices=COMBINATIONS, required=False, source=COMBINED_BY)
     out_of = serializers.ChoiceField(
         choices=OUT_OF,
         required=False,
