@@ -61,7 +61,7 @@ class ChoosingCommand(ModelCommand):
             "--examples", type=int, metavar="N", help="first show N practice items with their answers"
         )  # fmt: skip
         choice.add_argument(
-            "--dry-run", "--dry_run", action="store_true",
+            "--dry-run", action="store_true",
             help="only estimate requests, tokens, cost and time",
         )  # fmt: skip
         add_costs(choice)  # type: ignore[arg-type]

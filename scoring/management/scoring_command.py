@@ -191,7 +191,7 @@ class ScoringCommand(ModelCommand):
 
     default_prompt = "paper"
     words: tuple[str, ...] = WORDS
-    name_flags: tuple[str, ...] = ("--model_name",)
+    name_flag = "--model_name"
     run: ScoringRun | None = None  # the one that is scored now
 
     def add_model_arguments(self, parser: CommandParser) -> None:
@@ -211,7 +211,7 @@ class ScoringCommand(ModelCommand):
             help="file with one model per line: its arguments, after its kind if it differs from --model",
         )
         parser.add_argument(
-            *self.name_flags,
+            self.name_flag,
             dest="model_name",
             metavar="NAME",
             help="name of the model (default: the name in its arguments)",

@@ -42,24 +42,12 @@ def money(text: str) -> Decimal:
     return value
 
 
-# Of a run's columns: the options, in words of commands and of columns
-COSTS: Mapping[str, tuple[tuple[str, str], Callable[[str], Any], str]] = {
-    "prompt_price": (("--prompt_price", "--price-in"), money, "price per million tokens read"),
-    "completion_price": (
-        ("--completion_price", "--price-out"),
-        money,
-        "price per million tokens written",
-    ),
-    "budget_tokens": (
-        ("--budget_tokens", "--budget-tokens"),
-        int,
-        "maximum number of tokens, read and written, of the whole run",
-    ),
-    "budget_money": (
-        ("--budget_money", "--budget-money"),
-        money,
-        "maximum cost, in the prices' currency",
-    ),
+# Columns of a run that are options of the same name
+COSTS: Mapping[str, tuple[Callable[[str], Any], str]] = {
+    "prompt_price": (money, "price per million tokens read"),
+    "completion_price": (money, "price per million tokens written"),
+    "budget_tokens": (int, "maximum number of tokens, read and written, of the whole run"),
+    "budget_money": (money, "maximum cost, in the prices' currency"),
 }
 
 
@@ -124,8 +112,8 @@ class ModelCommand(ReportingCommand):
 
 
 def add_costs(parser: CommandParser) -> None:
-    for names, kind, about in COSTS.values():
-        parser.add_argument(*names, type=kind, metavar="N", help=about)
+    for name, (kind, about) in COSTS.items():
+        parser.add_argument(f"--{name}", type=kind, metavar="N", help=about)
 
 
 class WritingCommand(ModelCommand):

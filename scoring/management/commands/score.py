@@ -35,7 +35,7 @@ class Command(ScoringCommand, ChoosingCommand):
         "`score ls` lists the runs, `score rm RUN` removes one, `score --queue` scores those that wait."
     )
 
-    name_flags = ("--name", "--model_name")
+    name_flag = "--name"
     words = (*WORDS, CHAT)
 
     def add_arguments(self, parser: CommandParser) -> None:

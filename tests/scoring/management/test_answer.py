@@ -70,7 +70,7 @@ class TestTheCommand:
         self, stub: ChatStub, study: Study
     ) -> None:
         stub.script = ["", "401"]
-        refusal("answer", *arguments(stub, "--price-in", "2", "--price-out", "10"))
+        refusal("answer", *arguments(stub, "--prompt_price", "2", "--completion_price", "10"))
         slower = arguments(stub, "--resume")
         slower[slower.index("--model_args") + 1] = (
             f"base_url={stub.url},model={MODEL},timeout=9,retry_seconds=20,tries=2,concurrency=3"

@@ -44,7 +44,7 @@ class TestTheCommand:
     def test_says_what_became_of_each_abstract_and_what_it_took(
         self, stub: ChatStub, cooking: ResearchField, tmp_path: Path
     ) -> None:
-        prices = ("--price-in", "2", "--price-out", "10")
+        prices = ("--prompt_price", "2", "--completion_price", "10")
         said = draft(stub, csv_of((1, 2), tmp_path / "a.csv"), *prices)
         assert said["status"] == "finished"
         assert said["states"] == {"drafted": 2}
@@ -113,7 +113,7 @@ class TestTheCommand:
         ("more", "words"),
         [
             (("--field", "baking"), "There is no field “baking”. Choose from cooking."),
-            (("--price-in", "dear"), "“dear” is not an amount."),
+            (("--prompt_price", "dear"), "“dear” is not an amount."),
         ],
     )
     def test_refuses_what_cannot_be_meant_in_one_sentence(
