@@ -491,19 +491,14 @@ def survey_column(
     >>> column.name, column.type, column.meaning
     ('survey_trust', 'integer', 'Answer to “Did you trust it?”, asked after the trials: from 1, “not at all”, to 7, “completely”.')
     """
-    types: dict[str, ColumnType] = {"scale": "integer", "number": "number"}
-    ending, unit = ".", ""
-    if kind == "scale":
-        unit = f"1-{parts['points']}"
-        ending = f": from 1, “{parts['low']}”, to {parts['points']}, “{parts['high']}”."
-    elif kind == "attention":
-        ending = f": an attention check, to which “{parts['correct']}” is the right answer."
+    rules = survey.KINDS[kind]
+    unit = rules.unit(parts)
     return Column(
         f"{survey.COLUMN}{name}",
-        f"Answer to “{question}”, asked {place} the trials{ending}",
-        types.get(kind, "text"),
+        f"Answer to “{question}”, asked {place} the trials{rules.in_codebook(parts)}",
+        rules.column,
         unit,
-        () if kind == "scale" else survey.levels(kind, parts),
+        () if unit else rules.levels(parts),
         NOT_SURVEYED,
     )
 

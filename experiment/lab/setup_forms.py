@@ -283,8 +283,8 @@ class RulesForm(SettingsForm):
         super().__init__(*args, **kwargs)
         if not self.instance.question_items:
             del self.fields["question_min_rt_ms"]
-        kinds = {question.kind for question in survey_questions(self.instance)}
-        if "attention" not in kinds and not self.instance.exclude_attention:
+        has_check = any(question.rules.is_check for question in survey_questions(self.instance))
+        if not has_check and not self.instance.exclude_attention:
             del self.fields["exclude_attention"]
 
     @property

@@ -11,14 +11,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from experiment.domain import survey as rules
 from experiment.domain.roles import Right
-from experiment.domain.survey import Fault
+from experiment.domain.survey import KINDS, LONGEST_TEXT, Part
 from experiment.lab.access import for_study, user_of
 from experiment.lab.setup import LABELS, framing, preview_context, setup_context
 from experiment.lab.setup_forms import OfStudy
 from experiment.models import Study, SurveyQuestion
-from experiment.models.survey import FAULTS
+from experiment.models.survey import kinds
 from experiment.services import audit, survey
 from experiment.services.arms import arms_of
 from lib.http import either, row_number
@@ -28,16 +27,17 @@ from lib.pages import UnixTextField, refused, say_saved, show
 # What the list shows of a question, before a button removes it
 SHOWN = ("text", "name", "place", "parts", "required", "arm_id", "advised_only")
 EVERYBODY, ADVISED = "", "advised"
-Place, Kind = SurveyQuestion.Place, SurveyQuestion.Kind
-# Beside which field a fault is said
-FIELDS = {
-    Fault.LABELS: "labels",
-    Fault.CORRECT: "correct",
-    Fault.POINTS: "points",
-    Fault.ENDS: "high",
-    Fault.RANGE: "highest",
-}
-WHOLE: dict[str, Any] = {"min_value": -rules.MOST_NUMBER, "max_value": rules.MOST_NUMBER}
+Place = SurveyQuestion.Place
+
+
+def part_field(part: Part) -> forms.Field:
+    """The field of the form for a part of a question."""
+    shared: dict[str, Any] = {"label": part.label, "help_text": part.help, "initial": part.initial}
+    if part.form == "lines":
+        return UnixTextField(widget=forms.Textarea(attrs={"rows": 5}), **shared)
+    if part.form == "line":
+        return forms.CharField(max_length=part.most, **shared)
+    return forms.IntegerField(min_value=part.least, max_value=part.most, **shared)
 
 
 class SurveyForm(OfStudy, forms.Form):
@@ -45,26 +45,10 @@ class SurveyForm(OfStudy, forms.Form):
 
     text = UnixTextField(
         label="Question",
-        max_length=rules.LONGEST_TEXT,
+        max_length=LONGEST_TEXT,
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text="In the language of the study's pages.",
     )
-    labels = UnixTextField(
-        label="Answers",
-        widget=forms.Textarea(attrs={"rows": 5}),
-        help_text="2 to 30, one per line.",
-    )
-    correct = forms.CharField(
-        label="Right answer",
-        help_text="One of the answers. Name it in the question, such as “Please choose blue.”",
-    )
-    points = forms.IntegerField(
-        label="Points", min_value=rules.FEWEST_POINTS, max_value=rules.MOST_POINTS, initial=7
-    )
-    low = forms.CharField(label="Label of the first point", max_length=rules.LONGEST_END)
-    high = forms.CharField(label="Label of the last point", max_length=rules.LONGEST_END)
-    lowest = forms.IntegerField(label="Lowest number", initial=0, **WHOLE)
-    highest = forms.IntegerField(label="Highest number", **WHOLE)
     name = forms.CharField(
         label="Name",
         max_length=40,
@@ -76,34 +60,35 @@ class SurveyForm(OfStudy, forms.Form):
 
     def __init__(self, *args: Any, question: SurveyQuestion, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.question, self.parts = question, rules.PARTS[question.kind]
+        self.question, self.parts = question, question.rules.parts
         self.study, self.row = question.study, {"survey_question": question.name}
-        for name in {part for parts in rules.PARTS.values() for part in parts} - {*self.parts}:
-            del self.fields[name]
+        self.fields |= {name: part_field(part) for name, part in self.parts.items()}
+        self.order_fields(("text", *self.parts))
         if choices := _audiences(question.study):
             self.fields["audience"].choices = choices  # type: ignore[attr-defined]
         else:
             del self.fields["audience"]
         shown = {name: getattr(question, name) for name in ("text", "name", "place", "required")}
-        given = dict(question.parts)
-        if "labels" in given:
-            given["labels"] = "\n".join(given["labels"])
+        given = {
+            name: "\n".join(value) if self.parts[name].form == "lines" else value
+            for name, value in question.parts.items()
+        }
         self.initial.update(shown | given | {"audience": _audience_of(question)})
 
     @property
     def merges(self) -> bool:
         return self.question.pk is not None
 
-    def clean_labels(self) -> list[str]:
-        lines = (line.strip() for line in self.cleaned_data["labels"].splitlines())
-        return [line for line in lines if line]
-
     def clean(self) -> dict[str, Any]:
         given = super().clean() or {}
+        for name, part in self.parts.items():
+            if part.form == "lines" and name in given:
+                lines = (line.strip() for line in given[name].splitlines())
+                given[name] = [line for line in lines if line]
         if all(part in given for part in self.parts):
             parts = {part: given[part] for part in self.parts}
-            if fault := rules.fault_of(self.question.kind, parts):
-                self.add_error(FIELDS[fault], FAULTS[fault])
+            if fault := self.question.rules.fault(parts):
+                self.add_error(fault.part, fault.sentence)
         return given
 
     def filled(self) -> SurveyQuestion:
@@ -163,7 +148,7 @@ def questions(request: HttpRequest, study: Study) -> HttpResponse:
         study,
         "survey",
         pages=[(place, of_page) for place, of_page in pages if of_page],
-        kinds=Kind.choices,
+        kinds=kinds(),
         has_arms=bool(arms_of(study)),
         offers_trust=survey.lacks_example(study),
         **shown,
@@ -173,7 +158,7 @@ def questions(request: HttpRequest, study: Study) -> HttpResponse:
 @either
 @for_study(Right.SET_UP)
 def new_question(request: HttpRequest, study: Study, kind: str) -> HttpResponse:
-    if kind not in Kind.values:
+    if kind not in KINDS:
         raise Http404
     return _edit(request, study, lambda stored: SurveyQuestion(study=stored, kind=kind))
 

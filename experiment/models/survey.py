@@ -8,20 +8,12 @@ from django.db import models
 from django.db.models import Q
 
 from experiment.domain import survey
-from experiment.domain.survey import COLUMN, LONGEST_TEXT, Fault
+from experiment.domain.survey import COLUMN, LONGEST_TEXT
 from experiment.models.arms import Arm
 from experiment.models.items import known
 from experiment.models.participants import Participant
 from experiment.models.studies import Study
 
-FAULTS = {
-    Fault.PARTS: "These are not the parts of a question of this kind.",
-    Fault.LABELS: "Give 2 to 30 different answers, one per line, of at most 200 characters.",
-    Fault.CORRECT: "The right answer must be one of the answers.",
-    Fault.POINTS: "A scale has 2 to 11 points.",
-    Fault.ENDS: "Label both ends of the scale, with at most 80 characters each.",
-    Fault.RANGE: "Give two whole numbers, of which the second is larger.",
-}
 # What nobody changes once somebody has answered it, or a real participant has entered
 FIXED = (
     "place",
@@ -35,19 +27,17 @@ FIXED = (
 )
 
 
+def kinds() -> list[tuple[str, str]]:
+    """As choices of a column: a function, so that a new kind needs no migration."""
+    return [(kind.name, kind.label) for kind in survey.KINDS.values()]
+
+
 class SurveyQuestion(models.Model):
     """One question of a survey page; `parts` are those of its kind (`domain/survey.py`)."""
 
     class Place(models.TextChoices):
         BEFORE = "before", "before the trials"
         AFTER = "after", "after the trials"
-
-    class Kind(models.TextChoices):
-        CHOICE = "choice", "choice"
-        SCALE = "scale", "scale"
-        NUMBER = "number", "number"
-        TEXT = "text", "short text"
-        ATTENTION = "attention", "attention check"
 
     study = models.ForeignKey(
         Study, models.CASCADE, related_name="survey_questions", db_index=False
@@ -65,7 +55,7 @@ class SurveyQuestion(models.Model):
     advised_only = models.BooleanField(
         default=False, help_text="Whether only participants in arms with advice are asked."
     )
-    kind = models.CharField(max_length=9, choices=Kind)
+    kind = models.CharField(max_length=20, choices=kinds)
     name = models.CharField(
         max_length=40,
         validators=[
@@ -89,11 +79,6 @@ class SurveyQuestion(models.Model):
                 violation_error_message="The study already has a question with this name.",
             ),
             known("survey_question_place_known", "place", "before", "after"),
-            known(
-                "survey_question_kind_known",
-                "kind",
-                *("choice", "scale", "number", "text", "attention"),
-            ),
             models.CheckConstraint(
                 condition=Q(arm=None) | Q(advised_only=False), name="survey_question_one_scope"
             ),
@@ -104,11 +89,11 @@ class SurveyQuestion(models.Model):
 
     def clean(self) -> None:
         super().clean()
-        if self.kind not in self.Kind.values:
+        if self.kind not in survey.KINDS:
             return
         parts = self.parts if isinstance(self.parts, dict) else {"": self.parts}
         if fault := survey.fault_of(self.kind, parts):
-            raise ValidationError({"parts": FAULTS[fault]})
+            raise ValidationError({"parts": fault.sentence})
 
     @property
     def column(self) -> str:
@@ -116,7 +101,12 @@ class SurveyQuestion(models.Model):
 
     @property
     def levels(self) -> tuple[str, ...]:
-        return survey.levels(self.kind, self.parts)
+        return self.rules.levels(self.parts)
+
+    @property
+    def rules(self) -> survey.Kind:
+        """What its kind says of it."""
+        return survey.KINDS[self.kind]
 
     def is_for(self, arm: Arm | None) -> bool:
         """True if participants in this arm are asked."""

@@ -139,7 +139,7 @@ def render_consent(
         "site": sent_by(study, seen.external.channel or seen.external.source) if seen else "",
         "is_advised": is_advised(study),
         "has_survey": bool(asked),
-        "has_attention": any(question.kind == "attention" for question in asked),
+        "has_attention": any(question.rules.is_check for question in asked),
         "questions": DemographicsForm(fields=study.demographic_fields, field=study.field),
     }
     if not is_undecided:

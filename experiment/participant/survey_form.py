@@ -1,12 +1,14 @@
 """The form of a page with survey questions."""
 
+from collections.abc import Mapping
 from decimal import Decimal
+from functools import singledispatch
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from experiment.domain.survey import LONGEST_TEXT, plain_number
+from experiment.domain import survey
 from experiment.models import SurveyQuestion
 from experiment.participant.forms import NUMBER_ERRORS, Comment, QuestionsForm, filled
 
@@ -31,7 +33,7 @@ class Scale(forms.RadioSelect):
 class Number(forms.DecimalField):
     def clean(self, value: Any) -> str:
         found: Decimal | None = super().clean(value)
-        return "" if found is None else plain_number(found)
+        return "" if found is None else survey.plain_number(found)
 
 
 class SurveyForm(QuestionsForm):
@@ -41,7 +43,12 @@ class SurveyForm(QuestionsForm):
         super().__init__(*args, **kwargs)
         self._columns = {question.column: question.name for question in questions}
         self.optional = {question.column for question in questions if not question.required}
-        self.fields = {question.column: _field(question) for question in questions}
+        self.fields = {
+            question.column: field_of(
+                question.rules, question, {"label": question.text, "required": question.required}
+            )
+            for question in questions
+        }
 
     @property
     def answers(self) -> dict[str, str]:
@@ -49,23 +56,35 @@ class SurveyForm(QuestionsForm):
         return {name: self.cleaned_data[column] for column, name in self._columns.items()}
 
 
-def _field(question: SurveyQuestion) -> forms.Field:
-    shared: dict[str, Any] = {"label": question.text, "required": question.required}
-    field: forms.Field
-    match question.kind:
-        case SurveyQuestion.Kind.NUMBER:
-            field = _number(question, shared)
-        case SurveyQuestion.Kind.TEXT:
-            too_long = _("Please use at most %(limit_value)d characters.")
-            messages = {"required": _("Please write an answer."), "max_length": too_long}
-            area = forms.Textarea(attrs={"rows": 3})
-            field = Comment(max_length=LONGEST_TEXT, widget=area, error_messages=messages, **shared)
-        case _:
-            field = _choice(question, shared)
-    return field
+@singledispatch
+def field_of(
+    rules: survey.Kind, question: SurveyQuestion, shared: Mapping[str, Any]
+) -> forms.Field:
+    """The field of a question of this kind: a choice among its levels. `shared` holds what all fields take."""
+    widget = forms.RadioSelect()
+    if isinstance(rules, survey.Scale):
+        widget = Scale(question.parts["low"], question.parts["high"])
+    chosen = _("Please choose one of the answers.")
+    return forms.ChoiceField(
+        choices=[(level, level) for level in question.levels],
+        widget=widget,
+        error_messages={"required": chosen, "invalid_choice": chosen},
+        **shared,
+    )
 
 
-def _number(question: SurveyQuestion, shared: dict[str, Any]) -> Number:
+@field_of.register
+def _words(rules: survey.Words, question: SurveyQuestion, shared: Mapping[str, Any]) -> forms.Field:
+    too_long = _("Please use at most %(limit_value)d characters.")
+    messages = {"required": _("Please write an answer."), "max_length": too_long}
+    area = forms.Textarea(attrs={"rows": 3})
+    return Comment(max_length=survey.LONGEST_TEXT, widget=area, error_messages=messages, **shared)
+
+
+@field_of.register
+def _number(
+    rules: survey.Number, question: SurveyQuestion, shared: Mapping[str, Any]
+) -> forms.Field:
     low, high = question.parts["lowest"], question.parts["highest"]
     needed = filled(_("Please give a number from {low} to {high}."), low=low, high=high)
     too_fine = filled(
@@ -84,18 +103,5 @@ def _number(question: SurveyQuestion, shared: dict[str, Any]) -> Number:
         help_text=filled(_("A number from {low} to {high}."), low=low, high=high),
         error_messages=dict.fromkeys(["required", *NUMBER_ERRORS], needed)
         | {"max_decimal_places": too_fine},
-        **shared,
-    )
-
-
-def _choice(question: SurveyQuestion, shared: dict[str, Any]) -> forms.ChoiceField:
-    widget = forms.RadioSelect()
-    if question.kind == SurveyQuestion.Kind.SCALE:
-        widget = Scale(question.parts["low"], question.parts["high"])
-    chosen = _("Please choose one of the answers.")
-    return forms.ChoiceField(
-        choices=[(level, level) for level in question.levels],
-        widget=widget,
-        error_messages={"required": chosen, "invalid_choice": chosen},
         **shared,
     )

@@ -11,13 +11,13 @@ from django.db.models.functions import Coalesce
 from experiment.domain import exclusion
 from experiment.domain.assignment import QUESTION
 from experiment.domain.exclusion import Rules
+from experiment.domain.survey import CHECKS
 from experiment.models import (
     Judgment,
     Participant,
     RecruitmentRecord,
     Study,
     SurveyAnswer,
-    SurveyQuestion,
 )
 from experiment.models.participants import ParticipantQuerySet
 from experiment.models.trials import OWN_RECEIVED_AT, OWN_RT_MS, OWN_SERVER_MS, server_ms
@@ -231,7 +231,7 @@ def _missing_attention(people: ParticipantQuerySet) -> set[int]:
     """Those of them who answered an attention check otherwise than it asked."""
     checks = SurveyAnswer.objects.filter(
         participant__in=people.order_by().values("pk"),
-        question__kind=SurveyQuestion.Kind.ATTENTION,
+        question__kind__in=CHECKS,
     )
     read = checks.order_by().values_list("participant", "value", "question__parts")
     return {pk for pk, value, parts in read if value != parts["correct"]}

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.template.loader import render_to_string
 
-from experiment.domain.survey import MOST_QUESTIONS
+from experiment.domain.survey import MOST_QUESTIONS, Scale
 from experiment.models import Arm, Participant, Study, SurveyAnswer, SurveyQuestion
 from experiment.models.survey import FIXED
 from experiment.services import audit
@@ -128,7 +128,7 @@ def add_example(study: Study, by: User | None = None) -> SurveyQuestion:
         study=study,
         place=Place.AFTER,
         advised_only=True,
-        kind=SurveyQuestion.Kind.SCALE,
+        kind=Scale.name,
         name="trust",
         text=text,
         parts={"points": 7, "low": low, "high": high},

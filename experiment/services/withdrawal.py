@@ -16,6 +16,7 @@ from django.db.models import F, Q
 from django.dispatch import Signal
 
 from experiment.domain.exclusion import WITHDRAWN
+from experiment.domain.survey import CHECKS
 from experiment.models import (
     AdvisedTrial,
     Judgment,
@@ -184,7 +185,7 @@ def anonymise(person: Participant, study: Study) -> None:
         answers.filter(abstained=False).update(text="", erased=True)
         answers.update(first_ms=None, last_ms=None)
         # As all that they said of themselves; rules that are applied again ask for attention checks
-        person.survey_answers.exclude(question__kind="attention").delete()
+        person.survey_answers.exclude(question__kind__in=CHECKS).delete()
         person.survey_answers.update(received_at=_month(person.consented_at))
         RecruitmentRecord.objects.filter(participant=person).delete()
         _empty(person, KEPT_OF_ANONYMOUS)
@@ -286,12 +287,12 @@ class Held:
     @property
     def has_attention(self) -> bool:
         """True if they answered attention checks, which `anonymise` keeps."""
-        return any(answer.question.kind == "attention" for answer in self.survey)
+        return any(answer.question.rules.is_check for answer in self.survey)
 
     @property
     def has_erased_survey(self) -> bool:
         """True if they answered survey questions that `anonymise` does not keep."""
-        return any(answer.question.kind != "attention" for answer in self.survey)
+        return any(not answer.question.rules.is_check for answer in self.survey)
 
 
 def held_about(person: Participant) -> Held:

@@ -206,20 +206,10 @@ def _survey_row(question: SurveyQuestion) -> tuple[str, str, str, str]:
         asked += ", of participants who get advice"
     elif question.arm:
         asked += f", in arm {escaped(question.arm.name)}"
-    answers = f"{escaped(question.get_kind_display())}{_choices(question)}"
+    answers = f"{escaped(question.get_kind_display())}{question.rules.in_protocol(question.parts, escaped)}"
     if not question.required:
         answers += " (optional)"
     return escaped(question.column), asked, escaped(question.text), answers
-
-
-def _choices(question: SurveyQuestion) -> str:
-    parts = question.parts
-    match question.kind:
-        case SurveyQuestion.Kind.SCALE:
-            return f", 1 ({escaped(parts['low'])}) to {parts['points']} ({escaped(parts['high'])})"
-        case SurveyQuestion.Kind.NUMBER:
-            return f", {parts['lowest']} to {parts['highest']}"
-    return f": {escaped('; '.join(question.levels))}" if question.levels else ""
 
 
 def _test_cases(planned: Planned) -> Iterator[str]:
