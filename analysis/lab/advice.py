@@ -1,6 +1,5 @@
 """The section "Advice" of a study's set-up: who advises, what participants see of it, and the frozen advice."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,11 +9,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.formats import date_format
 
+from analysis.services.advisers import KINDS, sources_of
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
 from experiment.lab.setup import LABELS, framing, setup_context
 from experiment.lab.setup_forms import OfStudy
-from experiment.models import Adviser, Participant, Study
+from experiment.models import Adviser, Study
 from experiment.services.advisers import (
     advisable_items,
     adviser_of,
@@ -31,8 +31,6 @@ PREVIEWS = {
     "advice_after": "After a choice",
     "advice_before": "With the abstract",
 }
-MOST_MEMBERS = 10  # their names fit in the adviser's source
-PLANTED, TEAM = str(Adviser.Kind.PLANTED.value), str(Adviser.Kind.TEAM.value)
 
 
 class AdviserForm(OfStudy, forms.ModelForm[Adviser]):
@@ -42,20 +40,6 @@ class AdviserForm(OfStudy, forms.ModelForm[Adviser]):
         label="Adviser",
         help_text="A model needs a finished run on every test case that can be drawn.",
     )
-    members = forms.MultipleChoiceField(
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-        label="Models of the team",
-        help_text="Only for a team: two to ten models.",
-    )
-    planted_percent = forms.IntegerField(
-        min_value=50,
-        max_value=100,
-        required=False,
-        label="Correct advice, in percent of the test cases",
-        help_text="Only for made-up advice. The debrief reveals it, and the study needs its own debriefing text.",
-    )
-    field_order = ("adviser", "members", "planted_percent", "shown_name", "shows", "shows_passages")
 
     class Meta:
         model = Adviser
@@ -70,36 +54,32 @@ class AdviserForm(OfStudy, forms.ModelForm[Adviser]):
         }
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
-        from analysis.services.advising import sources_of
-
         super().__init__(*args, **kwargs)
         self.study = study
         found = sources_of(study)
-        models = [name for name in found[Adviser.Kind.MODEL] if Adviser.JOINT not in name]
-        has_team = len(models) > 1
-        offer(self, "adviser", _choices(found, has_team=has_team))
-        offer(self, "members", [(name, name) for name in models])
+        # Kinds with the same heading stand together, and each beside its choice what it alone is asked
+        groups: dict[str, list[tuple[str, str]]] = {}
+        asked = ["adviser"]
+        for kind in KINDS.values():
+            choices = [(f"{kind.name}:{source}", said) for source, said in kind.choices(found)]
+            groups.setdefault(kind.heading, []).extend(choices)
+            fields = kind.fields(found)
+            self.fields |= fields
+            asked += fields
+        offer(self, "adviser", groups.items())
+        self.order_fields(asked)
         if self.instance.shows != Adviser.Shows.PERCENT:
             given = [(v, label) for v, label in Adviser.Shows.choices if v != Adviser.Shows.PERCENT]
             offer(self, "shows", given)
-        if not has_team:
-            del self.fields["members"]
-        adviser = self.instance
-        if adviser.kind == Adviser.Kind.TEAM:
-            self.initial.update(adviser=f"{TEAM}:", members=adviser.members)
-        elif adviser.pk is not None:
-            self.initial["adviser"] = f"{adviser.kind}:{adviser.source}"
-            if adviser.planted_accuracy is not None:
-                self.initial["planted_percent"] = round(100 * adviser.planted_accuracy)
+        if self.instance.pk is not None:
+            self.initial.update(KINDS[self.instance.kind].initial(self.instance))
 
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean() or {}
-        is_planted = given.get("adviser", "").startswith(f"{PLANTED}:")
-        if is_planted and given.get("planted_percent") is None:
-            self.add_error("planted_percent", "Give the share of correct advice.")
-        is_team = given.get("adviser", "").startswith(f"{TEAM}:")
-        if is_team and not 2 <= len(given.get("members", [])) <= MOST_MEMBERS:
-            self.add_error("members", "Choose two to ten models.")
+        if chosen := given.get("adviser"):
+            kind = KINDS[chosen.partition(":")[0]]
+            for name, said in kind.faults(given):
+                self.add_error(name, said)
         return given
 
     def _post_clean(self) -> None:
@@ -108,24 +88,8 @@ class AdviserForm(OfStudy, forms.ModelForm[Adviser]):
     @property
     def values(self) -> dict[str, Any]:
         kind, _colon, source = self.cleaned_data["adviser"].partition(":")
-        if kind == TEAM:
-            source = Adviser.JOINT.join(self.cleaned_data["members"])
-        share = self.cleaned_data["planted_percent"] / 100 if kind == PLANTED else None
         shown = {name: self.cleaned_data[name] for name in self._meta.fields or ()}
-        return {"kind": kind, "source": source, "planted_accuracy": share, **shown}
-
-
-def _choices(found: Mapping[str, Sequence[str]], *, has_team: bool) -> list[Any]:
-    kinds = Adviser.Kind
-    people = [
-        (f"{kinds.PEOPLE}:{kind}", Participant.Kind(kind).label) for kind in found[kinds.PEOPLE]
-    ]
-    team = [(f"{TEAM}:", "a team of models, chosen below")] if has_team else []
-    return [
-        ("Models", [*((f"{kinds.MODEL}:{name}", name) for name in found[kinds.MODEL]), *team]),
-        ("Majority of participants", people),
-        ("Made up for this study", [(f"{PLANTED}:", "advice of a stated accuracy")]),
-    ]
+        return KINDS[kind].values(source, self.cleaned_data) | shown
 
 
 @either

@@ -12,55 +12,23 @@ import numpy as np
 import pandas as pd
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
-from django.db.models import Count, Q
-from scipy.special import expit, logit
+from scipy.special import expit
 
-from analysis.data import machines, tokens
-from analysis.data.filters import ASKED, ReportOptions
+from analysis.data import tokens
+from analysis.services.advisers import KINDS
+from analysis.services.evidence import Evidence
 from analysis.stats import NotEnough
 from analysis.stats.advice import METHOD, Calibrated, calibrated, passage_shares, planted
 from analysis.stats.arrays import Bools, Floats, Ints
-from analysis.teams.domain.machines import of_models
 from experiment.domain.markup import Alternation
-from experiment.models import Advice, Adviser, Item, Judgment, Participant, Study
+from experiment.models import Advice, Adviser, Item, Study
 from experiment.services import audit
 from experiment.services.advisers import advisable_items, keys_of
 from lib.formatting import count
-from scoring.domain.choosing.outcomes import JEFFREYS
-from scoring.models import ChoiceRun, ScoringRun
+from scoring.models import ScoringRun
 
 SEED = 42
 PLANTED = "Advice is correct on the stated share of the test cases, in total and of each kind."
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """Evidence of an adviser on test cases, in their order.
-
-    towards_original: (n,) how strongly it prefers the original to the altered version: of a model, the difference of the
-    logarithms of its perplexities, or the log-odds of its answers, in nats; of people, the log-odds of their choices; 0 is a
-    tie, NaN nothing. runs: of which it is, by number; those of choices are negative.
-    """
-
-    towards_original: Floats
-    runs: tuple[int, ...] = ()
-
-
-def sources_of(study: Study) -> dict[str, list[str]]:
-    """Sources of advice in the study, by kind of adviser: names of models as reports have them, and kinds of participants."""
-    finished = ScoringRun.objects.seen_in([study]).filter(
-        status=ScoringRun.Status.FINISHED, condition=ScoringRun.Condition.FULL
-    )
-    scored = finished.order_by("language_model__name").values_list(
-        "language_model__name", flat=True
-    )
-    asked = ChoiceRun.objects.seen_in([study]).filter(status=ScoringRun.Status.FINISHED)
-    names = asked.order_by("language_model__name").values_list("language_model__name", flat=True)
-    models = [*dict.fromkeys(scored), *(f"{name}{ASKED}" for name in dict.fromkeys(names))]
-    kinds = Judgment.objects.filter(trial__participant__study=study).order_by()
-    judged = set(kinds.values_list("trial__participant__kind", flat=True).distinct())
-    people = [kind for kind in Participant.Kind.values if kind in judged]
-    return {Adviser.Kind.MODEL: models, Adviser.Kind.PEOPLE: people}
 
 
 @dataclass(frozen=True)
@@ -98,7 +66,7 @@ def check(study: Study, to_add: Set[int] | None = None) -> None:
     """Raise what `work_out` would about test cases on which the adviser has no choice; nothing is fitted for it."""
     adviser, items = _asked(study, to_add)
     if not adviser.is_planted:
-        _known(adviser, _evidence(adviser, items), items, to_add)
+        _known(adviser, KINDS[adviser.kind].evidence(adviser, items), items, to_add)
 
 
 def work_out(study: Study, to_add: Set[int] | None = None, *, seed: int = SEED) -> WorkedOut:
@@ -170,25 +138,24 @@ def _advise(
 def _calibrated(
     adviser: Adviser, items: Sequence[Item], to_add: Set[int] | None, seed: int
 ) -> tuple[list[Advice], dict[str, Any]]:
-    evidence = _evidence(adviser, items)
+    kind = KINDS[adviser.kind]
+    evidence = kind.evidence(adviser, items)
     known = _known(adviser, evidence, items, to_add)
     towards = np.column_stack([each.towards_original for each in evidence.values()])[known]
     runs = sorted({run for each in evidence.values() for run in each.runs})
     items = [item for item, is_known in zip(items, known, strict=True) if is_known]
-    work, is_team = [item.work for item in items], adviser.kind == Adviser.Kind.TEAM
-    if is_team:
-        p_original, method = of_models(list(evidence), towards, work, seed)
-        strength = logit(p_original)
-    else:
-        strength, method = towards[:, 0], METHOD
+    work = [item.work for item in items]
+    joined = kind.joined(list(evidence), towards, work, seed)
+    strength, method = joined or (towards[:, 0], METHOD)
     right = (strength > 0) | _by_lot(strength == 0, seed)
-    if is_team:  # its fits have not seen the test case, and need no calibration
+    if joined:  # its fits have not seen the test case, and need no calibration
         p, fits = expit(np.abs(strength)), {}
     else:
         found = calibrated(np.abs(strength), right, seed=seed, work=work)
         p, fits = found.p, _fits(found)
-    scored = [run for run in runs if run > 0 and adviser.shows_passages and not is_team]
-    passages = _passages(scored, items)
+    scored = [run for run in runs if run > 0]
+    has_passages = adviser.shows_passages and kind.has_passages
+    passages = _passages(scored, items) if has_passages else {}
     rows = [
         Advice(
             adviser=adviser,
@@ -253,41 +220,6 @@ def _shares(nats: Floats | None, picks_original: bool) -> list[float]:
     if nats is None:
         return []
     return [float(share) for share in passage_shares(nats, picks_original=picks_original)]
-
-
-def _evidence(adviser: Adviser, items: Sequence[Item]) -> dict[str, Evidence]:
-    """By source: of a team's models one by one."""
-    if adviser.kind == Adviser.Kind.PEOPLE:
-        return {adviser.source: _of_people(adviser.study, adviser.source, items)}
-    names = adviser.members if adviser.kind == Adviser.Kind.TEAM else [adviser.source]
-    return _of_models(adviser.study, names, items)
-
-
-def _of_people(study: Study, kind: str, items: Sequence[Item]) -> Evidence:
-    """The majority of their valid judgments, with the log-odds of its share: ln((k + 1/2) / (n - k + 1/2))."""
-    judged = Judgment.objects.of(study, kind).valid().filter(trial__item__in=items).order_by()
-    counted = judged.values_list("trial__item").annotate(
-        right=Count("pk", filter=Q(correct=True)), n=Count("pk")
-    )
-    odds = {pk: math.log((k + JEFFREYS) / (n - k + JEFFREYS)) for pk, k, n in counted}
-    return Evidence(np.array([odds.get(item.pk, np.nan) for item in items]))
-
-
-def _of_models(study: Study, names: Sequence[str], items: Sequence[Item]) -> dict[str, Evidence]:
-    """Evidence from those runs of the models that a report of the study takes."""
-    table = pd.DataFrame({"pk": np.array([item.pk for item in items], dtype=np.int64)})
-    options = ReportOptions(models=tuple(names))
-    found = machines.read(study, table, options, prefer_imported=False, others=names)
-    scores = found.scores[found.scores["condition"] == "full"]
-    numbers = {name: n for n, name in enumerate(found.models["name"])}
-    evidence = {}
-    for name in names:
-        own = scores[scores["model"] == numbers.get(name)]
-        odds = dict(zip(own["item"], own["margin_nats"], strict=True))
-        runs = tuple(sorted(set(own["run"].astype(int).tolist())))
-        strength = np.array([odds.get(item.pk, np.nan) for item in items])
-        evidence[name] = Evidence(strength, runs)
-    return evidence
 
 
 def _passages(runs: Sequence[int], items: Sequence[Item]) -> dict[int, Floats]:

@@ -12,6 +12,14 @@ from experiment.domain.assignment import SIDES, Side, Stratum, participant_rng
 ADVISED_STRATA: tuple[Stratum, ...] = ("human", "machine")
 # Of an arm that has both, the trials with each procedure and without one; files name them so too, and so in one language
 CONDITIONS = {"none": "without advice", "after": "advice after an answer", "before": "advice first"}
+PLANTED = "planted"  # the kind of adviser whose advice the debriefing must reveal
+# Kinds of advisers; analysis/services/advisers.py has what each goes by
+ADVISERS = {
+    "model": "a model that took this test",
+    "team": "a team of models that took this test",
+    "people": "the majority of participants",
+    PLANTED: "advice of a stated accuracy, made up for this study",
+}
 Certainty = Literal["unsure", "fairly_sure", "sure", "very_sure"]
 # Words for a probability from 0.5 to 1, each up to (and without) this one
 WORDS: tuple[tuple[float, Certainty], ...] = (

@@ -6,11 +6,16 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
 
-from experiment.domain.advice import percent, rating
+from experiment.domain.advice import ADVISERS, PLANTED, percent, rating
 from experiment.models.items import Item, known
 from experiment.models.studies import Study
 from experiment.models.trials import SIDE_CHOICES, Trial
 from lib.name_fields import NameField
+
+
+def kinds() -> list[tuple[str, str]]:
+    """As choices of a column: a function, so that a new kind needs no migration."""
+    return list(ADVISERS.items())
 
 
 class Adviser(models.Model):
@@ -23,12 +28,6 @@ class Adviser(models.Model):
 
     JOINT = " + "
 
-    class Kind(models.TextChoices):
-        MODEL = "model", "a model that took this test"
-        TEAM = "team", "a team of models that took this test"
-        PEOPLE = "people", "the majority of participants"
-        PLANTED = "planted", "advice of a stated accuracy, made up for this study"
-
     class Shows(models.TextChoices):
         CHOICE = "choice", "its choice"
         # A scale that participants have: 1 to 100, as they rate their own confidence
@@ -38,7 +37,7 @@ class Adviser(models.Model):
         WORDS = "words", "its choice, and how sure it is in words"
 
     study = models.OneToOneField(Study, models.CASCADE, related_name="adviser")
-    kind = models.CharField(max_length=10, choices=Kind)
+    kind = models.CharField(max_length=20, choices=kinds)
     source = NameField(max_length=2_200, blank=True)
     shown_name = NameField(
         "name that participants see",
@@ -60,7 +59,6 @@ class Adviser(models.Model):
 
     class Meta:
         constraints = (
-            known("adviser_kind_known", "kind", "model", "team", "people", "planted"),
             known("adviser_shows_known", "shows", "choice", "rating", "percent", "words"),
             models.CheckConstraint(
                 # Of an empty value a range says neither yes nor no, and a constraint would let it pass
@@ -84,7 +82,7 @@ class Adviser(models.Model):
 
     @property
     def is_planted(self) -> bool:
-        return self.kind == self.Kind.PLANTED
+        return self.kind == PLANTED
 
     @property
     def shows_confidence(self) -> bool:

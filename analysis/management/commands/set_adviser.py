@@ -1,13 +1,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from analysis.lab.advice import MOST_MEMBERS
+from analysis.services.advisers import KINDS, UnknownSourceError, sources_of
 from experiment.management.finding import find_study, find_user, missing
 from experiment.management.importing import add_writer, check_researcher
-from experiment.models import Adviser, Participant, Study
+from experiment.models import Adviser, Study
 from experiment.services.advisers import freeze_now, is_advised, set_adviser
 from lib.commands import ReportingCommand, add_json_argument
 
@@ -21,21 +21,10 @@ class Command(ReportingCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="SLUG")
         who = parser.add_mutually_exclusive_group(required=True)
-        who.add_argument(
-            "--models",
-            nargs="+",
-            metavar="NAME",
-            help=f"a model that took this test, as results name it, or a team of 2 to {MOST_MEMBERS} of them",
-        )
-        who.add_argument(
-            "--people", choices=Participant.Kind.values, help="the majority of these participants"
-        )
-        who.add_argument(
-            "--planted",
-            type=int,
-            metavar="PERCENT",
-            help="advice made up for this study, correct on this share of the test cases (50 to 100)",
-        )
+        for kind in KINDS.values():
+            if kind.option:
+                flag, settings = kind.option
+                who.add_argument(flag, dest=kind.name, **settings)
         parser.add_argument(
             "--name",
             required=True,
@@ -86,21 +75,8 @@ class Command(ReportingCommand):
 
 def _chosen(study: Study, options: Mapping[str, Any]) -> dict[str, Any]:
     """Kind, source and share of the adviser. Raises CommandError where there is none such."""
-    from analysis.services.advising import sources_of  # which loads what computes
-
-    kinds, found = Adviser.Kind, sources_of(study)
-    if (percent := options["planted"]) is not None:
-        return {"kind": kinds.PLANTED, "source": "", "planted_accuracy": percent / 100}
-    if people := options["people"]:
-        if people not in found[kinds.PEOPLE]:
-            raise CommandError(f"No {people} participants of {study.slug} have judged anything.")
-        return {"kind": kinds.PEOPLE, "source": people, "planted_accuracy": None}
-    models = list(dict.fromkeys(options["models"]))
-    known = [name for name in found[kinds.MODEL] if Adviser.JOINT not in name]
-    for name in models:
-        if name not in known:
-            raise missing("model", "models that took this test", name, known)
-    if len(models) > MOST_MEMBERS:
-        raise CommandError(f"A team has at most {MOST_MEMBERS} models.")
-    kind = kinds.TEAM if len(models) > 1 else kinds.MODEL
-    return {"kind": kind, "source": Adviser.JOINT.join(models), "planted_accuracy": None}
+    kind = next(kind for kind in KINDS.values() if options.get(kind.name) is not None)
+    try:
+        return kind.chosen(options[kind.name], study, sources_of(study))
+    except UnknownSourceError as error:
+        raise missing(*error.args) from error

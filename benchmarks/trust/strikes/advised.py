@@ -61,7 +61,7 @@ def advise(world: World) -> None:
         study = Study.objects.get(slug=SLUG)
         Arm.objects.create(study=study, number=1, name="advised", advice=Arm.Advice.AFTER)
         adviser = Adviser.objects.create(
-            study=study, kind=Adviser.Kind.MODEL, source="org/a", shown_name=ADVISER
+            study=study, kind="model", source="org/a", shown_name=ADVISER
         )
         items = study.items.filter(kind=Item.Kind.TEST)
         Advice.objects.bulk_create(

@@ -11,8 +11,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from analysis.services.advising import SEED, WorkedOut, digest, sources_of, work_out
+from analysis.services.advisers import KINDS, sources_of
+from analysis.services.advising import SEED, WorkedOut, digest, work_out
 from analysis.stats.advice import planted
+from experiment.domain.advice import ADVISERS
 from experiment.models import Advice, Adviser, Study, StudyItem
 from experiment.services import advisers
 from experiment.services.advisers import freeze_to_try, prepare_advice
@@ -59,6 +61,10 @@ def scored(study: Study, seed: int = 1, name: str = "lab/tiny") -> None:
     run = ask(study, name)
     margins = rng.normal(0.1, 0.15, len(study_items(run)))
     store(run, [(10.0, 10.0 * float(np.exp(margin))) for margin in margins])
+
+
+def test_each_kind_of_adviser_has_an_entry() -> None:
+    assert KINDS.keys() == ADVISERS.keys()
 
 
 def test_a_scored_models_choices_are_frozen_with_what_they_come_from(study: Study) -> None:
