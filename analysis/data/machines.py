@@ -21,7 +21,7 @@ from analysis.data.filters import (
 )
 from analysis.data.items import read_columns
 from analysis.data.version import Chosen, Coverage, choose_choice_runs, choose_scoring_runs
-from experiment.models import Item, Study
+from experiment.models import Study
 from lib.points import points
 from scoring.domain.perplexity import near_tie
 from scoring.models import (
@@ -101,19 +101,6 @@ def read(
         {run.pk: run.prompt for run, _ in chosen} | {-run.pk: run.prompt for run, _ in asked},
         read_trainings(numbers),
     )
-
-
-def is_brainbench(items: pd.DataFrame) -> bool:
-    return bool((items["collection"] == Item.Collection.BRAINBENCH.value).any())
-
-
-def by_condition(scores: pd.DataFrame, source: str) -> dict[str, pd.DataFrame]:
-    own = scores[scores["of_source"] == source].drop(columns="of_source")
-    found = {name: own[own["condition"] == name].drop(columns="condition") for name in CONDITIONS}
-    return {
-        name: table if name == "swapped" else table.drop(columns="seed")
-        for name, table in found.items()
-    }
 
 
 def _scored(runs: list[ScoringRun], coverage: Coverage) -> set[int]:

@@ -11,7 +11,7 @@ from analysis.data.filters import OF_STUDY, SOURCES, ReportOptions, UnknownChoic
 from analysis.data.graded import read as graded
 from analysis.data.items import read_items, renumber
 from analysis.data.version import participants_kind
-from experiment.models import Participant, Study
+from experiment.models import Item, Participant, Study
 from experiment.services.exclusions import Verdicts, verdicts
 from experiment.services.study_versions import UnknownVersionError, rules_of
 from lib.locks import snapshot
@@ -35,23 +35,26 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
     Raises:
         UnknownChoiceError: a source, model, subfield or version of rules of the options is not in the study.
     """
-    sources = sources_of(study, options)
     kind = participants_kind(study, options)
+    sources = sources_of(study, options)
     with snapshot():
         decided = _decided(study, kind, options.rules)
         items = read_items(study, options)
+        # People: all whom the study counts, of whom some judged other test cases as well, joined from elsewhere
         persons = people.read_participants(study, kind)
         judged = people.read_judged(study, kind, decided)
-        is_imported = kind == Participant.Kind.IMPORTED
-        answering = graded.answering_models(study)
-        scored = machines.read(study, items, options, is_imported, answering)
         counted = people.read_flow(study, kind, judged, decided)
-        answered = graded.read(study, kind, options, decided)
         analysed = people.analysed_of(judged)
+        here = analysed[analysed["item"].isin(items["pk"])]
+        took_part = people.read_taking_part(study, kind, persons, here)
+        # What they answered by themselves, where an adviser spoke too
         assigned = advised.read_advised(study, kind, judged)
         judged = advised.own_answers(judged, assigned)
-        here = analysed[analysed["item"].isin(items["pk"])]  # joined people judged others too
-        took_part = people.read_taking_part(study, kind, persons, here)
+        # Models, on the same test cases and on questions
+        answered = graded.read(study, kind, options, decided)
+        answering = graded.answering_models(study)
+        is_imported = kind == Participant.Kind.IMPORTED
+        scored = machines.read(study, items, options, is_imported, answering)
     known = set(items["subfield"])
     if unknown := sorted(set(options.subfields) - known):
         raise UnknownChoiceError(
@@ -76,7 +79,7 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
         "has_all_trials": options.trials == "all",
         "run_prompts": scored.prompts,
         "trainings": scored.trainings,
-        "is_brainbench": machines.is_brainbench(items),
+        "is_brainbench": bool((items["collection"] == Item.Collection.BRAINBENCH.value).any()),
         "seed": options.seed,
         "resamples": options.resamples,
         "study_slug": study.slug,
@@ -111,23 +114,26 @@ def _of_source(
     options: ReportOptions,
 ) -> dict[str, Any]:
     """Fields of SourceData for one source alone."""
-    scores = machines.by_condition(scored.scores, source)
     own = items[items["source"] == source].reset_index(drop=True)
     numbers = {pk: n for n, pk in enumerate(own["pk"])}
-    found = {condition: _about(table, numbers) for condition, table in scores.items()}
+    scores = scored.scores[scored.scores["of_source"] == source].drop(columns="of_source")
+    found = {}
+    for condition in machines.CONDITIONS:
+        table = _about(scores[scores["condition"] == condition], numbers).drop(columns="condition")
+        # Only rows of `swapped` differ by seed
+        found[condition] = table if condition == "swapped" else table.drop(columns="seed")
     judged, assigned = _about(judged, numbers), _about(assigned, numbers)
-
-    def chosen(table: pd.DataFrame) -> pd.DataFrame:
-        return people.analysed_of(table) if options.trials == "analysed" else table
-
+    trials, given = judged, assigned
+    if options.trials == "analysed":
+        trials, given = people.analysed_of(judged), people.analysed_of(assigned)
     full = found["full"]
     runs = {int(m): int(r) for m, r in zip(full["model"], full["run"], strict=True)}
     return {
         **found,
         "source": source,
         "items": own[["key", "subfield", "published", "is_damaged"]],
-        "trials": chosen(judged)[people.TRIAL_COLUMNS],
-        "advised": chosen(assigned)[advised.COLUMNS],
+        "trials": trials[people.TRIAL_COLUMNS],
+        "advised": given[advised.COLUMNS],
         "judged": judged[["participant", "item", "is_correct", *advised.REASONS]],
         "assigned": assigned,
         "choices": _about(scored.choices, numbers).drop(columns=["of_source", "run"]),
