@@ -12,7 +12,7 @@ from django.utils import timezone
 from benchmarks.experiment import crowd
 from experiment.domain.assignment import DrawRecord, rng_key
 from experiment.models import Item, Judgment, Participant, RecruitmentRecord, Study, Trial
-from experiment.services.flow import FIRST_TRIAL_PAGE
+from experiment.models.participants import FIRST_TRIAL_PAGE
 from experiment.services.recounting import recount
 
 KIND = Participant.Kind.REAL.value

@@ -17,7 +17,6 @@ from benchmarks.web.people import Ledger, Sent
 from benchmarks.web.site import SLUG
 from experiment.models import AdvisedTrial, AuditEvent, Judgment, Participant, Study
 from experiment.services import audit, recounting
-from experiment.services.flow import page_number
 
 SHOWN = 5  # of each kind
 
@@ -98,7 +97,7 @@ def _misplaced() -> Iterator[str]:
         position = min(n + 1, last) if has_begun else 1
         is_over = person.stage in (stage.DEBRIEF, stage.FINISHED)
         is_right = n == last if is_over else n < last if has_begun else not n
-        is_there = (person.position, person.page_reached) == (position, page_number(person))
+        is_there = (person.position, person.page_reached) == (position, person.page_number)
         if not (is_right and is_there):
             yield (
                 f"participant {person.pk}: {n} answers, {person.stage}, position {person.position}, "

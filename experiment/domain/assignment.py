@@ -12,6 +12,7 @@ never enters, so the draw cannot lean on the outcome that the study measures.
 """
 
 import random
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -22,6 +23,7 @@ Stratum = Literal["human", "machine", "catch", "question"]
 SIDES: tuple[Side, Side] = ("A", "B")
 OPPOSITE: dict[str, Side] = {"A": "B", "B": "A"}
 QUESTION: Stratum = "question"
+PAPER = "paper"  # the policy that draws from those assigned least often, all at the start
 
 # Sums of the same chances in another order differ in the last bits; scores closer than this are equal.
 SCORE_DECIMALS = 9
@@ -312,3 +314,82 @@ def lowest(scores: Mapping[int, float]) -> list[int]:
     """
     least = min(scores.values())
     return sorted(item_id for item_id, score in scores.items() if score == least)
+
+
+class PoolItem(NamedTuple):
+    """An item that may be drawn, and its counters as they were read."""
+
+    item_id: int
+    work: str
+    sha256: str
+    counter_id: int | None
+    assigned: int
+    valid: int
+    template: int  # 0: none
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """The counters that a draw goes by, read at one moment.
+
+    pool: in the order of the items' ids. held: (item id, page its holder is on, number of such holders), live ones.
+    left_at: page -> how many left there; those who withdrew are not counted: their rows do not say how far they came.
+    """
+
+    pool: list[PoolItem]
+    held: list[tuple[int, int, int]]
+    left_at: dict[int, int]
+    finished: int
+
+    def scores(self, policy: str) -> dict[int, float]:
+        """By item id: expected exposure, or under the paper's policy how often it was assigned."""
+        if policy == PAPER:
+            return {row.item_id: float(row.assigned) for row in self.pool}
+        pages = {page for _, page, _ in self.held}
+        chances = finish_chances(self.left_at, self.finished, pages)
+        valid = {row.item_id: row.valid for row in self.pool}
+        return expected_exposures(valid, self.held, chances)
+
+
+class Met(NamedTuple):
+    """An item that a participant was given, of a stratum; template: 0 where it is none's."""
+
+    stratum: str
+    item_id: int
+    work: str
+    template: int
+
+
+class Decision(NamedTuple):
+    """The item that a participant is given, and the packed record of its draw."""
+
+    item: PoolItem
+    record: bytes
+
+
+def decide(
+    counters: Counters, policy: str, stratum: str, met: Sequence[Met], seed: int, position: int
+) -> Decision:
+    """Draw the item of one position of a participant's plan, by the counters of its stratum.
+
+    Args:
+        met: the items that the participant was given before.
+    Raises:
+        NoItemLeftError: nothing may be drawn.
+    """
+    key, scores = rng_key(seed, "draw", position), counters.scores(policy)
+    # An abstract gives away what is asked about it; two questions about one article are as good as any two
+    closed = [one.work for one in met if {stratum, one.stratum} != {QUESTION}]
+    drawn = draw_item(
+        [
+            Candidate(row.item_id, row.work, scores[row.item_id], row.template)
+            for row in counters.pool
+        ],
+        closed,
+        [one.item_id for one in met],
+        key,
+        n_before=sum(row.assigned for row in counters.pool),
+        taken_templates=Counter(one.template for one in met if one.template),
+    )
+    chosen = next(row for row in counters.pool if row.item_id == drawn.item_id)
+    return Decision(chosen, drawn.record.pack())

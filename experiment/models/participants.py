@@ -1,6 +1,6 @@
 import secrets
 import uuid
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Self
 
 from django.conf import settings
@@ -12,6 +12,8 @@ from experiment.domain.assignment import QUESTION
 from experiment.models.arms import Arm
 from experiment.models.items import known
 from experiment.models.studies import ConsentVersion, Study
+
+FIRST_TRIAL_PAGE = 3
 
 
 def new_seed() -> int:
@@ -276,6 +278,38 @@ class Participant(models.Model):
     @property
     def judges_abstracts(self) -> bool:
         return self.n_questions < self.n_trials
+
+    @property
+    def trial_position(self) -> int | None:
+        """The position of the trial whose page they are on; None on any other page."""
+        return self.position if self.stage == self.Stage.TRIAL else None
+
+    @property
+    def page_number(self) -> int:
+        """The page they are on, in order from 0: demographics, practice, start, the trials, debrief, the end.
+
+        A page of survey questions counts with the one beside it: drop-out and balance read numbers that studies share.
+        """
+        return {
+            self.Stage.DEMOGRAPHICS: 0,
+            self.Stage.SURVEY_BEFORE: 0,
+            self.Stage.PRACTICE: 1,
+            self.Stage.START: 2,
+            self.Stage.TRIAL: FIRST_TRIAL_PAGE + self.position - 1,
+            self.Stage.SURVEY_AFTER: FIRST_TRIAL_PAGE + self.n_trials,
+            self.Stage.DEBRIEF: FIRST_TRIAL_PAGE + self.n_trials,
+            self.Stage.FINISHED: FIRST_TRIAL_PAGE + self.n_trials + 1,
+        }[self.Stage(self.stage)]
+
+    @property
+    def n_pages(self) -> int:
+        """Pages they can be on without having finished."""
+        return FIRST_TRIAL_PAGE + self.n_trials + 1
+
+    def may_resume(self, now: datetime) -> bool:
+        """True if a return now goes on where they were."""
+        seen = self.last_seen_at
+        return seen is not None and now - seen <= timedelta(hours=self.study.resume_hours)
 
     def is_asked(self, position: int) -> bool:
         """True if a question stands at this place of their plan."""

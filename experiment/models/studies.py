@@ -10,7 +10,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 from django.urls import reverse
 
-from experiment.domain.assignment import Stratum
+from experiment.domain.assignment import PAPER, Stratum
 from experiment.domain.cells import is_cell
 from experiment.domain.exclusion import Rules
 from experiment.models.items import Item, ItemQuerySet, known, text_hash
@@ -72,7 +72,7 @@ class Study(models.Model):
     class Policy(models.TextChoices):
         BALANCED = "balanced", "drawn when shown, from those with the lowest expected exposure"
         PAPER = (
-            "paper",
+            PAPER,
             "all drawn at the start, from those assigned least often, as in the paper",
         )
 

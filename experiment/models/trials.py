@@ -1,6 +1,6 @@
 import uuid
 from datetime import datetime
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from django.db import models
 from django.db.models import Case, F, Q, When
@@ -12,6 +12,9 @@ from experiment.domain.export_columns import TRANSLATED
 from experiment.models.items import Item, known
 from experiment.models.participants import Participant
 from experiment.models.studies import Study
+
+if TYPE_CHECKING:
+    from experiment.models.advice import AdvisedTrial
 
 SIDE_CHOICES = (("A", "A"), ("B", "B"))
 
@@ -54,6 +57,13 @@ class Trial(models.Model):
     @property
     def is_question(self) -> bool:
         return self.stratum == QUESTION
+
+    @property
+    def given_advice(self) -> "AdvisedTrial | None":
+        """The advice that was given in it, where `advised.note_shown` has read it; None for all who are in no arm."""
+        if self.participant.arm_id is None:
+            return None
+        return getattr(self, "advised", None)
 
 
 # Of a time that is longer than 24 days, a column holds so much

@@ -13,7 +13,6 @@ from experiment.domain.assignment import NoItemLeftError
 from experiment.models import Participant, Study
 from experiment.participant import identity, showing
 from experiment.participant.problems import problem
-from experiment.services import taking_part
 from experiment.services.channels import NO_EXTERNAL_IDS, count_unfilled_link, ending
 from experiment.services.consenting import note_turned_away
 from experiment.services.flow import (
@@ -128,4 +127,4 @@ def resume(request: HttpRequest, study: Study, participant: Participant) -> Http
 
 
 def may_go_on(participant: Participant) -> bool:
-    return participant.has_ended or taking_part.may_resume(participant, timezone.now())
+    return participant.has_ended or participant.may_resume(timezone.now())

@@ -46,7 +46,6 @@ from experiment.services.arms import arms_of
 from experiment.services.channels import ending
 from experiment.services.counts import study_duration
 from experiment.services.drawing import known_item
-from experiment.services.flow import current_page, n_pages, page_number
 from experiment.services.study_language import version_of
 from experiment.services.survey import asked
 from experiment.services.taking_part import practice_item, practice_side
@@ -89,11 +88,10 @@ CERTAINTY_WORDS: Mapping[Certainty, StrOrPromise] = {
 
 def url_of(participant: Participant) -> str:
     """The address of the page that the participant is on."""
-    page = current_page(participant)
     args: list[Any] = [participant.study.slug]
-    if page.position is not None:
-        args.append(page.position)
-    return reverse(f"participant:{PAGE_NAMES[Stage(page.stage)]}", args=args)
+    if participant.trial_position is not None:
+        args.append(participant.trial_position)
+    return reverse(f"participant:{PAGE_NAMES[Stage(participant.stage)]}", args=args)
 
 
 def redirect_to(participant: Participant) -> HttpResponse:
@@ -139,8 +137,8 @@ class Progress:
 def progress(participant: Participant) -> Progress:
     return Progress(
         participant.stage,
-        page_number(participant) + 1,
-        n_pages(participant.n_trials) + 1,
+        participant.page_number + 1,
+        participant.n_pages + 1,
         participant.position,
         participant.n_trials,
         participant.n_questions,
@@ -165,7 +163,7 @@ class TrialPage:
 
 
 def trial_page(trial: Trial) -> TrialPage:
-    row = advised.row_of(trial)
+    row = trial.given_advice
     return TrialPage(
         str(trial.token if row is None else row.token or trial.token),
         trial.item.markup,

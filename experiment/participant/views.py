@@ -32,7 +32,7 @@ from experiment.participant.writing import QuestionForm
 from experiment.services import consenting, counting, drawing, taking_part, withdrawal
 from experiment.services.advised import practice_follows
 from experiment.services.channels import ending, sent_by
-from experiment.services.flow import FlowError, TooSoonError, WrongPageError, current_page
+from experiment.services.flow import FlowError, TooSoonError, WrongPageError
 from experiment.services.sign_in import WAIT, TooManyError, by_own_code
 from experiment.services.survey import asked
 from experiment.services.withdrawal import held_about
@@ -130,7 +130,7 @@ def trial(
     request: HttpRequest, study: Study, participant: Participant, position: int
 ) -> HttpResponse:
     if request.method != "POST":
-        if current_page(participant).position != position:
+        if participant.trial_position != position:
             return showing.redirect_to(participant)
         return show(request, participant)
     now = timezone.now()
@@ -295,7 +295,7 @@ def ping(request: HttpRequest, slug: str) -> HttpResponse:
     """The participant's page is open."""
     participant = identity.read_participant(request, identity.read_study(request, slug))
     now = timezone.now()
-    if participant is None or participant.has_ended or not taking_part.may_resume(participant, now):
+    if participant is None or participant.has_ended or not participant.may_resume(now):
         return HttpResponse(status=204)
     taking_part.touch(participant, timezone.now())
     return HttpResponse(status=204)

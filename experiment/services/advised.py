@@ -116,13 +116,6 @@ def note_shown(
     return row
 
 
-def row_of(trial: Trial) -> AdvisedTrial | None:
-    """The advice that was given in a trial, as `note_shown` found it; None for all who are in no arm."""
-    if trial.participant.arm_id is None:
-        return None
-    return getattr(trial, "advised", None)
-
-
 def whole_answer(first: AdvisedTrial, second: Given) -> dict[str, Any]:
     """The answer after the advice, as a judgment holds it: times run on from the first page's, counts are of both.
 

@@ -24,7 +24,6 @@ from experiment.services.flow import (
     NotOpenError,
     Refusal,
     after_demographics,
-    page_number,
 )
 from experiment.services.study_versions import freeze
 from lib.fast.prepared import insert
@@ -187,7 +186,7 @@ def _begin(participant: Participant) -> None:
     """On their first page."""
     asked = participant.study.demographic_fields
     participant.stage = Stage.DEMOGRAPHICS if asked else after_demographics(participant)
-    participant.page_reached = page_number(participant)
+    participant.page_reached = participant.page_number
 
 
 def _freeze_for(participant: Participant, now: datetime) -> None:

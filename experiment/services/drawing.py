@@ -9,10 +9,9 @@ that the chosen one is the least exposed at the moment when it is taken, as it w
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache, partial, wraps
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from django.db import transaction
 from django.db.models import (
@@ -27,7 +26,7 @@ from django.db.models import (
 )
 
 from experiment.domain import assignment
-from experiment.domain.assignment import DrawRecord
+from experiment.domain.assignment import PAPER, Counters, DrawRecord, Met, PoolItem
 from experiment.models import (
     Arm,
     Item,
@@ -40,10 +39,7 @@ from experiment.models import (
 )
 from experiment.services import advised
 from experiment.services.counting import ensure_item_counts, hold_counters
-from experiment.services.flow import (
-    lock,
-    require,
-)
+from experiment.services.flow import lock, require
 from lib.fast.prepared import Prepared, insert, update
 from lib.unguessable import unguessable_id
 
@@ -76,109 +72,30 @@ def until_drawn(action: Callable[Given, Result]) -> Callable[Given, Result]:
     return repeated
 
 
-class PoolItem(NamedTuple):
-    """An item that may be drawn, and its counters as they were read."""
-
-    item_id: int
-    work: str
-    sha256: str
-    counter_id: int | None
-    assigned: int
-    valid: int
-    template: int  # 0: none
-
-
-@dataclass(frozen=True, slots=True)
-class Counters:
-    """The counters that a draw goes by, read at one moment.
-
-    pool: in the order of the items' ids. held: (item id, page its holder is on, number of such holders), live ones.
-    left_at: page -> how many left there; those who withdrew are not counted: their rows do not say how far they came.
-    """
-
-    pool: list[PoolItem]
-    held: list[tuple[int, int, int]]
-    left_at: dict[int, int]
-    finished: int
-
-    def count(self, item_id: int) -> None:
-        """Once more assigned."""
-        n = next(n for n, row in enumerate(self.pool) if row.item_id == item_id)
-        self.pool[n] = self.pool[n]._replace(assigned=self.pool[n].assigned + 1)
-
-    def scores(self, policy: str) -> dict[int, float]:
-        """By item id: expected exposure, or under the paper's policy how often it was assigned."""
-        if policy == Study.Policy.PAPER:
-            return {row.item_id: float(row.assigned) for row in self.pool}
-        pages = {page for _, page, _ in self.held}
-        chances = assignment.finish_chances(self.left_at, self.finished, pages)
-        valid = {row.item_id: row.valid for row in self.pool}
-        return assignment.expected_exposures(valid, self.held, chances)
-
-
-@dataclass(frozen=True, slots=True)
-class Met:
-    """The items that a participant was given so far.
-
-    works: of abstracts, and of questions. templates: template -> number of questions.
-    """
-
-    items: set[int] = field(default_factory=set)
-    of_abstracts: set[str] = field(default_factory=set)
-    of_questions: set[str] = field(default_factory=set)
-    templates: Counter[int] = field(default_factory=Counter)
-
-    @classmethod
-    def of(cls, trials: Iterable[Trial]) -> "Met":
-        met = cls()
-        for trial in trials:
-            met.add(trial.stratum, trial.item_id, trial.item.work, trial.item.template_id or 0)
-        return met
-
-    def add(self, stratum: str, item: int, work: str, template: int) -> None:
-        self.items.add(item)
-        (self.of_questions if stratum == assignment.QUESTION else self.of_abstracts).add(work)
-        if template:
-            self.templates[template] += 1
-
-    def closed_works(self, stratum: str) -> set[str]:
-        """An abstract gives away what is asked about it; two questions about one article are as good as any two."""
-        if stratum == assignment.QUESTION:
-            return self.of_abstracts
-        return self.of_abstracts | self.of_questions
-
-
 def draw(
     participant: Participant,
     position: int,
-    met: Met,
+    met: list[Met],
     now: datetime,
     shown_at: datetime | None = None,
     counters: Counters | None = None,
 ) -> Trial:
-    """Give the (locked) participant the item of this position; the trial is stored.
+    """Give the (locked) participant the item of this position; the trial is stored, and added to those `met`.
 
-    `counters` are those of its stratum, where they were read before.
+    `counters` are those of its stratum, where they were read before, and are kept as they are now.
     """
     stratum, original_side = participant.plan[position - 1]
-    key = assignment.rng_key(participant.seed, "draw", position)
-    counters = counters or read_for(participant, stratum, now)
-    scores = counters.scores(participant.policy)
-    drawn = assignment.draw_item(
-        [
-            assignment.Candidate(row.item_id, row.work, scores[row.item_id], row.template)
-            for row in counters.pool
-        ],
-        met.closed_works(stratum),
-        met.items,
-        key,
-        n_before=sum(row.assigned for row in counters.pool),
-        taken_templates=met.templates,
+    if counters is None:
+        counters = read(participant.study, participant.kind, stratum, now, participant.arm)
+    chosen, record = assignment.decide(
+        counters, participant.policy, stratum, met, participant.seed, position
     )
-    chosen = next(row for row in counters.pool if row.item_id == drawn.item_id)
-    _take(chosen)
-    logger.debug("drew %d with %s from %s", drawn.item_id, key, drawn.scores)
-    met.add(stratum, chosen.item_id, chosen.work, chosen.template)
+    as_read = ItemCount.objects.filter(pk=chosen.counter_id, assigned=chosen.assigned)
+    if not as_read.update(assigned=F("assigned") + 1):
+        raise OvertakenError
+    logger.debug("drew %d at position %d of %d", chosen.item_id, position, participant.seed)
+    counters.pool[counters.pool.index(chosen)] = chosen._replace(assigned=chosen.assigned + 1)
+    met.append(Met(stratum, chosen.item_id, chosen.work, chosen.template))
     trial = Trial(
         participant=participant,
         position=position,
@@ -188,23 +105,26 @@ def draw(
         drawn_at=now,
         token=unguessable_id(),
         shown_at=shown_at,
-        draw=drawn.record.pack(),
+        draw=record,
     )
     insert(trial)
     return trial
 
 
-def draw_all(participant: Participant, now: datetime) -> None:
+def draw_all(participant: Participant, now: datetime) -> list[Trial]:
     """As the paper's host: all items are assigned at once, and counted as used."""
     # Who takes several counters' locks takes this one first
     hold_counters(participant.study, participant.kind)
-    met = Met()
     counters: dict[str, Counters] = {}
+    met: list[Met] = []
+    trials = []
     for position, (stratum, _) in enumerate(participant.plan, start=1):
         if stratum not in counters:
-            counters[stratum] = read_for(participant, stratum, now)
-        trial = draw(participant, position, met, now, counters=counters[stratum])
-        counters[stratum].count(trial.item_id)
+            counters[stratum] = read(
+                participant.study, participant.kind, stratum, now, participant.arm
+            )
+        trials.append(draw(participant, position, met, now, counters=counters[stratum]))
+    return trials
 
 
 @lru_cache(maxsize=4096)
@@ -213,21 +133,6 @@ def known_item(pk: int, sha256: str) -> Item:
     item = Item.objects.get(pk=pk)
     assert item.sha256 == sha256
     return item
-
-
-def read_for(participant: Participant, stratum: str, now: datetime) -> Counters:
-    """As `read`, of the participant's arm."""
-    return read(participant.study, participant.kind, stratum, now, participant.arm)
-
-
-def read(study: Study, kind: str, stratum: str, now: datetime, arm: Arm | None = None) -> Counters:
-    """The counters that a draw from this stratum, in this arm, would go by now."""
-    counters = _read(study, kind, stratum, now, arm)
-    if any(row.counter_id is None for row in counters.pool):
-        ids = [row.item_id for row in counters.pool]
-        ensure_item_counts(study, kind, ids, 0 if arm is None else arm.number)
-        counters = _read(study, kind, stratum, now, arm)
-    return counters
 
 
 class Joined(Aggregate):
@@ -294,7 +199,8 @@ def _written(stratum: str, in_arm: bool) -> Prepared[Any]:
     return Prepared(partial(_query, stratum), *_EXAMPLES, *(_IN_ARM if in_arm else ()))
 
 
-def _read(study: Study, kind: str, stratum: str, now: datetime, arm: Arm | None) -> Counters:
+def read(study: Study, kind: str, stratum: str, now: datetime, arm: Arm | None = None) -> Counters:
+    """The counters that a draw from this stratum, in this arm, would go by now."""
     given = (study.pk, kind, study.live_since(now))
     rows: Iterable[tuple[Any, ...]]
     if arm is None:
@@ -303,28 +209,23 @@ def _read(study: Study, kind: str, stratum: str, now: datetime, arm: Arm | None)
         rows = _query(stratum, *given, arm.pk, arm.number, arm.subfields)
     else:
         rows = _written(stratum, in_arm=True)(*given, arm.pk, arm.number)
-    found = Counters([], [], {}, 0)
-    n_finished = 0
+    pool: list[PoolItem] = []
+    held: list[tuple[int, int, int]] = []
+    left_at, finished = {}, 0
     for what, a, b, c, d, e, text, key, sha256 in rows:
         if what == "pool":
-            found.pool.append(PoolItem(a, work_name(text, key), sha256, b, c or 0, d or 0, e or 0))
+            pool.append(PoolItem(a, work_name(text, key), sha256, b, c or 0, d or 0, e or 0))
         elif what == "held":
-            holders = Counter(text.split(","))
-            found.held.extend((a, int(page), n) for page, n in holders.items())
+            held.extend((a, int(page), n) for page, n in Counter(text.split(",")).items())
         elif what == Fate.LEFT:
-            found.left_at[b] = c
+            left_at[b] = c
         else:
-            n_finished += c
-    found.pool.sort()
-    return replace(found, finished=n_finished)
-
-
-def _take(chosen: PoolItem) -> None:
-    """Raise the item's counter, if it is as it was read."""
-    assert chosen.counter_id is not None
-    as_read = ItemCount.objects.filter(pk=chosen.counter_id, assigned=chosen.assigned)
-    if not as_read.update(assigned=F("assigned") + 1):
-        raise OvertakenError
+            finished += c
+    if any(row.counter_id is None for row in pool):  # before the first draw
+        number = 0 if arm is None else arm.number
+        ensure_item_counts(study, kind, [row.item_id for row in pool], number)
+        return read(study, kind, stratum, now, arm)
+    return Counters(sorted(pool), held, left_at, finished)
 
 
 def replay(trial: Trial) -> int:
@@ -386,11 +287,14 @@ def show(participant: Participant, met: Sequence[Trial], now: datetime) -> Trial
     """As `show_trial`, of a participant who is locked, on a trial's page, and has met these trials."""
     position = participant.position
     trial = next((trial for trial in met if trial.position == position), None)
-    if trial is None:
-        trial = _draw(participant, position, met, now)
-    else:
+    is_first = trial is None or trial.shown_at is None
+    if trial is not None:
         trial.item = known_item(trial.item_id, trial.item.sha256)
-    is_first = trial.shown_at is None or trial not in met
+    elif participant.policy == PAPER:
+        trial = draw_all(participant, now)[position - 1]
+    else:
+        given = [Met(t.stratum, t.item_id, t.item.work, t.item.template_id or 0) for t in met]
+        trial = draw(participant, position, given, now, shown_at=now)
     if trial.shown_at is None:
         trial.shown_at = now
         update(trial, "shown_at")
@@ -402,10 +306,3 @@ def show(participant: Participant, met: Sequence[Trial], now: datetime) -> Trial
         participant.last_seen_at = max(seen or now, now)
         update(participant, "started_at", "last_seen_at")
     return trial
-
-
-def _draw(participant: Participant, position: int, met: Sequence[Trial], now: datetime) -> Trial:
-    if participant.policy == Study.Policy.PAPER:
-        draw_all(participant, now)
-        return participant.trials.select_related("item").get(position=position)
-    return draw(participant, position, Met.of(met), now, shown_at=now)

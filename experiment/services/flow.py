@@ -1,6 +1,5 @@
 """The state machine: which page a participant is on, and what may happen there."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
@@ -9,8 +8,6 @@ from experiment.services import arrivals
 from experiment.services.counting import come_back
 from experiment.services.survey import asked
 from lib.fast.prepared import Prepared
-
-FIRST_TRIAL_PAGE = 3
 
 
 class Refusal(StrEnum):
@@ -101,43 +98,6 @@ class NotOpenError(FlowError):
         super().__init__(refusal)
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Where a participant is: the stage, and the position within the trials."""
-
-    stage: str
-    position: int | None = None
-
-
-def current_page(participant: Participant) -> Page:
-    if participant.stage == Participant.Stage.TRIAL:
-        return Page(participant.stage, participant.position)
-    return Page(participant.stage)
-
-
-def page_number(participant: Participant) -> int:
-    """Pages in order, from 0: demographics, practice, start, the trials, debrief, the end.
-
-    A page of survey questions counts with the one beside it: drop-out and balance read numbers that studies share.
-    """
-    stage = Participant.Stage
-    return {
-        stage.DEMOGRAPHICS: 0,
-        stage.SURVEY_BEFORE: 0,
-        stage.PRACTICE: 1,
-        stage.START: 2,
-        stage.TRIAL: FIRST_TRIAL_PAGE + participant.position - 1,
-        stage.SURVEY_AFTER: FIRST_TRIAL_PAGE + participant.n_trials,
-        stage.DEBRIEF: FIRST_TRIAL_PAGE + participant.n_trials,
-        stage.FINISHED: FIRST_TRIAL_PAGE + participant.n_trials + 1,
-    }[stage(participant.stage)]
-
-
-def n_pages(n_trials: int) -> int:
-    """Pages a participant can be on without having finished."""
-    return FIRST_TRIAL_PAGE + n_trials + 1
-
-
 _locked = Prepared(
     lambda pk: Participant.objects.select_for_update(no_key=True).filter(pk=pk), (1, 2)
 )
@@ -158,7 +118,7 @@ def lock(participant: Participant) -> Participant:
 
 def require(participant: Participant, stage: str, position: int | None = None) -> None:
     """Raise WrongPageError unless the participant is there."""
-    if current_page(participant) != Page(stage, position):
+    if (participant.stage, participant.trial_position) != (stage, position):
         raise WrongPageError
 
 
@@ -169,7 +129,7 @@ FLOW_FIELDS = ("stage", "position", "page_reached", "last_seen_at", "place_until
 def advance(participant: Participant, stage: str, now: datetime, position: int = 1) -> None:
     """Move the (locked) participant to a page; the caller saves."""
     participant.stage, participant.position = stage, position
-    participant.page_reached = max(participant.page_reached, page_number(participant))
+    participant.page_reached = max(participant.page_reached, participant.page_number)
     participant.last_seen_at = max(participant.last_seen_at or now, now)
     arrivals.keep_place(participant, now)
 

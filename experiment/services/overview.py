@@ -18,10 +18,9 @@ from experiment.domain.forecast import wait_for
 from experiment.models import Arm, Item, Judgment, Participant, PeopleCount, Study, SurveyAnswer
 from experiment.models.arms import trial_counts
 from experiment.models.items import ItemQuerySet
-from experiment.models.participants import ParticipantQuerySet
+from experiment.models.participants import FIRST_TRIAL_PAGE, ParticipantQuerySet
 from experiment.models.trials import server_ms
 from experiment.services.arms import arms_of, read
-from experiment.services.flow import FIRST_TRIAL_PAGE
 from experiment.services.stages import page_name
 from experiment.services.survey import survey_questions
 from lib.formatting import count, verb

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -45,12 +45,6 @@ from experiment.services.survey import answers_given, asked
 from lib.fast.prepared import Prepared, insert, update
 
 Stage, Place = Participant.Stage, SurveyQuestion.Place
-
-
-def may_resume(participant: Participant, now: datetime) -> bool:
-    """True if a return now goes on where the participant was."""
-    seen = participant.last_seen_at
-    return seen is not None and now - seen <= timedelta(hours=participant.study.resume_hours)
 
 
 def save_demographics(

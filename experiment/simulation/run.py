@@ -25,7 +25,7 @@ from experiment.domain.simulation import (
 from experiment.models import AdvisedTrial, Participant, Study, SurveyQuestion
 from experiment.models.arms import trial_counts
 from experiment.participant.writing import MAX_ANSWER
-from experiment.services import advised, consenting, counting, drawing, taking_part
+from experiment.services import consenting, counting, drawing, taking_part
 from experiment.services.advisers import freeze_to_try
 from experiment.services.arms import groups_of
 from experiment.services.counts import Exposures, exposures, item_exposures
@@ -112,7 +112,7 @@ class ServiceDriver:
             self._write(trial, key, now)
             return
         side = shown.original_side if is_right(shown.stratum) else OPPOSITE[shown.original_side]
-        if row := advised.row_of(shown):
+        if row := shown.given_advice:
             side, _key = after_advice(side, row.advice_side, key, trial.follows)
         answer = taking_part.Answer(
             side=side,

@@ -8,7 +8,6 @@ from experiment.imports.read.tables import Problem
 from experiment.imports.read.testcases import FILES, Identity
 from experiment.imports.read.trials import PublishedParticipant, PublishedTrial
 from experiment.models import Item, Judgment, Participant, Study, Trial
-from experiment.services.flow import page_number
 from experiment.services.recounting import recount
 
 EXTERNAL_SOURCE = "brainbench"
@@ -117,7 +116,7 @@ def _participant(person: PublishedParticipant, study: Study) -> Participant:
         external_source=EXTERNAL_SOURCE,
         published_id=str(person.pid),
     )
-    participant.page_reached = page_number(participant)
+    participant.page_reached = participant.page_number
     return participant
 
 

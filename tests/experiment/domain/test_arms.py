@@ -10,7 +10,7 @@ import pytest
 
 from experiment.domain.arms import ArmDraw, ArmLoad
 from experiment.domain.simulation import Arrival, Script, draw_arrivals, draw_scripts
-from experiment.services.flow import FIRST_TRIAL_PAGE
+from experiment.models.participants import FIRST_TRIAL_PAGE
 
 LIVE_S = 15 * 60
 TARGET = 200

@@ -4,7 +4,6 @@ import pytest
 from django.test import Client
 
 from experiment.models import Judgment, Study
-from experiment.services import taking_part
 from tests.experiment.http_client import hidden_fields
 from tests.experiment.people import PAGES, decide, open_page, stored
 from tests.experiment.refusals import LONG, assert_refused
@@ -110,4 +109,4 @@ def test_a_ping_never_breaks(study: Study) -> None:
     assert at.client.get(address).status_code == 405
     assert Client().post(address).status_code == 204
     assert Client().post("/s/unknown/ping/").status_code == 404
-    assert taking_part.may_resume(at.person, at.person.last_seen_at)
+    assert at.person.may_resume(at.person.last_seen_at)

@@ -203,7 +203,7 @@ def test_a_draw_sees_what_another_participant_took_meanwhile(
 
     monkeypatch.setattr(drawing, "read", overtaken)
     with pytest.raises(drawing.OvertakenError):
-        drawing.draw(second, 1, drawing.Met(), timezone.now())
+        drawing.draw(second, 1, [], timezone.now())
     assert Trial.objects.count() == 0
     drawing.show_trial(first, 1, timezone.now())
     assert Trial.objects.count() == 1
