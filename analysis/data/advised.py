@@ -8,24 +8,24 @@ from analysis.data.version import has_advice
 from analysis.stats.reliance.trials import BEFORE, NONE
 from experiment.domain.advice import middle
 from experiment.models import Advice, AdvisedTrial, Adviser, Study
+from experiment.models.participants import ParticipantQuerySet
 from experiment.models.trials import believed
-from experiment.services.counts import people_of
 
 COLUMNS = ["participant", "item", "arm", "arm_number", "procedure", "right_before", "right_after", "advice_right", "p_advice", "p_shown", "p_known", "confidence_before", "confidence_after", "rt_before_ms", "rt_ms", "expertise", "position", "original_side"]  # fmt: skip
 
 REASONS = ["reasons", "person_reasons"]
 
 
-def read_advised(study: Study, kind: str, trials: pd.DataFrame) -> pd.DataFrame:
+def read_advised(study: Study, people: ParticipantQuerySet, trials: pd.DataFrame) -> pd.DataFrame:
     """COLUMNS and REASONS of those of `trials` (as people.read_judged, primary keys) whose participant is in an arm, in their order.
 
     Empty in a study whose arms have no advice.
     """
     if not has_advice(study):
         return pd.DataFrame(columns=COLUMNS + REASONS)
-    given = _given(study, kind)
+    given = _given(people)
     table = trials.rename(columns={"trial_position": "position"}).merge(
-        _arms(study, kind), on="participant"
+        _arms(people), on="participant"
     )
     table = table.merge(given, how="left", on=["participant", "position"])
     table = _with_advice(table.merge(_advice(study), how="left", on="item"))
@@ -45,9 +45,9 @@ def read_advised(study: Study, kind: str, trials: pd.DataFrame) -> pd.DataFrame:
     )[COLUMNS + REASONS]
 
 
-def _arms(study: Study, kind: str) -> pd.DataFrame:
+def _arms(people: ParticipantQuerySet) -> pd.DataFrame:
     return read_columns(
-        people_of(study, kind).exclude(arm=None).order_by(),
+        people.exclude(arm=None).order_by(),
         {
             "participant": ("pk", np.int64),
             "arm": ("arm__name", object),
@@ -56,9 +56,9 @@ def _arms(study: Study, kind: str) -> pd.DataFrame:
     )
 
 
-def _given(study: Study, kind: str) -> pd.DataFrame:
+def _given(people: ParticipantQuerySet) -> pd.DataFrame:
     """Advice that was shown, by participant and position."""
-    rows = AdvisedTrial.objects.filter(trial__participant__in=people_of(study, kind)).order_by()
+    rows = AdvisedTrial.objects.filter(trial__participant__in=people).order_by()
     return read_columns(
         rows,
         {

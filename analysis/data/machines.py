@@ -83,8 +83,8 @@ def read(
     runs = [run for run in runs if run.language_model_id in numbers]
     asked = [(run, source) for run, source in asked if run.language_model_id in asked_numbers]
     chosen = choose_scoring_runs(study, runs, coverage, prefer_imported)
-    answers = choices.read_answers(asked, asked_numbers)
     scores = _scores(chosen, numbers)
+    answers = choices.read_answers(asked, asked_numbers)
     if len(decided := choices.decisions(answers)):
         scores = pd.concat([scores, decided], ignore_index=True)
     corpus_runs = (
@@ -127,8 +127,9 @@ def _models(
     simulated = {run.language_model_id: run.is_simulated for run, _ in asked}
     rows = known_in(LanguageModel.objects.filter(pk__in=pks | simulated.keys()), study)
     rows = rows.select_related("base_partner", "tuned_from")
+    display_names = told_apart(rows)
     about = {m.pk: _about(m, m.pk in places, m.size, m.chat) for m in rows}
-    for pk, name in told_apart(rows).items():
+    for pk, name in display_names.items():
         about[pk]["display_name"] = name
     found = [about[m.pk] for m in rows if m.pk in pks]
     found += [

@@ -19,9 +19,9 @@ from experiment.imports.read.trials import TRIALS_PER_PERSON
 from experiment.imports.store.trials import EXTERNAL_SOURCE
 from experiment.models import Item, Judgment, Participant, Study, Trial
 from experiment.models.participants import ParticipantQuerySet
-from experiment.models.trials import believed
+from experiment.models.trials import JudgmentQuerySet, believed
 from experiment.participant.forms import POSITIONS, PREFER_NOT
-from experiment.services.counts import is_joined, judgments_of, kind_counts, people_of
+from experiment.services.counts import is_joined, kind_counts
 from experiment.services.exclusions import Verdicts
 
 CAREERS = {code: str(label) for code, label in POSITIONS}
@@ -32,34 +32,38 @@ TRIAL_COLUMNS = ["participant", "item", "is_correct", "confidence", "expertise",
 POSITION_ORDER = tuple(label for code, label in CAREERS.items() if code != PREFER_NOT)
 
 
-def read_participants(study: Study, kind: str) -> pd.DataFrame:
-    """Participants with trials, as in SourceData, and pk; by pk."""
+def read_participants(people: ParticipantQuerySet) -> pd.DataFrame:
+    """Those of them with trials, as in SourceData, and pk; by pk."""
     has_trials = Exists(Trial.objects.filter(participant=OuterRef("pk")))
-    rows = people_of(study, kind).filter(has_trials).order_by("pk")
+    rows = people.filter(has_trials).order_by("pk")
     columns = ("demographics", "consented_at", "finished_at")
-    people = read_columns(
+    table = read_columns(
         rows, {"pk": ("pk", np.int64), **{name: (name, object) for name in columns}}
     )
-    answers, begun, ended = (people.pop(name) for name in columns)
-    people["minutes"] = [
+    answers, begun, ended = (table.pop(name) for name in columns)
+    table["minutes"] = [
         (b - a) / timedelta(minutes=1) if a and b else np.nan
         for a, b in zip(begun, ended, strict=True)
     ]
     for name in ("gender", "country"):
-        people[name] = [_stated(a.get(name)) for a in answers]
-    people["career"] = [CAREERS.get(code := _stated(a.get("position")), code) for a in answers]
+        table[name] = [_stated(a.get(name)) for a in answers]
+    table["career"] = [CAREERS.get(code := _stated(a.get("position")), code) for a in answers]
     for name in ("experience_years", "age"):
-        people[name] = pd.to_numeric(
+        table[name] = pd.to_numeric(
             pd.Series([a.get(name) for a in answers], dtype=object), errors="coerce"
         ).astype(float)
-    return people
+    return table
 
 
 def read_taking_part(
-    study: Study, kind: str, people: pd.DataFrame, trials: pd.DataFrame
+    study: Study,
+    kind: str,
+    taking_part: ParticipantQuerySet,
+    people: pd.DataFrame,
+    trials: pd.DataFrame,
 ) -> TakingPart:
     """`people` and `trials` as they are read here; `trials` the analysed ones."""
-    rows = people_of(study, kind).order_by()
+    rows = taking_part.order_by()
     days = rows.aggregate(first=Min("consented_at"), last=Max("consented_at"))
     routes = rows.values_list("external_source").annotate(n=Count("pk"))
     counted = people["pk"].isin(set(trials["participant"]))
@@ -86,7 +90,9 @@ def _stated(code: object) -> str:
     return NOT_STATED if not code or code == PREFER_NOT else str(code)
 
 
-def read_judged(study: Study, kind: str, decided: Verdicts | None = None) -> pd.DataFrame:
+def read_judged(
+    people: ParticipantQuerySet, judgments: JudgmentQuerySet, decided: Verdicts | None = None
+) -> pd.DataFrame:
     """All judged test trials in the order in which they were stored, read once; participant and item are primary keys.
 
     Beside SourceData's columns `reasons`, the codes that exclude a trial, and `person_reasons`, those that exclude its participant, of whom
@@ -94,7 +100,7 @@ def read_judged(study: Study, kind: str, decided: Verdicts | None = None) -> pd.
     that the study does not show go when these are numbered. `decided`: what is left out, where that is not as stored.
     """
     table = read_columns(
-        judgments_of(study, kind).exclude(trial__stratum__in=NO_TESTS).order_by(),
+        judgments.exclude(trial__stratum__in=NO_TESTS).order_by(),
         {
             "pk": ("pk", np.int64),
             "participant": ("trial__participant_id", np.int64),
@@ -115,7 +121,7 @@ def read_judged(study: Study, kind: str, decided: Verdicts | None = None) -> pd.
     table = table.sort_values("pk", ignore_index=True)
     pks = table.pop("pk")
     if decided is None:
-        finished = people_of(study, kind).finished().order_by()
+        finished = people.finished().order_by()
         excluded = dict(finished.values_list("pk", "excluded_by"))
     else:
         excluded = {pk: marks.excluded_by for pk, marks in decided.participants.items()}
@@ -153,13 +159,16 @@ NOT_SHOWN = "on test cases that this study does not show"
 
 
 def read_flow(
-    study: Study, kind: str, everywhere: pd.DataFrame, decided: Verdicts | None = None
+    study: Study,
+    kind: str,
+    people: ParticipantQuerySet,
+    everywhere: pd.DataFrame,
+    decided: Verdicts | None = None,
 ) -> FlowCounts:
     """A participant or trial with several reasons is counted under the first.
 
     everywhere: as people.read_judged has them. `decided`: who is left out, where that is not as stored.
     """
-    people = people_of(study, kind)
     counts = people.aggregate(**STEPS, withdrawn_since=WITHDRAWN_SINCE)
     judged = everywhere
     if is_joined(study, kind):  # who takes part here has judged nothing else

@@ -12,6 +12,7 @@ from analysis.data.graded import read as graded
 from analysis.data.items import read_items, renumber
 from analysis.data.version import participants_kind
 from experiment.models import Item, Participant, Study
+from experiment.services.counts import judgments_of, people_of
 from experiment.services.exclusions import Verdicts, verdicts
 from experiment.services.study_versions import UnknownVersionError, rules_of
 from lib.locks import snapshot
@@ -35,20 +36,21 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
     Raises:
         UnknownChoiceError: a source, model, subfield or version of rules of the options is not in the study.
     """
-    kind = participants_kind(study, options)
     sources = sources_of(study, options)
+    kind = participants_kind(study, options)
     with snapshot():
+        taking_part, judgments = people_of(study, kind), judgments_of(study, kind)
         decided = _decided(study, kind, options.rules)
         items = read_items(study, options)
         # People: all whom the study counts, of whom some judged other test cases as well, joined from elsewhere
-        persons = people.read_participants(study, kind)
-        judged = people.read_judged(study, kind, decided)
-        counted = people.read_flow(study, kind, judged, decided)
+        persons = people.read_participants(taking_part)
+        judged = people.read_judged(taking_part, judgments, decided)
+        counted = people.read_flow(study, kind, taking_part, judged, decided)
         analysed = people.analysed_of(judged)
         here = analysed[analysed["item"].isin(items["pk"])]
-        took_part = people.read_taking_part(study, kind, persons, here)
+        took_part = people.read_taking_part(study, kind, taking_part, persons, here)
         # What they answered by themselves, where an adviser spoke too
-        assigned = advised.read_advised(study, kind, judged)
+        assigned = advised.read_advised(study, taking_part, judged)
         judged = advised.own_answers(judged, assigned)
         # Models, on the same test cases and on questions
         answered = graded.read(study, kind, options, decided)

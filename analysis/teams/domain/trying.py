@@ -92,6 +92,7 @@ def panel(evidence: Evidence, most: int = 4) -> Names:
     return tuple(evidence.names[k] for k in (*people, *sorted(best)))
 
 
+PEOPLE = frozenset(human_name(n) for n in range(MOST_HUMANS))  # as members are asked for
 MOST_TEAMS = 500
 SHORTENED = (
     "The request would give {n:,} teams. Only teams of at most {k} members were evaluated{whole}."
@@ -109,14 +110,14 @@ def chosen_members(data: SourceData, asked: Sequence[str]) -> tuple[int, list[in
     """
     if not asked:
         return usual_members(data)[:2]
-    n_humans = sum(_is_person(name) for name in asked)
+    n_humans = sum(name.casefold() in PEOPLE for name in asked)
     if n_humans > MOST_HUMANS:
         raise UnknownChoiceError(
             f"members: {n_humans} humans are too many. A team has at most {MOST_HUMANS}."
         )
     models: list[int] = []
     for name in asked:
-        if not _is_person(name):
+        if name.casefold() not in PEOPLE:
             number = _model_named(data, name)
             if number in models:
                 raise UnknownChoiceError(
@@ -124,10 +125,6 @@ def chosen_members(data: SourceData, asked: Sequence[str]) -> tuple[int, list[in
                 )
             models.append(number)
     return n_humans, models
-
-
-def _is_person(asked: str) -> bool:
-    return asked.casefold() in {human_name(n) for n in range(MOST_HUMANS)}
 
 
 def _model_named(data: SourceData, asked: str) -> int:
