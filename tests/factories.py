@@ -169,7 +169,12 @@ def make_survey(study: Study, *kinds: str, **fields: Any) -> list[SurveyQuestion
         save_question(
             SurveyQuestion(
                 study=study,
-                **{"kind": kind, "name": kind, "text": f"Your {kind}?", "parts": PARTS[kind]}
+                **{
+                    "kind": kind,
+                    "name": kind,
+                    "text": f"Your {kind}?",
+                    "parts": PARTS.get(kind, {}),
+                }
                 | fields,
             )
         )

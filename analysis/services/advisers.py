@@ -78,7 +78,7 @@ class Kind:
     def joined(
         self, names: Sequence[str], towards: "Floats", work: Sequence[str], seed: int
     ) -> "tuple[Floats, str] | None":
-        """Of several sources, (n,) the log-odds of the original, fitted out of sample, and the method; None where one's is calibrated.
+        """(n,) log-odds of the original that several sources give together, fitted out of sample, and the method; None where one's are calibrated.
 
         towards: (n, sources) how strongly each prefers the original, as in Evidence.
         """

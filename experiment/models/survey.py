@@ -105,7 +105,7 @@ class SurveyQuestion(models.Model):
 
     @property
     def rules(self) -> survey.Kind:
-        """What its kind says of it."""
+        """The rules of its kind."""
         return survey.KINDS[self.kind]
 
     def is_for(self, arm: Arm | None) -> bool:
