@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import Enum
-from importlib import import_module
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -95,22 +94,25 @@ FigureBuilder = Callable[[SourceResults, Tables], Figure]
 
 @dataclass(frozen=True)
 class Chapter:
-    """One topic of the report; what it is made of stands in the folder of its results.
+    """One topic of the report.
 
-    name: of its functions `build_<name>` in results.py and `<name>_page` in words.py.
-    results: a dataclass whose fields are the keys of report.json that the chapter fills; each can be a MissingResult.
+    name: as documentation has it.
     title, question: what readers see in the contents and under the heading.
-    figures: names of its figures, in their order: functions in figures.py, which is imported when something is drawn;
-        None for one of the chapter's name.
+    results: a dataclass whose fields are the keys of report.json that the chapter fills; each can be a MissingResult.
+    build: computes the results; raises NotEnough where the data support none of them.
+    page: from the results to sentences and tables.
+    figures: in their order; the name of each, in files as well, is that of its function.
     part: of the study; a study without it has no such chapter.
     address: on the page, where it is not the name.
     """
 
     name: str
-    results: type[Any]
     title: str
     question: str
-    figures: Sequence[str] | None = None
+    results: type[Any]
+    build: Callable[[SourceData], Built]
+    page: Callable[[SourceResults, About], Page]
+    figures: Sequence[FigureBuilder] = ()
     part: Part = Part.PAIRS
     address: str = ""
 
@@ -122,27 +124,6 @@ class Chapter:
     def is_of_study(self) -> bool:
         """True if it is the same whoever altered the pairs, so that there is one of it."""
         return self.part not in (Part.PAIRS, Part.CHOICES, Part.ADVICE)
-
-    def build(self, data: SourceData) -> Built:
-        """Computes the results; raises NotEnough where the data support none of them."""
-        built: Built = self._named("results", f"build_{self.name}")(data)
-        return built
-
-    def page(self, source: SourceResults, about: About) -> Page:
-        """From the results to sentences and tables."""
-        page: Page = self._named("words", f"{self.name}_page")(source, about)
-        return page
-
-    def figure_builders(self) -> dict[str, FigureBuilder]:
-        names = (self.name,) if self.figures is None else self.figures
-        return {name: self._named("figures", name) for name in names}
-
-    def _named(self, module: str, name: str) -> Any:
-        return getattr(import_module(f"{self._folder}.{module}"), name)
-
-    @property
-    def _folder(self) -> str:
-        return self.results.__module__.rpartition(".")[0]
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -18,9 +18,9 @@ def draw_all(source: SourceResults, tables: Tables) -> Iterator[tuple[str, Figur
     for chapter in CHAPTERS:
         if chapter.results not in source.results:
             continue
-        for build in chapter.figure_builders().values():
+        for draw in chapter.figures:
             try:
-                yield chapter.id, build(source, tables)
+                yield chapter.id, draw(source, tables)
             except NotEnough:
                 continue
 

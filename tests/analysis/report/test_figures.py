@@ -22,10 +22,10 @@ from tests.analysis.graded_made import make_graded
 
 # Others have tests of their own: teams take long, flow and flips need more than trials and scores
 DRAWN = [
-    name
+    figure.__name__
     for chapter in CHAPTERS
     if chapter.id not in ("teams", "flow", "flips")
-    for name in chapter.figure_builders()
+    for figure in chapter.figures
 ]
 
 # Chapters that show people, models or both
@@ -33,7 +33,7 @@ PARTLY = ("models", "subfields", "calibration", "integration", "crossed")
 
 
 def draw(name: str, source: SourceResults, tables: Tables) -> Figure:
-    (builder,) = (c.figure_builders()[name] for c in CHAPTERS if name in c.figure_builders())
+    (builder,) = (f for c in CHAPTERS for f in c.figures if f.__name__ == name)
     return builder(source, tables)
 
 

@@ -5,7 +5,6 @@ Long: the figures of three chapters of one theme.
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 import altair as alt
@@ -306,7 +305,7 @@ def graded_counts(source: SourceResults, tables: Tables) -> Figure:
     return make_figure("graded_counts", drawn, counts_figure(own), frame.drop(columns="row"))
 
 
-def _rate_map(rate: str, source: SourceResults, tables: Tables) -> Figure:
+def _rate_map(rate: str, source: SourceResults) -> Figure:
     """A heatmap of one rate, or of the mean score: a row for each category, by dimension, a column for each who answered."""
     own = need(source.of(GradedCategories).graded_categories)
     cells = _cells(own, rate)
@@ -332,10 +331,20 @@ def _rate_map(rate: str, source: SourceResults, tables: Tables) -> Figure:
     return make_figure(f"graded_heatmap_{rate}", drawn, text, table)
 
 
-graded_heatmap_rqr = partial(_rate_map, "rqr")
-graded_heatmap_sr = partial(_rate_map, "sr")
-graded_heatmap_ar = partial(_rate_map, "ar")
-graded_heatmap_score = partial(_rate_map, "score")
+def graded_heatmap_rqr(source: SourceResults, tables: Tables) -> Figure:
+    return _rate_map("rqr", source)
+
+
+def graded_heatmap_sr(source: SourceResults, tables: Tables) -> Figure:
+    return _rate_map("sr", source)
+
+
+def graded_heatmap_ar(source: SourceResults, tables: Tables) -> Figure:
+    return _rate_map("ar", source)
+
+
+def graded_heatmap_score(source: SourceResults, tables: Tables) -> Figure:
+    return _rate_map("score", source)
 
 
 def _dimensions(categories: Sequence[OfCategory]) -> list[str]:

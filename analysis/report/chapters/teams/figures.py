@@ -2,24 +2,31 @@
 
 from analysis.charts.figure import Figure
 from analysis.codec import need
-from analysis.report.chapter import FigureBuilder, SourceResults, Tables
+from analysis.report.chapter import SourceResults, Tables
 from analysis.report.chapters.teams.results import Teams
-from analysis.teams.figures import FIGURES
-from analysis.teams.figures.adding import sizes
+from analysis.teams.figures.accuracy import accuracy, gain
+from analysis.teams.figures.adding import adding, sizes
+from analysis.teams.figures.deciding import complementarity, deferral
 
 
-def _of_report(name: str) -> FigureBuilder:
-    def build(source: SourceResults, tables: Tables) -> Figure:
-        return FIGURES[name](need(source.of(Teams).teaming), source.is_simulated)
-
-    return build
+def teams(source: SourceResults, tables: Tables) -> Figure:
+    return accuracy(need(source.of(Teams).teaming), source.is_simulated)
 
 
-teams = _of_report("teams")
-teams_gain = _of_report("teams_gain")
-teams_adding = _of_report("teams_adding")
-teams_complementarity = _of_report("teams_complementarity")
-teams_policy = _of_report("teams_policy")
+def teams_gain(source: SourceResults, tables: Tables) -> Figure:
+    return gain(need(source.of(Teams).teaming), source.is_simulated)
+
+
+def teams_adding(source: SourceResults, tables: Tables) -> Figure:
+    return adding(need(source.of(Teams).teaming), source.is_simulated)
+
+
+def teams_complementarity(source: SourceResults, tables: Tables) -> Figure:
+    return complementarity(need(source.of(Teams).teaming), source.is_simulated)
+
+
+def teams_policy(source: SourceResults, tables: Tables) -> Figure:
+    return deferral(need(source.of(Teams).teaming), source.is_simulated)
 
 
 def teams_sizes(source: SourceResults, tables: Tables) -> Figure:

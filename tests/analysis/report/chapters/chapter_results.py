@@ -58,7 +58,7 @@ def said(chapter: Chapter, source: SourceResults, *others: Any) -> str:
 
 def figure_of(chapter: Chapter, built: Built, name: str = "", *others: Any) -> Figure:
     """One of the chapter's figures, by default its first; `others`: results of other chapters that it shows too."""
-    figures = chapter.figure_builders()
+    figures = {draw.__name__: draw for draw in chapter.figures}
     # Which models are chat models is in the chapter on accuracy
     unknown = ACCURACY.missing(MissingResult("Not computed.", "Compute it."))
     every = (unknown, built.results, *others)

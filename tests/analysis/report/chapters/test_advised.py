@@ -194,7 +194,7 @@ def test_advice_that_is_always_followed_where_right_has_no_finite_effect():
     assert "People switched" not in words
 
 
-@pytest.mark.parametrize("name", ADVISED.figures)
+@pytest.mark.parametrize("name", [draw.__name__ for draw in ADVISED.figures])
 def test_each_figure_draws_its_numbers(built, name):
     figure = figure_of(ADVISED, built, name)
     assert figure.title
@@ -204,7 +204,7 @@ def test_each_figure_draws_its_numbers(built, name):
     assert figure.chart.to_dict()
 
 
-@pytest.mark.parametrize("name", ADVISED.figures)
+@pytest.mark.parametrize("name", [draw.__name__ for draw in ADVISED.figures])
 def test_long_names_of_arms_stay_within_the_page(data, name):
     long = {
         arm: f"{arm}, as long as a name of an arm of a study may be here {n}"
