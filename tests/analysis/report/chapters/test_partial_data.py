@@ -39,7 +39,7 @@ PARTIAL: dict[str, dict[str, Callable[[SourceData], Any]]] = {
 
 def draw(chapter: Chapter, source: SourceResults, tables: Tables) -> None:
     """Each figure has rows, or says why not."""
-    for build in chapter.figure_builders().values():
+    for build in chapter.figures:
         try:
             figure = build(source, tables)
         except NotEnough as error:

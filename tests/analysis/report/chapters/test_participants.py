@@ -266,7 +266,7 @@ def test_an_import_with_gaps_counts_those_left_out_before_it(small):
         (Code.EXCLUDED, 31),
         (Code.ANALYSED, 171),
     ]
-    assert flow.note in FLOW.figure_builders()["flow"](source, {}).caption
+    assert flow.note in FLOW.figures[0](source, {}).caption
 
 
 # --- The chapter on reaction times: the published values, NumPy and pandas, and times that were not measured.
