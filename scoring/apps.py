@@ -9,8 +9,8 @@ class ScoringConfig(AppConfig):
         from experiment.models import Study
         from experiment.services.export import data_set
         from experiment.services.withdrawal import people_erased
+        from scoring.services.data_set import more_tables, state
         from scoring.services.grading.targets import forget_words
 
-        data_set.TABLES.append("scoring.services.data_set.more_tables")
-        data_set.STATES.append("scoring.services.data_set.state")
+        data_set.ADDITIONS.append(data_set.Addition(more_tables, state))
         people_erased.connect(forget_words, sender=Study)

@@ -1,9 +1,9 @@
 """The adviser of a study: who sets it, when its advice is frozen, and what is missing before an advised study can open.
 
-What an adviser says of each test case is worked out by analysis/services/advising.py, which knows models and statistics.
+What an adviser says of each test case is worked out by the app that knows models and statistics.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -11,7 +11,6 @@ from typing import Any, Protocol
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.utils.module_loading import import_string
 
 from experiment.models import AdvisedTrial, Adviser, Arm, Item, Study
 from experiment.models.items import ItemQuerySet
@@ -25,10 +24,18 @@ class WorkedOut(Protocol):
         """Store it."""
 
 
-# (study, keys of the test cases whose advice is added to what is frozen, or None: all of it anew); ValidationError where the
-# adviser cannot say it. Named by the app that knows models and statistics
-WORKS_OUT: list[str] = []  # -> WorkedOut
-CHECKS: list[str] = []  # -> None; only whether the adviser says anything, which costs little
+@dataclass(frozen=True)
+class Advising:
+    """Functions of a study and of keys of the test cases whose advice is added to what is frozen, or None: all of it anew.
+
+    They raise ValidationError where the adviser cannot say it. check: only whether it says anything, which costs little.
+    """
+
+    work_out: Callable[[Study, set[int] | None], WorkedOut]
+    check: Callable[[Study, set[int] | None], None]
+
+
+ADVISING: list[Advising] = []  # filled by that app as it starts, since imports run one way
 # What advice is worked out from, and what is frozen by now
 GOES_BY = ("kind", "source", "planted_accuracy", "shows_passages", "frozen_at", "version")
 
@@ -109,7 +116,9 @@ def set_adviser(study: Study, values: Mapping[str, Any], *, by: User | None) -> 
 def advice_fault(study: Study) -> str:
     """Why opening the study could not freeze its adviser's advice, as far as that is known before it is worked out; empty where it could."""
     try:
-        _ask(CHECKS, study, _to_add(study))
+        if (to_add := _to_add(study)) != set():
+            for advising in ADVISING:
+                advising.check(study, to_add)
     except ValidationError as error:
         return " ".join(error.messages)
     return ""
@@ -145,7 +154,9 @@ def prepare_advice(study: Study, resumed: Item | None = None) -> Prepared:
         ValidationError: the adviser cannot say anything of some of them, or not how sure it is.
     """
     goes_by = _goes_by(study)
-    return Prepared(_ask(WORKS_OUT, study, _to_add(study, resumed)) if goes_by else (), goes_by)
+    if not goes_by or (to_add := _to_add(study, resumed)) == set():
+        return Prepared((), goes_by)
+    return Prepared([advising.work_out(study, to_add) for advising in ADVISING], goes_by)
 
 
 def _to_add(study: Study, resumed: Item | None = None) -> set[int] | None:
@@ -156,10 +167,6 @@ def _to_add(study: Study, resumed: Item | None = None) -> set[int] | None:
     if resumed is not None:
         items = advisable_items(study).filter(pk=resumed.pk)
     return keys_of(unadvised(study, items)) if study.has_begun else set()
-
-
-def _ask(paths: Iterable[str], study: Study, to_add: set[int] | None) -> list[Any]:
-    return [] if to_add == set() else [import_string(path)(study, to_add) for path in paths]
 
 
 def _goes_by(study: Study) -> list[Any]:

@@ -8,13 +8,13 @@ the most likely, and of two tokens in one place the less likely is not.
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from django.utils.module_loading import import_string
 
 from experiment.models.items import text_hash
 from scoring.demo_lm import MODEL_FOLDER
@@ -118,7 +118,10 @@ def samples_of(run: ScoringRun) -> Iterator[dict[str, Any]]:
     """
     texts = {text.place: text for text in texts_of(run).texts}
     prompt = Prompt(run.prompt, run.prompt_text)
-    added = [fields for path in ADDED_TO_SAMPLES if (fields := _added(path, run)) is not None]
+    added = []
+    for facts_of in ADDED_TO_SAMPLES:
+        with suppress(ImportError):  # on a machine that lacks the packages for it
+            added.append(facts_of(run))
     greedy = greedy_texts(run)
     for n, score in enumerate(item_scores(run)):
         text = texts.get((score.item_id, score.unit))
@@ -131,15 +134,6 @@ def samples_of(run: ScoringRun) -> Iterator[dict[str, Any]]:
         for fields in added:
             sample |= fields.get((score.item_id, score.unit), {})
         yield sample
-
-
-def _added(path: str, run: ScoringRun) -> Mapping[tuple[int, int], Mapping[str, Any]] | None:
-    """The facts that an app above knows of the run; None on a machine that lacks the packages for it."""
-    try:
-        found: Mapping[tuple[int, int], Mapping[str, Any]] = import_string(path)(run)
-    except ImportError:
-        return None
-    return found
 
 
 def _sample(

@@ -10,8 +10,6 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any, BinaryIO, cast
 
-from django.utils.module_loading import import_string
-
 from experiment.domain import export_columns
 from experiment.domain.export_columns import Column
 from experiment.domain.release import Form
@@ -125,13 +123,26 @@ def _named(of: Sequence[Column], names: Sequence[str]) -> list[Column]:
 
 
 MoreTables = Callable[[Held], Iterable[Table]]
-TABLES: list[str] = []  # (study, query, form) -> MoreTables, called once the trials are written
-STATES: list[str] = []  # (study) -> a name for all that these tables are made of
+
+
+@dataclass(frozen=True)
+class Addition:
+    """Tables that an app above has about a study.
+
+    tables: finds now whatever is found outside the database; its result is called once the trials are written.
+    state: a name for all that these tables are made of.
+    """
+
+    tables: Callable[[Study, TrialQuery, Form], MoreTables]
+    state: Callable[[Study], str]
+
+
+ADDITIONS: list[Addition] = []  # filled by these apps as they start, since imports run one way
 
 
 def more_tables(study: Study, query: TrialQuery, form: Form) -> MoreTables:
-    """Finds now whatever is found outside the database."""
-    found: list[MoreTables] = [import_string(path)(study, query, form) for path in TABLES]
+    """The tables of all additions."""
+    found = [addition.tables(study, query, form) for addition in ADDITIONS]
 
     def tables(held: Held) -> Iterator[Table]:
         for more in found:
@@ -145,7 +156,7 @@ def no_tables(_: Held) -> Iterable[Table]:
 
 
 def states(study: Study) -> list[str]:
-    return [import_string(path)(study) for path in STATES]
+    return [addition.state(study) for addition in ADDITIONS]
 
 
 LEVEL = 1  # of compression: of rows that repeat a text, little is gained beyond

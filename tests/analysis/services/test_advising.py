@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from analysis.services.advisers import KINDS, sources_of
-from analysis.services.advising import SEED, WorkedOut, digest, work_out
+from analysis.services.advising import SEED, WorkedOut, check, digest, work_out
 from analysis.stats.advice import planted
 from experiment.domain.advice import ADVISERS
 from experiment.models import Advice, Adviser, Study, StudyItem
@@ -296,7 +296,7 @@ def noted(study: Study, to_add: set[int] | None) -> WorkedOut:
 def test_advice_is_worked_out_once_to_be_frozen_and_before_the_study_is_locked(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(advisers, "WORKS_OUT", [f"{__name__}.noted"])
+    monkeypatch.setattr(advisers, "ADVISING", [advisers.Advising(noted, check)])
     NOTED.clear()
     adviser(study, kind="planted", source="", planted_accuracy=0.7)
     Study.objects.update(debriefing="The advice was made up.")
