@@ -1,24 +1,25 @@
 """A study's pages of models' answers: which models answered its questions, at what cost, and what they said."""
 
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
 from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
 from experiment.models import Item, Study
-from experiment.services import work as background
 from lib.name_fields import is_name
-from lib.pages import refused, sent_as_csv, show
+from lib.pages import refused, show
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Finish
 from scoring.lab.forms import AtZeroForm, instructions_field, model_folders
+from scoring.lab.run_pages import RunPages
 from scoring.models import Answer, AnsweringRun
 from scoring.services import answering as asked_answers
 from scoring.services import data_set
@@ -64,15 +65,12 @@ class AnsweringForm(AtZeroForm):
         "The site fills in {field}. Leave this empty for the built-in text.",
         "System prompt",
     )
+    BEHIND = ("name", "limit", "asks_confidence")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         model_args = self.fields["model_args"]
         model_args.help_text = "name=value, separated by commas: max_tokens (1024), temperature (0; “none” uses the server's default), top_p, seed; for a server: concurrency and tries; in this process: batch_size; for a model that thinks aloud: enable_thinking, reasoning_effort, think_end_token."
-
-    @property
-    def of_run(self) -> list[forms.BoundField]:
-        return self.fields_of("name", "limit", "asks_confidence")
 
 
 class ShownForm(forms.Form):
@@ -138,46 +136,47 @@ def start(request: HttpRequest, study: Study) -> HttpResponse:
     return _page(request, study, form)
 
 
-@require_safe
-@for_study(Right.SEE_DATA)
-def run(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
-    answers = _answers(request, _run_of(study, pk))
-    return _run_page(request, study, pk, "scoring/answering/run.html", **answers)
+class AnsweringPages(RunPages[AnsweringRun]):
+    name = part = "answering"
+    service = asked_answers
+    units = "questions"
+    all_runs = "All answers of models"
+    told = ("Instructions to the model", "System prompt and sampling settings", "System prompt")
+    file = ("answers", "answers", ANSWERS)
 
+    def runs_of(self, study: Study, /) -> QuerySet[AnsweringRun]:
+        return _runs(study).defer("items")
 
-@require_safe
-@for_study(Right.SEE_DATA)
-def run_live(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
-    """The part of a run's page that changes."""
-    return _run_page(request, study, pk, "scoring/answering/_run.html")
+    def heading(self, run: AnsweringRun) -> str:
+        return f"Answers of {run.language_model}"
 
+    def state(self, run: AnsweringRun) -> dict[str, Any]:
+        return {
+            "unread": asked_answers.unread(run),
+            "states": states(run.answers.all()),
+            "ends": ENDS.values(),
+        }
 
-@require_safe
-@for_study(Right.EXPORT)
-def run_csv(request: HttpRequest, study: Study, pk: int) -> StreamingHttpResponse:
-    answers = data_set.of_answers(_run_of(study, pk).answers.all())
-    return sent_as_csv(f"{study.slug}-answers-{pk}", ANSWERS, answers)
+    def listed(self, request: HttpRequest, run: AnsweringRun) -> dict[str, Any]:
+        """A page of the run's answers, narrowed as the address says."""
+        form = ShownForm(request.GET)
+        answers = run.answers.select_related("item").defer("raw", "messages").order_by("item__key")
+        answers = form.narrowed(answers) if form.is_valid() else answers.none()
+        page = Paginator(answers, PER_PAGE).get_page(request.GET.get("page"))
+        return {
+            "form": form,
+            "shown": page,
+            "answers": [(answer, ENDS[Finish(answer.finish)]) for answer in page],
+            "query": urlencode({name: request.GET.get(name, "") for name in form.fields}),
+        }
 
-
-@require_POST
-@for_study(Right.WORK)
-def stop(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
-    return redirect(background.stop(_run_of(study, pk), user_of(request)))
-
-
-@require_POST
-@for_study(Right.WORK)
-def resume(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
-    return redirect(asked_answers.resume(_run_of(study, pk), user_of(request)))
+    def rows(self, run: AnsweringRun) -> Iterator[tuple[Any, ...]]:
+        return data_set.of_answers(run.answers.all())
 
 
 def _runs(study: Study) -> QuerySet[AnsweringRun]:
     runs = AnsweringRun.objects.filter(study=study)
     return runs.select_related("study", "language_model", "created_by")
-
-
-def _run_of(study: Study, pk: int) -> AnsweringRun:
-    return get_object_or_404(_runs(study).defer("items"), pk=pk)
 
 
 def _context(study: Study) -> dict[str, Any]:
@@ -202,35 +201,3 @@ def _page(request: HttpRequest, study: Study, form: AnsweringForm) -> HttpRespon
         folders=model_folders(),
         **_context(study),
     )
-
-
-def _run_page(
-    request: HttpRequest, study: Study, pk: int, template: str, **answers: Any
-) -> HttpResponse:
-    found = _run_of(study, pk)
-    return show(
-        request,
-        template,
-        part="answering",
-        run=found,
-        spending=asked_answers.spent(found),
-        unread=asked_answers.unread(found),
-        states=states(found.answers.all()),
-        ends=ENDS.values(),
-        can_resume=asked_answers.can_resume(found),
-        **answers,
-    )
-
-
-def _answers(request: HttpRequest, found: AnsweringRun) -> dict[str, Any]:
-    """A page of the run's answers, narrowed as the address says."""
-    form = ShownForm(request.GET)
-    answers = found.answers.select_related("item").defer("raw", "messages").order_by("item__key")
-    answers = form.narrowed(answers) if form.is_valid() else answers.none()
-    page = Paginator(answers, PER_PAGE).get_page(request.GET.get("page"))
-    return {
-        "form": form,
-        "shown": page,
-        "answers": [(answer, ENDS[Finish(answer.finish)]) for answer in page],
-        "query": urlencode({name: request.GET.get(name, "") for name in form.fields}),
-    }

@@ -1,26 +1,27 @@
 """A study's pages of models that take the test by choosing: which do, what they chose, and what they said."""
 
+from collections.abc import Iterator
 from functools import lru_cache, partial
 from typing import Any
 
 from django import forms
 from django.core.paginator import Paginator
 from django.db.models import Count, Max, Q, QuerySet
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
 from experiment.models import Item, Study
-from experiment.services import work as background
 from lib.name_fields import is_name
-from lib.pages import LimitedFileField, UnixTextField, refused, sent_as_csv, show
+from lib.pages import LimitedFileField, UnixTextField, refused, show
 from scoring.backends import ALIASES, parse_model_args
 from scoring.domain.backend import ScoringError
 from scoring.lab import words
 from scoring.lab.answering import ENDS
 from scoring.lab.forms import AtZeroForm, checked_model_args, model_folders
+from scoring.lab.run_pages import RunPages
 from scoring.models import ChoiceRun, ModelChoice
 from scoring.models.answers import Kind
 from scoring.models.choices import IS_READ, UNPARSED
@@ -109,8 +110,12 @@ class ChoosingForm(AtZeroForm):
         """It depends on the prompt which arguments a model takes: `runs.choice_run` checks them."""
 
     @property
-    def of_run(self) -> list[forms.BoundField]:
-        return self.fields_of(*self.HOW)
+    def folded(self) -> list[tuple[str, list[forms.BoundField], bool]]:
+        is_open = bool(self.errors)
+        return [
+            ("Prompt and test cases", self.fields_of(*self.HOW), is_open),
+            ("Prices and budget", self.fields_of(*self.COSTS), is_open),
+        ]
 
     def draft(self, study: Study, **about: Any) -> ChoiceRun:
         """The run that a valid form asks for, not stored.
@@ -203,54 +208,54 @@ def upload(request: HttpRequest, study: Study) -> HttpResponse:
     return _page(request, study, ChoosingForm(), file_form=form)
 
 
-@require_safe
-@for_study(Right.SEE_DATA)
-def run(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
-    form = ShownForm(request.GET)
-    choices = _run_of(study, pk).choices.select_related("item").defer("raw", "messages")
-    choices = choices.order_by("item__key", "original_side", "sample")
-    choices = form.narrowed(choices) if form.is_valid() else choices.none()
-    page = Paginator(choices, PER_PAGE).get_page(request.GET.get("page"))
-    shown = [(choice, "tie" if choice.is_read else STATES[choice.state]) for choice in page]
-    return _run_page(
-        request, study, pk, "scoring/choosing/run.html", form=form, shown=page, choices=shown,
-        query=f"which={form.data.get('which', '')}",
-    )  # fmt: skip
+class ChoosingPages(RunPages[ChoiceRun]):
+    name, part = "choice", "choosing"
+    service = runs
+    units = "answers"
+    all_runs = "All models that chose"
+    go_on = "Go on"
+    told = ("Prompt", "Prompt and settings", "Prompt")
+    file = ("choices", "choices", CHOICES)
 
+    def runs_of(self, study: Study, /) -> QuerySet[ChoiceRun]:
+        return _runs(study)
 
-@require_safe
-@for_study(Right.SEE_DATA)
-def run_live(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
-    """The part of a run's page that changes."""
-    return _run_page(request, study, pk, "scoring/choosing/_run.html")
+    def heading(self, run: ChoiceRun) -> str:
+        return f"Choices of {run.language_model}"
 
+    def state(self, run: ChoiceRun) -> dict[str, Any]:
+        counted = summarise(run)
+        n_elsewhere = run.choices.count() - counted.n_answers
+        return {
+            "counted": counted,
+            "elsewhere": words.not_shown(n_elsewhere, "gave", "more answer", "about"),
+            "states": [(STATES[state], n) for state, n in counted.states.items()],
+            "unread": runs.unread(run),
+            "served": [] if run.is_open else runs.served(run),
+            "lost": runs.lost(run),
+        }
 
-@require_safe
-@for_study(Right.EXPORT)
-def run_csv(request: HttpRequest, study: Study, pk: int) -> StreamingHttpResponse:
-    choices = data_set.of_choices(_run_of(study, pk).choices.all())
-    return sent_as_csv(f"{study.slug}-choices-{pk}", CHOICES, choices)
+    def listed(self, request: HttpRequest, run: ChoiceRun) -> dict[str, Any]:
+        """A page of the run's choices, narrowed as the address says."""
+        form = ShownForm(request.GET)
+        choices = run.choices.select_related("item").defer("raw", "messages")
+        choices = choices.order_by("item__key", "original_side", "sample")
+        choices = form.narrowed(choices) if form.is_valid() else choices.none()
+        page = Paginator(choices, PER_PAGE).get_page(request.GET.get("page"))
+        return {
+            "form": form,
+            "shown": page,
+            "choices": [(each, "tie" if each.is_read else STATES[each.state]) for each in page],
+            "query": f"which={form.data.get('which', '')}",
+        }
 
-
-@require_POST
-@for_study(Right.WORK)
-def stop(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
-    return redirect(background.stop(_run_of(study, pk), user_of(request)))
-
-
-@require_POST
-@for_study(Right.WORK)
-def resume(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
-    return redirect(runs.resume(_run_of(study, pk), user_of(request)))
+    def rows(self, run: ChoiceRun) -> Iterator[tuple[Any, ...]]:
+        return data_set.of_choices(run.choices.all())
 
 
 def _runs(study: Study) -> QuerySet[ChoiceRun]:
     found = ChoiceRun.objects.filter(study=study).defer("items")
     return found.select_related("study", "language_model", "created_by")
-
-
-def _run_of(study: Study, pk: int) -> ChoiceRun:
-    return get_object_or_404(_runs(study), pk=pk)
 
 
 def _context(study: Study) -> dict[str, Any]:
@@ -282,28 +287,4 @@ def _page(request: HttpRequest, study: Study, form: ChoosingForm, **more: Any) -
         folders=model_folders(),
         **_context(study),
         **more,
-    )
-
-
-def _run_page(
-    request: HttpRequest, study: Study, pk: int, template: str, **choices: Any
-) -> HttpResponse:
-    found = _run_of(study, pk)
-    counted = summarise(found)
-    return show(
-        request,
-        template,
-        part="choosing",
-        run=found,
-        counted=counted,
-        elsewhere=words.not_shown(
-            found.choices.count() - counted.n_answers, "gave", "more answer", "about"
-        ),
-        states=[(STATES[state], n) for state, n in counted.states.items()],
-        spending=runs.spent(found),
-        unread=runs.unread(found),
-        served=[] if found.is_open else runs.served(found),
-        lost=runs.lost(found),
-        can_resume=runs.can_resume(found),
-        **choices,
     )

@@ -5,19 +5,20 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import FieldRight
-from experiment.lab.access import for_field, user_of
+from experiment.lab.access import for_field, is_lead, user_of
 from experiment.models import Item, ResearchField
 from experiment.services import work as background
 from lib.pages import UnixTextField, offer, refused, show
 from scoring.domain.backend import ScoringError
 from scoring.lab.forms import ModelForm, instructions_field
+from scoring.lab.run_pages import RunPages
 from scoring.models import DraftingRun, GeneratedDraft, ReviewingRun
 from scoring.services import model_reviews
 from scoring.services.drafting import runs as drafting_runs
@@ -63,6 +64,7 @@ class DraftingForm(ModelForm):
         16,
         "The site fills in {field}, {subfield}, {purpose}, {examples} and {abstract}. Leave this empty for the built-in text.",
     )
+    BEFORE, BEHIND = ("pasted", "subfield", "file"), ("repairs",)
     abstracts: list[SourceAbstract]
 
     def __init__(self, research_field: ResearchField, *args: Any, **kwargs: Any) -> None:
@@ -71,10 +73,6 @@ class DraftingForm(ModelForm):
         names = research_field.subfields.values_list("name", flat=True)
         choices = [("", "none"), *((name, name) for name in names)]
         offer(self, "subfield", choices)
-
-    @property
-    def of_source(self) -> list[forms.BoundField]:
-        return self.fields_of("pasted", "subfield", "file")
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
@@ -156,35 +154,26 @@ def review_stop(request: HttpRequest, research_field: ResearchField, pk: int) ->
     return redirect("lab:drafting", research_field.slug)
 
 
-@require_safe
-@for_field(FieldRight.CURATE_FIELD)
-def run(
-    request: HttpRequest,
-    research_field: ResearchField,
-    pk: int,
-    template: str = "scoring/drafting/run.html",
-) -> HttpResponse:
-    found = _run_of(research_field, pk)
-    return show(
-        request,
-        template,
-        run=found,
-        spending=drafting_runs.spent(found),
-        drafts=found.drafts.select_related("item").annotate(n_answers=Count("attempts")),
-        can_resume=found.status in (found.Status.FAILED, found.Status.CANCELLED),
-    )
+class DraftingPages(RunPages[DraftingRun]):
+    name = part = "drafting"
+    service = drafting_runs
+    doors = (for_field(FieldRight.CURATE_FIELD), for_field(FieldRight.LEAD_FIELD))
+    units = "abstracts"
+    all_runs = "All drafts of models"
+    told = ("Instructions to the model", "Instructions and sampling settings", "Instructions")
 
+    def runs_of(self, research_field: ResearchField, /) -> QuerySet[DraftingRun]:
+        return DraftingRun.objects.select_related("field").filter(field=research_field)
 
-@require_POST
-@for_field(FieldRight.LEAD_FIELD)
-def stop(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
-    return redirect(background.stop(_run_of(research_field, pk), user_of(request)))
+    def heading(self, run: DraftingRun) -> str:
+        return f"Drafts by {run.model_name}"
 
+    def state(self, run: DraftingRun) -> dict[str, Any]:
+        drafts = run.drafts.select_related("item")
+        return {"drafts": drafts.annotate(n_answers=Count("attempts"))}
 
-@require_POST
-@for_field(FieldRight.LEAD_FIELD)
-def resume(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpResponse:
-    return redirect(background.retry(_run_of(research_field, pk), user_of(request)))
+    def may_steer(self, request: HttpRequest) -> bool:
+        return is_lead(request)
 
 
 @require_safe
@@ -221,12 +210,6 @@ def dismiss(request: HttpRequest, research_field: ResearchField, pk: int, row: i
     with refused(request):
         drafting_runs.dismiss(found, user_of(request))
     return redirect(found.run)
-
-
-def _run_of(research_field: ResearchField, pk: int) -> DraftingRun:
-    return get_object_or_404(
-        DraftingRun.objects.select_related("field"), field=research_field, pk=pk
-    )
 
 
 def _draft_of(research_field: ResearchField, pk: int, row: int) -> GeneratedDraft:

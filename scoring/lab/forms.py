@@ -268,7 +268,12 @@ class ModelForm(forms.Form):
         label="Maximum number of tokens", required=False, min_value=1, max_value=2**53
     )
     budget_money = _money("Maximum cost")
+    MODEL: tuple[str, ...] = ("generator", "model", "base_url", "model_args")
     COSTS = ("price_in", "price_out", "budget_tokens", "budget_money")
+    # Fields of a subclass before and behind those of the model; one for what the model is told, and its heading
+    BEFORE: tuple[str, ...] = ()
+    BEHIND: tuple[str, ...] = ()
+    TOLD = ("instructions", "Instructions to the model")
     asked: Asked
 
     def clean(self) -> dict[str, Any]:
@@ -304,16 +309,24 @@ class ModelForm(forms.Form):
         return [self[name] for name in names]
 
     @property
-    def of_model(self) -> list[forms.BoundField]:
-        return self.fields_of("generator", "model", "base_url", "model_args")
+    def shown(self) -> list[forms.BoundField]:
+        """Fields that are shown at once."""
+        return self.fields_of(*self.BEFORE, *self.MODEL, *self.BEHIND)
 
     @property
-    def of_costs(self) -> list[forms.BoundField]:
-        return self.fields_of(*self.COSTS)
+    def folded(self) -> list[tuple[str, list[forms.BoundField], bool]]:
+        """Groups of fields that are shown to those who open them: a heading, the fields, and whether it is open."""
+        name, heading = self.TOLD
+        return [
+            ("Prices and budget", self.fields_of(*self.COSTS), bool(self.errors)),
+            (heading, [self[name]], bool(self[name].errors)),
+        ]
 
 
 class AtZeroForm(ModelForm):
     """For work that is done at temperature 0, unless the model accepts none."""
+
+    MODEL = (*ModelForm.MODEL, "temperature")
 
     temperature = forms.ChoiceField(
         label="Temperature of a chat server",
@@ -331,7 +344,3 @@ class AtZeroForm(ModelForm):
             args = {"temperature": cleaned["temperature"], **asked.model_args}
             return replace(asked, model_args=args)
         return asked
-
-    @property
-    def of_model(self) -> list[forms.BoundField]:
-        return [*super().of_model, self["temperature"]]

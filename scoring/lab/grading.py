@@ -1,25 +1,27 @@
 """A study's pages about grades: the plan, judges at work, and what one of them found."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
 from experiment.lab.setup_forms import OfStudy
 from experiment.models import Study
-from experiment.services import work as background
 from lib.opened import held
-from lib.pages import UnixTextField, offer, refused, say_saved, sent_as_csv, show
+from lib.pages import UnixTextField, offer, refused, say_saved, show
 from scoring.domain.backend import ScoringError
 from scoring.domain.grading.rubric import Fate, Rubric
 from scoring.lab.forms import AtZeroForm, instructions_field
+from scoring.lab.run_pages import RunPages
 from scoring.models import AnsweringRun, GradingPlan, GradingRun
 from scoring.services import data_set
 from scoring.services.data_set import JUDGES
@@ -90,6 +92,7 @@ class JudgeForm(AtZeroForm):
         default_prompt, 14, "The site fills in {rubric}. Leave this empty for the built-in text."
     )
     PEOPLE = "people"
+    BEHIND, TOLD = ("runs",), ("prompt", "Instructions to the judge")
     draft: GradingRun
 
     def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:
@@ -158,89 +161,62 @@ def start(request: HttpRequest, study: Study) -> HttpResponse:
     return _page(request, study, judge_form=form)
 
 
-@require_safe
-@for_study(Right.SEE_DATA)
-def run(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
-    return show(request, "scoring/grading/run.html", **_run_context(request, study, pk))
+class GradingPages(RunPages[GradingRun]):
+    name = part = "grading"
+    service = grading_runs
+    units = "answers"
+    all_runs = "All grades"
+    again = "Continue"
+    told = ("Instructions to the judge", "Instructions and their hashes", "Instructions")
+    file = ("grades", "grading", JUDGES)
+
+    def runs_of(self, study: Study, /) -> QuerySet[GradingRun]:
+        return _runs(study)
+
+    def heading(self, run: GradingRun) -> str:
+        return f"Grades by {run.judge_name}"
+
+    def state(self, run: GradingRun) -> dict[str, Any]:
+        return {"counts": summary(run), "unread": grading_runs.unread(run)}
+
+    def listed(self, request: HttpRequest, run: GradingRun) -> dict[str, Any]:
+        """The grades of one fate, or of all, page by page."""
+        if (chosen := request.GET.get("show", "")) not in FATES:
+            raise Http404
+        grades = run.grades.select_related(
+            "answer__item", "answer__run__language_model", "judgment__trial__item", "judgment__written_answer"
+        )  # fmt: skip
+        rubric = Rubric.from_json(run.rubric)
+        if chosen:
+            grades = grades.filter(with_fate(rubric, Fate(chosen)))
+        pages = Paginator(grades.order_by("pk"), PER_PAGE)
+        page = pages.get_page(request.GET.get("page"))
+        numbers = pages.get_elided_page_range(page.number) if pages.num_pages > 1 else ()
+        return {
+            "show": chosen,
+            "fates": FATES,
+            "rubric": rubric,
+            "shown": page,
+            "grades": [(grade, rubric.fate(grade.points)) for grade in page],
+            "page_numbers": list(numbers),
+            "query": f"show={chosen}",
+        }
+
+    def rows(self, run: GradingRun) -> Iterator[tuple[Any, ...]]:
+        return data_set.of_judges(run.grades.all())
 
 
-@require_safe
-@for_study(Right.SEE_DATA)
-def run_live(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
-    """The part of a run's page that changes."""
-    return show(request, "scoring/grading/_run.html", **_state_context(study, pk))
-
-
-@require_safe
-@for_study(Right.EXPORT)
-def run_csv(request: HttpRequest, study: Study, pk: int) -> StreamingHttpResponse:
-    grades = data_set.of_judges(_run_of(study, pk).grades.all())
-    return sent_as_csv(f"{study.slug}-grading-{pk}", JUDGES, grades)
-
-
-@require_POST
-@for_study(Right.WORK)
-def stop(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
-    return redirect(background.stop(_run_of(study, pk), user_of(request)))
-
-
-@require_POST
-@for_study(Right.WORK)
-def resume(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
-    return redirect(grading_runs.resume(_run_of(study, pk), user_of(request)))
-
-
-def _run_of(study: Study, pk: int) -> GradingRun:
-    rows = GradingRun.objects.select_related("study", "language_model")
-    return get_object_or_404(rows, study=study, pk=pk)
-
-
-def _state_context(study: Study, pk: int) -> dict[str, Any]:
-    found = _run_of(study, pk)
-    return {
-        "part": "grading",
-        "run": found,
-        "counts": summary(found),
-        "spending": grading_runs.spent(found),
-        "unread": grading_runs.unread(found),
-        "can_resume": grading_runs.can_resume(found),
-    }
-
-
-def _run_context(request: HttpRequest, study: Study, pk: int) -> dict[str, Any]:
-    """With the grades of one fate, or of all, page by page."""
-    if (show := request.GET.get("show", "")) not in FATES:
-        raise Http404
-    context = _state_context(study, pk)
-    found: GradingRun = context["run"]
-    grades = found.grades.select_related(
-        "answer__item", "answer__run__language_model", "judgment__trial__item", "judgment__written_answer"
-    )  # fmt: skip
-    rubric = Rubric.from_json(found.rubric)
-    if show:
-        grades = grades.filter(with_fate(rubric, Fate(show)))
-    pages = Paginator(grades.order_by("pk"), PER_PAGE)
-    page = pages.get_page(request.GET.get("page"))
-    numbers = pages.get_elided_page_range(page.number) if pages.num_pages > 1 else ()
-    return context | {
-        "show": show,
-        "fates": FATES,
-        "rubric": rubric,
-        "shown": page,
-        "grades": [(grade, rubric.fate(grade.points)) for grade in page],
-        "page_numbers": list(numbers),
-        "query": f"show={show}",
-    }
+def _runs(study: Study) -> QuerySet[GradingRun]:
+    return GradingRun.objects.filter(study=study).select_related("study", "language_model")
 
 
 def _page(request: HttpRequest, study: Study, **sent: Any) -> HttpResponse:
     own, user = plan_of(study), user_of(request)
-    runs = GradingRun.objects.filter(study=study).select_related("study", "language_model")
     context: dict[str, Any] = {
         "part": "grading",
         "plan": own,
         "rubric": rubric_of(own),
-        "runs": [(found, summary(found)) for found in runs[:SHOWN]],
+        "runs": [(found, summary(found)) for found in _runs(study)[:SHOWN]],
         "progress": people.progress(study, user),
         "n_disputes": people.n_open(study),
         "n_mine": people.n_open(study, user),

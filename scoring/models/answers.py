@@ -47,6 +47,9 @@ class GeneratingJob(Job):
     class Meta:
         abstract = True
 
+    def get_absolute_url(self) -> str:
+        raise NotImplementedError
+
     @property
     def model_name(self) -> str:
         """On the server; of a folder, its last two parts."""

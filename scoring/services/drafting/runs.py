@@ -175,6 +175,7 @@ class _Drafting(Asking[DraftingRun]):
 
 
 run, spent = _Drafting.run, _Drafting.spent
+can_resume, resume = _Drafting.can_resume, _Drafting.resume
 
 
 def _turns(attempt: DraftAttempt) -> list[Message]:
