@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 from urllib.parse import urlencode
 
+from django import forms
+from django.core.exceptions import ValidationError
 from django.http import QueryDict
 from django.urls import reverse
 
@@ -15,10 +17,8 @@ from analysis.data.filters import (
     METHODS,
     PARTICIPANTS,
     PERPLEXITY,
-    SOURCE_CHOICES,
     SOURCES,
     TEXTS,
-    TRIALS,
     ReportOptions,
 )
 from analysis.services.compute import Asked, Computer, Waiting
@@ -55,40 +55,56 @@ LABELS = {
         CHOICE: "models that were asked",
     },
 }
-NAMES = {
-    "source": "Test cases",
-    "kind": "Participants",
-    "texts": "Texts",
-    "trials": "Trials",
-    "method": "Method of the models",
-    "models": "Language models",
-    "subfields": "Subfields",
-}
-KNOWN = {
-    "source": SOURCE_CHOICES,
-    "kind": PARTICIPANTS,
-    "texts": TEXTS,
-    "trials": TRIALS,
-    "method": ("", *METHODS),
-}
 Kind = Participant.Kind
 OTHERS = ("v", "now")  # parameters that are no filters
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    value: str
-    label: str
-    is_current: bool
+class OneOf(forms.ChoiceField):
+    """One of a few. Where an address names none of them, the initial one is meant.
+
+    known: values that an address may name; the choices are those that the page offers. says_initial: whether a problem says
+    which one is meant.
+    """
+
+    widget = forms.RadioSelect
+
+    def __init__(
+        self, label: str, labels: Mapping[str, str], *, says_initial: bool = True, **options: Any
+    ) -> None:
+        super().__init__(label=label, choices=list(labels.items()), required=False, **options)
+        self.labels, self.known, self.says_initial = labels, tuple(labels), says_initial
+
+    def clean(self, value: str | None) -> str:
+        if value and value not in self.known:
+            ending = f"; shown are {self.labels[self.initial]}" if self.says_initial else ""
+            raise ValidationError(
+                f"{self.label}: “{shortened(value)}” is not one of {', '.join(filter(None, self.known))}{ending}."
+            )
+        return value or str(self.initial)
+
+    def bound_data(self, data: str | None, initial: str) -> str:
+        """The value that is meant."""
+        return data if data and data in self.known else initial
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """A field of the form."""
+class SomeOf(forms.MultipleChoiceField):
+    """Any of several, in one order, so that a result is stored once; none are all of them."""
 
-    name: str
-    label: str
-    choices: Sequence[Choice]
+    widget = forms.CheckboxSelectMultiple
+
+    names: Mapping[str, str] = {}  # of its values
+
+    def clean(self, value: Sequence[str]) -> Sequence[str]:
+        unknown = [each for each in dict.fromkeys(value) if each and each not in self.names]
+        if unknown:
+            said = f"{self.label}: this study has no “{{}}”; it was left out."
+            raise ValidationError([said.format(shortened(each)) for each in unknown])
+        return value
+
+    def bound_data(self, data: Sequence[str], initial: Any) -> tuple[str, ...]:
+        """The values that are meant."""
+        found = tuple(name for name in self.names if name in data)
+        return () if len(found) == len(self.names) else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +113,36 @@ class OtherKind:
 
     words: str
     href: str
+
+
+class FilterForm(forms.Form):
+    source = OneOf("Test cases", LABELS["source"])
+    kind = OneOf("Participants", LABELS["kind"])
+    texts = OneOf("Texts", LABELS["texts"], initial=ReportOptions().texts)
+    trials = OneOf("Trials", LABELS["trials"], initial=ReportOptions().trials)
+    method = OneOf("Method of the models", LABELS["method"], initial="")
+    models = SomeOf(label="Language models", required=False)
+    subfields = SomeOf(label="Subfields", required=False)
+
+    def value(self, name: str) -> Any:
+        return self[name].value()
+
+    def one(self, name: str) -> OneOf:
+        field = self.fields[name]
+        assert isinstance(field, OneOf)
+        return field
+
+    def name(self, name: str, names: Mapping[str, str]) -> None:
+        """Offer any of these, each as it is called."""
+        field = self.fields[name]
+        assert isinstance(field, SomeOf)
+        field.names, field.choices = names, list(names.items())
+
+    def offer(self, name: str, values: Sequence[str]) -> None:
+        """Show these alone, with what is meant, where there are any."""
+        field, meant = self.one(name), self.value(name)
+        shown = [*values, meant] if values and meant not in values else values
+        field.choices = [(value, field.labels[value]) for value in shown]
 
 
 @dataclass(frozen=True)
@@ -110,14 +156,36 @@ class Chosen:
     page: ClassVar[str] = "results"
 
     study: Study
-    options: ReportOptions
-    kind: str
+    form: FilterForm
     problems: Sequence[str]
-    defaults: Mapping[str, str]
-    one_of: Sequence[Filter]
-    any_of: Sequence[Filter]
     counts: Mapping[str, int]
     has_elsewhere: bool
+
+    @cached_property
+    def options(self) -> ReportOptions:
+        kind = self.kind
+        values = {name: self.form.value(name) for name in self.form.fields if name != "kind"}
+        return ReportOptions(participants="" if kind == self.defaults["kind"] else kind, **values)
+
+    @property
+    def kind(self) -> str:
+        return str(self.form.value("kind"))
+
+    @property
+    def defaults(self) -> dict[str, str]:
+        fields = self.form.fields.items()
+        return {name: field.initial for name, field in fields if isinstance(field, OneOf)}
+
+    @property
+    def one_of(self) -> list[forms.BoundField]:
+        """Fields with more than one choice that makes a difference."""
+        fields = (self.form[name] for name in ("source", "kind", "trials", "texts", "method"))
+        return [field for field in fields if len(choices_of(field)) > 1]
+
+    @property
+    def any_of(self) -> list[forms.BoundField]:
+        fields = (self.form["models"], self.form["subfields"])
+        return [field for field in fields if len(choices_of(field)) > 1]
 
     @cached_property
     def asked(self) -> Asked:
@@ -151,29 +219,31 @@ class Chosen:
         is_joined = self.kind == Kind.IMPORTED and self.has_elsewhere
         if self.kind in self.counts or is_joined:
             return []
-        return [self._other(k, self.counts[k]) for k in Kind if self.counts.get(k)]
-
-    def _other(self, kind: Participant.Kind, n: int) -> OtherKind:
-        """Pilots are no result: they are watched."""
+        # Pilots are no result: they are watched
         watching = reverse("lab:study", args=[self.study.slug])
-        address = f"{self.address if kind in PARTICIPANTS else watching}?kind={kind}"
-        if kind == Kind.PILOT:
-            pilots = f.count(n, "pilot participant")
-            return OtherKind(f"View the {pilots} (pilot data are not results).", address)
-        return OtherKind(f"Results of the {n} {kind.label}", address)
+        found = []
+        for kind in Kind:
+            n = self.counts.get(kind)
+            if not n:
+                continue
+            said = f"Results of the {n} {kind.label}"
+            if kind == Kind.PILOT:
+                said = f"View the {f.count(n, 'pilot participant')} (pilot data are not results)."
+            address = self.address if kind in PARTICIPANTS else watching
+            found.append(OtherKind(said, f"{address}?kind={kind}"))
+        return found
 
     @property
     def sources(self) -> list[tuple[str, str, bool]]:
         """Query, label and whether it is shown, for each choice of a source; empty where there is one only."""
-        found = next((field for field in self.one_of if field.name == "source"), None)
-        return [
-            (self._with_source(c.value), c.label, c.is_current)
-            for c in (found.choices if found else ())
-        ]
+        choices = choices_of(self.form["source"])
+        shown = self.options.source
+        found = [(self._with_source(v), label, v == shown) for v, label in choices]
+        return found if len(found) > 1 else []
 
     def _with_source(self, source: str) -> str:
         values = {**self.options.as_dict(), "kind": self.kind, "source": source}
-        pairs = [(n, values[n]) for n in KNOWN if values[n] != self.defaults[n]]
+        pairs = [(n, values[n]) for n, usual in self.defaults.items() if values[n] != usual]
         pairs += [(n, v) for n in ("models", "subfields") for v in values[n]]
         return urlencode(pairs)
 
@@ -201,85 +271,36 @@ def read(study: Study, query: QueryDict) -> Chosen:
     shown = Item.objects.shown_by([study]).filter(kind=Item.Kind.TEST).order_by()
     items = set(shown.values_list("source", "subfield", "texts").distinct())
     sources = [source for source in SOURCES if study.has(source)]
-    subfields = sorted({subfield for _source, subfield, _texts in items if subfield})
     counts, has_elsewhere = kind_counts(study), published_elsewhere(study).exists()
-    defaults = {
-        # Of both, the one that the paper is about; of questions alone, what is of the whole study
-        "source": sources[0] if sources else "all",
-        "kind": default_of(study, counts, PARTICIPANTS),
-        "texts": ReportOptions().texts,
-        "trials": ReportOptions().trials,
-        "method": "",
-    }
-    problems = [f"There is no filter “{name}”." for name in query if name not in (*NAMES, *OTHERS)]
-    known_values = {**KNOWN, "source": (*sources, "all")}
-    single = {
-        name: _one(name, query, values, defaults, problems) for name, values in known_values.items()
-    }
     models, has_choices = _models(study)
-    known = {"models": models, "subfields": {name: name for name in subfields}}
-    several = {name: _some(name, query, names, problems) for name, names in known.items()}
-    kind = single["kind"]
-    kinds = {*counts, defaults["kind"], *([Kind.IMPORTED.value] if has_elsewhere else [])}
-    there: dict[str, Sequence[str]] = {
-        "source": known_values["source"] if len(sources) > 1 else (),
-        "kind": [k for k in PARTICIPANTS if k in kinds],
-        "trials": TRIALS,
-        "texts": TEXTS if any(texts == Item.Texts.REPAIRED for *_, texts in items) else (),
-        "method": KNOWN["method"] if has_choices else (),
-    }
-    return Chosen(
-        study=study,
-        options=ReportOptions(
-            source=single["source"],
-            participants="" if kind == defaults["kind"] else kind,
-            texts=single["texts"],
-            trials=single["trials"],
-            method=single["method"],
-            models=several["models"],
-            subfields=several["subfields"],
-        ),
-        kind=kind,
-        problems=problems,
-        defaults=defaults,
-        one_of=_one_of(there, single),
-        any_of=[
-            _filter(name, list(v.items()), several[name]) for name, v in known.items() if len(v) > 1
-        ],
-        counts=counts,
-        has_elsewhere=has_elsewhere,
-    )
+
+    form = FilterForm(query, auto_id=False)
+    # Of both, the one that the paper is about; of questions alone, what is of the whole study
+    form.one("source").initial = sources[0] if sources else "all"
+    form.one("source").known = (*sources, "all")
+    usual_kind = default_of(study, counts, PARTICIPANTS)
+    form.one("kind").initial = usual_kind
+    subfields = sorted({subfield for _source, subfield, _texts in items if subfield})
+    form.name("models", models)
+    form.name("subfields", {name: name for name in subfields})
+
+    # Choices that make no difference here are not offered
+    kinds = {*counts, usual_kind, *([Kind.IMPORTED.value] if has_elsewhere else [])}
+    is_repaired = any(texts == Item.Texts.REPAIRED for *_, texts in items)
+    form.offer("source", (*sources, "all") if len(sources) > 1 else ())
+    form.offer("kind", [kind for kind in PARTICIPANTS if kind in kinds])
+    form.offer("texts", TEXTS if is_repaired else ())
+    form.offer("method", ("", *METHODS) if has_choices else ())
+
+    unknown = [name for name in query if name not in form.fields and name not in OTHERS]
+    problems = [f"There is no filter “{name}”." for name in unknown]
+    problems += [str(problem) for errors in form.errors.values() for problem in errors]
+    return Chosen(study, form, problems, counts, has_elsewhere)
 
 
-def _one(
-    name: str,
-    query: QueryDict,
-    known: Sequence[str],
-    defaults: Mapping[str, str],
-    problems: list[str],
-) -> str:
-    value = query.get(name) or defaults[name]
-    if value in known:
-        return value
-    problems.append(
-        f"{NAMES[name]}: “{shortened(value)}” is not one of {', '.join(filter(None, known))}; shown are {LABELS[name][defaults[name]]}."
-    )
-    return defaults[name]
-
-
-def _some(
-    name: str, query: QueryDict, known: Mapping[str, str], problems: list[str]
-) -> tuple[str, ...]:
-    wanted = [value for value in dict.fromkeys(query.getlist(name)) if value]
-    for value in wanted:
-        if value not in known:
-            problems.append(
-                f"{NAMES[name]}: this study has no “{shortened(value)}”; it was left out."
-            )
-    found = tuple(
-        value for value in known if value in wanted
-    )  # in one order, so that a result is stored once
-    return () if len(found) == len(known) else found
+def choices_of(field: forms.BoundField) -> list[tuple[str, str]]:
+    """Values that a field offers, each with its label."""
+    return list(field.field.choices)  # type: ignore[attr-defined]
 
 
 def shortened(text: str) -> str:
@@ -306,19 +327,3 @@ def _models(study: Study) -> tuple[dict[str, str], bool]:
         found |= {m.name: name} if m.pk in scored | in_set else {}
         found |= {f"{m.name}{ASKED}": f"{name}{ASKED}"} if m.pk in asked else {}
     return found, bool(asked)
-
-
-def _one_of(there: dict[str, Sequence[str]], single: Mapping[str, str]) -> list[Filter]:
-    """Fields with more than one choice that makes a difference."""
-    for name, values in there.items():
-        if single[name] not in values and values:
-            there[name] = [*values, single[name]]
-    return [
-        _filter(name, [(v, LABELS[name][v]) for v in values], (single[name],))
-        for name, values in there.items()
-        if len(values) > 1
-    ]
-
-
-def _filter(name: str, choices: Sequence[tuple[str, str]], current: Sequence[str]) -> Filter:
-    return Filter(name, NAMES[name], [Choice(v, label, v in current) for v, label in choices])

@@ -1,20 +1,22 @@
 """The options that a team page's address gives, and what its form offers: people, a study's models with their accuracy, ways of combining."""
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
+from django import forms
 from django.db.models import Count, Sum
 from django.http import QueryDict
 from django.urls import reverse
+from django.utils.html import format_html
 
 from analysis.data.filters import SOURCES
 from analysis.lab import filter_form
-from analysis.lab.filter_form import Choice, Chosen, Filter
+from analysis.lab.filter_form import LABELS, Chosen, OneOf, choices_of, shortened
 from analysis.lab.team_members import (
     HUMAN,
     PEOPLE,
@@ -95,20 +97,14 @@ def families_of(models: Mapping[str, Offered], current: Sequence[str]) -> list[F
     rest = found.pop("", [])
     if rest:
         found["Other models" if found else "Models"] = rest
-    return [part for title, ticks in found.items() for part in _parts(title, ticks)]
-
-
-def _parts(title: str, ticks: Sequence[Tick]) -> list[Family]:
-    """A long family in parts, each with the name above it, so that none runs on into another column without it."""
-    n = max(1, ceil(len(ticks) / MOST_TOGETHER))
-    size = ceil(len(ticks) / n)
-    return [
-        Family(
-            f"{title}, continued" if start else title,
-            ticks[start : start + size],
-        )
-        for start in range(0, len(ticks), size)
-    ]
+    # A long family in parts, each with the name above it, so that none runs on into another column without it
+    parts = []
+    for title, ticks in found.items():
+        size = ceil(len(ticks) / ceil(len(ticks) / MOST_TOGETHER))
+        for start in range(0, len(ticks), size):
+            name = f"{title}, continued" if start else title
+            parts.append(Family(name, ticks[start : start + size]))
+    return parts
 
 
 # With more members than this, a slow method does not try the team's every part: that would take half a minute and more
@@ -118,6 +114,15 @@ SENT = (
 )
 SHARED = ("kind", "texts", "trials")  # filters that teams share with the other results
 COMBINED_BY = "combined_by"  # how to combine; `method` is the reports' filter of models
+
+
+def _with_about(labels: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    return {value: format_html("{} <small>{}</small>", *words) for value, words in labels.items()}
+
+
+class TeamForm(forms.Form):
+    combined_by = OneOf("Combined by", _with_about(METHODS), initial="logistic", says_initial=False)
+    out_of = OneOf("Held out", _with_about(OUT_OF), initial="item", says_initial=False)
 
 
 @dataclass(frozen=True)
@@ -131,9 +136,8 @@ class TeamChosen:
     page: ClassVar[str] = "results_teams"
 
     shared: Chosen
+    form: TeamForm
     members: tuple[str, ...]
-    method: str
-    out_of: str
     is_chosen: bool
     problems: Sequence[str]
     people: Sequence[Tick]
@@ -172,6 +176,10 @@ class TeamChosen:
         return self.shared.options.source
 
     @property
+    def method(self) -> str:
+        return str(self.form[COMBINED_BY].value())
+
+    @property
     def options(self) -> TeamOptions:
         return TeamOptions(**self._values, all_subsets=self.tries_all)
 
@@ -182,7 +190,7 @@ class TeamChosen:
             "source": self.source,
             "members": self.members,
             "method": self.method,
-            "out_of": self.out_of,
+            "out_of": self.form["out_of"].value(),
             "participants": shared.participants,
             "texts": shared.texts,
             "trials": shared.trials,
@@ -224,10 +232,9 @@ class TeamChosen:
         return f"Ticked: {' and '.join(filter(None, members))}."
 
     @property
-    def sources(self) -> list[Choice]:
-        """Empty where the study has one source only."""
-        found = next((f for f in self.shared.one_of if f.name == "source"), None)
-        return [replace(c, label=SOURCE_LABELS[c.value]) for c in (found.choices if found else ())]
+    def sources(self) -> forms.BoundField | None:
+        """None where the study has one source only."""
+        return next((field for field in self.shared.one_of if field.name == "source"), None)
 
     @property
     def hidden_source(self) -> str:
@@ -256,21 +263,13 @@ class TeamChosen:
         return "these test cases" if self.sources else "the test cases"
 
     @property
-    def others(self) -> list[Filter]:
+    def others(self) -> list[forms.BoundField]:
         """Filters that are seldom changed."""
-        return [f for f in self.shared.one_of if f.name in SHARED]
+        return [field for field in self.shared.one_of if field.name in SHARED]
 
     @property
     def other_words(self) -> str:
-        return " · ".join(c.label for f in self.others for c in f.choices if c.is_current)
-
-    @property
-    def methods(self) -> list[Tick]:
-        return [Tick(v, *words, v == self.method) for v, words in METHODS.items()]
-
-    @property
-    def held_out(self) -> list[Tick]:
-        return [Tick(v, *words, v == self.out_of) for v, words in OUT_OF.items()]
+        return " · ".join(LABELS[field.name][field.value()] for field in self.others)
 
     @property
     def command(self) -> str:
@@ -289,17 +288,14 @@ class TeamChosen:
 def read(study: Study, query: QueryDict) -> TeamChosen:
     """The choice that an address gives; a sentence names what is wrong, which is left out."""
     own = ("source", *SHARED, "members", COMBINED_BY, "out_of", SENT)
-    problems = [
-        f"There is no choice “{filter_form.shortened(name)}”."
-        for name in query
-        if name not in (*own, *filter_form.OTHERS)
-    ]
+    unknown = [name for name in query if name not in (*own, *filter_form.OTHERS)]
+    problems = [f"There is no choice “{shortened(name)}”." for name in unknown]
     shared = _shared(study, query, problems)
-    source = shared.options.source
-    method = _one(COMBINED_BY, "Combined by", query, METHODS, "logistic", problems)
-    out_of = _one("out_of", "Held out", query, OUT_OF, "item", problems)
+    form = TeamForm(query, auto_id=False)
+    problems += [str(problem) for errors in form.errors.values() for problem in errors]
+
     models = offered_models(study, shared.options)
-    n_trials = trial_counts(study, shared).get(source, 0)
+    n_trials = trial_counts(study, shared).get(shared.options.source, 0)
     is_chosen = "members" in query or SENT in query
     is_empty = not n_trials and not models
     default = default_models(study, models)
@@ -307,18 +303,18 @@ def read(study: Study, query: QueryDict) -> TeamChosen:
     n_humans = min(1, n_trials)
     if is_chosen:
         n_humans, names = members_of(study, query.getlist("members"), models, problems)
-    if out_of == "participant" and n_humans != 1:
+    if form["out_of"].value() == "participant" and n_humans != 1:
         said = (
             "Participants can only be held out if the team has exactly one human, so that each trial belongs to one "
             "participant. Only test cases were held out."
         )
         problems.append(said)
-        out_of = "item"
+        sent["out_of"] = "item"
+        form = TeamForm(sent, auto_id=False)
     return TeamChosen(
         shared=shared,
+        form=form,
         members=(HUMAN,) * n_humans + tuple(names),
-        method=method,
-        out_of=out_of,
         is_chosen=is_chosen,
         problems=problems,
         people=people_ticks(n_trials, n_humans),
@@ -331,18 +327,18 @@ def read(study: Study, query: QueryDict) -> TeamChosen:
 
 def _elsewhere(study: Study, shared: Chosen) -> list[tuple[str, str]]:
     """Choices, other than those made, that would find trials or scores."""
-    o = shared.options
-    now = {"kind": shared.kind, "texts": o.texts, "trials": o.trials, "source": o.source}
+    now = {name: shared.form.value(name) for name in ("kind", "texts", "trials", "source")}
     found = []
     for field in shared.one_of:
-        for choice in field.choices:
-            if choice.is_current or field.name == "texts":
+        for value, _label in choices_of(field):
+            if value == now.get(field.name) or field.name == "texts":
                 continue
-            query = urlencode({**now, field.name: choice.value})
+            query = urlencode({**now, field.name: value})
             other = _shared(study, QueryDict(query), [])
             options = other.options
-            if trial_counts(study, other)[options.source] or offered_models(study, options):
-                found.append((query, choice.label))
+            n_trials = trial_counts(study, other).get(options.source, 0)
+            if n_trials or offered_models(study, options):
+                found.append((query, LABELS[field.name][value]))
     return found
 
 
@@ -356,31 +352,12 @@ def _shared(study: Study, query: QueryDict, problems: list[str]) -> Chosen:
     if source not in SOURCES:
         own.pop("source", None)
         if source not in ("", "all"):
-            problems.append(_none_of(filter_form.NAMES["source"], source, SOURCES))
+            problems.append(
+                f"Test cases: “{shortened(source)}” is not one of {', '.join(SOURCES)}."
+            )
     shared = filter_form.read(study, own)
     problems += shared.problems
     # There is no team on both sources at once
-    one_of = [
-        Filter(f.name, f.label, [c for c in f.choices if (f.name, c.value) != ("source", "all")])
-        for f in shared.one_of
-    ]
-    return replace(shared, one_of=one_of)
-
-
-def _one(
-    name: str,
-    label: str,
-    query: QueryDict,
-    known: Iterable[str],
-    default: str,
-    problems: list[str],
-) -> str:
-    value = query.get(name) or default
-    if value in known:
-        return value
-    problems.append(_none_of(label, value, known))
-    return default
-
-
-def _none_of(label: str, value: str, known: Iterable[str]) -> str:
-    return f"{label}: “{filter_form.shortened(value)}” is not one of {', '.join(known)}."
+    offered = choices_of(shared.form["source"])
+    shared.form.one("source").choices = [(v, SOURCE_LABELS[v]) for v, _ in offered if v != "all"]
+    return shared

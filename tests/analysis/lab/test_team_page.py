@@ -258,3 +258,9 @@ def test_without_trials_or_scores_here_the_page_leads_to_where_there_are_some(
     assert "No members to combine yet" in page
     (link,) = re.findall(r'href="[^"]+(\?[^"]+)">Simulated participants', page)
     assert 'name="members" value="human"' in shown(ruth, link.replace("&amp;", "&"))
+
+
+def test_a_study_of_questions_alone_has_nothing_to_combine(ruth: Client, study: Study) -> None:
+    study.study_items.all().delete()
+    Study.objects.filter(pk=study.pk).update(human_items=0, machine_items=0, catch_items=0)
+    assert "No members to combine yet" in shown(ruth)
