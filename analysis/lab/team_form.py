@@ -309,6 +309,7 @@ def read(study: Study, query: QueryDict) -> TeamChosen:
             "participant. Only test cases were held out."
         )
         problems.append(said)
+        sent = query.copy()
         sent["out_of"] = "item"
         form = TeamForm(sent, auto_id=False)
     return TeamChosen(
