@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from experiment.domain.markup import Abstract, Alternation, MarkupError, Plain, Segment
-from scoring.backends import ALIASES, KINDS
 from scoring.backends.opening import open_backend
 from scoring.backends.reading import Reading
+from scoring.backends.registry import HF, SCORERS, kind_of
 from scoring.domain.backend import Backend, GroupResult, ScoringError, TextError, TokenText
 from scoring.domain.conditions import (
     CONDITIONS,
@@ -169,12 +169,13 @@ def _opened(model: Any, model_args: Mapping[str, Any]) -> tuple[Any, dict[str, s
         if args:
             raise ScoringError("A model that is already open does not accept arguments.")
         return nullcontext(model), {"overlong": getattr(model, "overlong", "")}
-    kind = ALIASES.get(str(model), str(model))
-    if kind not in KINDS:
-        kind, args = "transformers", {"pretrained": str(model), **args}
-    if kind == "completions" and "model_name" in args:
+    kind = kind_of(str(model))
+    if kind not in SCORERS:
+        kind, args = HF, {"pretrained": str(model), **args}
+    # `model` is taken in Python
+    if kind.named_by == "model" and "model_name" in args:
         args["model"] = args.pop("model_name")
-    return closing(open_backend(kind, args)), args
+    return closing(open_backend(kind.name, args)), args
 
 
 def _encoded(

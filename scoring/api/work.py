@@ -15,9 +15,9 @@ from lib.api import parameters
 from lib.api.parameters import Strict
 from lib.name_fields import is_name
 from scoring.api.machines import RunSerializer
-from scoring.backends import ALIASES
+from scoring.backends.registry import SCORERS
 from scoring.domain.backend import ScoringError
-from scoring.lab.forms import BACKENDS, checked_model_args
+from scoring.lab.forms import checked_model_args
 from scoring.models import ScoringRun
 from scoring.services import runs as scoring_runs
 from scoring.services.summary import counted
@@ -26,7 +26,7 @@ from scoring.services.summary import counted
 class RunRequest(Strict):
     """The options that `manage.py score` takes on its command line."""
 
-    model = serializers.ChoiceField(choices=[name for name, _ in BACKENDS])
+    model = serializers.ChoiceField(choices=[kind.name for kind in SCORERS])
     model_args = serializers.DictField(
         child=serializers.CharField(max_length=500, allow_blank=True), default=dict
     )
@@ -52,8 +52,7 @@ class RunRequest(Strict):
     batch_tokens = parameters.whole_number(1)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        kind = attrs.pop("model")
-        attrs["backend"] = ALIASES.get(kind, kind)
+        attrs["backend"] = attrs.pop("model")
         attrs["conditions"] = list(dict.fromkeys(attrs["conditions"]))
         try:
             attrs["model_args"] = checked_model_args(attrs["backend"], attrs["model_args"])

@@ -1,4 +1,4 @@
-"""The ways to score texts: their kinds and arguments. Imports none of them."""
+"""The arguments of models in this process. Imports no model; `registry.py` lists the kinds of models."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -8,10 +8,6 @@ from scoring.domain.backend import ScoringError
 # transformers would fetch kernels, which are code, from a hub by itself (it reads this when it is imported), and weights that
 # a robot converted to safetensors from a pull request there
 os.environ |= {"USE_HUB_KERNELS": "NO", "DISABLE_SAFETENSORS_CONVERSION": "YES"}
-
-# The command's names (lm-evaluation-harness's) -> ours
-ALIASES = {"hf": "transformers"}
-KINDS = ("transformers", "completions", "vllm", "embedded")
 
 # Arguments that say which model it is; the embedded one takes none of them
 WHICH_MODEL_ARGS = ("pretrained", "revision", "peft", "adapter", "tokenizer", "quantization")
@@ -56,21 +52,17 @@ def parse_model_args(text: str) -> dict[str, str]:
     return args
 
 
-def check_args(kind: str, args: Mapping[str, str], reading: Sequence[str] = READING_ARGS) -> None:
-    """Refuse arguments that no model in this process takes, or that contradict each other, before one is loaded.
+def check_args(
+    args: Mapping[str, str], known: Sequence[str], reading: Sequence[str] = READING_ARGS
+) -> None:
+    """Refuse arguments that a model in this process does not take, or that contradict each other, before one is loaded.
 
-    reading: those of READING_ARGS that are heeded.
-
+    Args:
+        known: those that say which model it is and how it is loaded.
+        reading: those of READING_ARGS that are heeded.
     Raises:
         ScoringError: one sentence on what is wrong.
     """
-    own = [name for name in WHICH_MODEL_ARGS if kind == "embedded" and name in args]
-    if own:
-        raise ScoringError(
-            f"--model embedded does not accept {own[0]}, because it is the model that ships with this project. Use --model "
-            "hf for another model."
-        )
-    known = TRANSFORMERS_ARGS if kind == "transformers" else EMBEDDED_ARGS
     known = (*known, PARALLELIZE, *reading)
     unknown = [name for name in args if name not in known]
     if unknown:

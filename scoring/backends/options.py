@@ -92,10 +92,14 @@ def read_number(
     return value
 
 
-def _check_names(
+def check_names(
     server: str, args: Mapping[str, str], names: Sequence[str], n_needed: int, example: str = ""
 ) -> None:
-    """Raises ScoringError where an argument is none of these names, or one of the first is missing."""
+    """Refuse an argument that is none of these names, and the lack of one of the first `n_needed`.
+
+    Raises:
+        ScoringError: in one sentence, with an example where one is given.
+    """
     unknown = [name for name in args if name not in names]
     if unknown:
         raise ScoringError(
@@ -204,7 +208,7 @@ def read_chat_options(args: Mapping[str, str]) -> ChatOptions:
     >>> read_chat_options({"base_url": "http://localhost:8000", "model": "m"}).concurrency
     4
     """
-    _check_names("A chat server", args, CHAT_NAMES, 2)
+    check_names("A chat server", args, CHAT_NAMES, 2)
     if args.get("think_end_token", "").isdigit():
         raise ScoringError(
             f"think_end_token={args['think_end_token']} cannot be used. For a server, give the text that ends a thought, "
@@ -249,7 +253,7 @@ def read_completions_options(args: Mapping[str, str]) -> CompletionsOptions:
     4
     """
     example = ": --model_args base_url=http://HOST:PORT,model=NAME,tokenizer=FOLDER"
-    _check_names("A completions server", args, COMPLETIONS_NAMES, 3, example)
+    check_names("A completions server", args, COMPLETIONS_NAMES, 3, example)
     context = read_number(args, "context_tokens", 0, 2, 10**9)
     return CompletionsOptions(
         base_url=args["base_url"],

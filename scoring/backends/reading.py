@@ -7,7 +7,6 @@ this of stays as it is.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import groupby
 from typing import Any
 
@@ -79,9 +78,10 @@ def read_so(backend: Backend, reading: Reading) -> Backend:
     """
     try:
         if reading.add_bos_token is not None:
-            # By name: pages know this module and must not load transformers
-            tokenizers = import_module("scoring.backends.tokenizers")
-            tokenizers.set_start_token(backend.tokenizer, reading.add_bos_token)
+            # Here, because pages read this module and must not load transformers
+            from scoring.backends.tokenizers import set_start_token
+
+            set_start_token(backend.tokenizer, reading.add_bos_token)
         return _windowed(backend, reading)
     except ScoringError:
         backend.close()

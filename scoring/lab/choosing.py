@@ -16,14 +16,13 @@ from experiment.lab.access import for_study, user_of
 from experiment.models import Item, Study
 from lib.name_fields import is_name
 from lib.pages import LimitedFileField, UnixTextField, refused, show
-from scoring.backends import ALIASES, parse_model_args
+from scoring.backends.registry import KINDS, known_kind
 from scoring.domain.backend import ScoringError
 from scoring.lab import words
 from scoring.lab.answering import ENDS
 from scoring.lab.forms import AtZeroForm, checked_model_args, model_folders
 from scoring.lab.run_pages import RunPages
 from scoring.models import ChoiceRun, ModelChoice
-from scoring.models.answers import Kind
 from scoring.models.choices import IS_READ, UNPARSED
 from scoring.services import data_set
 from scoring.services.asking.settings import Asked
@@ -35,7 +34,6 @@ from scoring.services.choosing.summary import READ, Choices, summarise
 from scoring.services.data_set import CHOICES
 
 MOST_BYTES = 10 * 1024 * 1024  # a page reads it
-KINDS = (Kind.CHAT, Kind.HF, Kind.COMPLETIONS, Kind.EMBEDDED)
 STATES: dict[str, Any] = {READ: "answered", UNPARSED: "not readable"}
 STATES |= {finish.value: end for finish, end in ENDS.items()}
 PROMPTS = (
@@ -49,8 +47,10 @@ PROMPTS = (
 class ChoosingForm(AtZeroForm):
     """A model, how it is asked, and in how many test cases."""
 
+    # Those of the requirements; others are for the command
     generator = forms.ChoiceField(
-        label="Kind of model", choices=[(kind.value, kind.label) for kind in KINDS]
+        label="Kind of model",
+        choices=[(kind.name, kind.label) for kind in KINDS if not kind.package],
     )
     prompt = forms.ChoiceField(label="Prompt", choices=PROMPTS)
     own_prompt = UnixTextField(
@@ -90,16 +90,12 @@ class ChoosingForm(AtZeroForm):
     HOW = ("prompt", "own_prompt", "layout", "samples", "n_examples", "source", "limit", "name")
 
     def _asked(self, cleaned: dict[str, Any]) -> Asked:
-        kind = cleaned["generator"]
-        if kind == Kind.COMPLETIONS:
-            self._check_given("base_url", "model")
-            args = parse_model_args(cleaned["model_args"])
-            args |= {"base_url": cleaned["base_url"], "model": cleaned["model"]}
-            costs = (cleaned[name] for name in self.COSTS)
-            return Asked(kind, checked_model_args(kind, args), *costs)
-        asked = super()._asked(cleaned)
-        if kind != Kind.CHAT and cleaned.get("prompt") != prompts.REASONING:
-            checked_model_args(ALIASES.get(kind, kind), without_thinking(asked.model_args))
+        kind = known_kind(cleaned["generator"])
+        is_scored = kind.scores is not None and cleaned.get("prompt") != prompts.REASONING
+        # Where probabilities are read off, nothing is drawn at a temperature
+        asked = super()._asked(cleaned | {"temperature": ""} if is_scored else cleaned)
+        if is_scored:
+            checked_model_args(kind.name, without_thinking(asked.model_args))
         if cleaned.get("own_prompt") and cleaned.get("prompt") != prompts.CUSTOM:
             raise ScoringError(
                 "You entered your own text, but chose another prompt. Choose the prompt “your own text”."

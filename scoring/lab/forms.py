@@ -18,14 +18,12 @@ from lib.folders import inside
 from lib.name_fields import is_name
 from lib.newlines import with_unix_newlines
 from lib.pages import UnixTextField
-from scoring.backends import ALIASES, opening, parse_model_args
-from scoring.backends.http.address import allowed_address
+from scoring.backends import opening, parse_model_args
 from scoring.backends.model_files import check_files
-from scoring.backends.opening import GENERATORS
+from scoring.backends.registry import SCORERS, WRITERS, Place, kind_of, known_kind, place_of
 from scoring.domain.backend import ScoringError
 from scoring.domain.prompts import PLACEHOLDER, Prompt, PromptError
 from scoring.models import ScoringRun
-from scoring.models.answers import Kind
 from scoring.services.asking.settings import Asked
 from scoring.services.runs import DEFAULT_SEED
 
@@ -65,18 +63,14 @@ def _found(name: str, value: str) -> str:
     )
 
 
-BACKENDS = (
-    ("hf", "folder or Hub name (hf)"),
-    ("completions", "completions server"),
-    ("vllm", "vLLM in the worker's process"),
-    ("embedded", "demonstration model"),
-)
-
-
 def offered_backends() -> list[tuple[str, str]]:
-    """The kinds of models that can be scored; of vLLM on the workers' own machines nothing is known here."""
-    has_vllm = settings.JOB_EXECUTOR == "celery" or find_spec("vllm") is not None
-    return [choice for choice in BACKENDS if has_vllm or choice[0] != "vllm"]
+    """The kinds of models that can be scored; of packages on the workers' own machines nothing is known here."""
+    is_elsewhere = settings.JOB_EXECUTOR == "celery"
+    return [
+        (kind.name, kind.form_label or kind.label)
+        for kind in SCORERS
+        if is_elsewhere or not kind.package or find_spec(kind.package) is not None
+    ]
 
 
 MAX_NUMBER = 2**31 - 1  # what the database's whole numbers hold
@@ -90,9 +84,8 @@ def checked_model_args(backend: str, args: Mapping[str, str]) -> dict[str, str]:
         ScoringError: one sentence on what is wrong.
     """
     opening.check_model_args(backend, args)
-    if backend == "completions":
-        allowed_address(args["base_url"])
-    if backend == "transformers" and "pretrained" not in args:
+    opening.check_server(backend, args)
+    if known_kind(backend).named_by == "pretrained" and "pretrained" not in args:
         raise ScoringError("Name the model with pretrained=FOLDER, or its name on the Hub.")
     return with_folders(args)
 
@@ -105,9 +98,8 @@ class ScoredForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        kind = cleaned.get("model", "")
-        cleaned["backend"] = ALIASES.get(kind, kind)
-        if kind and "model_args" in cleaned:
+        cleaned["backend"] = cleaned.get("model", "")
+        if cleaned["backend"] and "model_args" in cleaned:
             try:
                 parsed = parse_model_args(cleaned["model_args"])
                 cleaned["parsed_args"] = checked_model_args(cleaned["backend"], parsed)
@@ -212,7 +204,6 @@ class QueueForm(FoldedForm, ScoredForm):
 
 
 MOST_MONEY = 1_000_000
-KINDS = [(kind.value, kind.label) for kind in Kind if kind.value in GENERATORS]  # those that write
 
 
 def _money(label: Any, help_text: Any = "") -> forms.DecimalField:
@@ -239,7 +230,9 @@ def instructions_field(
 class ModelForm(forms.Form):
     """The model that is asked, and what it may cost; `asked` once it is valid."""
 
-    generator = forms.ChoiceField(label="Kind of model", choices=KINDS)
+    generator = forms.ChoiceField(
+        label="Kind of model", choices=[(kind.name, kind.label) for kind in WRITERS]
+    )
     model = forms.CharField(
         label="Model",
         required=False,
@@ -291,19 +284,16 @@ class ModelForm(forms.Form):
         self.asked.check()
 
     def _asked(self, cleaned: dict[str, Any]) -> Asked:
-        kind, args = cleaned["generator"], parse_model_args(cleaned["model_args"])
-        if kind == Kind.CHAT:
-            self._check_given("base_url", "model")
-            args |= {"base_url": cleaned["base_url"], "model": cleaned["model"]}
-        elif kind == Kind.HF:
-            args = with_folders(args | {"pretrained": cleaned["model"]})
-        return Asked(kind, args, *(cleaned[name] for name in self.COSTS))
-
-    def _check_given(self, *names: str) -> None:
-        """Raises ScoringError, as what the arguments lack, in the names of the page's fields."""
-        missing = [str(self[name].label) for name in names if not self.cleaned_data[name].strip()]
-        if missing:
-            raise ScoringError(f"A chat server needs: {', '.join(missing)}.")
+        args, kind = parse_model_args(cleaned["model_args"]), kind_of(cleaned["generator"])
+        if kind is not None and kind.place == Place.SERVER:
+            # What the arguments lack, in the names of the page's fields
+            needed = [self[name] for name in ("base_url", "model")]
+            if missing := [str(f.label) for f in needed if not cleaned[f.name].strip()]:
+                raise ScoringError(f"A {kind.label} needs: {', '.join(missing)}.")
+            args |= {"base_url": cleaned["base_url"]}
+        if kind is not None and kind.named_by:
+            args = with_folders(args | {kind.named_by: cleaned["model"]})
+        return Asked(cleaned["generator"], args, *(cleaned[name] for name in self.COSTS))
 
     def fields_of(self, *names: str) -> list[forms.BoundField]:
         return [self[name] for name in names]
@@ -340,7 +330,7 @@ class AtZeroForm(ModelForm):
 
     def _asked(self, cleaned: dict[str, Any]) -> Asked:
         asked = super()._asked(cleaned)
-        if cleaned["temperature"] and asked.generator == Kind.CHAT:
+        if cleaned["temperature"] and place_of(asked.generator) == Place.SERVER:
             args = {"temperature": cleaned["temperature"], **asked.model_args}
             return replace(asked, model_args=args)
         return asked

@@ -107,7 +107,7 @@ class JudgeForm(AtZeroForm):
         ]
         offer(self, "runs", [*named, (self.PEOPLE, "participants")])
         self.fields["runs"].initial = [number for number, _name in named]
-        offer(self, "generator", [(kind.value, kind.label) for kind in grading_runs.JUDGES])
+        offer(self, "generator", list(grading_runs.JUDGES.items()))
 
     def check_asked(self) -> None:
         runs = self.cleaned_data["runs"]

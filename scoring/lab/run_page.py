@@ -15,7 +15,7 @@ from lib.csv_lines import line
 from lib.jobs import leases, workers
 from lib.jobs.progress import progress
 from lib.points import point
-from scoring.backends import ALIASES
+from scoring.backends.registry import kind_of
 from scoring.domain.backend import ScoringError
 from scoring.domain.perplexity import CHANCE, NEAR_TIE_NATS
 from scoring.lab import words
@@ -119,14 +119,13 @@ def _text(value: Any) -> str:
 
 
 MANAGE = (".venv/bin/python", "manage.py")
-WORDS = {ours: word for word, ours in ALIASES.items()}
 
 
 def resume_command(run: ScoringRun) -> str:
     """The command that goes on with exactly this run."""
     assert run.study is not None
-    kind = str(run.backend)
-    parts = [*MANAGE, "score", "--model", WORDS.get(kind, kind)]
+    kind = kind_of(run.backend)
+    parts = [*MANAGE, "score", "--model", kind.name if kind else run.backend]
     if run.model_args:
         parts += ["--model_args", ",".join(f"{k}={v}" for k, v in run.model_args.items())]
     if run.language_model.name != _default_name(run):
@@ -162,7 +161,7 @@ def run_context(
 
     Of one that another study asked for: nothing of its people, its machines and its other test cases.
     """
-    is_own = run.study == study
+    is_own, kind = run.study == study, kind_of(run.backend)
     hidden = () if is_own else OF_A_LAB
     context = {
         "is_own": is_own,
@@ -170,6 +169,7 @@ def run_context(
         "run": run,
         "model": run.language_model,
         "is_published": _is_imported(run),
+        "backend": (kind.run_label or kind.label) if kind else run.backend,
         "source_label": source_label(run.source),
         "model_args": ",".join(
             f"{name}={value}" for name, value in run.model_args.items() if name not in hidden

@@ -20,6 +20,7 @@ from experiment.models.items import text_hash
 from lib import disk
 from lib.files import write_file
 from scoring.backends import is_true
+from scoring.backends.registry import EMBEDDED, kind_of
 from scoring.backends.tokenizers import load_tokenizer, source_of, tokenizer_hash
 from scoring.demo_lm import MODEL_FOLDER
 from scoring.domain.backend import ScoringError
@@ -76,7 +77,7 @@ def tokenizer_fields(runs: Sequence[ScoringRun]) -> dict[str, Any]:
 
 def _tokenizer(run: ScoringRun) -> Any:
     args = run.model_args
-    if run.backend == ScoringRun.Backend.EMBEDDED:
+    if run.backend == EMBEDDED.name:
         args = args | {"pretrained": str(MODEL_FOLDER)}
     if not (args.get("tokenizer") or args.get("pretrained")):
         return None
@@ -248,4 +249,5 @@ def _model_config(run: ScoringRun) -> dict[str, Any]:
 
 
 def _model_word(run: ScoringRun) -> str:
-    return "hf" if run.backend == ScoringRun.Backend.TRANSFORMERS else str(run.backend)
+    kind = kind_of(run.backend)
+    return kind.name if kind else run.backend

@@ -15,8 +15,9 @@ from django.db import transaction
 
 from lib.commands import StoppedError, add_json_argument, progress
 from lib.jobs import leases
-from scoring.backends import ALIASES, parse_model_args
+from scoring.backends import parse_model_args
 from scoring.backends.opening import check_model_args
+from scoring.backends.registry import KINDS, SCORERS, SCORING_HINTS, known_kind
 from scoring.domain.backend import ScoringError
 from scoring.domain.prompts import PLACEHOLDER
 from scoring.management import workers
@@ -28,8 +29,9 @@ from scoring.services.runs import draft_run, newest_same, reopen
 from scoring.services.summary import RunSummary, summarise_run
 
 ALWAYS_TOLD = ("max_length", "overlong")
-WORDS = ("hf", "completions", "vllm", "embedded")
-CHAT = "chat"  # chooses, and is not scored
+WORDS = tuple(kind.name for kind in SCORERS)
+# With those that choose, and are not scored
+ALL_WORDS = (*WORDS, *(kind.name for kind in KINDS if not kind.scores))
 
 
 @dataclass(frozen=True)
@@ -62,14 +64,12 @@ def asked_models(options: Mapping[str, Any]) -> list[AskedModel]:
         CommandError, ScoringError: none is named, or one cannot be meant like this.
     """
     written = written_models(options)
-    if any(word == CHAT for word, _ in written):
+    if unscored := [word for word, _ in written if word not in WORDS]:
+        label = known_kind(unscored[0]).label
         raise CommandError(
-            "A chat server does not give probabilities of texts. Use --method choice.",
+            f"A {label} does not give probabilities of texts. Use --method choice.",
         )
-    asked = [
-        (ALIASES.get(word, word), _with_batch_size(parse_model_args(text), options))
-        for word, text in written
-    ]
+    asked = [(word, _with_batch_size(parse_model_args(text), options)) for word, text in written]
     if options["model_name"] and len(asked) > 1:
         raise CommandError(f"--name can name only one model, but {len(asked)} were given.")
     names = [options["model_name"] or default_name(kind, args) for kind, args in asked]
@@ -139,7 +139,7 @@ def _lines(path: Path, word: str | None) -> list[tuple[str | None, str]]:
     for line in content_of(path).splitlines():
         written = "" if line.lstrip().startswith("#") else line.strip()
         first, _, rest = written.partition(" ")
-        if first in (*WORDS, CHAT):
+        if first in ALL_WORDS:
             models.append((first, rest))
         elif written:
             models.append((word, written))
@@ -201,8 +201,7 @@ class ScoringCommand(ModelCommand):
             "--model_args",
             action="append",
             metavar="NAME=VALUE,…",
-            help="hf: pretrained, dtype, revision, peft, device, …; completions: base_url, model, tokenizer, …; vllm: "
-            "pretrained, tensor_parallel_size, …; once per model",
+            help=f"{SCORING_HINTS}; once per model",
         )
         parser.add_argument(
             "--models",

@@ -15,13 +15,12 @@ from experiment.models import ResearchField
 from lib.commands import ReportingCommand, StoppedError, add_json_argument, progress
 from lib.files import not_utf8
 from lib.jobs import leases
-from scoring.backends import ALIASES, parse_model_args
-from scoring.backends.opening import GENERATORS
+from scoring.backends import parse_model_args
+from scoring.backends.registry import WRITERS, WRITING_HINTS, kind_of
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Finish
 from scoring.models.answers import GeneratingJob, Kind
 from scoring.services.asking.settings import Asked, Spending, Unread
-from scoring.services.open_model import NAMED_BY
 
 J = TypeVar("J", bound=GeneratingJob)
 
@@ -124,7 +123,7 @@ class WritingCommand(ModelCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         add_field_arguments(parser)
         parser.add_argument(
-            self.generator_flag, dest="generator", choices=list(GENERATORS), required=True
+            self.generator_flag, dest="generator", choices=[k.name for k in WRITERS], required=True
         )
         parser.add_argument("--limit", type=int, metavar="N", help="only the first N")
         parser.add_argument(
@@ -138,14 +137,15 @@ class WritingCommand(ModelCommand):
     def add_model_arguments(self, parser: CommandParser) -> None:
         """How the model is reached, and what it may cost."""
         parser.add_argument(
-            "--model", help="name of the model on the server; hf: folder or name on the Hub"
+            "--model",
+            help="name of the model on the server; for a model in this process: folder or name on the Hub",
         )
-        parser.add_argument("--base_url", help="chat: address of the server, http://HOST:PORT")
+        parser.add_argument("--base_url", help="address of the server, http://HOST:PORT")
         parser.add_argument(
             "--model_args",
             default="",
             metavar="NAME=VALUE,…",
-            help="max_tokens, temperature, top_p, seed; chat: concurrency, timeout, retry_seconds; hf: dtype, device, …",
+            help=f"max_tokens, temperature, top_p, seed; {WRITING_HINTS}",
         )
         self.add_cost_arguments(parser)
 
@@ -167,7 +167,8 @@ def read_asked(options: Mapping[str, Any], named: Mapping[str, Any] | None = Non
     """
     kind, args = options["generator"], parse_model_args(options["model_args"])
     if named is None:
-        name = NAMED_BY.get(ALIASES.get(kind, kind), "model")
+        found = kind_of(kind)
+        name = (found.named_by if found else "") or "model"
         named = {name: options["model"], "base_url": options["base_url"]}
     for name, value in named.items():
         if value and args.setdefault(name, value) != value:

@@ -17,11 +17,8 @@ from scoring.models.language_models import LanguageModel
 
 
 class Kind(models.TextChoices):
-    CHAT = "chat", "chat server"
-    COMPLETIONS = "completions", "completions server"
-    HF = "hf", "model in this process"
-    VLLM = "vllm", "vLLM in this process"
-    EMBEDDED = "embedded", "demonstration model (only tests the set-up)"
+    """Jobs for which no model is opened; the kinds of models are in scoring/backends/registry.py."""
+
     EXACT = "exact", "exact match (a judge that only tests the set-up)"
     IMPORTED = "imported", "imported"
 
@@ -29,7 +26,10 @@ class Kind(models.TextChoices):
 class GeneratingJob(Job):
     """A language model is asked, one message after the other; `model_args` are those of the generator."""
 
-    generator = models.CharField(max_length=12, choices=Kind)
+    # Services check it: a new kind needs no migration
+    generator = models.CharField(
+        max_length=12, help_text="Kind of model, as commands name it; or exact, or imported."
+    )
     model_args = models.JSONField(default=dict, blank=True)
     instructions = models.TextField(
         help_text="Instructions to the model, before placeholders are filled in."
@@ -220,7 +220,7 @@ class GradingRun(GeneratingJob):
 
     @property
     def judge_name(self) -> str:
-        return str(self.language_model or self.get_generator_display())
+        return str(self.language_model or Kind(self.generator).label)
 
     def get_absolute_url(self) -> str:
         return reverse("lab:grading_run", args=[self.study.slug, self.pk])

@@ -10,7 +10,7 @@ from experiment.models import Item, Study
 from experiment.models.items import text_hash
 from scoring.domain.choosing.outcomes import Reply
 from scoring.domain.generating import Finish
-from scoring.models.answers import GeneratingJob, Kind, ModelAnswer
+from scoring.models.answers import GeneratingJob, ModelAnswer
 from scoring.models.counting import CountedRun, seen_in
 from scoring.models.language_models import LanguageModel
 
@@ -90,9 +90,9 @@ class ChoiceRun(CountedRun, GeneratingJob):
 
     @property
     def is_greedy(self) -> bool:
-        """True if a server was asked at temperature 0, so that it writes what is likeliest."""
+        """True if the model was asked at temperature 0, so that it writes what is likeliest."""
         said = self.model_args.get("temperature", "")
-        return self.generator == Kind.CHAT and bool(said) and float(said) == 0
+        return bool(said) and float(said) == 0
 
     @property
     def prompt_sha256(self) -> str:

@@ -45,10 +45,8 @@ class ScoringRun(CountedRun, Job):
     may_ask = "experiment.services.work.may_work"
 
     class Backend(models.TextChoices):
-        TRANSFORMERS = "transformers", "transformers"
-        COMPLETIONS = "completions", "completions server"
-        VLLM = "vllm", "vLLM in the process"
-        EMBEDDED = "embedded", "embedded demonstration model"
+        """Runs for which no model is opened; the kinds of models are in scoring/backends/registry.py."""
+
         IMPORTED = "imported", "imported"
 
     class Condition(models.TextChoices):
@@ -82,7 +80,11 @@ class ScoringRun(CountedRun, Job):
         "anchor text", default=False, help_text="A text that models have certainly memorised."
     )
     language_model = models.ForeignKey(LanguageModel, models.PROTECT, related_name="scoring_runs")
-    backend = models.CharField(max_length=12, choices=Backend)
+    # Services check it: a new kind needs no migration
+    backend = models.CharField(
+        max_length=12,
+        help_text="Kind of model, as commands name it (but transformers for hf); or imported.",
+    )
     model_args = models.JSONField(default=dict, blank=True)
     condition = models.CharField(max_length=10, choices=Condition, default=Condition.FULL)
     prompt = models.CharField(max_length=10, choices=Prompt, default=Prompt.PAPER)
@@ -120,12 +122,6 @@ class ScoringRun(CountedRun, Job):
             models.CheckConstraint(
                 condition=models.Q(condition__in=("full", "isolated", "swapped")),
                 name="scoring_run_condition_known",
-            ),
-            models.CheckConstraint(
-                condition=models.Q(
-                    backend__in=("transformers", "completions", "vllm", "embedded", "imported")
-                ),
-                name="scoring_run_backend_known",
             ),
             models.CheckConstraint(
                 condition=models.Q(prompt__in=("none", "paper", "clean", "chat", "custom")),

@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from scoring.backends.registry import HF
 from scoring.models import (
     AnsweringRun,
     DraftingRun,
@@ -28,10 +29,10 @@ def runs_with_adapters() -> Iterator[dict[str, Any]]:
     Of each its model's folder or name, and what is known of an adapter.
     """
     written = (
-        kind.objects.filter(generator="hf")
+        kind.objects.filter(generator=HF.name)
         for kind in (AnsweringRun, GradingRun, DraftingRun, ReviewingRun)
     )
-    scored = ScoringRun.objects.filter(backend=ScoringRun.Backend.TRANSFORMERS)
+    scored = ScoringRun.objects.filter(backend=HF.stored_as)
     known: dict[tuple[str, str], str] = {}
     runs: Iterable[Any] = chain(scored, *written, Training.objects.all())
     for run in runs:

@@ -15,21 +15,21 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from experiment.models import Item, Study
+from scoring.backends.registry import Place
 from scoring.domain.backend import ScoringError
 from scoring.domain.choosing.reading import read_percent
 from scoring.domain.generating import Finish, Generated, Message
 from scoring.domain.prompts import filled
 from scoring.models import Answer, AnsweringRun
-from scoring.models.answers import Kind
 from scoring.services.asking.engine import Asking, Question, added_up, stored
 from scoring.services.asking.identity import check_as_before
 from scoring.services.asking.settings import ANY_FIELD, Asked, Unread
 from scoring.services.open_model import default_name, language_model
 
 # As the method has it; the demonstration model's window is smaller than such an answer
-DEFAULTS: Mapping[str, Mapping[str, str]] = {
-    Kind.CHAT: {"max_tokens": "1024", "temperature": "0", "tries": "3"},
-    Kind.HF: {"max_tokens": "1024", "temperature": "0"},
+DEFAULTS: Mapping[Place, Mapping[str, str]] = {
+    Place.SERVER: {"max_tokens": "1024", "temperature": "0", "tries": "3"},
+    Place.HERE: {"max_tokens": "1024", "temperature": "0"},
 }
 CHUNK = 100  # questions in memory
 OF_USAGE = ("seconds", "prompt_tokens", "completion_tokens", "thought_tokens")

@@ -16,9 +16,12 @@ from experiment.domain.roles import Right
 from experiment.models import Study
 from experiment.services.rights import studies_with
 from lib.names import looks
+from scoring.backends.registry import WRITERS
 from scoring.domain.known_models import MODELS
 from scoring.models import AnsweringRun, ChoiceRun, LanguageModel, ScoringRun, Training
-from scoring.models.answers import Kind
+
+# Models that are asked by chat alone
+CHAT_KINDS = [kind.name for kind in WRITERS if not kind.scores]
 
 
 def seen_by(models: QuerySet[LanguageModel], user: User) -> QuerySet[LanguageModel]:
@@ -44,7 +47,7 @@ def known_in(models: QuerySet[LanguageModel], study: Study) -> QuerySet[Any]:
     """
     scored = ScoringRun.objects.seen_in([study]).filter(status=ScoringRun.Status.FINISHED)
     chosen = ChoiceRun.objects.seen_in([study]).filter(status=ChoiceRun.Status.FINISHED)
-    as_chat = chosen.filter(language_model=OuterRef("pk"), generator=Kind.CHAT)
+    as_chat = chosen.filter(language_model=OuterRef("pk"), generator__in=CHAT_KINDS)
     return models.annotate(
         size=Coalesce("n_parameters", _size(scored, study), _size(chosen, study)),
         chat=Q(is_chat=True) | (~Q(name__in=MODELS) & Q(Exists(as_chat))),

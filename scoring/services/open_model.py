@@ -14,21 +14,14 @@ from django.db import transaction
 
 from lib.name_fields import hold_names
 from lib.names import looks
-from scoring.backends import ALIASES
 from scoring.backends.opening import open_backend
+from scoring.backends.registry import kind_of, known_kind
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.domain.backend import Backend, ScoringError
 from scoring.domain.known_models import MODELS, training_facts
 from scoring.models import LanguageModel, Training, TrainingCorpus
 from scoring.models.training import AT
 
-# The argument that says which model is meant
-NAMED_BY = {
-    "transformers": "pretrained",
-    "completions": "model",
-    "vllm": "pretrained",
-    "chat": "model",
-}
 MAX_DISPLAY_NAME = 80
 CHAT = re.compile(r"(?i)(?:^|[-_.])(?:chat|instruct|it)(?:[-_.]|\Z)")  # words of a name that say so
 HUB_CACHE = "models--"  # its folders: models--owner--name/snapshots/<commit>
@@ -70,14 +63,12 @@ def default_name(kind: str, args: Mapping[str, str]) -> str:
     >>> default_name("hf", {"pretrained": "/data/models/gpt2", "peft": "adapters/neuro"})
     'models/gpt2 + neuro'
     """
-    kind = ALIASES.get(kind, kind)
-    if kind == "embedded":
-        return DEMO_NAME
-    argument = NAMED_BY[kind]
-    if not args.get(argument):
-        word = next((w for w, meant in ALIASES.items() if meant == kind), kind)
-        raise ScoringError(f"--model {word} needs {argument}=… in --model_args.")
-    name = _short(args[argument])
+    found = known_kind(kind)
+    if found.only_name:
+        return found.only_name
+    if not args.get(found.named_by):
+        raise ScoringError(f"--model {found.name} needs {found.named_by}=… in --model_args.")
+    name = _short(args[found.named_by])
     return f"{name} + {_short(args['peft']).rpartition('/')[2]}" if args.get("peft") else name
 
 
@@ -88,9 +79,10 @@ def language_model(kind: str, name: str) -> LanguageModel:
         ScoringError: no model can have this name, or not this one.
     """
     # Whoever asks for it next would find a model that is only for demonstration
-    if ALIASES.get(kind, kind) == "embedded" and name != DEMO_NAME:
+    found = kind_of(kind)
+    if found is not None and found.only_name not in ("", name):
         raise ScoringError(
-            f"The demonstration model cannot be called “{name}”. Leave its name out: it is {DEMO_NAME}."
+            f"The demonstration model cannot be called “{name}”. Leave its name out: it is {found.only_name}."
         )
     try:
         return ensure_language_model(name)

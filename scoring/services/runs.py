@@ -16,6 +16,7 @@ from lib.jobs import leases
 from lib.jobs.leases import request_cancel
 from lib.jobs.queue import enqueue
 from scoring.backends.reading import Reading
+from scoring.backends.registry import SCORERS, known_kind
 from scoring.domain.backend import ScoringError
 from scoring.domain.prompts import Prompt, PromptError
 from scoring.models import LanguageModel, ScoringRun
@@ -52,7 +53,8 @@ def draft_run(
     Raises:
         ScoringError: it cannot be meant like this, or there is nothing to score.
     """
-    _check_choices(backend=backend, condition=condition, prompt=prompt, source=source)
+    kind = known_kind(backend, SCORERS, "backend")
+    _check_choices(condition=condition, prompt=prompt, source=source)
     for name, number in (("limit", limit), ("batch_tokens", batch_tokens)):
         if number is not None and number < 1:
             raise ScoringError(f"{name} must be 1 or more, not {number}.")
@@ -64,7 +66,7 @@ def draft_run(
         corpus_file=dict(corpus_file or {}),
         is_anchor=is_anchor,
         language_model=language_model,
-        backend=backend,
+        backend=kind.stored_as or kind.name,
         model_args=dict(model_args),
         condition=condition,
         prompt=prompt,
@@ -135,8 +137,6 @@ def _seed(condition: str, seed: int | None) -> int | None:
 
 def _check_choices(**chosen: str) -> None:
     choices = {
-        # What is imported was never scored here
-        "backend": [b for b in ScoringRun.Backend.values if b != ScoringRun.Backend.IMPORTED],
         "condition": ScoringRun.Condition.values,
         "prompt": ScoringRun.Prompt.values,
         "source": ["", *Item.Source.values],

@@ -18,12 +18,11 @@ from experiment.models import ResearchField
 from scoring.lab.choosing import ChoicesFileForm
 from scoring.lab.drafting import DraftingForm
 from scoring.lab.imports import ZipForm
-from scoring.models.answers import Kind
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
 Files = dict[str, SimpleUploadedFile]
-ASKED = {"generator": Kind.CHAT, "base_url": "http://localhost:9", "model": "x", "repairs": 0}
+ASKED = {"generator": "chat", "base_url": "http://localhost:9", "model": "x", "repairs": 0}
 FORMS: dict[type[forms.Form], Callable[[Files], forms.Form]] = {
     QuestionUploadForm: lambda files: QuestionUploadForm({}, files, is_lead=True),
     TableForm: lambda files: TableForm({}, files),

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 from experiment.management.finding import find_study
 from experiment.models import Study
 from lib.commands import table_lines
-from scoring.backends.opening import GENERATORS
+from scoring.backends.registry import WRITERS, WRITING_HINTS
 from scoring.domain.generating import Finish
 from scoring.management.writing import (
     WritingCommand,
@@ -32,7 +32,7 @@ class Command(WritingCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--study", metavar="SLUG", required=True)
         source = parser.add_mutually_exclusive_group(required=True)
-        source.add_argument("--model", dest="generator", choices=list(GENERATORS))
+        source.add_argument("--model", dest="generator", choices=[k.name for k in WRITERS])
         source.add_argument(
             "--file",
             type=Path,
@@ -47,8 +47,7 @@ class Command(WritingCommand):
             "--model_args",
             default="",
             metavar="NAME=VALUE,…",
-            help="chat: base_url, model, concurrency, timeout, tries; hf: pretrained, dtype, device, batch_size, …; "
-            "any: top_p, seed, think_end_token, enable_thinking, reasoning_effort",
+            help=f"{WRITING_HINTS}; any: top_p, seed, think_end_token, enable_thinking, reasoning_effort",
         )
         parser.add_argument(
             "--system",

@@ -31,7 +31,7 @@ class Command(WritingCommand):
         parser.add_argument(
             "--judge",
             dest="generator",
-            choices=[str(kind) for kind in runs.JUDGES],
+            choices=list(runs.JUDGES),
             required=True,
             help="exact: compares the words with the expert's answer. It needs no model and only tests the set-up",
         )

@@ -16,6 +16,7 @@ from lib.commands import (
     table_lines,
 )
 from lib.jobs import leases
+from scoring.backends.registry import HF
 from scoring.domain.backend import ScoringError
 from scoring.management.writing import numbers_of
 from scoring.models import ScoringRun, Training
@@ -70,9 +71,7 @@ class Command(ReportingCommand):
     ) -> None:
         model = models_service.model_of(training, step)
         args = models_service.args_at(training, step)
-        draft = draft_run(
-            study=study, language_model=model, backend="transformers", model_args=args
-        )
+        draft = draft_run(study=study, language_model=model, backend=HF.name, model_args=args)
         run = _run_for(draft)
         if run.status == Status.FINISHED:
             return

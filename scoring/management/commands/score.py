@@ -15,7 +15,7 @@ from lib.jobs.leases import renew_connection
 from scoring.domain.conditions import CONDITIONS
 from scoring.management.choosing import ChoosingCommand, refuse_choice_options
 from scoring.management.results import TEXTS, as_json, run_lines, score_lines, unscored_of
-from scoring.management.scoring_command import CHAT, WORDS, Evaluation, ScoringCommand
+from scoring.management.scoring_command import ALL_WORDS, Evaluation, ScoringCommand
 from scoring.management.workers import PER_GPU, gpus
 from scoring.management.writing import numbers_of
 from scoring.models import ScoringRun
@@ -36,7 +36,7 @@ class Command(ScoringCommand, ChoosingCommand):
     )
 
     name_flag = "--name"
-    words = (*WORDS, CHAT)
+    words = ALL_WORDS
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("action", nargs="?", choices=("ls", "rm"))

@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from lib.commands import add_json_argument, progress, table_lines
-from scoring.backends import ALIASES, parse_model_args
+from scoring.backends import parse_model_args
 from scoring.backends.opening import check_model_args
 from scoring.domain.prompts import KINDS
 from scoring.management.scoring_command import WORDS
@@ -32,8 +32,7 @@ class Command(ModelCommand):
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        kind = ALIASES.get(options["model"], options["model"])
-        model_args = parse_model_args(options["model_args"])
+        kind, model_args = options["model"], parse_model_args(options["model_args"])
         check_model_args(kind, model_args)
         model, prompt = default_name(kind, model_args), options["prompt"]
         items = unscreened(find_field(options), model, prompt)[: options["limit"]]

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 from django.contrib.auth.models import User
 from django.db.models import Count, Q, QuerySet, Sum
 
-from scoring.backends.opening import check_generator_args
+from scoring.backends.opening import check_generator_args, check_server
+from scoring.backends.registry import Place, place_of
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Message, Prices, Usage
 from scoring.models.answers import GeneratingJob, ModelAnswer
@@ -30,13 +31,14 @@ class Asked:
     budget_tokens: int | None = None
     budget_money: Decimal | None = None
 
-    def with_defaults(self, defaults: Mapping[str, Mapping[str, str]]) -> "Asked":
-        """With what holds where nothing is said, by generator; "none" leaves a number to the server.
+    def with_defaults(self, defaults: Mapping[Place, Mapping[str, str]]) -> "Asked":
+        """With what holds where nothing is said, by the model's place; "none" leaves a number to the server.
 
-        >>> Asked("chat", {"temperature": "none"}).with_defaults({"chat": {"temperature": "0", "tries": "3"}}).model_args
+        >>> Asked("chat", {"temperature": "none"}).with_defaults({Place.SERVER: {"temperature": "0", "tries": "3"}}).model_args
         {'tries': '3'}
         """
-        args = {**defaults.get(self.generator, {}), **self.model_args}
+        place = place_of(self.generator)
+        args = {**(defaults.get(place, {}) if place else {}), **self.model_args}
         return replace(self, model_args={n: value for n, value in args.items() if value != "none"})
 
     def check(self) -> None:
@@ -46,10 +48,7 @@ class Asked:
             ScoringError: one sentence on what is wrong.
         """
         check_generator_args(self.generator, self.model_args)
-        if self.generator == "chat":
-            from scoring.backends.http.address import allowed_address
-
-            allowed_address(self.model_args["base_url"])
+        check_server(self.generator, self.model_args)
         has_prices = [self.prompt_price is not None, self.completion_price is not None]
         if any(has_prices) and not all(has_prices):
             raise ScoringError(

@@ -8,6 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Avg
 
+from scoring.backends.registry import Place, place_of
 from scoring.domain.choosing.reading import SIDES
 from scoring.domain.generating import Usage
 from scoring.models import ChoiceRun, ModelChoice
@@ -70,8 +71,9 @@ def forecast(make: Callable[[], ChoiceRun]) -> Forecast:
 def _forecast(draft: ChoiceRun) -> Forecast:
     is_written = draft.form != ChoiceRun.Form.LIKELIHOOD
     args = draft.model_args
-    of_kind = DEFAULTS.get(draft.generator, {}).get("max_tokens", "1")
-    max_tokens = int(float(args.get("max_tokens", of_kind))) if is_written else 0
+    place = place_of(draft.generator)
+    of_place = DEFAULTS.get(place, {}).get("max_tokens", "1") if place else "1"
+    max_tokens = int(float(args.get("max_tokens", of_place))) if is_written else 0
     examples = list(abstracts(draft.examples).values())
     usage = Usage()
     for text in abstracts(draft.items).values():
@@ -86,7 +88,9 @@ def _forecast(draft: ChoiceRun) -> Forecast:
         seconds__gt=0,
     )
     mean = earlier.aggregate(mean=Avg("seconds"))["mean"]
-    at_once = int(float(args.get("concurrency", CONCURRENCY))) if draft.generator == "chat" else 1
+    at_once = 1
+    if is_written and place == Place.SERVER:
+        at_once = int(float(args.get("concurrency", CONCURRENCY)))
     return Forecast(
         model=draft.language_model.name,
         requests=draft.total,

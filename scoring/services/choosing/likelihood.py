@@ -17,7 +17,6 @@ from django.db import transaction
 from experiment.domain.markup import Abstract
 from experiment.models import Item
 from lib.jobs.leases import Lease, renew_connection, run_job
-from scoring.backends import ALIASES
 from scoring.backends.opening import open_backend
 from scoring.backends.options import read_writing
 from scoring.backends.reading import Reading
@@ -49,8 +48,7 @@ def run(job: ChoiceRun, on_progress: Callable[[ChoiceRun], None] = lambda job: N
     """Read off what is missing, as a worker does; the row says how it went."""
 
     def work(job: ChoiceRun, lease: Lease) -> None:
-        kind = ALIASES.get(job.generator, job.generator)
-        with closing(open_backend(kind, without_thinking(job.model_args))) as model:
+        with closing(open_backend(job.generator, without_thinking(job.model_args))) as model:
             _read_off(job, lease, model, on_progress)
 
     return run_job(job, work, expected=(ScoringError,))

@@ -15,8 +15,8 @@ from django.db.models import F, Q, QuerySet, Sum
 from experiment.domain.markup import Abstract
 from experiment.models import Item, Study
 from experiment.services.usable import is_site
-from scoring.backends import ALIASES
 from scoring.backends.opening import check_model_args
+from scoring.backends.registry import WRITERS, Place, known_kind, place_of
 from scoring.domain.backend import ScoringError
 from scoring.domain.choosing.odds import Odds, read_odds
 from scoring.domain.choosing.reading import SCHEMA, SIDES, Chosen, read_choice
@@ -24,7 +24,6 @@ from scoring.domain.choosing.showing import LAYOUTS
 from scoring.domain.conditions import parsed
 from scoring.domain.generating import Finish, Generated
 from scoring.models import ChoiceRun, ModelChoice
-from scoring.models.answers import Kind
 from scoring.models.choices import IS_READ
 from scoring.services.asking.engine import Asking, Question, added_up, stored
 from scoring.services.asking.identity import check_as_before
@@ -35,10 +34,12 @@ from scoring.services.site_wide import continued
 
 MOST_SAMPLES = 100
 SAMPLES = 5  # of an answer that is drawn by chance
-DEFAULTS: Mapping[str, Mapping[str, str]] = {
-    Kind.CHAT: {"max_tokens": "4096", "temperature": "0", "tries": "3"},
-    Kind.HF: {"max_tokens": "1024", "temperature": "0"},
+DEFAULTS: Mapping[Place, Mapping[str, str]] = {
+    Place.SERVER: {"max_tokens": "4096", "temperature": "0", "tries": "3"},
+    Place.HERE: {"max_tokens": "1024", "temperature": "0"},
 }
+# That can reason before they answer, for which the demonstration model is too small
+REASONERS = tuple(kind for kind in WRITERS if kind.place != Place.DEMO)
 # Unread, and not asked for again yet: the run was stopped in between
 HALF = ~IS_READ & Q(finish=Finish.STOP, first_text="")
 Form = ChoiceRun.Form
@@ -87,7 +88,7 @@ def choice_run(
     about = (study.pk, name, words, form, layout, n, examples, source, limit)
     return ChoiceRun(
         study=study,
-        language_model=language_model(ALIASES.get(asked.generator, asked.generator), name),
+        language_model=language_model(asked.generator, name),
         items=items,
         prompt=prompt,
         form=form,
@@ -103,19 +104,21 @@ def choice_run(
 
 def _form(generator: str, prompt: str) -> str:
     """How the model answers: here, where its probabilities are at hand, by them, unless it is to reason first."""
+    kind = known_kind(generator)
     if prompt == prompts.REASONING:
-        if generator not in (Kind.CHAT, Kind.HF):
+        if kind not in REASONERS:
+            able = " or ".join(kind.name for kind in REASONERS)
             raise ScoringError(
-                f"--model {generator} does not write answers. The prompt “{prompt}” needs chat or hf.",
+                f"--model {generator} does not write answers. The prompt “{prompt}” needs {able}.",
                 option="--prompt",
             )
         return Form.REASONED.value
-    return (Form.WRITTEN if generator == Kind.CHAT else Form.LIKELIHOOD).value
+    return (Form.LIKELIHOOD if kind.scores else Form.WRITTEN).value
 
 
 def _check_scored(asked: Asked) -> None:
     args = likelihood.without_thinking(asked.model_args)
-    check_model_args(ALIASES.get(asked.generator, asked.generator), args)
+    check_model_args(asked.generator, args)
     if args.get("overlong", "refuse") != "refuse":
         raise ScoringError(
             "A model that chooses reads both versions whole, so overlong needs --method perplexity.",
@@ -161,7 +164,8 @@ def _samples(samples: int | None, form: str, asked: Asked) -> int:
         return 1
     if samples is None:
         # Without a temperature, a server draws by its own, and a model in this process does not
-        said = asked.model_args.get("temperature", "1" if asked.generator == Kind.CHAT else "0")
+        by_default = "1" if place_of(asked.generator) == Place.SERVER else "0"
+        said = asked.model_args.get("temperature", by_default)
         return SAMPLES if float(said) > 0 else 1
     if not 1 <= samples <= MOST_SAMPLES:
         raise ScoringError(f"samples must be from 1 to {MOST_SAMPLES}.", option="--samples")

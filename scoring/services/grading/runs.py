@@ -19,6 +19,7 @@ from experiment.models import Study
 from experiment.services import work
 from lib.jobs import leases
 from scoring.backends.http.address import parse_address
+from scoring.backends.registry import WRITERS, Place, known_kind, place_of
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Finish, Generated, Message
 from scoring.domain.grading.reading import exact_points, read_points, schema
@@ -73,12 +74,13 @@ def prompt_sha256(told: str) -> str:
 
 
 # A grade is short; a model that reasons before it needs more, and says so in its arguments
-DEFAULTS: Mapping[str, Mapping[str, str]] = {
-    Kind.CHAT: {"temperature": "0", "max_tokens": "1024", "tries": "3"},
-    Kind.HF: {"max_tokens": "32"},
-    Kind.EMBEDDED: {"max_tokens": "8"},
+DEFAULTS: Mapping[Place, Mapping[str, str]] = {
+    Place.SERVER: {"temperature": "0", "max_tokens": "1024", "tries": "3"},
+    Place.HERE: {"max_tokens": "32"},
+    Place.DEMO: {"max_tokens": "8"},
 }
-JUDGES = (Kind.CHAT, Kind.HF, Kind.EMBEDDED, Kind.EXACT)
+# Names and words of the judges
+JUDGES = {kind.name: kind.label for kind in WRITERS} | {Kind.EXACT.value: Kind.EXACT.label}
 
 
 def grading_run(
@@ -215,7 +217,7 @@ def _check_judge(asked: Asked) -> None:
 
 def _check_told(study: Study, asked: Asked) -> None:
     """Checks that participants' words go to no other machine, unless the consent page says so."""
-    if asked.generator != Kind.CHAT or study.answers_read_by:
+    if place_of(asked.generator) != Place.SERVER or study.answers_read_by:
         return
     if not parse_address(asked.model_args["base_url"]).is_here:
         raise ScoringError(
@@ -228,9 +230,10 @@ def _check_told(study: Study, asked: Asked) -> None:
 def _judge(asked: Asked) -> LanguageModel | None:
     if asked.generator == Kind.EXACT:
         return None
+    kind = known_kind(asked.generator)
     name = (
-        asked.model_args["model"]
-        if asked.generator == Kind.CHAT
+        asked.model_args[kind.named_by]
+        if kind.place == Place.SERVER
         else default_name(asked.generator, asked.model_args)
     )
     return language_model(asked.generator, name)

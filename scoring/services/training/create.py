@@ -17,6 +17,7 @@ from experiment.services.rights import may_create_studies
 from lib.jobs import leases
 from lib.locks import hold
 from lib.name_fields import hold_names, refuse_double
+from scoring.backends.registry import EMBEDDED, HF
 from scoring.demo_lm import MODEL_FOLDER
 from scoring.demo_lm import NAME as DEMO_NAME
 from scoring.domain.backend import ScoringError
@@ -196,7 +197,7 @@ def _check_name(training: Training) -> None:
 
 
 def _base_row(base: str) -> LanguageModel:
-    kind = "embedded" if base == DEMO_NAME else "transformers"
+    kind = (EMBEDDED if base == DEMO_NAME else HF).name
     try:
         return language_model(kind, default_name(kind, {"pretrained": base}))
     except ScoringError as error:

@@ -157,7 +157,7 @@ def test_an_item_that_does_not_fit_its_condition_is_named(study: Study) -> None:
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"backend": "imported"}, "There is no backend “imported”"),
+        ({"backend": "imported"}, "“imported” is not a backend"),
         ({"prompt": "custom", "custom_prompt": "Read this:"}, "The prompt cannot be used"),
         ({"source": "alien"}, "There is no source “alien”"),
         ({"limit": 0}, "limit must be 1 or more"),
