@@ -91,11 +91,15 @@ def packed_attention(
             n_seen = s.n_seen + start - s.start
             k_seen, v_seen = k[:, :, : n_seen + end - start], v[:, :, : n_seen + end - start]
             mask = current.mask(n_seen, end - start, sliding_window, q)
-            attended = (
-                F.scaled_dot_product_attention(q, k_seen, v_seen, attn_mask=mask, scale=scaling)
-                if softcap is None
-                else _soft_capped(q, k_seen, v_seen, mask, scaling, softcap)
-            )
+            if softcap is None:
+                attended = F.scaled_dot_product_attention(
+                    q, k_seen, v_seen, attn_mask=mask, scale=scaling
+                )
+            else:  # no kernel of PyTorch caps: softmax(c tanh(q k scale / c) + mask) v, in float32 at least
+                scale = q.shape[-1] ** -0.5 if scaling is None else scaling
+                weights = torch.tanh(q @ k_seen.transpose(2, 3) * scale / softcap) * softcap + mask
+                precise = torch.promote_types(q.dtype, torch.float32)
+                attended = torch.softmax(weights, dim=-1, dtype=precise).to(q.dtype) @ v_seen
             out[:, start:end] = attended.transpose(1, 2)
     return out, None
 
@@ -110,15 +114,6 @@ def _seen(states: Tensor, segment: Any) -> Tensor:
         stretches.append((start, end))
     parts = [states[:, :, start:end] for start, end in stretches]
     return parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)
-
-
-def _soft_capped(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor, scaling: float | None, softcap: float
-) -> Tensor:
-    scale = q.shape[-1] ** -0.5 if scaling is None else scaling
-    weights = torch.tanh(q @ k.transpose(2, 3) * scale / softcap) * softcap + mask
-    precise = torch.promote_types(q.dtype, torch.float32)
-    return torch.softmax(weights, dim=-1, dtype=precise).to(q.dtype) @ v
 
 
 @contextmanager

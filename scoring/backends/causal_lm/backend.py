@@ -104,7 +104,17 @@ class TransformersBackend:
         self.context_tokens = context_tokens(self.model)
         self.choice: Choice | None = None
         self.warnings: list[str] | None = None  # not looked for yet
-        self.verdicts = Verdicts(self._about(), kept_in())
+        # All that a verdict on strategies depends on: everything but the model's name
+        placed = {name: self.args.get(name, "") for name in ("device_map", "quantization")}
+        about = {
+            **self._described(),
+            **placed,
+            "device_name": self._device_name(),
+            "kernels": installed_kernels(),
+            "code": code_version(),
+        }
+        about = {name: value for name, value in about.items() if name not in ("model", "adapter")}
+        self.verdicts = Verdicts(about, kept_in())
 
     @property
     def device(self) -> torch.device:
@@ -133,18 +143,6 @@ class TransformersBackend:
 
     def _described(self) -> dict[str, Any]:
         return {**self.provenance, **described(self.model)}
-
-    def _about(self) -> dict[str, Any]:
-        """Everything that a verdict on strategies depends on: all of this but the model's name."""
-        placed = {name: self.args.get(name, "") for name in ("device_map", "quantization")}
-        about = {
-            **self._described(),
-            **placed,
-            "device_name": self._device_name(),
-            "kernels": installed_kernels(),
-            "code": code_version(),
-        }
-        return {name: value for name, value in about.items() if name not in ("model", "adapter")}
 
     def _device_name(self) -> str:
         return torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else "cpu"
@@ -200,39 +198,42 @@ class TransformersBackend:
         open_ = [n for n, result in enumerate(results) if result is None]
         if open_:
             ids = [[text.ids for text in groups[n]] for n in open_]
+            strategy = self.choice.strategy
+            alone = Single(strategy.backbone, strategy.head)
             with gpu_errors_said(), fused_gelu(self.model):
-                scored = self._logprobs(self.choice.strategy, ids)
+                try:
+                    found = strategy.logprobs(ids)
+                except (RuntimeError, MemoryError) as error:
+                    if not is_out_of_memory(error):
+                        raise
+                    found = []
+                if strategy.shares and not all(all_finite(result) for result in found):
+                    found = alone.logprobs(ids)  # one text's NaN may have spread
+                scored: list[GroupResult] = [
+                    [_checked(logprobs) for logprobs in result] for result in found
+                ]
+                if not found:  # the texts that are too large for memory are found one at a time
+                    scored = [[_one(alone, text) for text in group] for group in ids]
             for n, result in zip(open_, scored, strict=True):
                 results[n] = result
         return [result for result in results if result is not None]
 
-    def _logprobs(self, strategy: Strategy, ids: list[list[Ids]]) -> list[GroupResult]:
-        """A batch's results. What spoils a batch, or is too large for it, is found one text at a time."""
-        alone = Single(strategy.backbone, strategy.head)
-        try:
-            scored = strategy.logprobs(ids)
-        except (RuntimeError, MemoryError) as error:
-            if not is_out_of_memory(error):
-                raise
-            return [[_one(alone, text) for text in group] for group in ids]
-        if strategy.shares and not all(all_finite(result) for result in scored):
-            scored = alone.logprobs(ids)  # one text's NaN may have spread
-        return [[_checked(logprobs) for logprobs in result] for result in scored]
-
     def _refuse(self, group: Group) -> GroupResult | None:
         """Why a group cannot be scored at all; None if it can."""
-        problems = [self._problem(text.ids) for text in group]
+        problems = []
+        for ids in (text.ids for text in group):
+            problem = ""
+            if len(ids) < 2:
+                problem = "has no token to score"
+            elif self.context_tokens and len(ids) > self.context_tokens:
+                problem = f"has {len(ids)} tokens, but the model's window has {self.context_tokens}"
+            elif int(ids.max()) >= self.vocabulary or int(ids.min()) < 0:
+                problem = (
+                    f"has the token {int(ids.max())}, but the model has {self.vocabulary} tokens"
+                )
+            problems.append(problem)
         first = next((problem for problem in problems if problem), "")
         return [TextError(problem or first) for problem in problems] if first else None
-
-    def _problem(self, ids: np.ndarray) -> str:
-        if len(ids) < 2:
-            return "has no token to score"
-        if self.context_tokens and len(ids) > self.context_tokens:
-            return f"has {len(ids)} tokens, but the model's window has {self.context_tokens}"
-        if int(ids.max()) >= self.vocabulary or int(ids.min()) < 0:
-            return f"has the token {int(ids.max())}, but the model has {self.vocabulary} tokens"
-        return ""
 
     def close(self) -> None:
         self.choice = None

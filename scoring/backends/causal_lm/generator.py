@@ -3,7 +3,6 @@
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
 from typing import Any
 
 import torch
@@ -41,7 +40,12 @@ class TransformersGenerator:
         loading = placed({name: args[name] for name in args if name not in NOT_LOADING})
         self.tokenizer: Any = load_tokenizer(*source_of(args))
         self.check_template()
-        self.marks = self._marks()
+        end = self.writing.think_end_token or ""
+        self.marks = Marks(self.tokenizer.decode([int(end)]) if end.isdigit() else end)
+        # Special tokens are no text, but for those around a thought
+        added = getattr(self.tokenizer, "added_tokens_decoder", {})
+        special = {*self.tokenizer.all_special_ids, *(i for i in added if added[i].special)}
+        self.unseen = {i for i in special if not self.marks.has(self.tokenizer.decode([i]))}
         loaded = load(loading)
         self.model: Any = loaded.model
         self.provenance = loaded.provenance
@@ -57,10 +61,6 @@ class TransformersGenerator:
             raise ScoringError(
                 "This model does not have a chat template, so it cannot receive instructions."
             )
-
-    def _marks(self) -> Marks:
-        end = self.writing.think_end_token or ""
-        return Marks(self.tokenizer.decode([int(end)]) if end.isdigit() else end)
 
     def identity(self) -> dict[str, Any]:
         """Everything that decides the answers; of the model and its tokenizer, what scoring names too."""
@@ -100,7 +100,24 @@ class TransformersGenerator:
             many = self._written_many([prompts[n] for n in places], room, sample)
             written |= dict(zip(places, many, strict=True))
         seconds = (time.monotonic() - began) / len(prompts)
-        return [self._answer(ids, written.get(n), seconds) for n, ids in enumerate(prompts)]
+        answers = []
+        for n, ids in enumerate(prompts):
+            if n not in written:
+                detail = f"{len(ids):,} tokens, but the model's window has {self.window:,}"
+                too_long = Generated("", Finish.TOO_LONG, Usage(), seconds, detail=detail)
+                answers.append(too_long)
+                continue
+            is_over = bool(written[n]) and written[n][-1] in _ends(self.model)
+            begun = self.marks.begun_in(self._decoded(ids[-OF_MARK:]))
+            finish = Finish.STOP if is_over else Finish.LENGTH
+            said = apart(storable(self._decoded(written[n])), finish, self.marks, begun=begun)
+            answer = Generated(
+                *(said.text, said.finish, Usage(len(ids), len(written[n])), seconds),
+                request=self.writing.as_dict(),
+                thought=said.thought,
+            )
+            answers.append(answer)
+        return answers
 
     def _room(self, ids: Sequence[int]) -> int:
         """Tokens that an answer may have; 0 or less where the model's window is full."""
@@ -108,35 +125,13 @@ class TransformersGenerator:
             self.max_tokens, self.max_tokens if self.window is None else self.window - len(ids)
         )
 
-    def _answer(self, ids: Sequence[int], written: list[int] | None, seconds: float) -> Generated:
-        if written is None:
-            detail = f"{len(ids):,} tokens, but the model's window has {self.window:,}"
-            return Generated("", Finish.TOO_LONG, Usage(), seconds, detail=detail)
-        is_over = bool(written) and written[-1] in _ends(self.model)
-        begun = self.marks.begun_in(self._decoded(ids[-OF_MARK:]))
-        finish = Finish.STOP if is_over else Finish.LENGTH
-        said = apart(storable(self._decoded(written)), finish, self.marks, begun=begun)
-        usage = Usage(len(ids), len(written))
-        return Generated(
-            *(said.text, said.finish, usage, seconds),
-            request=self.writing.as_dict(),
-            thought=said.thought,
-        )
-
     def _decoded(self, ids: Sequence[int]) -> str:
         """Without the tokens that are no text; those around a thought are seen."""
-        kept = [i for i in ids if i not in self._unseen]
+        kept = [i for i in ids if i not in self.unseen]
         text: str = self.tokenizer.decode(
             kept, skip_special_tokens=False, clean_up_tokenization_spaces=False
         )
         return text
-
-    @cached_property
-    def _unseen(self) -> set[int]:
-        """Special tokens, but for those around a thought."""
-        added = getattr(self.tokenizer, "added_tokens_decoder", {})
-        special = {*self.tokenizer.all_special_ids, *(i for i in added if added[i].special)}
-        return {i for i in special if not self.marks.has(self.tokenizer.decode([i]))}
 
     def prompt_ids(self, messages: Sequence[Message]) -> list[int]:
         """The messages in the model's own form; some know no system's turn, whose words then begin the first one.

@@ -171,46 +171,38 @@ class ChunkedHead:
         target_logits = torch.empty(len(rows), dtype=torch.float64, device=hidden.device)
         precise = torch.float64 if self.weight.dtype is torch.float64 else torch.float32
         highest = torch.full((n,), float("-inf"), dtype=precise, device=hidden.device)  # (n,)
-        total = torch.zeros(
-            n, dtype=torch.float64, device=hidden.device
-        )  # (n,) of exp(logit - highest)
+        total = torch.zeros(n, dtype=torch.float64, device=hidden.device)  # of exp(logit - highest)
+        step = CACHED_ROWS if hidden.device.type == "cpu" else n
         for c, start in enumerate(range(0, v, VOCABULARY_CHUNK)):
             logits = self._logits(hidden, start, min(start + VOCABULARY_CHUNK, v))  # (n, <= chunk)
             mine = by_token[cuts[c] : cuts[c + 1]]
             target_logits[mine] = logits[rows[mine], targets[mine] - start].double()
-            for part in _cached(n, hidden.device):
-                _add_exponentials(logits[part], highest[part], total[part])
+            # Added to the running sums in place, which spends the logits; these are gone over several times, on a CPU
+            # as many rows at once as a core's cache holds
+            for first in range(0, n, step):
+                part = slice(first, first + step)
+                own, known = logits[part], highest[part]  # (rows, <= chunk), (rows,)
+                new = torch.maximum(known, own.amax(1))
+                total[part].mul_(torch.exp((known - new).double())).add_(
+                    own.sub_(new[:, None]).exp_().sum(1)
+                )
+                known.copy_(new)
         return target_logits - (highest.double() + total.log())[rows]
 
     def _logits(self, hidden: Tensor, start: int, stop: int) -> Tensor:
         """(n, stop - start) logits, float32 at least, in a buffer that the next call overwrites."""
         weight = self.weight[start:stop]
-        logits = self._buffer(len(hidden), stop - start, weight)
+        n, m = len(hidden), stop - start
+        buffer = self._buffers.get(weight.dtype)
+        if buffer is None or buffer.numel() < n * m:
+            self._buffers[weight.dtype] = buffer = weight.new_empty(n * m)
+        logits = buffer[: n * m].view(n, m)
         torch.mm(hidden.to(weight.dtype), weight.T, out=logits)
         if self.bias is not None:
             logits.add_(self.bias[start:stop])
         if logits.dtype.itemsize < torch.float32.itemsize:
             logits = logits.float()
         return self.transform(logits)
-
-    def _buffer(self, n: int, m: int, like: Tensor) -> Tensor:
-        buffer = self._buffers.get(like.dtype)
-        if buffer is None or buffer.numel() < n * m:
-            self._buffers[like.dtype] = buffer = like.new_empty(n * m)
-        return buffer[: n * m].view(n, m)
-
-
-def _add_exponentials(logits: Tensor, highest: Tensor, total: Tensor) -> None:
-    """Add a chunk (n, c) to the running sums (n,), in place; the logits are spent."""
-    new = torch.maximum(highest, logits.amax(1))
-    total.mul_(torch.exp((highest - new).double())).add_(logits.sub_(new[:, None]).exp_().sum(1))
-    highest.copy_(new)
-
-
-def _cached(n: int, device: torch.device) -> list[slice]:
-    """Rows to go over several times while a core's cache holds them; elsewhere all at once."""
-    step = CACHED_ROWS if device.type == "cpu" else n
-    return [slice(start, start + step) for start in range(0, n, step)]
 
 
 class OwnHead:

@@ -15,6 +15,7 @@ import torch
 from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
 from transformers.utils import logging as hf_logging
+from transformers.utils.hub import cached_file
 from transformers.utils.peft_utils import find_adapter_config_file
 
 from scoring.backends import model_files
@@ -132,17 +133,14 @@ def context_tokens(model: PreTrainedModel) -> int | None:
     config = model.config.get_text_config(decoder=True)
     said = (getattr(config, name, None) for name in LIMITS)
     limits = [int(n) for n in said if isinstance(n, int | float) and 1 <= n < 2**53]
-    return min([*limits, *_tables(model)], default=None)
-
-
-def _tables(model: PreTrainedModel) -> Iterator[int]:
     for name, module in model.named_modules():
         last = name.rpartition(".")[2]
         if not isinstance(module, nn.Embedding) or OTHER_SENSES.search(name):
             continue
         if "position" in last or last == "wpe":
             padding = module.padding_idx
-            yield module.num_embeddings - (0 if padding is None else padding + 1)
+            limits.append(module.num_embeddings - (0 if padding is None else padding + 1))
+    return min(limits, default=None)
 
 
 NUMBER = re.compile(r"\d+")
@@ -178,15 +176,7 @@ def load(args: Mapping[str, str]) -> Loaded:
     # transformers alone would ask for most of a minute for what is not there
     stored_only = not folder.is_dir() and not hub_has(name, args.get("revision"), "model")
     with quiet(), _one_sentence(name, folder):
-        if "peft" not in args and "adapter" not in args:
-            _refuse_adapter(name, args.get("revision"), stored_only)
-        config = AutoConfig.from_pretrained(
-            name,
-            revision=args.get("revision"),
-            trust_remote_code=False,
-            local_files_only=stored_only,
-        )
-        _check_config(name, config)
+        config = _readable_config(name, args, stored_only)
         set_attention(config, args)
         provenance["quantization"] = quantization(config, args)
         # With output_loading_info it is a pair, which the library's types do not say
@@ -208,8 +198,7 @@ def load(args: Mapping[str, str]) -> Loaded:
         if "device_map" not in args and "quantization" not in args:
             device = args.get("device") or ("cuda" if torch.cuda.is_available() else "cpu")
             model.to(device)  # type: ignore[arg-type]
-    _check_whole(name, model, info)
-    _check_tied(name, model)
+    _check_weights(name, model, info)
     if dtype == torch.float64:
         model.to(torch.float64)  # what an architecture keeps in float32, too
     if dtype == AUTO:
@@ -217,7 +206,11 @@ def load(args: Mapping[str, str]) -> Loaded:
     provenance["weights_unused"] = sorted(info.get("unexpected_keys", ()))
     provenance["config_sha256"] = model_files.config_sha256(config.to_dict())
     provenance["revision"] = getattr(model.config, "_commit_hash", None) or args.get("revision", "")
-    weights = _folder_of(name, model)
+    weights = folder
+    if not folder.is_dir():  # the hub's cache of that revision
+        commit = model.config._commit_hash
+        file = cached_file(name, "config.json", revision=commit, local_files_only=True)
+        weights = Path(str(file)).parent
     provenance |= model_files.weights_read(weights)
     provenance["weights_sha256"] = model_files.weights_sha256(weights)
     if "peft" in args:
@@ -235,7 +228,26 @@ def load(args: Mapping[str, str]) -> Loaded:
     return Loaded(model, provenance)
 
 
-def _check_config(name: str, config: PreTrainedConfig) -> None:
+def _readable_config(name: str, args: Mapping[str, str], stored_only: bool) -> PreTrainedConfig:
+    """The configuration of a causal model whose weights are those that its files usually have.
+
+    Raises:
+        ScoringError: it is another kind of model, or there is an adapter of which nothing was said.
+    """
+    revision = args.get("revision")
+    if "peft" not in args and "adapter" not in args:
+        # transformers would find it, here or on the hub, and apply it
+        found = find_adapter_config_file(name, revision=revision, local_files_only=stored_only)
+        if found is not None:
+            here = Path(name).is_dir()
+            named = f"peft={name}" if here else "peft=FOLDER (the adapter, downloaded)"
+            raise ScoringError(
+                f"{name} contains an adapter ({model_files.ADAPTER_CONFIG}) and full weights. {named} loads both, and "
+                f"adapter={IGNORE} only the weights."
+            )
+    config: PreTrainedConfig = AutoConfig.from_pretrained(
+        name, revision=revision, trust_remote_code=False, local_files_only=stored_only
+    )
     if config.is_encoder_decoder:
         raise ScoringError(
             f"{name} is an encoder-decoder. Only causal language models can be scored."
@@ -245,36 +257,16 @@ def _check_config(name: str, config: PreTrainedConfig) -> None:
             f"{name}: its config.json names a file of weights ({file}), which other programs ignore. Rename that file to "
             f"{model_files.SINGLE} in a separate folder, and remove the name."
         )
+    return config
 
 
-def _refuse_adapter(name: str, revision: str | None, stored_only: bool) -> None:
-    """Raises ScoringError where transformers would find an adapter beside the model, here or on the hub."""
-    found = find_adapter_config_file(name, revision=revision, local_files_only=stored_only)
-    if found is not None:
-        named = f"peft={name}" if Path(name).is_dir() else "peft=FOLDER (the adapter, downloaded)"
-        raise ScoringError(
-            f"{name} contains an adapter ({model_files.ADAPTER_CONFIG}) and full weights. {named} loads both, and "
-            f"adapter={IGNORE} only the weights."
-        )
+def _check_weights(name: str, model: PreTrainedModel, info: Mapping[str, Any]) -> None:
+    """Refuse files that do not hold the weights of their configuration, no more and no fewer.
 
-
-def _check_tied(name: str, model: PreTrainedModel) -> None:
-    """An output layer that is stored beside the embeddings that it is to be: transformers would only print which it takes."""
-    output: Any = model.get_output_embeddings()  # type: ignore[no-untyped-call]
-    embeddings: Any = model.get_input_embeddings()
-    first, second = getattr(output, "weight", None), getattr(embeddings, "weight", None)
-    tied = model._tied_weights_keys and model.config.get_text_config().tie_word_embeddings
-    if not tied or first is None or second is None or first is second or first.is_meta:
-        return
-    if first.shape == second.shape and not torch.equal(first.to(second.device), second):
-        raise ScoringError(
-            f"{name}: its configuration ties the output layer to the embeddings, but its files contain two that differ. Set "
-            "tie_word_embeddings in its config.json as in training."
-        )
-
-
-def _check_whole(name: str, model: PreTrainedModel, info: Mapping[str, Any]) -> None:
-    """Weights that a file lacks would be drawn at random, layers that it has too many be passed over: nonsense both."""
+    Raises:
+        ScoringError: in one sentence, with an example.
+    """
+    # They would be drawn at random
     missing = sorted(info.get("missing_keys", ()))
     mismatched = sorted(str(key[0]) for key in info.get("mismatched_keys", ()))
     if missing or mismatched:
@@ -291,6 +283,20 @@ def _check_whole(name: str, model: PreTrainedModel, info: Mapping[str, Any]) -> 
         raise ScoringError(
             f"{name}: its files contain {len(extra)} weights of layers that its configuration does not have (for example "
             f"{extra[0]})."
+        )
+    # Of an output layer that is stored beside the embeddings that it is to be, transformers would only print which it takes
+    output: Any = model.get_output_embeddings()  # type: ignore[no-untyped-call]
+    embeddings: Any = model.get_input_embeddings()
+    first_weight, second = getattr(output, "weight", None), getattr(embeddings, "weight", None)
+    tied = model._tied_weights_keys and model.config.get_text_config().tie_word_embeddings
+    if not tied or first_weight is None or second is None or first_weight is second:
+        return
+    if first_weight.is_meta or first_weight.shape != second.shape:
+        return
+    if not torch.equal(first_weight.to(second.device), second):
+        raise ScoringError(
+            f"{name}: its configuration ties the output layer to the embeddings, but its files contain two that differ. Set "
+            "tie_word_embeddings in its config.json as in training."
         )
 
 
@@ -356,19 +362,6 @@ def _fit_vocabulary(model: PreTrainedModel, folder: Path) -> None:
             "contain rows for them. Save it again with save_embedding_layers=True."
         )
     model.resize_token_embeddings(wanted, mean_resizing=False)
-
-
-def _folder_of(name: str, model: PreTrainedModel) -> Path:
-    """Where the weights lie: the named folder, or the hub's cache of that revision."""
-    folder = Path(name)
-    if folder.is_dir():
-        return folder
-    from transformers.utils.hub import cached_file
-
-    config = cached_file(
-        name, "config.json", revision=model.config._commit_hash, local_files_only=True
-    )
-    return Path(str(config)).parent
 
 
 @contextmanager

@@ -49,36 +49,29 @@ def make_precise(model: PreTrainedModel) -> None:
     """Ready a float64 model for `precisely`; another stays as it is."""
     if model.dtype is not torch.float64:
         return
-    _rebuild_tables(model)
-    if model._can_set_experts_implementation():
-        model.set_experts_implementation("eager")  # the fused kernel for experts knows no float64
-
-
-def _rebuild_tables(model: PreTrainedModel) -> None:
-    """Rotary frequencies and the like, which a module makes from its configuration, anew in float64."""
+    # Rotary frequencies and the like, which a module makes from its configuration, anew in float64
     for module in model.modules():
         tables = {
             name: table
             for name, table in module.named_buffers(recurse=False)
             if name in module._non_persistent_buffers_set and table.is_floating_point()
         }
-        if tables and hasattr(module, "config"):
-            _rebuild(module, tables)
-
-
-def _rebuild(module: nn.Module, tables: Mapping[str, Tensor]) -> None:
-    try:
-        with NoFloat32(), torch.random.fork_rng(devices=[]):
-            again = dict(type(module)(module.config).named_buffers(recurse=False))
-    except Exception:  # noqa: BLE001 (it takes more than its configuration: the table stays)
-        return
-    for name, table in tables.items():
-        new = again.get(name)
-        if new is None or new.dtype is not torch.float64 or new.shape != table.shape:
+        if not tables or not hasattr(module, "config"):
             continue
-        new = new.to(table.device)
-        if torch.allclose(new, table.double(), rtol=SAME, atol=0):
-            setattr(module, name, new)
+        try:
+            with NoFloat32(), torch.random.fork_rng(devices=[]):
+                again = dict(type(module)(module.config).named_buffers(recurse=False))
+        except Exception:  # noqa: BLE001, S112 (it takes more than its configuration: the table stays)
+            continue
+        for name, table in tables.items():
+            new = again.get(name)
+            if new is None or new.dtype is not torch.float64 or new.shape != table.shape:
+                continue
+            new = new.to(table.device)
+            if torch.allclose(new, table.double(), rtol=SAME, atol=0):
+                setattr(module, name, new)
+    if model._can_set_experts_implementation():
+        model.set_experts_implementation("eager")  # the fused kernel for experts knows no float64
 
 
 ROWS = 32  # at a time: few enough to stay in a core's cache

@@ -14,6 +14,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,21 @@ class Verdicts:
         """The verdict that is known for texts up to this length."""
         key = {**self.about, **question}
         name = _name(key)
-        verdict = self._kept.get(name) or self._read(name, key)
+        verdict = self._kept.get(name)
+        if verdict is None and self.folder is not None:
+            try:
+                stored = json.loads((self.folder / name).read_text())
+                verdict = Verdict(**stored["verdict"])
+                texts = [verdict.strategy, verdict.probed_on, verdict.head]
+                is_whole = (
+                    stored["about"] == key
+                    and isinstance(verdict.longest, int)
+                    and isinstance(verdict.refused, dict)
+                    and all(isinstance(text, str) for text in [*texts, *verdict.refused.values()])
+                )
+            except (OSError, ValueError, TypeError, KeyError):
+                return None
+            verdict = verdict if is_whole else None
         return verdict if verdict and longest <= LEEWAY * verdict.longest else None
 
     def keep(self, verdict: Verdict, **question: Any) -> None:
@@ -80,17 +95,6 @@ class Verdicts:
         except OSError:
             return  # it is found out again
 
-    def _read(self, name: str, key: Mapping[str, Any]) -> Verdict | None:
-        if self.folder is None:
-            return None
-        try:
-            stored = json.loads((self.folder / name).read_text())
-            verdict = Verdict(**stored["verdict"])
-            same = stored["about"] == key and _well_formed(verdict)
-        except (OSError, ValueError, TypeError, KeyError):
-            return None
-        return verdict if same else None
-
 
 def code_version() -> str:
     """SHA-256 over the code that decides: another release may find otherwise."""
@@ -102,15 +106,6 @@ def code_version() -> str:
 
 def _name(key: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:40] + ".json"
-
-
-def _well_formed(verdict: Verdict) -> bool:
-    texts = [verdict.strategy, verdict.probed_on, verdict.head]
-    return (
-        isinstance(verdict.refused, dict)
-        and all(isinstance(text, str) for text in [*texts, *verdict.refused.values()])
-        and isinstance(verdict.longest, int)
-    )
 
 
 PROBE_TOKENS = 8192  # masks of tokens by tokens stay under 600 MB
@@ -157,17 +152,26 @@ def choose(
         raise ScoringError(f"strategy={forced}: choose one of {', '.join(names)}.")
     backbone = Backbone(model)
     longest = max(len(text) for group in groups for text in group)
-    reason = _why_one_by_one(model.config, longest)
-    question: dict[str, Any] = {
-        "forced": forced,
-        "one_by_one": reason,
-        "up_to_tokens": _up_to(model, longest),
-    }
+    # Why texts cannot run together at all; empty where they may
+    trained, one_by_one = _trained_lengths(model.config), ""
+    if any(longest > length for length in trained):
+        one_by_one = "positions depend on the longest text of a batch"
+    elif longest > PROBE_TOKENS:
+        one_by_one = f"texts of more than {PROBE_TOKENS} tokens are too long for the test"
+    # The tiny model's texts go to the next step, but no further than the model takes or was trained on
+    step = -(-longest // STEP_TOKENS) * STEP_TOKENS
+    up_to = max(longest, min([step, context_tokens(model) or step, *trained]))
+    question = {"forced": forced, "one_by_one": one_by_one, "up_to_tokens": up_to}
     known = verdicts.find(longest, **question) if verdicts else None
-    if known is not None and (choice := _recalled(backbone, known)) is not None:
-        return choice
+    if known is not None:
+        heads: list[Head] = [OwnHead(backbone)]
+        if _is_plain(backbone):
+            heads.append(ChunkedHead(backbone.model, backbone.head))
+        for kind, head in product(STRATEGIES, heads):
+            if (kind.name, head.name) == (known.strategy, known.head):
+                return Choice(kind(backbone, head), known.refused, known.probed_on)
     head = _choose_head(backbone, groups[0][0])
-    choice = _try_out(backbone, head, groups, forced, reason, question["up_to_tokens"])
+    choice = _try_out(backbone, head, groups, forced, one_by_one, up_to)
     if verdicts:
         name = choice.strategy.name
         found = Verdict(name, choice.refused, choice.probed_on, head.name, longest)
@@ -175,21 +179,10 @@ def choose(
     return choice
 
 
-def _recalled(backbone: Backbone, known: Verdict) -> Choice | None:
-    """The choice that a verdict describes; None where it speaks of what is not there."""
-    heads: list[Head] = [OwnHead(backbone)]
-    if _is_plain(backbone):
-        heads.append(ChunkedHead(backbone.model, backbone.head))
-    for kind in STRATEGIES:
-        for head in heads:
-            if (kind.name, head.name) == (known.strategy, known.head):
-                return Choice(kind(backbone, head), known.refused, known.probed_on)
-    return None
-
-
 def _try_out(
     backbone: Backbone, head: Head, groups: Groups, forced: str, one_by_one: str, up_to: int
 ) -> Choice:
+    """The first strategy that is right; on the tiny model first, where one can be made."""
     kinds = [kind for kind in STRATEGIES if forced in ("", kind.name)]
     if one_by_one:
         refused = {kind.name: one_by_one for kind in kinds if kind is not Single}
@@ -250,15 +243,6 @@ def _why_not(kind: type[Strategy], tiny: Trial | None, real: Trial) -> str:
     return ""
 
 
-def _why_one_by_one(config: PreTrainedConfig, longest: int) -> str:
-    """Why texts cannot run together at all; empty where they may."""
-    if any(longest > trained for trained in _trained_lengths(config)):
-        return "positions depend on the longest text of a batch"
-    if longest > PROBE_TOKENS:
-        return f"texts of more than {PROBE_TOKENS} tokens are too long for the test"
-    return ""
-
-
 def _trained_lengths(config: PreTrainedConfig) -> list[int]:
     """Lengths beyond which positions depend on the longest text of a batch (dynamic and long RoPE)."""
     text = config.get_text_config()
@@ -270,13 +254,6 @@ def _trained_lengths(config: PreTrainedConfig) -> list[int]:
         for one in sets
         if one.get("rope_type") in ("dynamic", "longrope")
     ]
-
-
-def _up_to(model: PreTrainedModel, longest: int) -> int:
-    """The length of the tiny model's texts: the next step, but no more than the model takes or was trained on."""
-    step = -(-longest // STEP_TOKENS) * STEP_TOKENS
-    limits = [context_tokens(model) or step, *_trained_lengths(model.config)]
-    return max(longest, min([step, *limits]))
 
 
 def _is_plain(backbone: Backbone) -> bool:
@@ -303,23 +280,19 @@ def _choose_head(backbone: Backbone, text: Ids) -> Head:
         check_causal(backbone.model, *expected.view(2, -1).numpy())
         if not _is_plain(backbone):
             return own
-        chunked = ChunkedHead(backbone.model, backbone.head)
-        return chunked if _same_logits(backbone, chunked, both[rows]) else own
-
-
-def _same_logits(backbone: Backbone, chunked: ChunkedHead, hidden: torch.Tensor) -> bool:
-    """True if the head's weights in chunks give the model's own logits for hidden states (n, D), as they are and large."""
-    limit = LOGITS_TOLERANCES.get(backbone.model.dtype, LOW_PRECISION_LOGITS)
-    largest = backbone.own_logits(hidden).abs().max().item()
-    for scale in {1.0, max(1.0, LARGE_LOGIT / largest) if largest > 0 else 1.0}:
-        expected = backbone.own_logits(scale * hidden)
-        try:
-            gap = (chunked.logits(scale * hidden).to(expected.device) - expected).abs().max()
-        except RuntimeError:
-            return False
-        if not gap <= limit * expected.abs().max():  # nor where one is no number
-            return False
-    return True
+        # The head's weights in chunks must give the model's own logits for hidden states (n, D), as they are and large
+        chunked, states = ChunkedHead(backbone.model, backbone.head), both[rows]
+        limit = LOGITS_TOLERANCES.get(backbone.model.dtype, LOW_PRECISION_LOGITS)
+        largest = backbone.own_logits(states).abs().max().item()
+        for scale in {1.0, max(1.0, LARGE_LOGIT / largest) if largest > 0 else 1.0}:
+            logits = backbone.own_logits(scale * states)
+            try:
+                gap = (chunked.logits(scale * states).to(logits.device) - logits).abs().max()
+            except RuntimeError:
+                return own
+            if not gap <= limit * logits.abs().max():  # nor where one is no number
+                return own
+        return chunked
 
 
 def check_causal(model: PreTrainedModel, whole: LogProbs, begun: LogProbs) -> None:

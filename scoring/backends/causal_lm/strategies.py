@@ -34,12 +34,9 @@ class Strategy(ABC):
         self.backbone, self.head, self.every = backbone, head, every
         self.device = backbone.model.device
 
-    def logprobs(self, groups: Groups) -> list[list[LogProbs]]:
-        with torch.inference_mode():
-            return self._logprobs(groups)
-
     @abstractmethod
-    def _logprobs(self, groups: Groups) -> list[list[LogProbs]]: ...
+    def logprobs(self, groups: Groups) -> list[list[LogProbs]]:
+        """Those of all texts, in inference mode."""
 
     @abstractmethod
     def plan(self, groups: Groups, batch_tokens: int) -> list[list[int]]:
@@ -79,7 +76,8 @@ class _Tree(Strategy):
     def plan(self, groups: Groups, batch_tokens: int) -> list[list[int]]:
         return layout.plan_packs(groups, batch_tokens)
 
-    def _logprobs(self, groups: Groups) -> list[list[LogProbs]]:
+    @torch.inference_mode()
+    def logprobs(self, groups: Groups) -> list[list[LogProbs]]:
         pack = layout.lay_out(groups)
         hidden = self._hidden(pack)[0]  # (N, D)
         rows = [[torch.from_numpy(path[:-1]) for path in group] for group in pack.paths]
@@ -139,30 +137,39 @@ class PrefixCache(Strategy):
     def plan(self, groups: Groups, batch_tokens: int) -> list[list[int]]:
         return [[n] for n in range(len(groups))]
 
-    def _logprobs(self, groups: Groups) -> list[list[LogProbs]]:
-        return [result for group in groups for result in self._of_group(group)]
-
-    def _of_group(self, group: Sequence[Ids]) -> list[list[LogProbs]]:
-        shared = min(layout.shared_length(group), min(len(text) for text in group) - 1)
-        if shared < 1:  # two versions that differ in their first token
-            return Single(self.backbone, self.head, self.every).logprobs([group])
-        begun = self._ids(group[0][:shared])[None]
-        first, cache = self.backbone.hidden_and_cache(input_ids=begun)
-        if not cache:
-            raise NotImplementedError("the model returns no cache")
-        rests = [text[shared:] for text in group]
-        cache = deepcopy(cache)
-        if _repeated(cache, len(group)):
-            parts = [self._rests(rests, shared, cache).flatten(0, 1)]
-        else:  # a recurrent state stands for one text
-            parts = [self._rests([rest], shared, deepcopy(cache))[0] for rest in rests]
-        hidden = torch.cat([first[0], *parts])
-        starts = np.cumsum([shared, *(len(part) for part in parts)])
-        if len(parts) < len(group):
-            starts = shared + np.arange(len(group)) * (len(parts[0]) // len(group))
-        own = [torch.arange(len(r) - 1) + int(at) for r, at in zip(rests, starts, strict=False)]
-        rows = [torch.cat([torch.arange(shared), r]) for r in own]
-        return self._read(hidden, [rows], [group])
+    @torch.inference_mode()
+    def logprobs(self, groups: Groups) -> list[list[LogProbs]]:
+        results = []
+        for group in groups:
+            shared = min(layout.shared_length(group), min(len(text) for text in group) - 1)
+            if shared < 1:  # two versions that differ in their first token
+                results += Single(self.backbone, self.head, self.every).logprobs([group])
+                continue
+            begun = self._ids(group[0][:shared])[None]
+            first, cache = self.backbone.hidden_and_cache(input_ids=begun)
+            if not cache:
+                raise NotImplementedError("the model returns no cache")
+            rests = [text[shared:] for text in group]
+            cache = deepcopy(cache)
+            layers = [layer for one in cache.values() for layer in getattr(one, "layers", [one])]
+            if any(
+                hasattr(layer, "conv_states") or not hasattr(layer, "batch_repeat_interleave")
+                for layer in layers
+            ):  # a recurrent state stands for one text
+                parts = [self._rests([rest], shared, deepcopy(cache))[0] for rest in rests]
+            else:
+                for one in cache.values():
+                    one.batch_repeat_interleave(len(group))
+                parts = [self._rests(rests, shared, cache).flatten(0, 1)]
+            # What predicts a text's tokens: the shared rows, and its own behind them
+            hidden = torch.cat([first[0], *parts])
+            starts = np.cumsum([shared, *(len(part) for part in parts)])
+            if len(parts) < len(group):
+                starts = shared + np.arange(len(group)) * (len(parts[0]) // len(group))
+            own = [torch.arange(len(r) - 1) + int(at) for r, at in zip(rests, starts, strict=False)]
+            rows = [torch.cat([torch.arange(shared), r]) for r in own]
+            results += self._read(hidden, [rows], [group])
+        return results
 
     def _rests(self, rests: Sequence[Ids], shared: int, cache: dict[str, Any]) -> Tensor:
         """(B, R, D) hidden states of what comes after the cached beginning."""
@@ -175,19 +182,6 @@ class PrefixCache(Strategy):
         )
 
 
-def _repeated(cache: dict[str, Any], n: int) -> bool:
-    """Make each cache one of `n` texts, in place; whether that could be done."""
-    layers = [layer for one in cache.values() for layer in getattr(one, "layers", [one])]
-    if any(
-        hasattr(layer, "conv_states") or not hasattr(layer, "batch_repeat_interleave")
-        for layer in layers
-    ):
-        return False
-    for one in cache.values():
-        one.batch_repeat_interleave(n)
-    return True
-
-
 class Padded(Strategy):
     """Nothing shared: texts of like length side by side, padded on the right."""
 
@@ -197,7 +191,8 @@ class Padded(Strategy):
     def plan(self, groups: Groups, batch_tokens: int) -> list[list[int]]:
         return layout.plan_padded([[len(t) for t in group] for group in groups], batch_tokens)
 
-    def _logprobs(self, groups: Groups) -> list[list[LogProbs]]:
+    @torch.inference_mode()
+    def logprobs(self, groups: Groups) -> list[list[LogProbs]]:
         texts = [text for group in groups for text in group]
         ids, mask = _pad(texts)
         hidden = self.backbone.hidden(
@@ -217,12 +212,15 @@ class Single(Strategy):
     def plan(self, groups: Groups, batch_tokens: int) -> list[list[int]]:
         return [[n] for n in range(len(groups))]
 
-    def _logprobs(self, groups: Groups) -> list[list[LogProbs]]:
-        return [[self._of_text(text) for text in group] for group in groups]
-
-    def _of_text(self, text: Ids) -> LogProbs:
-        hidden = self.backbone.hidden(input_ids=self._ids(text)[None], use_cache=False)[0]
-        return self._read(hidden, [[torch.arange(len(text) - 1)]], [[text]])[0][0]
+    @torch.inference_mode()
+    def logprobs(self, groups: Groups) -> list[list[LogProbs]]:
+        results: list[list[LogProbs]] = []
+        for group in groups:
+            results.append([])
+            for text in group:
+                hidden = self.backbone.hidden(input_ids=self._ids(text)[None], use_cache=False)[0]
+                results[-1] += self._read(hidden, [[torch.arange(len(text) - 1)]], [[text]])[0]
+        return results
 
 
 STRATEGIES: tuple[type[Strategy], ...] = (Packed, Mask, PrefixCache, Padded, Single)

@@ -107,7 +107,36 @@ def tiny_config(config: PreTrainedConfig, n_heads: int) -> PreTrainedConfig:
     """A copy with small sizes; what decides who sees whom stays as it is."""
     tiny = copy.deepcopy(config)
     for part in _parts(tiny):
-        _shrink(part, n_heads)
+        put = _Setter(part)
+        width = n_heads * HEAD_SIZE
+        expand = put.before("expand")
+        inner = int((expand if isinstance(expand, int | float) else 2) * width)
+        sizes = {
+            "vocabulary": VOCABULARY,
+            "width": width,
+            "inner": 2 * width,
+            "head": HEAD_SIZE,
+            "two heads": 2 * HEAD_SIZE,
+            "half a head": HEAD_SIZE // 2,
+            "heads": n_heads,
+            "inner heads": 2 * n_heads,
+        }
+        for size, names in SIZES.items():
+            for name in names.split():
+                put(name, sizes[size])
+        put("intermediate_size", inner)
+        # Mamba-2's heads share its inner width; where there are others, this is their other name
+        if put.before("num_attention_heads") is None:
+            put("num_heads", inner // HEAD_SIZE)
+        for name, of in SHARED_HEADS.items():
+            n, heads = put.before(name), put.before(of)
+            put(name, n_heads if n == heads else 1 if n == 1 else n_heads // 2)
+        for value, names in AT_MOST.items():
+            for name in names.split():
+                if isinstance(n := put.before(name), int):
+                    put(name, min(n, value))
+        for name in ("pad_token_id", "bos_token_id", "eos_token_id"):
+            put(name, 0)
     return tiny
 
 
@@ -117,39 +146,6 @@ def _parts(config: PreTrainedConfig) -> Iterator[PreTrainedConfig]:
     for value in list(vars(config).values()):
         if isinstance(value, PreTrainedConfig):
             yield from _parts(value)
-
-
-def _shrink(config: PreTrainedConfig, n_heads: int) -> None:
-    put = _Setter(config)
-    width = n_heads * HEAD_SIZE
-    expand = put.before("expand")
-    inner = int((expand if isinstance(expand, int | float) else 2) * width)
-    sizes = {
-        "vocabulary": VOCABULARY,
-        "width": width,
-        "inner": 2 * width,
-        "head": HEAD_SIZE,
-        "two heads": 2 * HEAD_SIZE,
-        "half a head": HEAD_SIZE // 2,
-        "heads": n_heads,
-        "inner heads": 2 * n_heads,
-    }
-    for size, names in SIZES.items():
-        for name in names.split():
-            put(name, sizes[size])
-    put("intermediate_size", inner)
-    # Mamba-2's heads share its inner width; where there are others, this is their other name
-    if put.before("num_attention_heads") is None:
-        put("num_heads", inner // HEAD_SIZE)
-    for name, of in SHARED_HEADS.items():
-        n, heads = put.before(name), put.before(of)
-        put(name, n_heads if n == heads else 1 if n == 1 else n_heads // 2)
-    for value, names in AT_MOST.items():
-        for name in names.split():
-            if isinstance(n := put.before(name), int):
-                put(name, min(n, value))
-    for name in ("pad_token_id", "bos_token_id", "eos_token_id"):
-        put(name, 0)
 
 
 class _Setter:
@@ -272,14 +268,11 @@ def real_groups(groups: Groups) -> list[list[Ids]]:
     begun = [other[: shared + BRANCH] for other in others]
     shortest = min(groups, key=lambda group: max(len(text) for text in group))
     root = layout.shared_length([text for group in groups for text in group])
-    return [[*begun, text], _cut_out(shortest, root)]
-
-
-def _cut_out(group: Sequence[Ids], root: int) -> list[Ids]:
-    """A group's instruction, and what is around the place where its texts part."""
-    shared = min(layout.shared_length(group), min(len(text) for text in group) - 1)
+    # Of the shortest group its instruction, and what is around the place where its texts part
+    shared = min(layout.shared_length(shortest), min(len(text) for text in shortest) - 1)
     begin = min(root, shared)
-    return [
+    cut_out = [
         np.concatenate([text[:begin], text[max(begin, shared - TRUNK) : shared + BRANCH]])
-        for text in group
+        for text in shortest
     ]
+    return [[*begun, text], cut_out]
