@@ -234,15 +234,6 @@ class ChatGenerator:
             parameters["response_format"] = {"type": "json_schema", "json_schema": described}
         return parameters
 
-    def _what_to_do(self, error: RefusedError, sent: Mapping[str, Any]) -> str:
-        """About an argument that the first refusal names: every request would be refused for it."""
-        if self._has_answered or error.status not in REFUSED_PARAMETER:
-            return ""
-        words = error.words.lower()
-        named = (name for name in WITHOUT if name in sent and re.search(rf"\b{name}\b", words))
-        name = next(named, None)
-        return f" {WITHOUT[name]}." if name else ""
-
     def _forbidden(
         self, error: ForbiddenError, seconds: float, parameters: Mapping[str, Any]
     ) -> Generated:
@@ -260,7 +251,13 @@ class ChatGenerator:
         elif error.code == "context_length_exceeded" or is_too_long(error.words):
             finish = Finish.TOO_LONG
         else:
-            what_to_do = self._what_to_do(error, parameters)
+            what_to_do = ""
+            if not self._has_answered and error.status in REFUSED_PARAMETER:
+                # Every request would be refused for an argument that the first refusal names
+                words = error.words.lower()
+                named = (n for n in WITHOUT if n in parameters and re.search(rf"\b{n}\b", words))
+                name = next(named, None)
+                what_to_do = f" {WITHOUT[name]}." if name else ""
             of_request = error.status in OF_REQUEST and not what_to_do
             kind = NoAnswerError if of_request else ScoringError
             said = str(error).removesuffix(".")

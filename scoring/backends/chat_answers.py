@@ -68,7 +68,18 @@ def read_answer(
     finish = FINISHES.get(reason, Finish.STOP)
     if refusal and finish == Finish.STOP:
         finish = Finish.REFUSED
-    own = apart(text, finish, marks, thought=_thought(message))
+    # Some servers give a thought beside the text, and some as parts of it
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    thoughts = [p for p in parts if isinstance(p, dict) and p.get("type") in THOUGHTS]
+    beside = message.get("reasoning_content") or message.get("reasoning")
+    told = (beside, *(p.get("thinking") or p.get("text") for p in thoughts))
+    own = apart(text, finish, marks, thought="".join(map(_text, told)))
+    # As it came, but for the likeliest tokens: they are hundreds of times longer than the text
+    kept = [
+        {k: v for k, v in c.items() if k != "logprobs"} if isinstance(c, dict) else c
+        for c in choices
+    ]
     return Generated(
         text=own.text,
         finish=own.finish,
@@ -77,7 +88,7 @@ def read_answer(
         model=clean(value["model"], 200) if isinstance(value.get("model"), str) else "",
         detail=clean(refusal),
         request=request,
-        raw=storable_json(_without_tokens(value)),
+        raw=storable_json({**value, "choices": kept}),
         thought=own.thought,
         tokens=read_tokens(choice.get("logprobs")),
     )
@@ -99,37 +110,16 @@ def _text(content: Any) -> str:
     return storable(content) if isinstance(content, str) else ""
 
 
-def _thought(message: Mapping[str, Any]) -> str:
-    """The thought that a server gives: beside the text, or as parts of it."""
-    content = message.get("content")
-    parts = content if isinstance(content, list) else []
-    thoughts = [p for p in parts if isinstance(p, dict) and p.get("type") in THOUGHTS]
-    beside = message.get("reasoning_content") or message.get("reasoning")
-    return "".join(map(_text, (beside, *(p.get("thinking") or p.get("text") for p in thoughts))))
-
-
 def _usage(value: Any) -> Usage | None:
-    counts = [
-        value.get(name) if isinstance(value, dict) else None
-        for name in ("prompt_tokens", "completion_tokens")
-    ]
-    details = value.get("completion_tokens_details") if isinstance(value, dict) else None
+    """The tokens read and written, and those of a thought; None where the server does not say the first two."""
+    told = value if isinstance(value, dict) else {}
+    details = told.get("completion_tokens_details")
     thought = details.get("reasoning_tokens") if isinstance(details, dict) else None
-    n_prompt, n_completion, n_thought = map(_count, (*counts, thought))
+    counts = [
+        n if isinstance(n, int) and not isinstance(n, bool) and 0 <= n < 10**12 else None
+        for n in (told.get("prompt_tokens"), told.get("completion_tokens"), thought)
+    ]
+    n_prompt, n_completion, n_thought = counts
     if n_prompt is None or n_completion is None:
         return None
     return Usage(n_prompt, n_completion, n_thought or 0)
-
-
-def _count(value: Any) -> int | None:
-    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**12
-    return value if is_count else None
-
-
-def _without_tokens(value: dict[str, Any]) -> dict[str, Any]:
-    """As it came, but for the likeliest tokens: they are hundreds of times longer than the text."""
-    choices = [
-        {k: v for k, v in c.items() if k != "logprobs"} if isinstance(c, dict) else c
-        for c in value["choices"]
-    ]
-    return {**value, "choices": choices}

@@ -40,7 +40,13 @@ def check_files(folder: Path) -> None:
         for path in sorted(folder.glob("*/*.jinja")) + sorted(folder.iterdir()):
             _check_size(path)
         for index in sorted(folder.glob(f"*{INDEX}")):
-            _check_shards(folder, index)
+            for shard in _shards(index):
+                if shard != Path(shard).name:
+                    raise ScoringError(f"{index} names weights outside its folder.")
+                if not (folder / shard).is_file():
+                    raise ScoringError(
+                        f"{folder / shard} is missing, although {index.name} names it. Copy the model again."
+                    )
         for path in sorted(folder.glob("*.safetensors")):
             _check_weights(path)
     except OSError as error:
@@ -75,16 +81,6 @@ def _shards(index: Path) -> list[str]:
         ) from error
 
 
-def _check_shards(folder: Path, index: Path) -> None:
-    for shard in _shards(index):
-        if shard != Path(shard).name:
-            raise ScoringError(f"{index} names weights outside its folder.")
-        if not (folder / shard).is_file():
-            raise ScoringError(
-                f"{folder / shard} is missing, although {index.name} names it. Copy the model again."
-            )
-
-
 def _check_weights(path: Path) -> None:
     size = path.stat().st_size
     with path.open("rb") as file:
@@ -97,21 +93,16 @@ def _check_weights(path: Path) -> None:
     if size < LENGTH + length or not length:
         what = "it ends within its header" if size else "it is empty"
         raise ScoringError(f"{path} is incomplete: {what}. Copy the model again.")
-    wanted = LENGTH + length + _announced(path, header)
-    if size != wanted:
-        raise ScoringError(
-            f"{path} is incomplete: it has {size:,} bytes, but its header states {wanted:,}. Copy the model again."
-        )
-
-
-def _announced(path: Path, header: bytes) -> int:
-    """How many bytes of numbers follow the header."""
-    try:
+    try:  # how many bytes of numbers follow the header
         tensors: dict[str, Any] = json.loads(header)
         ends = [int(t["data_offsets"][1]) for n, t in tensors.items() if n != "__metadata__"]
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
         raise ScoringError(f"{path} is damaged: its header cannot be read.") from error
-    return max(ends, default=0)
+    wanted = LENGTH + length + max(ends, default=0)
+    if size != wanted:
+        raise ScoringError(
+            f"{path} is incomplete: it has {size:,} bytes, but its header states {wanted:,}. Copy the model again."
+        )
 
 
 # As peft names them
@@ -134,8 +125,14 @@ def check_folder(folder: Path, what: str = "model") -> None:
     """
     files = [path for path in folder.iterdir() if path.is_file()]
     check_files(folder)
-    if what == "model":
-        _check_one_set(folder)
+    index = folder / f"model{INDEX}"
+    has_both = what == "model" and (folder / SINGLE).is_file() and index.is_file()
+    # Libraries choose differently between a file and those that an index names
+    if has_both and SINGLE not in _shards(index):
+        raise ScoringError(
+            f"{folder} contains two sets of weights: {SINGLE}, and those that {index.name} names. Move one of them out of "
+            "the folder."
+        )
     if weight_files(folder, what):
         return
     if what == "model" and (folder / ADAPTER_CONFIG).is_file() and weight_files(folder, "adapter"):
@@ -155,16 +152,6 @@ def check_folder(folder: Path, what: str = "model") -> None:
             f"{folder} contains {gguf[0]}. Serve it, and score it with --model completions."
         )
     raise ScoringError(f"{folder} does not contain {what} weights (*.safetensors).")
-
-
-def _check_one_set(folder: Path) -> None:
-    """Refuses a file beside those that an index names, since libraries choose differently between them."""
-    index = folder / f"model{INDEX}"
-    if (folder / SINGLE).is_file() and index.is_file() and SINGLE not in _shards(index):
-        raise ScoringError(
-            f"{folder} contains two sets of weights: {SINGLE}, and those that {index.name} names. Move one of them out of "
-            "the folder."
-        )
 
 
 def weights_read(folder: Path) -> dict[str, list[str]]:

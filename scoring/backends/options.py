@@ -178,6 +178,10 @@ def read_writing(args: Mapping[str, str]) -> Writing:
             return None
         return read_number(args, name, 0, 0, most, whole=whole, kind="a number")
 
+    said, known = args.get("enable_thinking"), {"true": True, "false": False}
+    if said is not None and said.lower() not in known:
+        raise ScoringError(f"enable_thinking={said!r} cannot be used: expected True or False.")
+    enable_thinking = None if said is None else known[said.lower()]
     seed = number("seed", 2**31 - 1, whole=True)
     return Writing(
         max_tokens=int(read_number(args, "max_tokens", MAX_TOKENS, 1, 1_000_000)),
@@ -185,18 +189,9 @@ def read_writing(args: Mapping[str, str]) -> Writing:
         top_p=number("top_p", 1),
         seed=None if seed is None else int(seed),
         think_end_token=args.get("think_end_token") or None,
-        enable_thinking=_read_yes(args, "enable_thinking"),
+        enable_thinking=enable_thinking,
         reasoning_effort=args.get("reasoning_effort") or None,
     )
-
-
-def _read_yes(args: Mapping[str, str], name: str) -> bool | None:
-    if name not in args:
-        return None
-    known = {"true": True, "false": False}
-    if args[name].lower() not in known:
-        raise ScoringError(f"{name}={args[name]!r} cannot be used: expected True or False.")
-    return known[args[name].lower()]
 
 
 def read_chat_options(args: Mapping[str, str]) -> ChatOptions:

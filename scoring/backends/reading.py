@@ -82,25 +82,20 @@ def read_so(backend: Backend, reading: Reading) -> Backend:
             from scoring.backends.tokenizers import set_start_token
 
             set_start_token(backend.tokenizer, reading.add_bos_token)
-        return _windowed(backend, reading)
+        if reading.max_length is None and not reading.overlong:
+            return backend
+        own = backend.context_tokens
+        window = reading.max_length or own
+        if window is None:
+            raise wrong(
+                f"overlong={reading.overlong}: this model does not have a window. Set it with max_length"
+            )
+        if own is not None and window > own:
+            raise wrong(f"max_length={window}: the model's window has {own:,} tokens")
+        return Windowed(backend, window, reading.overlong)
     except ScoringError:
         backend.close()
         raise
-
-
-def _windowed(backend: Backend, reading: Reading) -> Backend:
-    if reading.max_length is None and not reading.overlong:
-        return backend
-    own = backend.context_tokens
-    window = reading.max_length or own
-    problem = ""
-    if window is None:
-        problem = f"overlong={reading.overlong}: this model does not have a window. Set it with max_length"
-    elif own is not None and window > own:
-        problem = f"max_length={window}: the model's window has {own:,} tokens"
-    if window is None or problem:
-        raise wrong(problem)
-    return Windowed(backend, window, reading.overlong)
 
 
 class Windowed:
@@ -129,10 +124,23 @@ class Windowed:
     def score(self, groups: Sequence[Group]) -> list[GroupResult]:
         parts = [self._parts(group) for group in groups]
         results = iter(self.backend.score([part.group for of_group in parts for part in of_group]))
-        return [
-            _joined(group, [(part, next(results)) for part in of_group])
-            for group, of_group in zip(groups, parts, strict=True)
-        ]
+        joined: list[GroupResult] = []
+        for group, of_group in zip(groups, parts, strict=True):
+            # Each text's log-probabilities from its windows'; or why one of them has none
+            whole: list[LogProbs | TextError] = [np.full(len(text.ids), np.nan) for text in group]
+            for part in of_group:
+                for (n, window), result in zip(part.places, next(results), strict=True):
+                    of_text = whole[n]
+                    if isinstance(of_text, TextError):
+                        continue
+                    if isinstance(result, TextError):
+                        whole[n] = result
+                    else:
+                        of_text[window.scored : window.stop] = result[
+                            window.scored - window.start :
+                        ]
+            joined.append(whole)
+        return joined
 
     def close(self) -> None:
         self.backend.close()
@@ -168,21 +176,6 @@ def _part(group: Group, places: Sequence[tuple[int, Window]]) -> _Part:
         name = text.name if is_whole else f"{text.name}, from token {window.start + 1}"
         texts.append(TokenText(name, text.ids[window.start : window.stop]))
     return _Part(texts, places)
-
-
-def _joined(group: Group, scored: Sequence[tuple[_Part, GroupResult]]) -> GroupResult:
-    """Each text's log-probabilities from its windows'; or why one of them has none."""
-    whole: list[LogProbs | TextError] = [np.full(len(text.ids), np.nan) for text in group]
-    for part, results in scored:
-        for (n, window), result in zip(part.places, results, strict=True):
-            of_text = whole[n]
-            if isinstance(of_text, TextError):
-                continue
-            if isinstance(result, TextError):
-                whole[n] = result
-            else:
-                of_text[window.scored : window.stop] = result[window.scored - window.start :]
-    return whole
 
 
 def _number(name: str, text: str, least: int) -> int:

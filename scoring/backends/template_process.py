@@ -34,7 +34,14 @@ def main() -> None:
     print("{}", file=answers, flush=True)
     for line in sys.stdin:
         question = json.loads(line)
-        _bound(question["seconds"], question["memory"])
+        # Beside what is loaded; who asks looks at the clock, and may be gone
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        cpu_s = int(used.ru_utime + used.ru_stime + question["seconds"]) + 2
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, resource.RLIM_INFINITY))
+        if _SIZE.exists():
+            size = int(_SIZE.read_text().split()[0]) * resource.getpagesize()
+            most = size + question["memory"]
+            resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
         print(json.dumps(_answer(render, question)), file=answers, flush=True)
 
 
@@ -52,16 +59,6 @@ def _answer(render: Any, question: dict[str, Any]) -> dict[str, Any]:
     if len(text) > question["longest"]:
         return {"characters": len(text)}
     return {"text": text}
-
-
-def _bound(seconds: float, memory: int) -> None:
-    """Beside what is loaded; who asks looks at the clock, and may be gone."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    cpu_s = int(used.ru_utime + used.ru_stime + seconds) + 2
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, resource.RLIM_INFINITY))
-    if _SIZE.exists():
-        size = int(_SIZE.read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (size + memory, resource.RLIM_INFINITY))
 
 
 if __name__ == "__main__":

@@ -57,18 +57,18 @@ class TokenVectors:
 
     def of(self, texts: Sequence[str]) -> list[npt.NDArray[np.float64]]:
         """(tokens, width) of each text, without the tokens that mark its begin and end."""
-        return [self._one(text) for text in texts]
-
-    def _one(self, text: str) -> npt.NDArray[np.float64]:
-        found = self._tokenizer(
-            text, truncation=True, max_length=self._longest, return_special_tokens_mask=True
-        )
-        ids = found["input_ids"]
-        if not ids:
-            return np.empty((0, 0))
-        with torch.inference_mode():
-            ids = torch.tensor([ids], device=self._model.device)
-            states = self._model(input_ids=ids, output_hidden_states=True).hidden_states
-        own = np.asarray(found["special_tokens_mask"]) == 0
-        vectors: npt.NDArray[np.float64] = states[self._layer][0].double().cpu().numpy()[own]
+        vectors = []
+        for text in texts:
+            found = self._tokenizer(
+                text, truncation=True, max_length=self._longest, return_special_tokens_mask=True
+            )
+            ids = found["input_ids"]
+            if not ids:
+                vectors.append(np.empty((0, 0)))
+                continue
+            with torch.inference_mode():
+                ids = torch.tensor([ids], device=self._model.device)
+                states = self._model(input_ids=ids, output_hidden_states=True).hidden_states
+            own = np.asarray(found["special_tokens_mask"]) == 0
+            vectors.append(states[self._layer][0].double().cpu().numpy()[own])
         return vectors

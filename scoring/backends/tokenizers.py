@@ -150,6 +150,9 @@ def hub_has(name: str, revision: str | None, what: str) -> bool:
     return True
 
 
+MOST_SAID = 200  # characters of a library's error
+
+
 def _load(source: str, name: str, revision: str | None, local_files_only: bool) -> Any:
     from transformers import AutoTokenizer
 
@@ -225,16 +228,13 @@ def _why_not(source: str, name: str, error: Exception, local_files_only: bool) -
             f"There is no folder “{source}”. It may be a name on the Hugging Face Hub, but the Hub cannot be reached and no "
             "copy is stored. Download the tokenizer and name its folder."
         )
-    return f"{_capital(name)} cannot be read: {_short(said)}"
+    said = said.rstrip(". ")
+    shown = f"{said[:MOST_SAID]}…" if len(said) > MOST_SAID else f"{said}."
+    return f"{_capital(name)} cannot be read: {shown}"
 
 
 def _no_tokenizer(folder: str) -> str:
     return f"The folder {folder} does not contain a tokenizer (tokenizer.json)."
-
-
-def _short(text: str, limit: int = 200) -> str:
-    text = text.rstrip(". ")
-    return f"{text[:limit]}…" if len(text) > limit else f"{text}."
 
 
 def _capital(text: str) -> str:

@@ -102,24 +102,23 @@ class VllmBackend:
             answers = iter(self._ask([text.ids.tolist() for text in texts if self._fits(text)]))
         except AnswerError as error:
             raise ScoringError(f"vLLM {error}.") from error
-        results = iter(
-            [self._result(text, next(answers) if self._fits(text) else None) for text in texts]
-        )
-        return [[next(results) for _ in group] for group in groups]
+        results: list[LogProbs | TextError] = []
+        for text in texts:
+            if not self._fits(text):
+                n = len(text.ids)
+                what = f"has {n:,} tokens, but the model accepts {self.context_tokens:,}"
+                results.append(TextError(what if n else "has no token"))
+                continue
+            try:
+                results.append(text_logprobs(next(answers)))
+            except TextError as error:
+                results.append(error)
+        in_turn = iter(results)
+        return [[next(in_turn) for _ in group] for group in groups]
 
     def close(self) -> None:
         """Let go of the engine and its memory."""
         self._engine = None
-
-    def _result(self, text: TokenText, answer: Answer | None) -> LogProbs | TextError:
-        if answer is None:
-            n = len(text.ids)
-            what = f"has {n:,} tokens, but the model accepts {self.context_tokens:,}"
-            return TextError(what if n else "has no token")
-        try:
-            return text_logprobs(answer)
-        except TextError as error:
-            return error
 
     def _fits(self, text: TokenText) -> bool:
         return 0 < len(text.ids) <= (self.context_tokens or 0)

@@ -92,7 +92,15 @@ def text_logprobs(answer: Answer) -> LogProbs:
     """
     prompt = answer.logprobs[:-1]
     for position, number in enumerate(prompt[1:], start=2):
-        fault = _fault(number)
+        fault = ""
+        if number is None:
+            fault = "got no log-probability (null, as some servers write NaN)"
+        elif math.isnan(number):
+            fault = "got NaN for a log-probability"
+        elif number <= FLOOR:
+            fault = f"got the probability 0 (a log-probability of {number:g})"
+        elif number > ROUNDING:
+            fault = f"got a positive log-probability ({number:g}), which is impossible"
         if fault:
             raise TextError(f"{fault} at token {position} of {len(prompt)}")
     # A certainty that rounding put above 0 is a certainty
@@ -115,18 +123,6 @@ def all_logprobs(answer: Answer) -> LogProbs:
         ) from error
 
 
-def _fault(number: float | None) -> str | None:
-    if number is None:
-        return "got no log-probability (null, as some servers write NaN)"
-    if math.isnan(number):
-        return "got NaN for a log-probability"
-    if number <= FLOOR:
-        return f"got the probability 0 (a log-probability of {number:g})"
-    if number > ROUNDING:
-        return f"got a positive log-probability ({number:g}), which is impossible"
-    return None
-
-
 def _numbers_and_tokens(
     choice: Mapping[str, Any],
 ) -> tuple[list[float | None], tuple[str, ...]]:
@@ -140,8 +136,18 @@ def _numbers_and_tokens(
         raise AnswerError(
             "did not send log-probabilities; it must return choices[0].logprobs.token_logprobs for logprobs=1"
         )
-    numbers = [_number_or_none(number) for number in logprobs["token_logprobs"]]
-    return numbers, _strings(logprobs.get("tokens"), len(numbers))
+    numbers: list[float | None] = []
+    for number in logprobs["token_logprobs"]:
+        if number is not None and (isinstance(number, bool) or not isinstance(number, int | float)):
+            raise AnswerError("sent token_logprobs that are not numbers")
+        try:
+            numbers.append(None if number is None else float(number))
+        except OverflowError:
+            numbers.append(math.inf if number > 0 else -math.inf)
+    spelt = logprobs.get("tokens")
+    if not isinstance(spelt, list) or len(spelt) != len(numbers):
+        return numbers, ("",) * len(numbers)  # the server does not spell them
+    return numbers, tuple(token if isinstance(token, str) else "" for token in spelt)
 
 
 def only_choice(value: Any) -> dict[str, Any]:
@@ -164,24 +170,6 @@ def _check_length(got: int, sent: int) -> None:
         f"returned log-probabilities for {tokens} instead of {sent} of the prompt and 1 generated; it must score "
         "exactly the tokens that it receives"
     )
-
-
-def _number_or_none(number: Any) -> float | None:
-    if number is None:
-        return None
-    if isinstance(number, bool) or not isinstance(number, int | float):
-        raise AnswerError("sent token_logprobs that are not numbers")
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
-
-
-def _strings(tokens: Any, n: int) -> tuple[str, ...]:
-    """The tokens as spelt; empty strings where the server does not spell them."""
-    if not isinstance(tokens, list) or len(tokens) != n:
-        return ("",) * n
-    return tuple(token if isinstance(token, str) else "" for token in tokens)
 
 
 def _ids(ids: Any) -> tuple[int, ...] | None:
@@ -212,7 +200,7 @@ class Spelling:
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
-        self._by_text: dict[str, list[int]] = {}
+        self._by_text = defaultdict[str, list[int]](list)
 
     def candidates(self, answer: Answer) -> list[int]:
         """Ids that the generated token may have: the one the server names, else all that are spelt like it."""
@@ -220,8 +208,12 @@ class Spelling:
             return [answer.generated_id]
         token = answer.tokens[-1]
         vocabulary = self._tokenizer.get_vocab()
+        if not self._by_text:
+            ids = sorted(vocabulary.values())
+            for i, text in zip(ids, self._tokenizer.batch_decode([[i] for i in ids]), strict=True):
+                self._by_text[text].append(i)
         found = [vocabulary[token]] if token in vocabulary else []
-        return found + [i for i in self._texts().get(token, []) if i not in found]
+        return found + [i for i in self._by_text.get(token, []) if i not in found]
 
     def sample(self) -> list[int]:
         """Ids from all over the vocabulary; no special ones, which a server may have its own mind about."""
@@ -250,27 +242,17 @@ class Spelling:
 
     def misspelt(self, ids: Sequence[int], tokens: Sequence[str]) -> list[tuple[int, str]]:
         """The ids, and the tokens in their places, that are not spelt alike."""
-        return [
-            (token_id, token)
-            for token_id, token in zip(ids, tokens, strict=False)
-            if _says_something(token) and not self._is_spelt(token_id, token)
-        ]
-
-    def _is_spelt(self, token_id: int, token: str) -> bool:
-        raw = self._tokenizer.convert_ids_to_tokens(token_id)
-        # Servers leave out the half of a character that ours marks as unreadable
-        text = self._tokenizer.decode([token_id]).replace(UNREADABLE, "")
-        # Some tokenizers drop a space before a word that stands alone
-        return bool(token == raw or token.strip() == text.strip())
-
-    def _texts(self) -> dict[str, list[int]]:
-        if not self._by_text:
-            by_text = defaultdict(list)
-            ids = sorted(self._tokenizer.get_vocab().values())
-            for i, text in zip(ids, self._tokenizer.batch_decode([[i] for i in ids]), strict=True):
-                by_text[text].append(i)
-            self._by_text = dict(by_text)
-        return self._by_text
+        found = []
+        for token_id, token in zip(ids, tokens, strict=False):
+            if not _says_something(token):
+                continue
+            raw = self._tokenizer.convert_ids_to_tokens(token_id)
+            # Servers leave out the half of a character that ours marks as unreadable
+            text = self._tokenizer.decode([token_id]).replace(UNREADABLE, "")
+            # Some tokenizers drop a space before a word that stands alone
+            if token != raw and token.strip() != text.strip():
+                found.append((token_id, token))
+        return found
 
 
 def _says_something(token: str) -> bool:

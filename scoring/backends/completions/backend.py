@@ -12,7 +12,7 @@ from scoring.backends.completions.answers import Answer, AnswerError, text_logpr
 from scoring.backends.completions.asking import ByIds, ByStrings, Endpoint
 from scoring.backends.completions.probe import SENTENCES, probe, probe_strings
 from scoring.backends.http.address import allowed_address
-from scoring.backends.http.client import Client, Reply, ask_all
+from scoring.backends.http.client import Client, ask_all
 from scoring.backends.http.errors import GaveUpError, RefusedError, clean, is_too_long
 from scoring.backends.options import RetryPolicy, first_contact, read_completions_options
 from scoring.backends.reading import in_order
@@ -38,7 +38,17 @@ async def ask_facts(client: Client, path: str, model: str, policy: RetryPolicy) 
     except RefusedError:
         facts = dict.fromkeys(("id", "root", "max_model_len", "server"))
         return {**facts, "version": await _version(client, path)}
-    card = _card(reply, model, client.origin)
+    data = reply.value.get("data") if isinstance(reply.value, dict) else None
+    cards = [card for card in data if isinstance(card, dict)] if isinstance(data, list) else []
+    card = next((card for card in cards if card.get("id") == model), {})
+    # Other services have lists of other things, whose names are not for this page
+    named = [other.get("id") for other in cards if other.get("object") == "model"]
+    names = [name for one in named if (name := _clean_text(one))]
+    if not card and names:
+        shown = ", ".join(names[:MOST_NAMES_SHOWN])
+        raise ScoringError(
+            f"The server at {client.origin} does not have a model “{clean(model)}”. It has {shown}."
+        )
     length = card.get("max_model_len")
     is_length = isinstance(length, int) and not isinstance(length, bool) and length > 1
     return {
@@ -48,23 +58,6 @@ async def ask_facts(client: Client, path: str, model: str, policy: RetryPolicy) 
         "server": _clean_text(reply.headers.get("server")),
         "version": await _version(client, path),
     }
-
-
-def _card(reply: Reply, model: str, origin: str) -> dict[str, Any]:
-    data = reply.value.get("data") if isinstance(reply.value, dict) else None
-    cards = [card for card in data if isinstance(card, dict)] if isinstance(data, list) else []
-    for card in cards:
-        if card.get("id") == model:
-            return card
-    # Other services have lists of other things, whose names are not for this page
-    named = [card.get("id") for card in cards if card.get("object") == "model"]
-    names = [name for one in named if (name := _clean_text(one))]
-    if names:
-        shown = ", ".join(names[:MOST_NAMES_SHOWN])
-        raise ScoringError(
-            f"The server at {origin} does not have a model “{clean(model)}”. It has {shown}."
-        )
-    return {}
 
 
 async def _version(client: Client, path: str) -> str | None:
@@ -143,7 +136,16 @@ class CompletionsBackend:
             if isinstance(self._by, ByIds):
                 self.remarks = probe(self._ask_for_probe, self.tokenizer, longest)
             else:
-                self.remarks = self._probe_by_strings(self._by, longest)
+                by = self._by
+                self._ask_all(lambda client, _: by.check_start(client, self._probing), [None])
+                self.remarks = probe_strings(
+                    self._ask_for_probe,
+                    lambda pairs: self._ask_all(
+                        lambda client, pair: by.forced(client, *pair, self._probing), pairs
+                    ),
+                    by,
+                    longest,
+                )
         except AnswerError as error:
             raise self._unusable(error) from error
         except TextError as error:
@@ -197,11 +199,13 @@ class CompletionsBackend:
                 f"The server at {self._address.origin} refused {text.name}: {error}."
             ) from error
         except GaveUpError as error:
-            if error.status == 500 and await self._answers_otherwise(client):
-                return TextError(
-                    f"causes an error of the server, which answers other texts: {error}"
-                )
-            raise
+            if error.status != 500:
+                raise
+            try:  # a simple sentence; if it is scored, it was the text that the server failed on
+                await self._by.ask(client, self._sentence(), self._probing)
+            except (ScoringError, AnswerError, RefusedError, TextError):
+                raise error from error.__cause__
+            return TextError(f"causes an error of the server, which answers other texts: {error}")
 
     def _find_form(self) -> None:
         """By token ids or, where the server refuses those and takes it as a string, by strings."""
@@ -220,17 +224,6 @@ class CompletionsBackend:
             if not by.has_start():
                 raise AnswerError(NO_START) from refused
             self._by = by
-
-    def _probe_by_strings(self, by: ByStrings, longest: list[int] | None) -> list[str]:
-        self._ask_all(lambda client, _: by.check_start(client, self._probing), [None])
-        return probe_strings(
-            self._ask_for_probe,
-            lambda pairs: self._ask_all(
-                lambda client, pair: by.forced(client, *pair, self._probing), pairs
-            ),
-            by,
-            longest,
-        )
 
     def _longest_taken(self, groups: Sequence[Group]) -> list[int] | None:
         """The longest text that fits, unless the server refuses it: scoring it will say why."""
@@ -255,14 +248,6 @@ class CompletionsBackend:
         self, work: Callable[[Client, Item], Awaitable[Result]], items: Sequence[Item]
     ) -> list[Result]:
         return ask_all(self._address, self._options.concurrency, work, items)
-
-    async def _answers_otherwise(self, client: Client) -> bool:
-        """True if the server scores a simple sentence: then it was the text that it failed on."""
-        try:
-            await self._by.ask(client, self._sentence(), self._probing)
-        except (ScoringError, AnswerError, RefusedError, TextError):
-            return False
-        return True
 
     def _sentence(self) -> list[int]:
         if isinstance(self._by, ByStrings):

@@ -13,7 +13,7 @@ echoed in a text, as when it generates that token after the text before it. So s
 that comes next is forced, and its number compared with the echoed one; another token in its place must get another number.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -159,22 +159,26 @@ def probe(ask: Ask, tokenizer: Any, longest: Ids | None = None) -> list[str]:
     spelt = ask([*prompts, sample], True)
     spelling.check(spelt[:-1], prompts)
     spelling.check(spelt[-1:], [sample])
-    starts = [
-        Start(prompt, answer, spelling.candidates(answer), _others(n, prompts))
-        for n, (prompt, answer) in enumerate(zip(prompts, answers, strict=True))
-    ]
+    starts = []
+    for n, (prompt, answer) in enumerate(zip(prompts, answers, strict=True)):
+        # Two tokens from other prompts; that one of them was generated is next to impossible, and would do no harm
+        others = [prompts[(n + step) % len(prompts)][step] for step in (1, 2)]
+        starts.append(Start(prompt, answer, spelling.candidates(answer), others))
     _check_alignment(ask, starts, same_nats(values, noise))
     return remarks(noise)
 
 
-def _others(n: int, prompts: Sequence[Ids]) -> Ids:
-    """Two tokens from other prompts; that one of them was generated is next to impossible, and would do no harm."""
-    return [prompts[(n + step) % len(prompts)][step] for step in (1, 2)]
-
-
 def _check_alignment(ask: Ask, starts: Sequence[Start], limit_nats: float) -> None:
-    """Have the continued prompts scored, and compare; `limit_nats` apart, in the median, counts as the same."""
-    usable = _usable(starts)
+    """Have the continued prompts scored, and compare; `limit_nats` apart, in the median, counts as the same.
+
+    Raises:
+        AnswerError: the server does not say what it generated, or its numbers do not stand where they should.
+    """
+    # Few tokens are spelt like the generated one, or else as few as can be had
+    known = [s for s in starts if 0 < len(s.candidates) <= MOST_CANDIDATES]
+    usable = [s for s in known if len(s.candidates) <= FEW_CANDIDATES]
+    if len(usable) < FEWEST_PROMPTS:
+        usable = sorted(known, key=lambda s: len(s.candidates))[:FEWEST_PROMPTS]
     if not usable:
         raise AnswerError(
             "does not say which token it generated; it must name it in choices[0].token_ids for return_token_ids, or spell "
@@ -182,30 +186,29 @@ def _check_alignment(ask: Ask, starts: Sequence[Start], limit_nats: float) -> No
         )
     answers = ask([[*s.prompt, i] for s in usable for i in (*s.candidates, *s.others)], False)
     rows = (all_logprobs(answer)[:-1] for answer in answers)
-    continued = [_continued(start, rows) for start in usable]
-    _check_earlier_tokens(continued, limit_nats)
-    _check_other_tokens(continued, limit_nats)
-    _check_greedy_token(continued, limit_nats)
-
-
-def _usable(starts: Sequence[Start]) -> list[Start]:
-    known = [s for s in starts if 0 < len(s.candidates) <= MOST_CANDIDATES]
-    few = [s for s in known if len(s.candidates) <= FEW_CANDIDATES]
-    if len(few) >= FEWEST_PROMPTS:
-        return few
-    return sorted(known, key=lambda s: len(s.candidates))[:FEWEST_PROMPTS]
-
-
-def _continued(start: Start, rows: Iterator[LogProbs]) -> _Continued:
-    generated = all_logprobs(start.answer)[-1]
-    greedy = [next(rows) for _ in start.candidates]
-    others = [next(rows) for _ in start.others]
-    # Of several tokens spelt alike, the likeliest to have been meant
-    return _Continued(generated, min(greedy, key=lambda row: abs(row[-1] - generated)), others)
-
-
-def _check_earlier_tokens(continued: Sequence[_Continued], limit_nats: float) -> None:
+    continued = []
+    for start in usable:
+        generated = all_logprobs(start.answer)[-1]
+        alike = [next(rows) for _ in start.candidates]
+        others = [next(rows) for _ in start.others]
+        # Of several tokens spelt alike, the likeliest to have been meant
+        greedy = min(alike, key=lambda row: abs(row[-1] - generated))
+        continued.append(_Continued(generated, greedy, others))
     pairs = [(c.greedy, other) for c in continued for other in c.others]
+    _check_last_tokens(pairs, limit_nats)
+    # As generated and by echo, the same token has the same number
+    gaps = [abs(c.generated - c.greedy[-1]) for c in continued]
+    if np.median(gaps) > limit_nats or max(gaps) > SINGLE * limit_nats:
+        worst = continued[int(np.argmax(gaps))]
+        raise AnswerError(
+            f"gave a token that it generated the log-probability {worst.generated:.4g}, and the same token, appended to the "
+            f"prompt and scored by echo, {worst.greedy[-1]:.4g}; {NEEDED}"
+        )
+
+
+def _check_last_tokens(pairs: Sequence[tuple[LogProbs, LogProbs]], limit_nats: float) -> None:
+    """Compare prompts that end in the generated token with those that end in another; raises AnswerError."""
+    # What comes before it has the same numbers
     all_earlier = np.concatenate([np.abs(g[1:-1] - h[1:-1]) for g, h in pairs])
     last_earlier = [abs(g[-2] - h[-2]) for g, h in pairs]
     moved = max(np.median(all_earlier), np.median(last_earlier))
@@ -214,10 +217,8 @@ def _check_earlier_tokens(continued: Sequence[_Continued], limit_nats: float) ->
             f"gave the same tokens other log-probabilities (by {moved:.2g} nat) when another token came after them; "
             f"{NEEDED}"
         )
-
-
-def _check_other_tokens(continued: Sequence[_Continued], limit_nats: float) -> None:
-    ahead = [c.greedy[-1] - other[-1] for c in continued for other in c.others]
+    # The last token has another number, and no greater one
+    ahead = [g[-1] - h[-1] for g, h in pairs]
     if np.median(np.abs(ahead)) <= limit_nats:
         raise AnswerError(
             f"gave the last token of a prompt the same log-probability for every token; {NEEDED}"
@@ -226,16 +227,6 @@ def _check_other_tokens(continued: Sequence[_Continued], limit_nats: float) -> N
         raise AnswerError(
             "generated a token at temperature 0 and found another more probable in its place "
             f"(by {-min(ahead):.2g} nat); {NEEDED}"
-        )
-
-
-def _check_greedy_token(continued: Sequence[_Continued], limit_nats: float) -> None:
-    gaps = [abs(c.generated - c.greedy[-1]) for c in continued]
-    if np.median(gaps) > limit_nats or max(gaps) > SINGLE * limit_nats:
-        worst = continued[int(np.argmax(gaps))]
-        raise AnswerError(
-            f"gave a token that it generated the log-probability {worst.generated:.4g}, and the same token, appended to the "
-            f"prompt and scored by echo, {worst.greedy[-1]:.4g}; {NEEDED}"
         )
 
 
@@ -262,7 +253,13 @@ def probe_strings(echo: Echo, force: Force, strings: ByStrings, longest: Ids | N
     """
     prompts: list[Ids] = [strings.ids_of(s) for s in SENTENCES]
     repeated = longest or prompts[0]
-    varied, n_same = _other_end(strings, repeated)
+    # A text that begins as these ids do and ends in another way, and how many tokens they share
+    words = strings.text_of(repeated).split(" ")
+    cut = " ".join(words[: max(1, 2 * len(words) // 3)])
+    varied = strings.ids_of(f"{cut} {SENTENCES[1]}")
+    n_same = min(len(repeated), len(varied))
+    differ = np.flatnonzero(np.array(repeated[:n_same]) != np.array(varied[:n_same]))
+    n_same = int(differ[0]) if differ.size else n_same
     *answers, once, again, other = echo([*prompts, repeated, repeated, varied])
     values = [text_logprobs(answer) for answer in answers]
     check_texts_differ(values)
@@ -279,17 +276,7 @@ def probe_strings(echo: Echo, force: Force, strings: ByStrings, longest: Ids | N
             "does not accept token IDs, and the given tokenizer makes other tokens from a truncated sentence, so it cannot "
             "be checked"
         )
-    _check_forced(force, prompts, values, places, same_nats(values, noise))
-    return remarks(noise)
-
-
-def _check_forced(
-    force: Force,
-    prompts: Sequence[Ids],
-    values: Sequence[LogProbs],
-    places: Sequence[tuple[int, int]],
-    limit_nats: float,
-) -> None:
+    limit_nats = same_nats(values, noise)
     echoed = np.array([values[n][at] for n, at in places])
     right = force([(prompts[n][:at], prompts[n][at]) for n, at in places])
     gaps = np.abs(echoed - right)
@@ -305,13 +292,4 @@ def _check_forced(
         raise AnswerError(
             f"gave the generated token the same log-probability for every token; {NEEDED}"
         )
-
-
-def _other_end(strings: ByStrings, ids: Ids) -> tuple[Ids, int]:
-    """A text that begins as these ids do and ends in another way, and how many tokens they share."""
-    words = strings.text_of(ids).split(" ")
-    cut = " ".join(words[: max(1, 2 * len(words) // 3)])
-    other = strings.ids_of(f"{cut} {SENTENCES[1]}")
-    n = min(len(ids), len(other))
-    differ = np.flatnonzero(np.array(ids[:n]) != np.array(other[:n]))
-    return other, int(differ[0]) if differ.size else n
+    return remarks(noise)

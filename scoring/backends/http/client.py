@@ -168,7 +168,14 @@ class Client:
             return await retrying(attempt)
         except RetryableError as error:
             n, spent_s = retrying.statistics["attempt_number"], time.monotonic() - started
-            sentence = self._gave_up(error, n, spent_s, policy)
+            times = "once" if n == 1 else f"{n} times"
+            sentence = f"The server at {self.origin} {error} (asked {times} in {spent_s:.1f} s)."
+            asked_s = error.retry_after_s
+            if asked_s is not None and asked_s >= policy.total_s - spent_s:
+                sentence = (
+                    f"The server at {self.origin} {error} and requests a pause of {asked_s:.0f} s, longer than the rest of "
+                    f"the {policy.total_s:.3g} s for one request (retry_seconds)."
+                )
             raise GaveUpError(sentence, error.status, error.is_of_request) from error
 
     async def answers(self, path: str, payload: Any, timeout_s: float) -> bool:
@@ -191,16 +198,6 @@ class Client:
                 error.status,
                 waits_s,
             )
-
-    def _gave_up(self, error: RetryableError, n: int, spent_s: float, policy: RetryPolicy) -> str:
-        pause_s = error.retry_after_s
-        if pause_s is not None and pause_s >= policy.total_s - spent_s:
-            return (
-                f"The server at {self.origin} {error} and requests a pause of {pause_s:.0f} s, longer than the rest of the "
-                f"{policy.total_s:.3g} s for one request (retry_seconds)."
-            )
-        times = "once" if n == 1 else f"{n} times"
-        return f"The server at {self.origin} {error} (asked {times} in {spent_s:.1f} s)."
 
     def _read(
         self,
@@ -239,7 +236,14 @@ class Client:
         async def trace(event: str, told: Any) -> None:
             nonlocal is_reached
             if event == "connection.connect_tcp.complete":
-                await self._check_peer(told["return_value"])
+                # Where it leads is looked at before anything is sent over it
+                stream: httpcore2.AsyncNetworkStream = told["return_value"]
+                try:
+                    peer = stream.get_extra_info("server_addr")
+                    check_peer(self._address, peer[0], self._allowed)
+                except ScoringError:
+                    await stream.aclose()
+                    raise
             if event.endswith("send_request_headers.started"):
                 is_reached = True
                 on_sent()
@@ -268,15 +272,6 @@ class Client:
         except httpx2.TransportError as error:
             raise errors.of_transport(error, answering=response is not None) from error
         return RawReply(response.status_code, response.headers, bytes(content[: limit + 1]))
-
-    async def _check_peer(self, stream: httpcore2.AsyncNetworkStream) -> None:
-        """Where a connection leads, before anything is sent over it."""
-        peer = stream.get_extra_info("server_addr")
-        try:
-            check_peer(self._address, peer[0], self._allowed)
-        except ScoringError:
-            await stream.aclose()
-            raise
 
     def _without_key(self, raw: RawReply) -> RawReply:
         """An error as it may be shown: some servers repeat the key that they refuse."""

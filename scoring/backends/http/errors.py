@@ -9,7 +9,7 @@ import re
 import socket
 import ssl
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -113,7 +113,15 @@ class RawReply:
 
 def of_connection(error: httpx2.ConnectError, origin: str) -> Exception:
     """Why no connection could be made: an error to retry, or a final one."""
-    causes = list(_causes(error))
+    # Libraries wrap what the system reported, several times
+    causes: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None:
+        causes.append(cause)
+        if isinstance(cause, BaseExceptionGroup):
+            cause = cause.exceptions[0]
+        else:
+            cause = cause.__cause__ or cause.__context__
     tls = next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None)
     if isinstance(tls, ssl.SSLCertVerificationError):
         reason = clean(tls.verify_message)
@@ -174,23 +182,27 @@ def inside(value: Any, reply: RawReply) -> RawReply | None:
     told = first if first is not None else value
     if not isinstance(told, dict) or error_in(told) is None:
         return None
-    return RawReply(_status_inside(told), reply.headers, json.dumps(told).encode(), is_inside=True)
-
-
-def _status_inside(answer: Mapping[str, Any]) -> int:
-    error = answer.get("error")
-    places = [place for place in (error, answer) if isinstance(place, dict)]
+    places = [place for place in (told.get("error"), told) if isinstance(place, dict)]
     codes = [str(place.get("code")) for place in places]
+    kinds = [str(place.get(name)) for place in places for name in ("type", "error_type")]
     named = next((code for code in codes if re.fullmatch("[45][0-9][0-9]", code)), "")
-    kinds = " ".join(
-        [*codes, *(str(p.get(name)) for p in places for name in ("type", "error_type"))]
-    )
-    return int(named) if named else 400 if WRONG_REQUEST.search(kinds.lower()) else 502
+    is_wrong = WRONG_REQUEST.search(" ".join([*codes, *kinds]).lower())
+    status = int(named) if named else 400 if is_wrong else 502
+    return RawReply(status, reply.headers, json.dumps(told).encode(), is_inside=True)
 
 
 def _refusal(reply: RawReply) -> RefusedError:
     words = error_message(reply, words_in)
-    return RefusedError(reply.status, error_message(reply), _error_code(reply), words)
+    try:
+        value = json.loads(reply.body)
+    except (ValueError, RecursionError):
+        value = None
+    # `error.code`, or `code`, as "content_filter"; empty where there is none
+    error = value.get("error") if isinstance(value, dict) else None
+    places = [place for place in (error, value) if isinstance(place, dict)]
+    codes = (place["code"] for place in places if isinstance(place.get("code"), str))
+    code = clean(next(codes, ""), 60)
+    return RefusedError(reply.status, error_message(reply), code, words)
 
 
 def of_content(reply: RawReply, origin: str) -> ScoringError:
@@ -266,18 +278,6 @@ def is_moderated(refusal: RefusedError) -> bool:
     return refusal.status in MODERATING and MODERATED.search(told) is not None
 
 
-def _error_code(reply: RawReply) -> str:
-    """`error.code`, or `code`, as "content_filter"; empty where there is none."""
-    try:
-        value = json.loads(reply.body)
-    except (ValueError, RecursionError):
-        return ""
-    error = value.get("error") if isinstance(value, dict) else None
-    places = [place for place in (error, value) if isinstance(place, dict)]
-    code = next((place["code"] for place in places if isinstance(place.get("code"), str)), None)
-    return clean(code, 60) if isinstance(code, str) else ""
-
-
 def error_in(answer: Any) -> str | None:
     """The sentence of a JSON answer that reports an error in the form of a model's server, cleaned; None in any other form.
 
@@ -336,16 +336,6 @@ def _moment(text: str) -> datetime | None:
     except ValueError:
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and those that it goes back to: libraries wrap what the system reported, several times."""
-    while error is not None:
-        yield error
-        if isinstance(error, BaseExceptionGroup):
-            error = error.exceptions[0]
-        else:
-            error = error.__cause__ or error.__context__
 
 
 # A random half to whole of 0.5, 1, 2 ... up to 30 seconds
