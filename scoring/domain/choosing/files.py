@@ -40,11 +40,27 @@ def read_choices(content: bytes, name: str) -> ChoicesFile:
     Raises:
         ValueError: the file as a whole cannot be read; in words that go on after its name.
     """
-    about, places = _log(content) if name.lower().endswith(LOGS) else ({}, _lines(content))
+    about: Mapping[str, Any] = {}
+    places: Iterator[tuple[str, Callable[[], ReadChoice]]]
+    if name.lower().endswith(LOGS):
+        about, samples = read_log(content)
+        of_log = partial(read_inspect, is_greedy=is_greedy(about))
+        places = ((place, partial(of_log, sample)) for place, sample in samples)
+        about = storable_json(dict(about))
+    else:
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise ValueError(wrong_byte(error)) from error
+        lines = enumerate(StringIO(text, newline="\n"), start=1)
+        places = ((f"line {n}", partial(read_line, line)) for n, line in lines if line.strip())
     entries: list[Entry] = []
     left = MOST_VALUES - n_values(about)
     for place, read in places:
-        entry = _entry(place, read)
+        try:
+            entry = Entry(place, read())
+        except ValueError as error:
+            entry = Entry(place, fault=str(error)[:LONGEST_FAULT])
         left -= n_values(entry.read.raw) if entry.read else 0
         if len(entries) == MOST_ENTRIES or left < 0:
             raise ValueError(
@@ -52,29 +68,3 @@ def read_choices(content: bytes, name: str) -> ChoicesFile:
             )
         entries.append(entry)
     return ChoicesFile(about, entries)
-
-
-Places = Iterator[tuple[str, Callable[[], ReadChoice]]]
-
-
-def _entry(place: str, read: Callable[[], ReadChoice]) -> Entry:
-    try:
-        return Entry(place, read())
-    except ValueError as error:
-        return Entry(place, fault=str(error)[:LONGEST_FAULT])
-
-
-def _log(content: bytes) -> tuple[Mapping[str, Any], Places]:
-    about, samples = read_log(content)
-    read = partial(read_inspect, is_greedy=is_greedy(about))
-    places = ((place, partial(read, sample)) for place, sample in samples)
-    return storable_json(dict(about)), places
-
-
-def _lines(content: bytes) -> Places:
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(wrong_byte(error)) from error
-    lines = enumerate(StringIO(text, newline="\n"), start=1)
-    return ((f"line {n}", partial(read_line, line)) for n, line in lines if line.strip())

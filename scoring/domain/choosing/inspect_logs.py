@@ -45,18 +45,14 @@ def read_log(content: bytes) -> tuple[Mapping[str, Any], Iterator[tuple[str, Any
     Raises:
         ValueError: what is wrong, in words that go on after the file's name; also while samples are read.
     """
-    if content.startswith(b"PK"):
-        return _of_zip(content)
-    whole = _json(content, "")
-    samples = whole.get("samples")
-    if not isinstance(samples, list):
-        raise ValueError(
-            "samples is missing: this is not an Inspect log, or it was written without its samples"
-        )
-    return _about(whole), ((f"sample {n}", sample) for n, sample in enumerate(samples, start=1))
-
-
-def _of_zip(content: bytes) -> tuple[Mapping[str, Any], Iterator[tuple[str, Any]]]:
+    if not content.startswith(b"PK"):
+        whole = _json(content, "")
+        samples = whole.get("samples")
+        if not isinstance(samples, list):
+            raise ValueError(
+                "samples is missing: this is not an Inspect log, or it was written without its samples"
+            )
+        return _about(whole), ((f"sample {n}", sample) for n, sample in enumerate(samples, start=1))
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
     except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
@@ -79,7 +75,19 @@ def _about(header: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _member(archive: zipfile.ZipFile, content: bytes, info: zipfile.ZipInfo) -> Mapping[str, Any]:
     if info.compress_type == ZSTANDARD:
-        data = _zstandard(content, info)
+        import pyarrow as pa
+
+        start = info.header_offset + LOCAL_HEADER
+        lengths = content[start - 4 : start]
+        start += int.from_bytes(lengths[:2], "little") + int.from_bytes(lengths[2:], "little")
+        packed = pa.BufferReader(content[start : start + info.compress_size])
+        try:
+            with pa.CompressedInputStream(packed, "zstd") as stream:
+                data: bytes = stream.read(MOST_BYTES + 1)
+        except OSError as error:
+            raise ValueError(f"{info.filename} cannot be unpacked ({error})") from error
+        if zlib.crc32(data) != info.CRC and len(data) <= MOST_BYTES:
+            raise ValueError(f"{info.filename} cannot be unpacked (its checksum differs)")
     else:
         try:
             with archive.open(info) as file:
@@ -91,23 +99,6 @@ def _member(archive: zipfile.ZipFile, content: bytes, info: zipfile.ZipInfo) -> 
     return _json(data, f"{info.filename}: ")
 
 
-def _zstandard(content: bytes, info: zipfile.ZipInfo) -> bytes:
-    import pyarrow as pa
-
-    start = info.header_offset + LOCAL_HEADER
-    lengths = content[start - 4 : start]
-    start += int.from_bytes(lengths[:2], "little") + int.from_bytes(lengths[2:], "little")
-    packed = pa.BufferReader(content[start : start + info.compress_size])
-    try:
-        with pa.CompressedInputStream(packed, "zstd") as stream:
-            data: bytes = stream.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise ValueError(f"{info.filename} cannot be unpacked ({error})") from error
-    if zlib.crc32(data) != info.CRC and len(data) <= MOST_BYTES:
-        raise ValueError(f"{info.filename} cannot be unpacked (its checksum differs)")
-    return data
-
-
 def _json(data: bytes, before: str) -> Mapping[str, Any]:
     try:
         value = strict_json.loads_with_gaps(data)
@@ -116,18 +107,6 @@ def _json(data: bytes, before: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise ValueError(f"{before}this is not a JSON object")
     return value
-
-
-def _without_tokens(output: Mapping[str, Any]) -> dict[str, Any]:
-    """As it came, but for the likeliest tokens: they are hundreds of times longer than the text."""
-    choices = output.get("choices")
-    if not isinstance(choices, list):
-        return dict(output)
-    kept = [
-        {name: one[name] for name in one if name != "logprobs"} if isinstance(one, dict) else one
-        for one in choices
-    ]
-    return {**output, "choices": kept}
 
 
 def is_greedy(about: Mapping[str, Any]) -> bool:
@@ -153,20 +132,40 @@ def read_inspect(sample: Any, *, is_greedy: bool = False) -> ReadChoice:
     epoch = sample.get("epoch", 1)
     place = place_of(about, "metadata.", epoch - 1 if type(epoch) is int else epoch)
     output = _inner(sample, "output")
+    time, usage, choices = (output.get(name) for name in ("time", "usage", "choices"))
+    has_time = type(time) in (int, float) and 0 <= time < math.inf
+    if isinstance(choices, list):
+        # As it came, but for the likeliest tokens: they are hundreds of times longer than the text
+        kept = [
+            {name: one[name] for name in one if name != "logprobs"}
+            if isinstance(one, dict)
+            else one
+            for one in choices
+        ]
+        output = {**output, "choices": kept}
     known: dict[str, Any] = {
         **place,
         "model": text_of(output, "model"),
-        "usage": _inspect_usage(output.get("usage")),
-        "seconds": _seconds(output.get("time")),
-        "raw": storable_json(_without_tokens(output)),
+        "usage": _inspect_usage(usage) if isinstance(usage, dict) else None,
+        "seconds": float(time) if has_time else 0.0,
+        "raw": storable_json(dict(output)),
         "asked": asked_of(about, "metadata."),
     }
-    error, choices = sample.get("error"), output.get("choices")
+    error = sample.get("error")
     if error or not choices:
         detail = error.get("message", "") if isinstance(error, dict) else ""
         return ReadChoice(**known, finish=Finish.FAILED, detail=storable(str(detail)))
     first = choices[0] if isinstance(choices, list) and isinstance(choices[0], dict) else {}
-    text, thought = _content(_inner(first, "message").get("content"))
+    content = _inner(first, "message").get("content")
+    texts, thoughts = [content], list[str]()
+    if not isinstance(content, str):  # a log may keep the thought apart
+        parts = [part for part in content or () if isinstance(part, dict)]
+        texts, thoughts = (
+            [str(part.get(kind) or "") for part in parts if part.get("type") == kind]
+            for kind in ("text", "reasoning")
+        )
+    text = "\n".join(map(storable, texts))
+    thought = "\n\n".join(map(storable, thoughts))
     finish = FINISHES.get(str(first.get("stop_reason")), Finish.STOP)
     said = apart(text, finish, thought=thought)
     chosen = read_choice(said.text) if said.finish == Finish.STOP else None
@@ -195,27 +194,9 @@ def _inner(value: Any, name: str) -> Mapping[str, Any]:
     return found
 
 
-def _content(content: Any) -> tuple[str, str]:
-    """An answer's text and, where the log keeps it apart, its thought."""
-    if isinstance(content, str):
-        return storable(content), ""
-    parts = [part for part in content or () if isinstance(part, dict)]
-    texts, thoughts = (
-        [storable(str(part.get(kind) or "")) for part in parts if part.get("type") == kind]
-        for kind in ("text", "reasoning")
-    )
-    return "\n".join(texts), "\n\n".join(thoughts)
-
-
-def _inspect_usage(usage: Any) -> Usage | None:
-    if not isinstance(usage, dict):
-        return None
+def _inspect_usage(usage: Mapping[str, Any]) -> Usage:
     names = ("input_tokens", "output_tokens", "reasoning_tokens")
     counts = [
         n if type(n := usage.get(name)) is int and 0 <= n < MOST_TOKENS else 0 for name in names
     ]
     return Usage(*counts)
-
-
-def _seconds(time: Any) -> float:
-    return float(time) if type(time) in (int, float) and 0 <= time < math.inf else 0.0

@@ -70,13 +70,11 @@ def read_line(line: str) -> ReadChoice:
     ''
     """
     value = object_of(line)
-    return _of_harness(value) if {"doc", "filtered_resps"} <= value.keys() else _of_own(value)
-
-
-def _of_own(value: Mapping[str, Any]) -> ReadChoice:
+    if {"doc", "filtered_resps"} <= value.keys():
+        return _of_harness(value)
     place = place_of(value, "", value.get("sample", 0))
     raw, finish = value.get("raw"), finish_of(value)
-    side, stated, odds = _side(value), _stated(value), _odds(value)
+    side, stated, odds = _said(value)
     if side and finish != Finish.STOP:
         raise ValueError(f"side is {side}, but finish says that the answer is not complete")
     if not side and odds is None and raw is None and finish == Finish.STOP:
@@ -174,28 +172,24 @@ def asked_of(value: Mapping[str, Any], before: str) -> dict[str, str]:
     return {name: storable(text) for name, text in found.items()}
 
 
-def _side(value: Mapping[str, Any]) -> str:
+def _said(value: Mapping[str, Any]) -> tuple[str, float | None, float | None]:
+    """The side, the confidence in percent, and the log-odds; "" and None where they are not said.
+
+    Raises:
+        ValueError: as `read_line`.
+    """
     side = text_of(value, "side").upper()
     if side not in ("", *SIDES):
         raise ValueError("side is neither A nor B")
-    return side
-
-
-def _stated(value: Mapping[str, Any]) -> float | None:
-    """Percent; up to 1 it is a probability."""
-    said = value.get("confidence")
-    if said is None:
-        return None
-    if type(said) in (int, float) and (found := percent(said)) is not None:
-        return found
-    raise ValueError("confidence is not a number from 0 to 100")
-
-
-def _odds(value: Mapping[str, Any]) -> float | None:
-    said = value.get("log_odds")
-    if said is not None and (type(said) not in (int, float) or not abs(said) < MOST_ODDS):
+    said, stated = value.get("confidence"), None
+    if type(said) in (int, float):
+        stated = percent(said)
+    if said is not None and stated is None:
+        raise ValueError("confidence is not a number from 0 to 100")
+    odds = value.get("log_odds")
+    if odds is not None and (type(odds) not in (int, float) or not abs(odds) < MOST_ODDS):
         raise ValueError("log_odds is not a finite number")
-    return None if said is None else float(said)
+    return side, stated, None if odds is None else float(odds)
 
 
 def _likelier(odds: float | None) -> str:

@@ -74,13 +74,25 @@ def read_choice(text: str) -> Chosen | None:
     text = unicodedata.normalize("NFKC", text).strip()[-LONGEST:]
     objects, before, after = objects_with(text, "side")
     if not objects:
-        is_short = len(text) <= MOST_CHARACTERS and '"side"' not in text
-        return _of_words(text) if is_short else None
-    found = [_of_object(one) for one in objects]
+        if len(text) > MOST_CHARACTERS or '"side"' in text:
+            return None
+        bare = _BOXED.sub(r"\1", _BOXED.sub(r"\1", text))
+        bare = _HEADS.sub(lambda word: word.group().lower(), re.sub(r"[*$]", "", bare))
+        words = _WORDS.fullmatch(bare.strip("`\"'“”() "))
+        return _with(words["side"], percent(words["confidence"])) if words else None
+    found = []
+    for one in objects:
+        side = _letter(one["side"])
+        named = {_letter(value) for value in one.values()} - {None}
+        is_clear = side is not None and named == {side}
+        found.append(_with(side, percent(one.get("confidence"))) if side and is_clear else None)
     chosen = found[-1]
     if chosen is None or any(one is None or one.side != chosen.side for one in found):
         return None
-    if '"side"' in before + after or _names_another(chosen.side, after):
+    # The other side's letter alone, as a capital or in quotes; an article at a sentence's start is one, too
+    other = SIDES[chosen.side == SIDES[0]]
+    is_named = re.search(rf"(?<!\w){other}(?!\w)|[\"'`“]{other.lower()}[\"'`”]", after)
+    if '"side"' in before + after or is_named:
         return None
     return chosen if all(one == chosen for one in found) else Chosen(chosen.side)
 
@@ -132,21 +144,9 @@ TWICE = object()
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=float)
 
 
-def _of_object(values: Mapping[str, Any]) -> Chosen | None:
-    side = _letter(values["side"])
-    named = {_letter(value) for value in values.values()} - {None}
-    return _with(side, percent(values.get("confidence"))) if side and named == {side} else None
-
-
 def _letter(value: Any) -> str | None:
     letter = value.strip().upper() if isinstance(value, str) else ""
     return letter if letter in SIDES else None
-
-
-def _names_another(side: str, text: str) -> bool:
-    """True if a text names the other side: its letter alone, as a capital or in quotes. An article at a sentence's start is one, too."""
-    other = SIDES[side == SIDES[0]]
-    return bool(re.search(rf"(?<!\w){other}(?!\w)|[\"'`“]{other.lower()}[\"'`”]", text))
 
 
 def percent(said: Any) -> float | None:
@@ -157,13 +157,6 @@ def percent(said: Any) -> float | None:
         return None
     value = 100.0 * said if said <= 1 else float(said)
     return value if 0 <= value <= MOST_CONFIDENCE else None
-
-
-def _of_words(text: str) -> Chosen | None:
-    bare = _BOXED.sub(r"\1", _BOXED.sub(r"\1", text))
-    bare = _HEADS.sub(lambda word: word.group().lower(), re.sub(r"[*$]", "", bare))
-    found = _WORDS.fullmatch(bare.strip("`\"'“”() "))
-    return _with(found["side"], percent(found["confidence"])) if found else None
 
 
 def _with(side: str, stated: float | None) -> Chosen:

@@ -26,13 +26,12 @@ def shown(abstract: Abstract, original_side: str, layout: str) -> str:
         versions = (abstract.original.strip(), abstract.altered.strip())
         a, b = versions if is_first else versions[::-1]
         return f"Version A:\n{a}\n\nVersion B:\n{b}"
-    return "".join(
-        _passage(segment, is_first) if isinstance(segment, Alternation) else segment.text
-        for segment in abstract.segments
-    ).strip()
-
-
-def _passage(passage: Alternation, is_first: bool) -> str:
-    texts = (passage.original, passage.altered)
-    a, b = texts if is_first else texts[::-1]
-    return f"[A: {a} | B: {b}]"
+    parts = []
+    for segment in abstract.segments:
+        if isinstance(segment, Alternation):
+            texts = (segment.original, segment.altered)
+            a, b = texts if is_first else texts[::-1]
+            parts.append(f"[A: {a} | B: {b}]")
+        else:
+            parts.append(segment.text)
+    return "".join(parts).strip()
