@@ -91,8 +91,13 @@ class _Version:
 
     def boundaries(self) -> set[Place]:
         """Where a sentence begins, save the first one."""
-        places = (self._place(start) for start, _ in sentence_spans(self.text)[1:])
-        return {(n, offset) for n, offset in places if offset == 0 or n not in self.alternations}
+        places = set()
+        for start, _ in sentence_spans(self.text)[1:]:
+            segment = max(n for n, first in enumerate(self.starts[:-1]) if first <= start)
+            offset = start - self.starts[segment]
+            if offset == 0 or segment not in self.alternations:
+                places.add((segment, offset))
+        return places
 
     def marked(self) -> MarkedText:
         return MarkedText(self.text, self._spans((0, 0), (len(self.starts), 0), 0))
@@ -113,10 +118,6 @@ class _Version:
 
     def _between(self, start: Place, end: Place) -> str:
         return self.text[self._at(start) : self._at(end)]
-
-    def _place(self, at: int) -> Place:
-        segment = max(n for n, start in enumerate(self.starts[:-1]) if start <= at)
-        return segment, at - self.starts[segment]
 
     def _spans(self, start: Place, end: Place, origin: int) -> tuple[Span, ...]:
         return tuple(
@@ -174,10 +175,6 @@ class ConditionItem:
     abstract: Abstract
 
 
-# Subfield -> work -> the items about it, whose results can be swapped in
-Works = Mapping[str, Mapping[str, Sequence[ConditionItem]]]
-
-
 def text_pairs(
     condition: str,
     items: Sequence[ConditionItem],
@@ -225,7 +222,12 @@ def text_pairs(
             if sentence.is_result
         ]
     else:
-        works = _works_by_subfield(items)
+        # Subfield -> work -> the items about it, whose results can be swapped in
+        works: dict[str, dict[str, list[ConditionItem]]] = {}
+        # By key: a draw must not depend on the order in which the items came
+        for item in sorted(items, key=lambda item: item.key):
+            if item.abstract.alternations:
+                works.setdefault(item.subfield, {}).setdefault(item.work, []).append(item)
         for item in fitting:
             swapped = _swapped(item, works[item.subfield], random.Random(f"{seed}:{item.key}"))
             if isinstance(swapped, TextPair):
@@ -233,19 +235,6 @@ def text_pairs(
             else:
                 problems.append(swapped)
     return pairs, problems
-
-
-def _works_by_subfield(items: Sequence[ConditionItem]) -> Works:
-    works: dict[str, dict[str, list[ConditionItem]]] = {}
-    # By key: a draw must not depend on the order in which the items came
-    for item in sorted(items, key=lambda item: item.key):
-        if item.abstract.alternations:
-            works.setdefault(item.subfield, {}).setdefault(item.work, []).append(item)
-    return works
-
-
-def _results(items: Sequence[ConditionItem]) -> list[Sentence]:
-    return [unit for item in items for unit in sentences(item.abstract) if unit.is_result]
 
 
 def _swapped(
@@ -261,7 +250,11 @@ def _swapped(
         reason = f"needs {wanted} of “{item.subfield}” to swap in{each}; there {found}"
         return ConditionProblem(item.key, reason)
     # Only what is drawn is cut into sentences: of a few items of a large set, a few others
-    drawn = iter([rng.choice(_results(of_subfield[work])) for work in rng.sample(works, needed)])
+    results = []
+    for work in rng.sample(works, needed):
+        cut_up = (unit for other in of_subfield[work] for unit in sentences(other.abstract))
+        results.append(rng.choice([unit for unit in cut_up if unit.is_result]))
+    drawn = iter(results)
     swapped = [next(drawn) if sentence.is_result else sentence for sentence in own]
     gaps = [sentence.after for sentence in own[:-1]]
     original = _joined([sentence.original for sentence in swapped], gaps)

@@ -67,7 +67,21 @@ def encode(tokenizer: Any, prompt: Prompt, marked: MarkedText) -> Encoded:
     if not marked.text.strip():
         raise TextError("is empty")
     string, start = _string(tokenizer, prompt, marked.text)
-    ids, added, spans = _tokens(tokenizer, string)
+    try:
+        string.encode()
+    except UnicodeEncodeError as error:
+        raise TextError("contains half of a character pair (a surrogate)") from error
+    encoded = tokenizer(
+        string,
+        return_offsets_mapping=True,
+        return_special_tokens_mask=True,
+        truncation=False,
+        padding=False,
+        verbose=False,
+    )
+    ids = np.array(encoded["input_ids"], np.int64)  # (T,)
+    added = np.array(encoded["special_tokens_mask"], np.bool_)  # (T,) by the tokenizer
+    spans = np.array(encoded["offset_mapping"], np.int64).reshape(-1, 2)  # of the string
     spans = _with_trimmed_space(spans, added) - start
     core = marked.text.strip()
     begin = marked.text.index(core)
@@ -82,7 +96,10 @@ def encode(tokenizer: Any, prompt: Prompt, marked: MarkedText) -> Encoded:
     if prompt.kind == "paper":
         used = np.arange(np.flatnonzero(~added)[-1] + 1)
     else:
-        used = np.arange(_doubled_start(ids, added), last + 1)
+        # A start token of the tokenizer's that the template spells again is left out
+        n_added = int(np.argmin(added))
+        is_doubled = n_added > 0 and ids[n_added - 1] == ids[n_added]
+        used = np.arange(int(is_doubled), last + 1)
     pieces = tuple(tokenizer.convert_ids_to_tokens(ids.tolist()))
     return Encoded(ids, pieces, spans, in_text, _covered(spans, marked.spans) & in_text).only(used)
 
@@ -99,16 +116,15 @@ def cut(versions: Sequence[Encoded], window: int) -> tuple[Encoded, ...]:
     too_many = max(len(encoded.ids) for encoded in versions) - window
     if too_many <= 0:
         return tuple(versions)
-    return tuple(_without_beginning(encoded, too_many) for encoded in versions)
-
-
-def _without_beginning(encoded: Encoded, n: int) -> Encoded:
-    # What the tokenizer added has an empty span, and all else of prompt and text has none
-    n_added = int(np.argmin(~encoded.spans.any(axis=1) & ~encoded.in_text))
-    used = np.r_[:n_added, n_added + n : len(encoded.ids)]
-    if not encoded.in_text[used][1:].any():
-        raise TextError("is truncated like the other version, and nothing remains")
-    return encoded.only(used)
+    shorter = []
+    for encoded in versions:
+        # What the tokenizer added has an empty span, and all else of prompt and text has none
+        n_added = int(np.argmin(~encoded.spans.any(axis=1) & ~encoded.in_text))
+        used = np.r_[:n_added, n_added + too_many : len(encoded.ids)]
+        if not encoded.in_text[used][1:].any():
+            raise TextError("is truncated like the other version, and nothing remains")
+        shorter.append(encoded.only(used))
+    return tuple(shorter)
 
 
 def _name(tokenizer: Any) -> str:
@@ -160,25 +176,6 @@ def _apply(tokenizer: Any, turns: Sequence[dict[str, str]]) -> str:
         ) from error
 
 
-def _tokens(tokenizer: Any, string: str) -> tuple[TokenIds, Mask, Spans]:
-    """Ids (T,), which of them the tokenizer added (T,), and their characters in the string (T, 2)."""
-    try:
-        string.encode()
-    except UnicodeEncodeError as error:
-        raise TextError("contains half of a character pair (a surrogate)") from error
-    encoded = tokenizer(
-        string,
-        return_offsets_mapping=True,
-        return_special_tokens_mask=True,
-        truncation=False,
-        padding=False,
-        verbose=False,
-    )
-    ids = np.array(encoded["input_ids"], np.int64)
-    added = np.array(encoded["special_tokens_mask"], np.bool_)
-    return ids, added, np.array(encoded["offset_mapping"], np.int64).reshape(-1, 2)
-
-
 def _with_trimmed_space(spans: Spans, added: Mask) -> Spans:
     """Give a token of nothing but spaces the characters that tokenizers trimming their offsets took from it.
 
@@ -199,12 +196,6 @@ def _covered(spans: Spans, ranges: Sequence[tuple[int, int]]) -> Mask:
     for start, end in ranges:
         covered |= np.maximum(spans[:, 0], start) < np.minimum(spans[:, 1], end)
     return covered
-
-
-def _doubled_start(ids: TokenIds, added: Mask) -> int:
-    """How many tokens to leave out in front: a start token of the tokenizer's that the template spells again."""
-    n_added = int(np.argmin(added))
-    return int(n_added > 0 and ids[n_added - 1] == ids[n_added])
 
 
 def _refuse_control_tokens(tokenizer: Any, ids: TokenIds, spans: Spans, string: str) -> None:

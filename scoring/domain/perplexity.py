@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lib.points import RIGHT, TIE, error_of_mean, mean_point, point
-from scoring.domain.backend import GroupResult, LogProbs, ScoringError, TextError
+from scoring.domain.backend import GroupResult, ScoringError, TextError
 from scoring.domain.conditions import MarkedText
 from scoring.domain.encoding import Encoded, cut, encode
 from scoring.domain.prompts import Prompt
@@ -254,26 +254,22 @@ def score_versions(
             raise ScoringError(
                 f"The backend answered {len(logprobs)} numbers for the {len(one.ids)} tokens of {name}."
             )
+        in_all = np.arange(len(one.ids)) > 0  # (T,) the first token has no predecessor
+        in_text = in_all & one.in_text  # (T,)
+        n_all, n_text = int(in_all.sum()), int(in_text.sum())
         try:
-            scores.append(_score(one, logprobs, counts_prompt))
+            # Both from the same pass; a number that is none anywhere spoils them both
+            nll_all, nll_text = (float(nll_nats([logprobs], [m])[0]) for m in (in_all, in_text))
+            if n_text == 0:
+                raise NothingToScoreError(0)
+            (ppl,) = perplexity([logprobs], [in_all if counts_prompt else in_text])
         except NotFiniteError as error:
             value = f"the log-probability of token {error.token + 1} is {error.value}"
             raise TextError(reason(versions, version, value)) from error
         except NothingToScoreError as error:
             raise TextError(reason(versions, version, "has no token to score")) from error
+        scores.append(TextScore(nll_all, nll_text, n_all, n_text, float(ppl)))
     return scores
-
-
-def _score(encoded: Encoded, logprobs: LogProbs, counts_prompt: bool) -> TextScore:
-    in_all = np.arange(len(encoded.ids)) > 0  # (T,) the first token has no predecessor
-    in_text = in_all & encoded.in_text  # (T,)
-    # Both from the same pass; a number that is none anywhere spoils them both
-    nll_all, nll_text = (float(nll_nats([logprobs], [mask])[0]) for mask in (in_all, in_text))
-    n_all, n_text = int(in_all.sum()), int(in_text.sum())
-    if n_text == 0:
-        raise NothingToScoreError(0)
-    ppl = perplexity([logprobs], [in_all if counts_prompt else in_text])
-    return TextScore(nll_all, nll_text, n_all, n_text, float(ppl[0]))
 
 
 def zlib_bytes(text: str) -> int:

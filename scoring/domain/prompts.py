@@ -200,18 +200,14 @@ def applied(tokenizer: Any, turns: Sequence[dict[str, str]], **how: Any) -> str:
         raise ScoringError(
             f"the chat template of {name} writes {answer['characters']:,} characters"
         )
-    if "error" in answer:
-        raise _raised(name, answer["error"], answer["says"])
-    return str(answer["text"])
-
-
-def _raised(name: str, error: str, says: str) -> Exception:
+    if "error" not in answer:
+        return str(answer["text"])
     from jinja2 import TemplateError
 
-    as_they_are = (TemplateError, ValueError, TypeError)
-    for kind in as_they_are:
+    error, says = answer["error"], answer["says"]
+    for kind in (TemplateError, ValueError, TypeError):
         if kind.__name__ == error:
-            return kind(says)
+            raise kind(says)
     if error in ("MemoryError", "OverflowError"):
-        return ScoringError(f"the chat template of {name} was stopped: it takes too much memory")
-    return ScoringError(f"the chat template of {name} cannot be used: {error}: {says}")
+        raise ScoringError(f"the chat template of {name} was stopped: it takes too much memory")
+    raise ScoringError(f"the chat template of {name} cannot be used: {error}: {says}")

@@ -104,7 +104,11 @@ def apart(
     >>> apart("<think>\nA gas, or", Finish.LENGTH)
     Said(thought='A gas, or', text='', finish=<Finish.THINKING: 'thinking'>)
     """
-    end = _end(text, marks, begun)
+    # The tag that closes the thought
+    opening = next(_openings(text, marks), None)
+    start = 0 if marks.end or begun else opening.end() if opening else len(text)
+    ends = [*marks.closing.finditer(text, start)] or ([] if marks.end else [*_ALONE.finditer(text)])
+    end = ends[-1] if ends else None
     rest = text[end.end() :].lstrip() if end else text
     inner = text[: end.start()] if end else ""
     opened = _is_open(rest, finish, marks) or (begun and not end)
@@ -112,7 +116,12 @@ def apart(
     unseen = bool(marks.end) and not end and not thought and finish == Finish.LENGTH
     if opened or unseen:
         inner, rest = text, ""
-    thoughts = [part for part in (thought.strip(), _bare(inner, marks)) if part]
+    # The inner thought without its opening tag and the marks of channels
+    first = next(_openings(inner, marks), None)
+    if first and _is_blank(inner[: first.start()]):
+        inner = inner[first.end() :]
+    inner = _TOKEN.sub("", _HEADS.sub("\n", inner)).strip()
+    thoughts = [part for part in (thought.strip(), inner) if part]
     if finish in (Finish.STOP, Finish.LENGTH):
         if opened or unseen or (thoughts and not rest.strip() and finish == Finish.LENGTH):
             finish = Finish.THINKING
@@ -130,14 +139,6 @@ def answer_in(text: str) -> str:
     return apart(text, Finish.STOP).text
 
 
-def _end(text: str, marks: Marks, begun: bool) -> re.Match[str] | None:
-    """The tag that closes the thought."""
-    opening = next(_openings(text, marks), None)
-    start = 0 if marks.end or begun else opening.end() if opening else len(text)
-    ends = [*marks.closing.finditer(text, start)] or ([] if marks.end else [*_ALONE.finditer(text)])
-    return ends[-1] if ends else None
-
-
 def _is_open(text: str, finish: Finish, marks: Marks) -> bool:
     """True if what follows the last closing tag is a thought that has begun."""
     openings = list(_openings(text, marks))
@@ -146,13 +147,6 @@ def _is_open(text: str, finish: Finish, marks: Marks) -> bool:
     if finish == Finish.LENGTH:
         return bool(sure or at_once)
     return bool(at_once) and at_once == sure[:1]
-
-
-def _bare(thought: str, marks: Marks) -> str:
-    first = next(_openings(thought, marks), None)
-    if first and _is_blank(thought[: first.start()]):
-        thought = thought[first.end() :]
-    return _TOKEN.sub("", _HEADS.sub("\n", thought)).strip()
 
 
 def _is_blank(text: str) -> bool:
