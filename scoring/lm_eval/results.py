@@ -58,8 +58,18 @@ def environment() -> str:
 
 def tokenizer_fields(runs: Sequence[ScoringRun]) -> dict[str, Any]:
     """Fields on the tokenizer of one model's runs, if it still is the one that they were scored with; else nothing."""
-    tokenizer = _tokenizer(runs[0])
-    if tokenizer is None:
+    run = runs[0]
+    args = run.model_args
+    if run.backend == EMBEDDED.name:
+        args = args | {"pretrained": str(MODEL_FOLDER)}
+    if not (args.get("tokenizer") or args.get("pretrained")):
+        return {}
+    try:
+        starts = is_true(args, "add_bos_token")
+        tokenizer = load_tokenizer(*source_of(args), add_bos_token=starts)
+    except ScoringError:
+        return {}
+    if tokenizer_hash(tokenizer) != run.identity.get("tokenizer_sha256"):
         return {}
     fields: dict[str, Any] = {
         f"tokenizer_{name}_token": [
@@ -73,21 +83,6 @@ def tokenizer_fields(runs: Sequence[ScoringRun]) -> dict[str, Any]:
     if template and any(run.prompt == ScoringRun.Prompt.CHAT for run in runs):
         fields |= {"chat_template": str(template), "chat_template_sha": text_hash(str(template))}
     return fields
-
-
-def _tokenizer(run: ScoringRun) -> Any:
-    args = run.model_args
-    if run.backend == EMBEDDED.name:
-        args = args | {"pretrained": str(MODEL_FOLDER)}
-    if not (args.get("tokenizer") or args.get("pretrained")):
-        return None
-    try:
-        starts = is_true(args, "add_bos_token")
-        tokenizer = load_tokenizer(*source_of(args), add_bos_token=starts)
-    except ScoringError:
-        return None
-    same = tokenizer_hash(tokenizer) == run.identity.get("tokenizer_sha256")
-    return tokenizer if same else None
 
 
 VERSION = 1.0
@@ -106,40 +101,39 @@ def write_results(runs: Sequence[ScoringRun], directory: Path) -> list[Path]:
     Raises:
         ScoringError: a run's texts are no longer there, or the files cannot be written.
     """
-    by_model: dict[str, list[ScoringRun]] = {}
+    by_model, written = dict[str, list[ScoringRun]](), list[Path]()
     for run in runs:
         if not run.corpus:
             key = json.dumps([run.language_model.name, run.backend, run.model_args], sort_keys=True)
             by_model.setdefault(key, []).append(run)
     try:
-        return [
-            path for of_model in by_model.values() for path in _write_model(of_model, directory)
-        ]
+        for of_model in by_model.values():
+            folder = directory / _sanitized(of_model[0].language_model.name)
+            folder.mkdir(parents=True, exist_ok=True)
+            tasks: dict[str, ScoringRun] = {}
+            for run in of_model:
+                assert run.study is not None
+                prompt = "" if run.prompt == "paper" else run.prompt
+                parts = [run.study.slug, run.condition, run.source, prompt]
+                name = re.sub(r"\W", "_", "_".join(part for part in parts if part))
+                tasks[f"{name}_run{run.pk}" if name in tasks else name] = run
+            samples = {name: list(samples_of(run)) for name, run in tasks.items()}
+            date = datetime.now(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
+            date = date.replace(":", "-")
+            results = json.dumps(_results(tasks, samples), indent=2, ensure_ascii=False)
+            files = {folder / f"results_{date}.json": results}
+            for name, rows in samples.items():
+                lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
+                files[folder / f"samples_{name}_{date}.jsonl"] = "".join(lines)
+            for path, text in files.items():
+                write_file(path, text)
+            written += files
     except OSError as error:
         raise ScoringError(
             f"{directory} was not written: {disk.reason(error)}. The scores are stored. The same command with --resume "
             "writes the files."
         ) from error
-
-
-def _write_model(runs: Sequence[ScoringRun], directory: Path) -> list[Path]:
-    folder = directory / _sanitized(runs[0].language_model.name)
-    folder.mkdir(parents=True, exist_ok=True)
-    tasks: dict[str, ScoringRun] = {}
-    for run in runs:
-        name = _task_name(run)
-        tasks[f"{name}_run{run.pk}" if name in tasks else name] = run
-    samples = {name: list(samples_of(run)) for name, run in tasks.items()}
-    date = datetime.now(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
-    date = date.replace(":", "-")
-    results = json.dumps(_results(tasks, samples), indent=2, ensure_ascii=False)
-    files = {folder / f"results_{date}.json": results}
-    for name, rows in samples.items():
-        lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
-        files[folder / f"samples_{name}_{date}.jsonl"] = "".join(lines)
-    for path, text in files.items():
-        write_file(path, text)
-    return list(files)
+    return written
 
 
 def _sanitized(name: str) -> str:
@@ -147,19 +141,23 @@ def _sanitized(name: str) -> str:
     return re.sub(r'["<>:/|\\?*\[\]]+', "__", name)
 
 
-def _task_name(run: ScoringRun) -> str:
-    assert run.study is not None
-    parts = [run.study.slug, run.condition, run.source, "" if run.prompt == "paper" else run.prompt]
-    return re.sub(r"\W", "_", "_".join(part for part in parts if part))
-
-
 def _results(
     tasks: Mapping[str, ScoringRun], samples: Mapping[str, list[dict[str, Any]]]
 ) -> dict[str, Any]:
     first = next(iter(tasks.values()))
-    name = first.language_model.name
+    name, kind, identity = first.language_model.name, kind_of(first.backend), first.identity
+    word = kind.name if kind else first.backend
+    results = {}
+    for task in tasks:
+        rows = samples[task]
+        results[task] = {"name": task, "alias": task, "sample_len": len(rows)}
+        # Means and, as the harness has them, standard errors from the sample's standard deviation (n - 1)
+        for metric in HIGHER_IS_BETTER if rows else ():
+            values = [row[metric] for row in rows]
+            error = stdev(values) / len(values) ** 0.5 if len(values) > 1 else "N/A"
+            results[task] |= {f"{metric},none": fmean(values), f"{metric}_stderr,none": error}
     return {
-        "results": {task: _metrics(task, samples[task]) for task in tasks},
+        "results": results,
         "group_subtasks": {},
         "configs": {task: _task_config(task, run) for task, run in tasks.items()},
         "versions": dict.fromkeys(tasks, VERSION),
@@ -169,32 +167,36 @@ def _results(
             task: {"original": run.total, "effective": len(samples[task])}
             for task, run in tasks.items()
         },
-        "config": _model_config(first),
+        "config": {
+            "model": word,
+            "model_args": first.model_args,
+            "model_num_parameters": identity.get("n_parameters"),
+            "model_dtype": identity.get("dtype"),
+            "model_revision": identity.get("revision"),
+            "model_sha": identity.get("weights_sha256"),
+            "batch_size": first.batch_tokens,  # in tokens
+            "batch_sizes": [],
+            "device": identity.get("device"),
+            "use_cache": None,
+            "limit": first.limit,
+            "bootstrap_iters": 0,
+            "gen_kwargs": {},
+            **dict.fromkeys(("random_seed", "numpy_seed", "torch_seed", "fewshot_seed")),
+            "identity": identity,
+        },
         "date": (first.started_at or first.created_at).timestamp(),
-        "transformers_version": first.identity.get("libraries", {}).get("transformers"),
+        "transformers_version": identity.get("libraries", {}).get("transformers"),
         "git_hash": git_hash(),
         "pretty_env_info": environment(),
-        "max_length": first.identity.get("max_length") or first.identity.get("context_tokens"),
+        "max_length": identity.get("max_length") or identity.get("context_tokens"),
         "task_hashes": {task: task_hash(rows) for task, rows in samples.items()},
-        "model_source": _model_word(first),
+        "model_source": word,
         "model_name": name,
         "model_name_sanitized": _sanitized(name),
         "total_evaluation_time_seconds": str(sum(run.scoring_seconds for run in tasks.values())),
         **dict.fromkeys(UNKNOWN),
         **tokenizer_fields(list(tasks.values())),
     }
-
-
-def _metrics(task: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Means and, as the harness has them, standard errors from the sample's standard deviation (n - 1)."""
-    metrics: dict[str, Any] = {"name": task, "alias": task, "sample_len": len(rows)}
-    for name in HIGHER_IS_BETTER if rows else ():
-        values = [row[name] for row in rows]
-        metrics[f"{name},none"] = fmean(values)
-        metrics[f"{name}_stderr,none"] = (
-            stdev(values) / len(values) ** 0.5 if len(values) > 1 else "N/A"
-        )
-    return metrics
 
 
 def _task_config(task: str, run: ScoringRun) -> dict[str, Any]:
@@ -225,29 +227,3 @@ def _task_config(task: str, run: ScoringRun) -> dict[str, Any]:
             "run": str(run.uuid),
         },
     }
-
-
-def _model_config(run: ScoringRun) -> dict[str, Any]:
-    identity = run.identity
-    return {
-        "model": _model_word(run),
-        "model_args": run.model_args,
-        "model_num_parameters": identity.get("n_parameters"),
-        "model_dtype": identity.get("dtype"),
-        "model_revision": identity.get("revision"),
-        "model_sha": identity.get("weights_sha256"),
-        "batch_size": run.batch_tokens,  # in tokens
-        "batch_sizes": [],
-        "device": identity.get("device"),
-        "use_cache": None,
-        "limit": run.limit,
-        "bootstrap_iters": 0,
-        "gen_kwargs": {},
-        **dict.fromkeys(("random_seed", "numpy_seed", "torch_seed", "fewshot_seed")),
-        "identity": identity,
-    }
-
-
-def _model_word(run: ScoringRun) -> str:
-    kind = kind_of(run.backend)
-    return kind.name if kind else run.backend

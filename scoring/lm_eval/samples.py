@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from experiment.models.items import text_hash
+from scoring.backends.registry import EMBEDDED
 from scoring.demo_lm import MODEL_FOLDER
 from scoring.domain.backend import ScoringError
 from scoring.domain.prompts import Prompt
@@ -33,7 +34,15 @@ LESS = 1e-6  # relative; more than rounding
 def greedy_texts(run: ScoringRun) -> dict[Place, dict[str, bool | None]]:
     """Place -> version of the text -> whether every counted token is the model's first choice; None where open."""
     size = vocabulary_size(run)
-    return {place: _of_pair(versions, size) for place, versions in _texts(run).items()}
+    found: dict[Place, dict[str, bool | None]] = {}
+    for place, versions in _texts(run).items():
+        found[place] = {}
+        for version, text in versions.items():
+            others = (other for name, other in versions.items() if name != version)
+            outdone = any(text.is_outdone(other) for other in others)
+            settled = is_greedy(text.logprobs[text.counted], size)
+            found[place][version] = False if outdone else settled
+    return found
 
 
 def is_greedy(counted: npt.NDArray[np.float64], size: int | None) -> bool | None:
@@ -51,7 +60,7 @@ def is_greedy(counted: npt.NDArray[np.float64], size: int | None) -> bool | None
 
 def vocabulary_size(run: ScoringRun) -> int | None:
     """As the configuration in the model's folder says; None of a server's model, or one of the Hub's."""
-    folder = MODEL_FOLDER if run.backend == "embedded" else run.model_args.get("pretrained", "")
+    folder = MODEL_FOLDER if run.backend == EMBEDDED.name else run.model_args.get("pretrained", "")
     try:
         values = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -82,15 +91,6 @@ class _Text:
         return bool(self.logprobs[at] < other.logprobs[at] - LESS)
 
 
-def _of_pair(versions: Mapping[str, _Text], size: int | None) -> dict[str, bool | None]:
-    found = {}
-    for version, text in versions.items():
-        others = (other for name, other in versions.items() if name != version)
-        outdone = any(text.is_outdone(other) for other in others)
-        found[version] = False if outdone else is_greedy(text.logprobs[text.counted], size)
-    return found
-
-
 def _texts(run: ScoringRun) -> dict[Place, dict[str, _Text]]:
     table = token_store.read_tokens(run)
     names = ("item", "item_version", "unit", "version")
@@ -118,7 +118,7 @@ def samples_of(run: ScoringRun) -> Iterator[dict[str, Any]]:
     """
     texts = {text.place: text for text in texts_of(run).texts}
     prompt = Prompt(run.prompt, run.prompt_text)
-    added = []
+    added: list[Mapping[tuple[int, int], Mapping[str, Any]]] = []
     for facts_of in ADDED_TO_SAMPLES:
         with suppress(ImportError):  # on a machine that lacks the packages for it
             added.append(facts_of(run))

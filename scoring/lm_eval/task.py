@@ -66,7 +66,25 @@ def write_task(
     """Write the task's description, its texts and the functions it needs, and say so; files of these names are replaced."""
     folder.mkdir(parents=True, exist_ok=True)
     before = Prompt.of(prompt).before.rstrip()
-    rows = [_row(text, before, COUNTED[prompt], condition) for text in texts]
+    rows = []
+    for text in texts:
+        item = text.item
+        assert item is not None
+        original, altered = (version.text.strip() for version in text.texts)
+        row: dict[str, object] = {
+            "item": item.key,
+            "version": item.version,
+            "condition": condition,
+            "unit": text.unit,
+            "source": item.source,
+            "doi": item.doi,
+            "subfield": item.subfield,
+            "prompt": before,
+            "counted": COUNTED[prompt],
+            "original": original,
+            "altered": altered,
+        }
+        rows.append(row)
     lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
     (folder / f"{task}.jsonl").write_text("".join(lines), encoding="utf-8", newline="\n")
     description = YAML.format(task=task, counted=COUNTED_TOKENS[prompt], shown=SHOWN[condition])
@@ -74,22 +92,3 @@ def write_task(
     shutil.copyfile(HELPER, folder / HELPER.name)
     about = {"folder": str(folder), "task": task, "prompt": prompt, "condition": condition}
     return {**about, "items": len({row["item"] for row in rows}), "documents": len(rows)}
-
-
-def _row(text: RunText, before: str, counted: str, condition: str) -> dict[str, object]:
-    item = text.item
-    assert item is not None
-    original, altered = (version.text.strip() for version in text.texts)
-    return {
-        "item": item.key,
-        "version": item.version,
-        "condition": condition,
-        "unit": text.unit,
-        "source": item.source,
-        "doi": item.doi,
-        "subfield": item.subfield,
-        "prompt": before,
-        "counted": counted,
-        "original": original,
-        "altered": altered,
-    }
