@@ -101,24 +101,28 @@ def score_pairs(
     Raises:
         ScoringError: something is wrong with a text, an argument or the model; the first problem in one sentence.
     """
-    asked = _prompt(prompt)
+    is_known = prompt in PROMPTS and prompt != "custom"
+    try:
+        asked = Prompt.of(prompt) if is_known else Prompt.of("custom", prompt)
+    except PromptError as error:
+        raise ScoringError(f"The prompt cannot be used: {error}.") from error
     texts = _texts(pairs, condition, seed)
     opened, args = _opened(model, model_args)
     with opened as backend:
-        encoded = _encoded(texts, backend, asked, args)
-        scored = _scored(texts, encoded, backend, batch_tokens, args)
-    return [
-        _result(pair, both, result, asked)
-        for pair, both, result in zip(texts, encoded, scored, strict=True)
-    ]
-
-
-def _prompt(text: str) -> Prompt:
-    is_known = text in PROMPTS and text != "custom"
-    try:
-        return Prompt.of(text) if is_known else Prompt.of("custom", text)
-    except PromptError as error:
-        raise ScoringError(f"The prompt cannot be used: {error}.") from error
+        encoded, results = _scored(texts, backend, asked, batch_tokens, args)
+    scored = []
+    for pair, both, result in zip(texts, encoded, results, strict=True):
+        try:
+            scores = score_versions(_name(pair), VERSIONS, both, result, asked.counts_itself)
+        except TextError as error:
+            raise ScoringError(f"{_name(pair)}, {error}.") from error
+        original, altered = (
+            _text(score, one, np.asarray(logprobs), asked.counts_itself)
+            for score, one, logprobs in zip(scores, both, result, strict=True)
+        )
+        decision = decide(original.ppl, altered.ppl)
+        scored.append(ScoredPair(pair.item_key, pair.unit, original, altered, decision))
+    return scored
 
 
 def _texts(pairs: Sequence[Pair] | Mapping[str, Pair], condition: str, seed: int) -> list[TextPair]:
@@ -178,54 +182,31 @@ def _opened(model: Any, model_args: Mapping[str, Any]) -> tuple[Any, dict[str, s
     return closing(open_backend(kind.name, args)), args
 
 
-def _encoded(
-    texts: Sequence[TextPair], backend: Backend, prompt: Prompt, args: Mapping[str, str]
-) -> list[tuple[Encoded, ...]]:
+def _scored(
+    texts: Sequence[TextPair],
+    backend: Backend,
+    prompt: Prompt,
+    batch_tokens: int | None,
+    args: Mapping[str, str],
+) -> tuple[list[tuple[Encoded, ...]], list[GroupResult]]:
+    """The tokens of each pair as the model reads them, and their log-probabilities."""
     truncate, window = args.get("overlong") == "truncate", backend.context_tokens
-    encoded = []
+    encoded, groups = [], []
     for pair in texts:
         versions = (pair.original, pair.altered)
         try:
-            encoded.append(
-                encode_versions(backend.tokenizer, prompt, VERSIONS, versions, window, truncate)
-            )
+            both = encode_versions(backend.tokenizer, prompt, VERSIONS, versions, window, truncate)
         except TextError as error:
             raise ScoringError(f"{_name(pair)}, {error}.") from error
-    return encoded
-
-
-def _scored(
-    texts: Sequence[TextPair],
-    encoded: Sequence[tuple[Encoded, ...]],
-    backend: Backend,
-    batch_tokens: int | None,
-    args: Mapping[str, str],
-) -> list[GroupResult]:
-    groups = [
-        [TokenText(f"{_name(pair)}, {v}", e.ids) for v, e in zip(VERSIONS, both, strict=True)]
-        for pair, both in zip(texts, encoded, strict=True)
-    ]
+        named = zip(VERSIONS, both, strict=True)
+        encoded.append(both)
+        groups.append([TokenText(f"{_name(pair)}, {v}", e.ids) for v, e in named])
     backend.prepare(groups)
     found: dict[int, GroupResult] = {}
     at_once = batch_tokens or Reading.of(args).batch_tokens(groups)
     for batch in backend.plan(groups, at_once):
         found |= zip(batch, backend.score([groups[n] for n in batch]), strict=True)
-    return [found[n] for n in range(len(groups))]
-
-
-def _result(
-    pair: TextPair, both: Sequence[Encoded], result: GroupResult, prompt: Prompt
-) -> ScoredPair:
-    try:
-        scores = score_versions(_name(pair), VERSIONS, both, result, prompt.counts_itself)
-    except TextError as error:
-        raise ScoringError(f"{_name(pair)}, {error}.") from error
-    original, altered = (
-        _text(score, encoded, np.asarray(logprobs), prompt.counts_itself)
-        for score, encoded, logprobs in zip(scores, both, result, strict=True)
-    )
-    decision = decide(original.ppl, altered.ppl)
-    return ScoredPair(pair.item_key, pair.unit, original, altered, decision)
+    return encoded, [found[n] for n in range(len(groups))]
 
 
 def _text(score: TextScore, encoded: Encoded, logprobs: Any, counts_prompt: bool) -> ScoredText:
