@@ -99,10 +99,32 @@ def _learn(
     on_step: Callable[[int], None],
 ) -> None:
     model = trained.model
-    optimizer = _optimizer(model, recipe)
+    # Matrices decay, and vectors do not
+    groups = [
+        {
+            "params": [p for p in model.parameters() if p.dim() >= 2],
+            "weight_decay": recipe.weight_decay,
+        },
+        {"params": [p for p in model.parameters() if p.dim() < 2], "weight_decay": 0.0},
+    ]
+    optimizer = torch.optim.AdamW(groups, lr=recipe.learning_rate, betas=(0.9, 0.95))
     best = model.state_dict()
     for step in range(1, recipe.steps + 1):
-        _step(model, optimizer, rows.draw(), _learning_rate(step, recipe))
+        # The rate rises along a line, then falls along a cosine to a tenth
+        rate = recipe.learning_rate * step / recipe.warmup_steps
+        if step > recipe.warmup_steps:
+            done = (step - recipe.warmup_steps) / (recipe.steps - recipe.warmup_steps)
+            rate = recipe.learning_rate * (0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * done)))
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        drawn = rows.draw()
+        model.train()
+        logits = model(drawn[:, :-1]).logits.flatten(0, 1)  # (B * T, V)
+        nll = functional.cross_entropy(logits, drawn[:, 1:].flatten())  # targets: (B * T,)
+        optimizer.zero_grad(set_to_none=True)
+        nll.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
         on_step(step)
         if step % recipe.evaluate_every and step != recipe.steps:
             continue
@@ -137,15 +159,15 @@ class Rows:
         self.waiting: list[list[int]] = []
 
     def draw(self) -> Tensor:
-        return torch.tensor([self._row() for _ in range(self.recipe.rows)])  # (B, T + 1)
-
-    def _row(self) -> list[int]:
-        row: list[int] = []
-        while len(row) <= self.recipe.context:
-            if not self.waiting:  # all paragraphs again, in a new order
-                self.waiting = self.rng.sample(self.paragraphs, len(self.paragraphs))
-            row += self.waiting.pop()
-        return row[: self.recipe.context + 1]
+        rows = []
+        for _ in range(self.recipe.rows):
+            row: list[int] = []
+            while len(row) <= self.recipe.context:
+                if not self.waiting:  # all paragraphs again, in a new order
+                    self.waiting = self.rng.sample(self.paragraphs, len(self.paragraphs))
+                row += self.waiting.pop()
+            rows.append(row[: self.recipe.context + 1])
+        return torch.tensor(rows)  # (B, T + 1)
 
 
 def mean_nll_nats(model: GPT2LMHeadModel, texts: Sequence[Sequence[int]]) -> float:
@@ -160,38 +182,6 @@ def mean_nll_nats(model: GPT2LMHeadModel, texts: Sequence[Sequence[int]]) -> flo
             total += nll.double().sum().item()
             count += len(nll)
     return total / count
-
-
-def _step(
-    model: GPT2LMHeadModel, optimizer: torch.optim.Optimizer, rows: Tensor, learning_rate: float
-) -> None:
-    for group in optimizer.param_groups:
-        group["lr"] = learning_rate
-    model.train()
-    logits = model(rows[:, :-1]).logits.flatten(0, 1)  # (B * T, V)
-    loss = functional.cross_entropy(logits, rows[:, 1:].flatten())  # targets: (B * T,)
-    optimizer.zero_grad(set_to_none=True)
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-    optimizer.step()
-
-
-def _learning_rate(step: int, recipe: Recipe) -> float:
-    """Rises along a line, then falls along a cosine to a tenth."""
-    if step <= recipe.warmup_steps:
-        return recipe.learning_rate * step / recipe.warmup_steps
-    done = (step - recipe.warmup_steps) / (recipe.steps - recipe.warmup_steps)
-    return recipe.learning_rate * (0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * done)))
-
-
-def _optimizer(model: GPT2LMHeadModel, recipe: Recipe) -> torch.optim.AdamW:
-    matrices = [p for p in model.parameters() if p.dim() >= 2]
-    vectors = [p for p in model.parameters() if p.dim() < 2]
-    groups = [
-        {"params": matrices, "weight_decay": recipe.weight_decay},
-        {"params": vectors, "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(groups, lr=recipe.learning_rate, betas=(0.9, 0.95))
 
 
 @contextmanager
@@ -241,21 +231,7 @@ def save(
     Raises:
         ScoringError: the disk does not take them.
     """
-    # GPT-2 reads words by the same matrix as it writes them; it is stored once.
-    weights = {k: v for k, v in trained.model.state_dict().items() if k != "lm_head.weight"}
-    try:
-        (folder / "model.safetensors").write_bytes(
-            safetensors.torch.save(weights, metadata={"format": "pt"})
-        )
-        trained.model.config.save_pretrained(folder)
-        write_tokenizer(trained.tokenizer, folder, model_max_length=recipe.context)
-        return write_manifest(folder, _facts(trained, recipe, paragraphs))
-    except OSError as error:
-        raise ScoringError(f"The model could not be written to {folder}: {error}.") from error
-
-
-def _facts(trained: Trained, recipe: Recipe, paragraphs: Sequence[Paragraph]) -> dict[str, Any]:
-    return {
+    facts = {
         "name": NAME,
         "label": LABEL,
         "about": ABOUT,
@@ -281,3 +257,14 @@ def _facts(trained: Trained, recipe: Recipe, paragraphs: Sequence[Paragraph]) ->
         "versions": {name: version(name) for name in LIBRARIES},
         "processor": torch.backends.cpu.get_cpu_capability(),
     }
+    # GPT-2 reads words by the same matrix as it writes them; it is stored once.
+    weights = {k: v for k, v in trained.model.state_dict().items() if k != "lm_head.weight"}
+    try:
+        (folder / "model.safetensors").write_bytes(
+            safetensors.torch.save(weights, metadata={"format": "pt"})
+        )
+        trained.model.config.save_pretrained(folder)
+        write_tokenizer(trained.tokenizer, folder, model_max_length=recipe.context)
+        return write_manifest(folder, facts)
+    except OSError as error:
+        raise ScoringError(f"The model could not be written to {folder}: {error}.") from error
