@@ -72,14 +72,10 @@ def why_unwanted(document: Document, languages: Collection[str] = (ENGLISH,)) ->
     if _RETRACTED_TITLE.match(document.title):
         return RETRACTED
     is_by_type = document.source == PUBMED and types
-    if not is_by_type and _is_notice(document):
+    if not is_by_type and _CORRECTION_TITLE.match(document.title):
+        if len(document.text.split(maxsplit=_NOTICE_WORDS)) < _NOTICE_WORDS:
+            return NOTICE
+    elif not is_by_type and _NOTICE_TITLE.match(document.title):
         return NOTICE
     named = set(plain_language(document.language).split("; ")) - {""}
     return OTHER_LANGUAGE if languages and named and named.isdisjoint(languages) else ""
-
-
-def _is_notice(document: Document) -> bool:
-    """By the title."""
-    if _CORRECTION_TITLE.match(document.title):
-        return len(document.text.split(maxsplit=_NOTICE_WORDS)) < _NOTICE_WORDS
-    return _NOTICE_TITLE.match(document.title) is not None

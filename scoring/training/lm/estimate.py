@@ -192,7 +192,10 @@ def estimate(
         )
         held_out_rows = len(held_out)
     measured = step_s = hours = None
-    if tokenizer is not None and _fits(memory):
+    free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if torch.cuda.is_available():
+        free = int(torch.cuda.mem_get_info()[0])
+    if tokenizer is not None and memory.total < free:
         with quiet():
             measured = measure(settings, shape_of(settings, start, tokenizer))
         step_s = settings.accumulation * measured.batch_s + measured.optimizer_s
@@ -220,21 +223,17 @@ def count(settings: TrainingSettings, start: Start) -> tuple[int, int]:
     Raises:
         TrainingError: there is no such model, or the settings do not fit it.
     """
-    config = _config(settings, start)
+    config: PreTrainedConfig = MISTRAL_7B
+    if settings.mode == "scratch":
+        needs_tokenizer = start.config is None and start.tokenizer is not None
+        tokenizer = tokenizer_of(settings, start) if needs_tokenizer else None
+        config = scratch_config(settings, start.config, tokenizer)
+    elif start.pretrained is not None:
+        config = read_config(start.pretrained, revision=start.revision)
     check_window(config, settings.context)
     with torch.device("meta"), quiet():
         model = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
         return parameters(with_adapter(model, settings.lora, "") if settings.lora else model)
-
-
-def _config(settings: TrainingSettings, start: Start) -> PreTrainedConfig:
-    if settings.mode == "scratch":
-        needs_tokenizer = start.config is None and start.tokenizer is not None
-        tokenizer = tokenizer_of(settings, start) if needs_tokenizer else None
-        return scratch_config(settings, start.config, tokenizer)
-    if start.pretrained is None:
-        return MISTRAL_7B
-    return read_config(start.pretrained, revision=start.revision)
 
 
 def memory_of(settings: TrainingSettings, total: int, trainable: int) -> Memory:
@@ -245,9 +244,3 @@ def memory_of(settings: TrainingSettings, total: int, trainable: int) -> Memory:
         gradients=trainable * FLOAT_BYTES,
         optimizer=trainable * ADAM_BYTES,
     )
-
-
-def _fits(memory: Memory) -> bool:
-    if torch.cuda.is_available():
-        return memory.total < int(torch.cuda.mem_get_info()[0])
-    return memory.total < os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -72,7 +72,17 @@ def model_of(
     if settings.mode == "scratch":
         config = scratch_config(settings, start.config, tokenizer)
         return _ready(_at_random(config, "float32"), settings, start, tokenizer)
-    return _ready(_pretrained(settings, start), settings, start, tokenizer)
+    dtype = _base_dtype(settings)
+    args = {"pretrained": str(start.pretrained), "dtype": dtype, "device": "cpu"}
+    try:
+        refuse_adapter(
+            Path(str(start.pretrained)),
+            "trainings need weights without an adapter, so move the adapter's files (adapter_*) out of the folder",
+        )
+        loaded = load(args | ({"revision": start.revision} if start.revision else {}))
+    except ScoringError as error:
+        raise TrainingError(str(error)) from error
+    return _ready(loaded.model, settings, start, tokenizer)
 
 
 def shape_of(
@@ -150,19 +160,6 @@ def gpt2_config(shape: Shape, context: int, **tokens: Any) -> GPT2Config:
 def _base_dtype(settings: TrainingSettings) -> str:
     # A base that stays as it is needs no more precision than it is used with; weights that learn do
     return settings.dtype if settings.mode == "lora" else "float32"
-
-
-def _pretrained(settings: TrainingSettings, start: Start) -> PreTrainedModel:
-    dtype = _base_dtype(settings)
-    args = {"pretrained": str(start.pretrained), "dtype": dtype, "device": "cpu"}
-    try:
-        refuse_adapter(
-            Path(str(start.pretrained)),
-            "trainings need weights without an adapter, so move the adapter's files (adapter_*) out of the folder",
-        )
-        return load(args | ({"revision": start.revision} if start.revision else {})).model
-    except ScoringError as error:
-        raise TrainingError(str(error)) from error
 
 
 def check_window(config: PreTrainedConfig, context: int) -> None:

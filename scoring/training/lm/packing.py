@@ -6,7 +6,7 @@ row that is not full is left out of training, and kept for the held-out loss.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -107,42 +107,24 @@ def pack(
         dtype = "uint16" if len(tokenizer) <= 2**16 else "uint32"
         parts: dict[Part, int | None] = {"train": limit, "held_out": None}
         with staged_folder(folder) as part:
-            facts = {
-                name: _write(
-                    part / f"{name}.bin",
-                    islice(corpus.texts(name), most),
-                    rules,
-                    ending,
-                    dtype,
-                    check,
-                )
-                for name, most in parts.items()
-            }
+            facts = {}
+            for name, most in parts.items():
+                texts = islice(corpus.texts(name), most)
+                documents = tokens = 0
+                with (part / f"{name}.bin").open("wb") as file:
+                    while some := list(islice(texts, DOCUMENTS_AT_A_TIME)):
+                        check()
+                        for encoding in rules.encode_batch_fast(some, add_special_tokens=False):
+                            ids = np.array(encoding.ids + ending, dtype)
+                            file.write(ids.tobytes())
+                            documents, tokens = documents + 1, tokens + len(ids)
+                facts[name] = {"dtype": dtype, "documents": documents, "tokens": tokens}
             (part / FACTS).write_text(json.dumps(facts), encoding="utf-8")
     facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
     return Packed(
         Line(folder / "train.bin", **facts["train"]),
         Line(folder / "held_out.bin", **facts["held_out"]),
     )
-
-
-def _write(
-    path: Path,
-    texts: Iterator[str],
-    rules: Tokenizer,
-    ending: list[int],
-    dtype: str,
-    check: Callable[[], None],
-) -> dict[str, Any]:
-    documents = tokens = 0
-    with path.open("wb") as file:
-        while some := list(islice(texts, DOCUMENTS_AT_A_TIME)):
-            check()
-            for encoding in rules.encode_batch_fast(some, add_special_tokens=False):
-                ids = np.array(encoding.ids + ending, dtype)
-                file.write(ids.tobytes())
-                documents, tokens = documents + 1, tokens + len(ids)
-    return {"dtype": dtype, "documents": documents, "tokens": tokens}
 
 
 def rows_of(packed: Packed, context: int) -> tuple[Rows, Rows]:

@@ -23,7 +23,7 @@ from scoring.training.corpus.document import CorpusError
 from scoring.training.corpus.manifest import BuiltCorpus
 from scoring.training.lm import checkpoints
 from scoring.training.lm.models import Start, model_of, parameters, tokenizer_of
-from scoring.training.lm.packing import Rows, pack, rows_of
+from scoring.training.lm.packing import pack, rows_of
 from scoring.training.lm.tokenizer import staged_folder
 from scoring.training.lm.trainer import CorpusTrainer, Following, accumulation_here, plan_of
 from scoring.training.settings import Point, Trained, TrainingError, TrainingSettings, kept_folder
@@ -52,17 +52,14 @@ def claim(folder: Path, output: Path, about: Mapping[str, Any]) -> None:
         shutil.rmtree(left_over)
     wanted = json.loads(json.dumps(about))
     for path in (folder, output):
-        if path.exists() and any(path.iterdir()) and _found(path, about) != wanted:
+        try:
+            found = json.loads((path / ABOUT).read_text(encoding="utf-8"))
+            found = {name: found[name] for name in about}
+        except (OSError, ValueError, KeyError, TypeError):
+            found = None
+        if path.exists() and any(path.iterdir()) and found != wanted:
             raise TrainingError(f"{path} contains other files. Name an empty or new folder.")
     write_file(folder / ABOUT, json.dumps(about, indent=2) + "\n")
-
-
-def _found(folder: Path, about: Mapping[str, Any]) -> Any:
-    try:
-        found = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-        return {name: found[name] for name in about}
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
 
 
 def written(trained: Trained, about: Mapping[str, Any], folder: Path, output: Path) -> Trained:
@@ -115,7 +112,12 @@ def train(
         on_point, check = (lambda point: None), (lambda: None)
     tokenizer = tokenizer_of(settings, start)
     with args.main_process_first(desc="tokens"):
-        rows, held_out = _rows(settings, corpus, tokenizer, check)
+        try:
+            corpus.check()
+        except CorpusError as error:
+            raise TrainingError(str(error)) from error
+        packed = pack(corpus, tokenizer, settings.packing, settings.limit, check)
+        rows, held_out = rows_of(packed, settings.context)
     plan = plan_of(settings, len(rows))
     if wrong := [step for step in keep if not 1 <= step <= plan.steps]:
         raise TrainingError(
@@ -132,7 +134,7 @@ def train(
         )
         total, trainable = parameters(model)
         trainer.train(resume_from_checkpoint=str(resumed) if resumed else None)
-    state = trainer.state
+    state, is_cuda = trainer.state, args.device.type == "cuda"
     assert state.best_global_step is not None  # the last step is measured in any case
     assert state.best_metric is not None
     trained = Trained(
@@ -146,7 +148,11 @@ def train(
         rows=plan.rows,
         tokens_left_out=rows.remainder,
         held_out_tokens=len(held_out.ids),
-        versions=_versions(args.device),
+        versions={
+            "python": platform.python_version(),
+            "device": torch.cuda.get_device_name(args.device) if is_cuda else "CPU",
+            **{library: version(library) for library in LIBRARIES},
+        },
         files={},
     )
     return written(trained, about, folder, output) if is_main else trained
@@ -190,23 +196,6 @@ def _arguments(
     # Without `accelerate launch`, one device: DataParallel would multiply the rows of a step
     args._n_gpu = min(args.n_gpu, 1)
     return args
-
-
-def _rows(
-    settings: TrainingSettings, corpus: BuiltCorpus, tokenizer: Any, check: Callable[[], None]
-) -> tuple[Rows, Rows]:
-    try:
-        corpus.check()
-    except CorpusError as error:
-        raise TrainingError(str(error)) from error
-    packed = pack(corpus, tokenizer, settings.packing, settings.limit, check)
-    return rows_of(packed, settings.context)
-
-
-def _versions(device: torch.device) -> dict[str, str]:
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU"
-    about = {"python": platform.python_version(), "device": name}
-    return about | {library: version(library) for library in LIBRARIES}
 
 
 @contextmanager

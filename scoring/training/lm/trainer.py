@@ -294,7 +294,11 @@ class CorpusTrainer(Trainer):
             # Left to itself, it would ask the Hub whether the base's vocabulary has changed
             model.save_pretrained(str(folder), state_dict=state_dict, save_embedding_layers=False)
             (folder / "README.md").unlink(missing_ok=True)
-            _sort_targets(folder / "adapter_config.json")
+            # peft holds them as a set, whose order is another in each process: the same adapter has the same bytes
+            path = folder / "adapter_config.json"
+            config = json.loads(path.read_text(encoding="utf-8"))
+            config["target_modules"] = sorted(config["target_modules"])
+            path.write_text(json.dumps(config, indent=2, sort_keys=True), encoding="utf-8")
         else:
             use_cache, model.config.use_cache = model.config.use_cache, True
             model.save_pretrained(folder, state_dict=state_dict)
@@ -329,10 +333,3 @@ class CorpusTrainer(Trainer):
             path = resume / f"random-{self.args.process_index}.json"
             if path.is_file():  # else there are more processes than before
                 checkpoints.load_random(path)
-
-
-def _sort_targets(path: Path) -> None:
-    """peft holds them as a set, whose order is another in each process: the same adapter has the same bytes."""
-    config = json.loads(path.read_text(encoding="utf-8"))
-    config["target_modules"] = sorted(config["target_modules"])
-    path.write_text(json.dumps(config, indent=2, sort_keys=True), encoding="utf-8")

@@ -13,7 +13,7 @@ import json
 import shutil
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
@@ -101,9 +101,12 @@ def choose(
     for one, other in store.same_papers().tolist():
         papers.join(one, other)
     groups = _with_near_copies(store, deepcopy(papers), on_done)
-    excluded = {
-        row: _left(store[row], one.reason, one.id) for row, one in _withdrawn(store, papers, gone)
-    }
+    known, excluded = papers.groups(), dict[int, Excluded]()
+    for row, identifier in store.rows_of(gone):
+        # Retracted are all forms of a paper; most numbers that PubMed deletes are second ones of a paper that is valid
+        says = gone[identifier]
+        same = [row] if says.reason == DELETED else known.get(papers.first(row), [row])
+        excluded |= {form: _left(store[form], says.reason, says.id) for form in same}
     withdrawn = set(excluded)
     excluded |= {row: _left(store[row], leak.by, leak.of) for row, leak in found.items()}
     forms: dict[int, Sequence[int]] = {}
@@ -126,19 +129,6 @@ def choose(
                 reason = "same paper" if row in forms[kept] else "near copy"
                 excluded[row] = _left(documents[row], reason, documents[kept].id)
     return Choice(excluded, forms)
-
-
-def _withdrawn(
-    store: Store, papers: Groups, gone: Mapping[str, Excluded]
-) -> Iterator[tuple[int, Excluded]]:
-    """The forms of papers that were retracted, and records that PubMed has deleted, each with what says so."""
-    known = papers.groups()
-    for row, identifier in store.rows_of(gone):
-        says = gone[identifier]
-        # Most numbers that PubMed deletes are second ones of a paper that is valid
-        forms = [row] if says.reason == DELETED else known.get(papers.first(row), [row])
-        for form in forms:
-            yield form, says
 
 
 def _with_near_copies(store: Store, groups: Groups, on_done: Callable[[int], None]) -> Groups:
@@ -208,7 +198,10 @@ def build(
         _check_enough(settings, len(store) - len(choice.excluded), excluded)
         statistics, files = _write(folder, store, choice, settings, counter, on_progress)
     shutil.rmtree(scratch)
-    files[EXCLUDED] = _write_excluded(folder, excluded)
+    ordered = sorted(excluded, key=lambda one: (one.id, one.reason, one.of, one.title))
+    lines = (json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in ordered)
+    write_file(folder / EXCLUDED, "".join(lines))
+    files[EXCLUDED] = _facts(folder / EXCLUDED)
     manifest = Manifest(
         name=settings.name,
         seed=settings.seed,
@@ -296,7 +289,14 @@ def _write(
     counter: TokenCounter,
     on_progress: OnProgress,
 ) -> tuple[Statistics, dict[str, File]]:
-    rows, n_held_out = _parted(store, choice, settings)
+    # The rows kept, in an order that the seed decides; the first are held out: one, if need be
+    places = store.places()
+    for row in choice.forms:
+        places[row] = place(settings.seed, work_of(choice.document(store, row)))
+    kept = np.array([row for row in range(len(store)) if row not in choice.excluded], np.int64)
+    rows = kept[np.lexsort((store.text_hashes()[kept], places[kept]))]
+    below = int(np.searchsorted(places[rows], settings.holdout))
+    n_held_out = min(max(below, 1), len(kept) - 1)
     statistics, files = Statistics(), dict[str, File]()
     parts: dict[Part, npt.NDArray[np.int64]] = {
         "held_out": rows[:n_held_out],
@@ -312,24 +312,6 @@ def _write(
         before = statistics.parts["held_out"].documents
         files |= write_part(folder, part, documents(of_part, before), counter, statistics)
     return statistics, files
-
-
-def _parted(store: Store, choice: Choice, settings: Settings) -> tuple[npt.NDArray[np.int64], int]:
-    """The rows kept, in an order that the seed decides, and how many of the first are held out: one, if need be."""
-    places = store.places()
-    for row in choice.forms:
-        places[row] = place(settings.seed, work_of(choice.document(store, row)))
-    kept = np.array([row for row in range(len(store)) if row not in choice.excluded], np.int64)
-    rows = kept[np.lexsort((store.text_hashes()[kept], places[kept]))]
-    n = int(np.searchsorted(places[rows], settings.holdout))
-    return rows, min(max(n, 1), len(kept) - 1)
-
-
-def _write_excluded(folder: Path, excluded: Iterable[Excluded]) -> File:
-    ordered = sorted(excluded, key=lambda one: (one.id, one.reason, one.of, one.title))
-    lines = (json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in ordered)
-    write_file(folder / EXCLUDED, "".join(lines))
-    return _facts(folder / EXCLUDED)
 
 
 def _sorted(counts: Counter[str]) -> dict[str, int]:

@@ -61,7 +61,8 @@ class Slice:
         """
         year, *more = map(int, self.name.split("-"))
         if not more:
-            return tuple(_month(year, month) for month in range(1, 13))
+            ends = [date(year, n, calendar.monthrange(year, n)[1]) for n in range(1, 13)]
+            return tuple(Slice(f"{year:04d}-{end:%m}", end.replace(day=1), end) for end in ends)
         if len(more) > 1:
             return ()
         days = (self.first + timedelta(n) for n in range((self.last - self.first).days + 1))
@@ -70,11 +71,6 @@ class Slice:
 
 def year_of(year: int) -> Slice:
     return Slice(f"{year:04d}", date(year, 1, 1), date(year, 12, 31))
-
-
-def _month(year: int, month: int) -> Slice:
-    _, days = calendar.monthrange(year, month)
-    return Slice(f"{year:04d}-{month:02d}", date(year, month, 1), date(year, month, days))
 
 
 Database = Literal["pubmed", "pmc"]

@@ -254,7 +254,21 @@ class Fetching:
                 is_open = state.source.slug not in self._unknown and year.name not in state.slices
                 if is_open and not self._is_enough():
                     self._fetch_year(state, year, on_progress)
-        return self._result()
+        done = [(state, one) for state in self._states for one in self._done(state)]
+        problems = (f"{state.source.name}, {said}" for state, one in done for said in one.problems)
+        sources = (
+            SourceFetched(
+                s.source.name, s.source.slug, sum(len(done.kept) for done in self._done(s))
+            )
+            for s in self._states
+        )
+        return Fetched(
+            tuple(sources),
+            self._new,
+            sum(len(one.without_text) for _, one in done),
+            sum(len(one.books) for _, one in done),
+            (*self._unknown.values(), *problems),
+        )
 
     def _fetch_year(self, state: State, year: Slice, tell: Callable[[int], None]) -> None:
         found = self._gathering(state).search(year)
@@ -314,25 +328,3 @@ class Fetching:
         """The slices of the years that are asked for."""
         asked = {year.name for year in self._order.years}
         return [done for name, done in state.slices.items() if name[:4] in asked]
-
-    def _result(self) -> Fetched:
-        done = [one for state in self._states for one in self._done(state)]
-        sources = (
-            SourceFetched(
-                s.source.name, s.source.slug, sum(len(done.kept) for done in self._done(s))
-            )
-            for s in self._states
-        )
-        found = (
-            f"{state.source.name}, {problem}"
-            for state in self._states
-            for one in self._done(state)
-            for problem in one.problems
-        )
-        return Fetched(
-            tuple(sources),
-            self._new,
-            sum(len(one.without_text) for one in done),
-            sum(len(one.books) for one in done),
-            (*self._unknown.values(), *found),
-        )

@@ -326,7 +326,16 @@ def _lines(file: BinaryIO, name: str, problems: Problems) -> Lines:
     while line := file.readline(MOST_BYTES + 1):
         number += 1
         if number == 1 and line.startswith(UTF_16):
-            yield from _lines_of_utf_16(line + file.read(MOST_BYTES + 1), name, problems)
+            # The whole file at once, as its lines do not end at one byte
+            data = line + file.read(MOST_BYTES + 1)
+            if len(data) > MOST_BYTES:
+                why = f"is UTF-16 text of more than {MOST_BYTES:,} bytes. Save it as UTF-8"
+                problems.add(name, why)
+                return
+            try:
+                yield from enumerate(io.StringIO(decoded(data), newline="\n"), start=1)
+            except UnicodeDecodeError as error:
+                problems.add(name, f"is not UTF-16, at byte {error.start + 1}")
             return
         if len(line) > MOST_BYTES:
             problems.add(f"{name}, line {number}", f"has more than {MOST_BYTES:,} bytes")
@@ -335,19 +344,6 @@ def _lines(file: BinaryIO, name: str, problems: Problems) -> Lines:
             yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
             problems.add(f"{name}, line {number}", f"is not UTF-8, at byte {error.start + 1}")
-
-
-def _lines_of_utf_16(data: bytes, name: str, problems: Problems) -> Lines:
-    """The lines of a whole file, as its lines do not end at one byte."""
-    if len(data) > MOST_BYTES:
-        problems.add(name, f"is UTF-16 text of more than {MOST_BYTES:,} bytes. Save it as UTF-8")
-        return
-    try:
-        text = decoded(data)
-    except UnicodeDecodeError as error:
-        problems.add(name, f"is not UTF-16, at byte {error.start + 1}")
-        return
-    yield from enumerate(io.StringIO(text, newline="\n"), start=1)
 
 
 def _documents(
@@ -368,15 +364,9 @@ def _documents(
         found["source"] = found["source"] or name
         found["kind"] = found["kind"] if found["kind"] in get_args(Kind) else "other"
         document = Document(**(found | {"text": text}))  # type: ignore[arg-type]
-        if any(_is_broken(getattr(document, one)) for one in NAMES):
+        try:
+            "".join(getattr(document, one) for one in NAMES).encode()
+        except UnicodeEncodeError:
             problems.add(place, "contains half a character (a lone surrogate)")
         else:
             yield problems.dated(document, place)
-
-
-def _is_broken(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False

@@ -53,13 +53,23 @@ def _document(record: Values) -> Document:
     types = [*record.get("PT", ())]
     if "RIN" in record and RETRACTED_TYPE not in types:  # retracted in
         types.append(RETRACTED_TYPE)
-    text, language = _abstract(record)
+    said = (value for tag in ("LID", "AID") for value in record.get(tag, ()))
+    dois = (plain_doi(one.removesuffix("[doi]")) for one in said if one.endswith("[doi]"))
+    # The text and its language, as `read.xml` has them; the tag before another abstract names its language
+    text, language = " ".join(record.get("AB", ())), plain_language("; ".join(record.get("LA", ())))
+    if not language or ENGLISH in language.split("; ") or is_english(text):
+        language = ENGLISH if language else ""
+    else:
+        others = zip(record.get("OABL", ()), record.get("OAB", ()), strict=False)
+        english = (other for named, other in others if plain_language(named) == ENGLISH)
+        if found := next(english, ""):
+            text, language = found, ENGLISH
     electronic = re.match(r"(\d{4})(\d\d)(\d\d)", first("DEP"))
     return Document(
         id=f"pmid:{pmid}",
         text=text,
         title=first("TI", "BTI"),
-        doi=_doi(record),
+        doi=next(dois, ""),
         pmid=pmid,
         pmcid=first("PMC"),
         journal=first("JT", "TA"),
@@ -72,19 +82,3 @@ def _document(record: Values) -> Document:
         publication_types="; ".join(types),
         language=language,
     )
-
-
-def _doi(record: Values) -> str:
-    said = (value for tag in ("LID", "AID") for value in record.get(tag, ()))
-    return next((plain_doi(one.removesuffix("[doi]")) for one in said if one.endswith("[doi]")), "")
-
-
-def _abstract(record: Values) -> tuple[str, str]:
-    """The text and its language, as `read.xml` has them; the tag before another abstract names its language."""
-    text, language = " ".join(record.get("AB", ())), plain_language("; ".join(record.get("LA", ())))
-    if not language or ENGLISH in language.split("; ") or is_english(text):
-        return text, ENGLISH if language else ""
-    others = zip(record.get("OABL", ()), record.get("OAB", ()), strict=False)
-    english = (other for named, other in others if plain_language(named) == ENGLISH)
-    found = next(english, "")
-    return (found, ENGLISH) if found else (text, language)

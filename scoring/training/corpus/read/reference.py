@@ -35,13 +35,19 @@ def read_texts(data: bytes, path: Path, text_column: str, id_column: str) -> lis
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ScoringError(f"{path}, line {line}: this is not UTF-8.") from error
-    texts = [
-        ReferenceText(
-            _text(path, line, values, text_column),
-            str(under(id_column, values) or "").replace("\x00", "")[:LONGEST_ID],
-        )
-        for line, values in reader(path, text, (text_column, id_column))
-    ]
+    texts = []
+    for line, values in reader(path, text, (text_column, id_column)):
+        found = under(text_column, values)
+        if not isinstance(found, str):
+            raise ScoringError(f"{path}, line {line}: {no_text(text_column, values)}.")
+        try:
+            found.encode()
+        except UnicodeEncodeError as error:
+            raise ScoringError(
+                f"{path}, line {line}: half a character (a lone surrogate) at {error.start + 1}."
+            ) from error
+        own = str(under(id_column, values) or "").replace("\x00", "")[:LONGEST_ID]
+        texts.append(ReferenceText(found, own))
     if not texts:
         raise ScoringError(f"{path} does not contain any text.")
     return texts
@@ -80,16 +86,3 @@ def _csv_rows(path: Path, text: str, columns: Sequence[str]) -> Rows:
 
 # By the ending of a file's name
 READERS = {".jsonl": _jsonl_rows, ".ndjson": _jsonl_rows, ".csv": _csv_rows, ".tsv": _csv_rows}
-
-
-def _text(path: Path, line: int, values: Mapping[str, Any], column: str) -> str:
-    text = under(column, values)
-    if not isinstance(text, str):
-        raise ScoringError(f"{path}, line {line}: {no_text(column, values)}.")
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ScoringError(
-            f"{path}, line {line}: half a character (a lone surrogate) at {error.start + 1}."
-        ) from error
-    return text

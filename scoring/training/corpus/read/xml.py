@@ -212,7 +212,47 @@ def read_pubmed(root: Iterable[Any]) -> Records:
             books.append(article.findtext("BookDocument/PMID") or "")
         if article.tag != "PubmedArticle":
             continue
-        document = _article(article)
+        about, citation = article.find("MedlineCitation/Article"), article.find("MedlineCitation")
+        pmid = citation.findtext("PMID").strip()
+        # Of the article itself: its references, further down, have lists of ids too
+        ids = {
+            e.get("IdType"): e.text or "" for e in article.iterfind("PubmedData/ArticleIdList/*")
+        }
+        text, language = _abstract(citation)
+        types = [
+            _flat(e.text).strip() for e in about.iterfind("PublicationTypeList/PublicationType")
+        ]
+        # None that its publisher has found to be wrong, in whichever list it stands
+        stated = [
+            (e.get("ValidYN"), plain_doi(e.text))
+            for e in about.iterfind("ELocationID[@EIdType='doi']")
+        ]
+        wrong = {doi for is_valid, doi in stated if is_valid == "N"}
+        dois = (*(doi for _, doi in stated), plain_doi(ids.get("doi", "")))
+        # The issue's date, or that of the article's first appearance where it is more exact
+        issue = about.find("Journal/JournalIssue/PubDate")
+        dates = [] if issue is None else [_date(issue), medline_date(_text(issue, "MedlineDate"))]
+        dates += [_date(e) for e in about.iterfind("ArticleDate")]
+        is_retracted = (
+            citation.find("CommentsCorrectionsList/*[@RefType='RetractionIn']") is not None
+        )
+        if is_retracted and RETRACTED_TYPE not in types:  # its types may say so later
+            types.append(RETRACTED_TYPE)
+        document = Document(
+            id=f"pmid:{pmid}",
+            text=text,
+            title=_text(about, "ArticleTitle"),
+            doi=next((doi for doi in dois if doi and doi not in wrong), ""),
+            pmid=pmid,
+            pmcid=ids.get("pmc", ""),
+            journal=_text(about, "Journal/Title") or _text(about, "Journal/ISOAbbreviation"),
+            published=best_date(dates),
+            licence=_text(about, "Abstract/CopyrightInformation"),
+            kind="abstract",
+            source="pubmed",
+            publication_types="; ".join(filter(None, types)),
+            language=language,
+        )
         if document.text:
             documents.append(document)
         else:
@@ -243,8 +283,17 @@ def read_articles(file: BinaryIO | gzip.GzipFile) -> Iterator[Records]:
     for _, element in parser:
         name = element.tag
         if name == "DeleteCitation":
+            # PubMed has taken these numbers back; the records then go wherever they came from
             numbers = [pmid.text.strip() for pmid in element.iterfind("PMID")]
-            yield Records(tuple(_deleted(number) for number in numbers if number))
+            deleted = (
+                Document(
+                    f"pmid:{number}", "", pmid=number, kind="abstract", source="pubmed",
+                    publication_types=DELETED_TYPE,
+                )
+                for number in numbers
+                if number
+            )  # fmt: skip
+            yield Records(tuple(deleted))
         elif name == "article":
             yield read_jats([element])
         else:
@@ -253,55 +302,6 @@ def read_articles(file: BinaryIO | gzip.GzipFile) -> Iterator[Records]:
         element.clear()
         while (before := element.getprevious()) is not None:
             element.getparent().remove(before)
-
-
-def _deleted(pmid: str) -> Document:
-    """That PubMed has taken a number back; the record then goes wherever it came from."""
-    return Document(
-        f"pmid:{pmid}",
-        "",
-        pmid=pmid,
-        kind="abstract",
-        source="pubmed",
-        publication_types=DELETED_TYPE,
-    )
-
-
-def _article(article: Any) -> Document:
-    about, citation = article.find("MedlineCitation/Article"), article.find("MedlineCitation")
-    pmid = citation.findtext("PMID").strip()
-    # Of the article itself: its references, further down, have lists of ids too
-    ids = {e.get("IdType"): e.text or "" for e in article.iterfind("PubmedData/ArticleIdList/*")}
-    text, language = _abstract(citation)
-    types = [_flat(e.text).strip() for e in about.iterfind("PublicationTypeList/PublicationType")]
-    is_retracted = citation.find("CommentsCorrectionsList/*[@RefType='RetractionIn']") is not None
-    if is_retracted and RETRACTED_TYPE not in types:  # its types may say so later
-        types.append(RETRACTED_TYPE)
-    return Document(
-        id=f"pmid:{pmid}",
-        text=text,
-        title=_text(about, "ArticleTitle"),
-        doi=_doi(about, ids.get("doi", "")),
-        pmid=pmid,
-        pmcid=ids.get("pmc", ""),
-        journal=_text(about, "Journal/Title") or _text(about, "Journal/ISOAbbreviation"),
-        published=_published(about),
-        licence=_text(about, "Abstract/CopyrightInformation"),
-        kind="abstract",
-        source="pubmed",
-        publication_types="; ".join(filter(None, types)),
-        language=language,
-    )
-
-
-def _doi(about: Any, listed: str) -> str:
-    """The article's DOI; none that its publisher has found to be wrong, in whichever list it stands."""
-    stated = [
-        (e.get("ValidYN"), plain_doi(e.text)) for e in about.iterfind("ELocationID[@EIdType='doi']")
-    ]
-    wrong = {doi for is_valid, doi in stated if is_valid == "N"}
-    found = (*(doi for _, doi in stated), plain_doi(listed))
-    return next((doi for doi in found if doi and doi not in wrong), "")
 
 
 def _abstract(citation: Any) -> tuple[str, str]:
@@ -326,13 +326,6 @@ def labelled(parts: Iterable[Any]) -> str:
         if text:
             lines.append(f"{label}: {text}" if is_named else text)
     return "\n".join(lines)
-
-
-def _published(about: Any) -> str:
-    """The issue's date, or that of the article's first appearance where it is more exact."""
-    issue = about.find("Journal/JournalIssue/PubDate")
-    found = [] if issue is None else [_date(issue), medline_date(_text(issue, "MedlineDate"))]
-    return best_date([*found, *(_date(e) for e in about.iterfind("ArticleDate"))])
 
 
 def _date(element: Any, parts: Sequence[str] = ("Year", "Month", "Day")) -> str:
@@ -362,40 +355,37 @@ def read_jats(root: Iterable[Any]) -> Records:
     for article in root:
         if article.tag != "article" or article.find("front/article-meta") is None:
             continue  # damaged, and without a number: it is reported as not given
-        document, body = _paper(article)
+        about = article.find("front/article-meta")
+        ids = {e.get("pub-id-type"): text_of(e) for e in about.iterfind("article-id")}
+        number = (ids.get("pmcid") or ids.get("pmc") or ids.get("pmcaid", "")).removeprefix("PMC")
+        # Further abstracts are for the public, or a figure
+        abstract = "\n".join(
+            _plain(e) for e in about.iterfind("abstract") if not e.get("abstract-type")
+        )
+        body = "\n".join(_plain(e) for e in article.iterfind("body"))
+        title = about.find("title-group/article-title")
+        document = Document(
+            id=f"pmcid:PMC{number}",
+            text="\n".join(filter(None, (abstract, body))),
+            title="" if title is None else text_of(title, (*LEFT_OUT, "xref")),
+            doi=plain_doi(ids.get("doi")),
+            pmid=ids.get("pmid", ""),
+            pmcid=f"PMC{number}",
+            journal=(article.findtext("front/journal-meta//journal-title") or "").strip(),
+            published=best_date(
+                _date(e, ("year", "month", "day")) for e in about.iterfind("pub-date")
+            ),
+            licence=_licence(about),
+            kind="fulltext",
+            source="pmc",
+            publication_types=(article.get("article-type") or "").strip(),
+            language=plain_language(article.get(XML_LANG) or ""),
+        )
         if body:
             documents.append(document)
         else:
             without_text.append(document.pmcid.removeprefix("PMC"))
     return Records(tuple(documents), tuple(without_text))
-
-
-def _paper(article: Any) -> tuple[Document, str]:
-    about = article.find("front/article-meta")
-    ids = {e.get("pub-id-type"): text_of(e) for e in about.iterfind("article-id")}
-    number = (ids.get("pmcid") or ids.get("pmc") or ids.get("pmcaid", "")).removeprefix("PMC")
-    # Further abstracts are for the public, or a figure
-    abstract = "\n".join(
-        _plain(e) for e in about.iterfind("abstract") if not e.get("abstract-type")
-    )
-    body = "\n".join(_plain(e) for e in article.iterfind("body"))
-    title = about.find("title-group/article-title")
-    document = Document(
-        id=f"pmcid:PMC{number}",
-        text="\n".join(filter(None, (abstract, body))),
-        title="" if title is None else text_of(title, (*LEFT_OUT, "xref")),
-        doi=plain_doi(ids.get("doi")),
-        pmid=ids.get("pmid", ""),
-        pmcid=f"PMC{number}",
-        journal=(article.findtext("front/journal-meta//journal-title") or "").strip(),
-        published=best_date(_date(e, ("year", "month", "day")) for e in about.iterfind("pub-date")),
-        licence=_licence(about),
-        kind="fulltext",
-        source="pmc",
-        publication_types=(article.get("article-type") or "").strip(),
-        language=plain_language(article.get(XML_LANG) or ""),
-    )
-    return document, body
 
 
 def _plain(element: Any) -> str:
