@@ -36,13 +36,14 @@ def tabs(found: Mapping[str, Sequence[Any]], chosen: str, query: str) -> list[Ta
     """`query` is the address's, without which kind is shown."""
     start = f"?{query}&" if query else "?"
     return [
-        Tab(len(rows), _label(kind, len(rows)), f"{start}show={kind}", kind == chosen)
+        Tab(
+            len(rows),
+            verb(len(rows), "problem", "problems") if kind == PROBLEMS else _LABELS[kind],
+            f"{start}show={kind}",
+            kind == chosen,
+        )
         for kind, rows in found.items()
     ]
-
-
-def _label(kind: str, n: int) -> str:
-    return verb(n, "problem", "problems") if kind == PROBLEMS else _LABELS[kind]
 
 
 def heading(kind: str, noun: str) -> str:

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST
 
 from experiment.domain import markup
 from experiment.domain.assignment import Side
-from experiment.domain.item_checks.findings import Finding, Place
+from experiment.domain.item_checks.findings import Place
 from experiment.domain.item_columns import DETAILS
 from experiment.domain.markup import MAX_CHARACTERS, by_side
 from experiment.domain.markup_between import word_diff
@@ -50,6 +50,14 @@ def preview_of(item: Item) -> dict[str, Any]:
         abstract = markup.parse(text)
     except markup.MarkupError:
         return {"facts": "This text is not a complete test case yet.", "findings": findings}
+    # A finding has its place in what is typed, wherever it was found
+    placed = []
+    for finding in findings:
+        at = finding.place
+        if at is not None and at.text != "markup":
+            start, end = markup.written_at(text, at.text, at.start, at.end)
+            finding = replace(finding, place=Place("markup", start, end))
+        placed.append(finding)
     n_words, n = len(abstract.original.split()), len(abstract.alternations)
     places = verb(n, "a place where", "places where")
     return {
@@ -62,19 +70,10 @@ def preview_of(item: Item) -> dict[str, Any]:
             }
             for side in SIDES
         ],
-        "findings": [_in_markup(finding, text) for finding in findings],
+        "findings": placed,
         "original": abstract.original,
         "altered": abstract.altered,
     }
-
-
-def _in_markup(finding: Finding, text: str) -> Finding:
-    """With its place in what is typed, wherever it was found."""
-    at = finding.place
-    if at is None or at.text == "markup":
-        return finding
-    start, end = markup.written_at(text, at.text, at.start, at.end)
-    return replace(finding, place=Place("markup", start, end))
 
 
 DOI_PREFIXES = ("https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "doi:")
@@ -280,7 +279,9 @@ def _save(request: HttpRequest, scratch: ItemScratch) -> HttpResponse:
     if form.errors:
         return _page(request, scratch, form)
     if "to_review" in request.POST and scratch.item is not None:
-        return _to_review(request, scratch.item, scratch.field)
+        with refused(request):
+            reviews.submit(scratch.item, user_of(request))
+        return redirect("lab:item", scratch.field.slug, scratch.item.pk)
     say_saved(request, form)
     return redirect(_url(scratch))
 
@@ -309,12 +310,6 @@ def _kept(request: HttpRequest, scratch: ItemScratch) -> tuple[ItemScratch, Item
             except ValidationError as error:
                 form.add_error(None, error.messages)
         return writing.keep(stored, form.typed, window=window), form
-
-
-def _to_review(request: HttpRequest, item: Item, research_field: ResearchField) -> HttpResponse:
-    with refused(request):
-        reviews.submit(item, user_of(request))
-    return redirect("lab:item", research_field.slug, item.pk)
 
 
 def _conflict(request: HttpRequest, scratch: ItemScratch) -> HttpResponse:

@@ -3,7 +3,6 @@
 import shlex
 import tempfile
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import IO, Any
 
 from django import forms
@@ -139,10 +138,16 @@ class ExportForm(forms.Form):
             del self.fields["words"]
         try:
             self.form = release.parse(values)
-            self.query = completed(study, trial_query.parse(_lines(values)))
+            # The query's part, with the lines of the long lists apart
+            of_query = {name: texts for name, texts in values.items() if name not in release.NAMES}
+            for name in LISTS & of_query.keys():
+                of_query[name] = [line for text in of_query[name] for line in text.splitlines()]
+            self.query = completed(study, trial_query.parse(of_query))
             refuse_mixed_release(study, self.query, self.form)
         except QueryError as error:
-            self._refuse(error)
+            for problem in error.problems:
+                name = next((f for f, n in ADDRESSED.items() if n == problem.name), problem.name)
+                self.add_error(name if name in self.fields else None, str(problem))
 
     def add_prefix(self, field_name: str) -> str:
         return ADDRESSED.get(field_name, field_name)
@@ -170,37 +175,6 @@ class ExportForm(forms.Form):
             "channel": [(name, name) for name in channels(self.study)],
             "subfield": [(name, name) for name in subfields(self.study)],
         }
-
-    def _refuse(self, error: QueryError) -> None:
-        for problem in error.problems:
-            name = next((f for f, n in ADDRESSED.items() if n == problem.name), problem.name)
-            text = str(problem)
-            self.add_error(name if name in self.fields else None, text)
-
-    @property
-    def narrows(self) -> bool:
-        """True if more is asked than set, kind and rules: the other filters are shown open then."""
-        return any(name not in USUAL for name, _text in self.query.pairs)
-
-    @property
-    def address(self) -> str:
-        """The address of the file, after the question mark."""
-        return f"{self.query.encode()}&{self.form.encode()}"
-
-    @property
-    def data_set_address(self) -> str:
-        """The address of the whole data set of these trials."""
-        form = replace(self.form, format=DATA_SET, bom=False, zip=False)
-        return f"{self.query.encode()}&{form.encode()}"
-
-
-def _lines(values: dict[str, list[str]]) -> dict[str, list[str]]:
-    """The query's part, with the lines of the long lists apart."""
-    of_query = {name: texts for name, texts in values.items() if name not in release.NAMES}
-    for name in LISTS:
-        if name in of_query:
-            of_query[name] = [line for text in of_query[name] for line in text.splitlines()]
-    return of_query
 
 
 def _shown(values: dict[str, list[str]]) -> dict[str, Any]:
@@ -265,7 +239,12 @@ def download(request: HttpRequest, study: Study) -> HttpResponseBase:
     if wanted.errors:
         return redirect(f"{reverse('lab:export', args=[study.slug])}?{request.GET.urlencode()}")
     query, form = wanted.query, wanted.form
-    if _is_for_workers(study, query, form):
+    # By a worker: always where all work is theirs, else what takes longer than a page may
+    if (
+        settings.JOB_EXECUTOR == "celery"
+        or form.format == DATA_SET
+        or jobs.takes_long(study, query)
+    ):
         job = jobs.ensure_exported(study, query, form)
         is_made = job.status == TrialExport.Status.FINISHED
         return redirect("lab:export_file" if is_made else "lab:export_job", study.slug, job.pk)
@@ -324,13 +303,6 @@ def file(request: HttpRequest, study: Study, pk: int) -> FileResponse:
 def retry(request: HttpRequest, study: Study, pk: int) -> HttpResponse:
     jobs.retry(get_object_or_404(study.exports, pk=pk))
     return redirect("lab:export_job", study.slug, pk)
-
-
-def _is_for_workers(study: Study, query: TrialQuery, form: Form) -> bool:
-    """True if a worker writes the file: always where all work is theirs, else what takes longer than a page may."""
-    if settings.JOB_EXECUTOR == "celery" or form.format == DATA_SET:
-        return True
-    return jobs.takes_long(study, query)
 
 
 def _command(study: Study, query: TrialQuery, form: Form) -> str:

@@ -19,7 +19,7 @@ from django.urls import reverse
 from experiment.domain.roles import FieldRight
 from experiment.imports.read.items import ItemsFile
 from experiment.imports.read.pasted import read_pasted
-from experiment.imports.read.rows import FileRefusedError, RowProblem
+from experiment.imports.read.rows import FileRefusedError
 from experiment.imports.reading import items_of
 from experiment.imports.store.item_plans import ItemPlan, ItemRow, Options
 from experiment.imports.store.writing import PlanRefusedError, import_items
@@ -162,19 +162,14 @@ class Seen:
     def of(cls, plan: ItemPlan) -> "Seen":
         rows = [row for row in plan.rows if has_to_be_seen(row)]
         n, n_others = len(plan.rows), len(plan.rows) - len(rows)
+        read = verb(n_others, "is read as it was pasted", "are read as they were pasted")
+        as_pasted = f"{count(n_others, 'other')} {read}, and the checks report nothing about {verb(n_others, 'it', 'them')}."
         return cls(
             heading=f"{count(n, 'abstract')}, as {verb(n, 'it was', 'they were')} read",
-            as_pasted=_as_pasted(n_others) if n_others else "",
+            as_pasted=as_pasted if n_others else "",
             rows=[shown_row(row) for row in rows[:MOST_SHOWN]],
             n_more=max(0, len(rows) - MOST_SHOWN),
         )
-
-
-def _as_pasted(n: int) -> str:
-    read = verb(n, "is read as it was pasted", "are read as they were pasted")
-    return (
-        f"{count(n, 'other')} {read}, and the checks report nothing about {verb(n, 'it', 'them')}."
-    )
 
 
 @either
@@ -185,7 +180,14 @@ def first_study(request: HttpRequest) -> HttpResponse:
         try:
             with refused(form):
                 study = form.create(user_of(request))
-                _say_made(request, study)
+                judged = (
+                    f"Each participant judges {count(study.n_abstracts, 'abstract')}: {study.human_items} of yours, and "
+                    f"{study.catch_items} built-in ones as attention checks."
+                )
+                beside = "Next to the settings, you see what participants see."
+                messages.success(
+                    request, f"“{study.title}” was created as a draft. {judged} {beside}"
+                )
                 page = reverse("lab:setup_trials", args=[study.slug])
                 return redirect(f"{page}?preview=trial")
         except PlanRefusedError as refusal:
@@ -205,24 +207,12 @@ def _page(request: HttpRequest, form: PasteForm, seen: Seen | None = None) -> Ht
 
 def _named(refusal: PlanRefusedError) -> list[str]:
     problems = refusal.plan.problems
-    named = [_said(problem) for problem in problems[:MOST_NAMED]]
+    named = []
+    for problem in problems[:MOST_NAMED]:
+        # A paste has neither rows nor columns
+        version = ", altered version" if problem.column == "altered" else ""
+        place = "" if problem.row is None else f"Abstract {problem.row}{version}: "
+        named.append(f"{place}{problem.message}." if place else problem.message)
     if more := len(problems) - len(named):
         named.append(f"… and {more} more")
     return named
-
-
-def _said(problem: RowProblem) -> str:
-    """The sentence in the words of a paste, which has neither rows nor columns."""
-    if problem.row is None:
-        return problem.message
-    version = ", altered version" if problem.column == "altered" else ""
-    return f"Abstract {problem.row}{version}: {problem.message}."
-
-
-def _say_made(request: HttpRequest, study: Study) -> None:
-    judged = (
-        f"Each participant judges {count(study.n_abstracts, 'abstract')}: {study.human_items} of yours, and "
-        f"{study.catch_items} built-in ones as attention checks."
-    )
-    beside = "Next to the settings, you see what participants see."
-    messages.success(request, f"“{study.title}” was created as a draft. {judged} {beside}")

@@ -69,7 +69,12 @@ def rendered(name: str) -> tuple[str, SafeString]:
         if token.type == "inline" and token.children:
             token.children = list(_with_links(token.children))
     html = _PARSER.renderer.render(tokens, _PARSER.options, {})
-    return head.lstrip("# "), SafeString(_scrollable(html))
+    # Tables and commands may be wider than a phone; those who use a keyboard scroll them too
+    region = 'class="scroller" tabindex="0" role="region" aria-label="{}"'
+    html = html.replace("<pre>", f"<pre {region.format('Commands')}>")
+    table = f'<div {region.format("Table")}><table class="plain">'
+    html = html.replace("<table>", table).replace("</table>", "</table></div>")
+    return head.lstrip("# "), SafeString(html)
 
 
 def anchor_of(heading: str) -> str:
@@ -87,7 +92,14 @@ def _with_links(tokens: list[Token]) -> "list[Token]":
     left_out = False
     for token in tokens:
         if token.type == "link_open":
-            address = _address(str(token.attrGet("href")))
+            address = str(token.attrGet("href"))
+            if not address.startswith(("https://", "#")):
+                found = _LINK.fullmatch(address)
+                address = (
+                    reverse("lab:help_page", args=[found[1]]) + (found[2] or "")
+                    if found and found[1] in PAGES
+                    else ""
+                )
             left_out = not address
             token.attrSet("href", address)
         if token.type == "image" or (left_out and token.type in ("link_open", "link_close")):
@@ -95,21 +107,3 @@ def _with_links(tokens: list[Token]) -> "list[Token]":
             continue
         kept.append(token)
     return kept
-
-
-def _address(href: str) -> str:
-    if href.startswith(("https://", "#")):
-        return href
-    found = _LINK.fullmatch(href)
-    if found is None or found[1] not in PAGES:
-        return ""
-    return reverse("lab:help_page", args=[found[1]]) + (found[2] or "")
-
-
-def _scrollable(html: str) -> str:
-    """Tables and commands may be wider than a phone; those who use a keyboard scroll them too."""
-    region = 'class="scroller" tabindex="0" role="region" aria-label="{}"'
-    table, commands = region.format("Table"), region.format("Commands")
-    html = html.replace("<pre>", f"<pre {commands}>")
-    opened = f'<div {table}><table class="plain">'
-    return html.replace("<table>", opened).replace("</table>", "</table></div>")

@@ -178,7 +178,9 @@ def apply(request: HttpRequest, research_field: ResearchField, upload: str) -> H
     if not form.is_valid():
         return redirect("lab:import_items", research_field.slug)
     file = _read(form, data)
-    if _is_for_workers(file):
+    # By a worker: always where all work is theirs, else what is large while one lives
+    is_long = workers.is_taken(ItemImport) and len(file.records) > LARGE
+    if settings.JOB_EXECUTOR == "celery" or is_long:
         started = ask(research_field, upload, form.options, shown, user)
         return redirect("lab:import_job", research_field.slug, started.pk)
     try:
@@ -202,27 +204,18 @@ def job(
     is_done = found.status == ItemImport.Status.FINISHED
     n_new, n_changed = found.n_created, found.n_updated
     imported = difference_words.imported(n_new, n_changed, "test case") if is_done else ""
-    return show(request, template, job=found, doing=_doing(found), imported=imported)
-
-
-def _doing(job: ItemImport) -> str:
-    if job.status == ItemImport.Status.WAITING:
-        return "Waiting for the worker"
-    if job.done and job.done == job.total:
-        return "All rows have been compared and are being written"
-    return f"{number(job.done, 0)} of {number(job.total, 0)} rows compared"
+    if found.status == ItemImport.Status.WAITING:
+        doing = "Waiting for the worker"
+    elif found.done and found.done == found.total:
+        doing = "All rows have been compared and are being written"
+    else:
+        doing = f"{number(found.done, 0)} of {number(found.total, 0)} rows compared"
+    return show(request, template, job=found, doing=doing, imported=imported)
 
 
 def _read(form: OptionsForm, data: bytes) -> ItemsFile:
     """Texts that are to be accepted at once are all checked where the page is made: 1,000 take it some seconds."""
     return form.options.read(data, LARGE if form.options.accepted_before else MOST_OF_PAGE)
-
-
-def _is_for_workers(file: ItemsFile) -> bool:
-    """True if a worker imports this file: always where all work is theirs, else what is large while one lives."""
-    if settings.JOB_EXECUTOR == "celery":
-        return True
-    return workers.is_taken(ItemImport) and len(file.records) > LARGE
 
 
 def _difference(

@@ -1,6 +1,6 @@
 """Sentences of a test case's page."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
@@ -33,11 +33,20 @@ class About:
 
 
 def about(item: Item, writers: Iterable[User]) -> About:
+    generator = item.generator if item.is_question else f"altered by {item.generator}"
+    details = (
+        f"version {item.version}",
+        item.subfield,
+        item.kind_and_source,
+        generator if item.generator else "",
+        "demo material" if item.is_demo else "",
+    )
+    names = ", ".join(writer.get_username() for writer in writers)
     return About(
         heading_of_text(item),
-        tuple(_details(item)),
+        tuple(detail for detail in details if detail),
         _CSS.get(Status(item.status), "state-pilot"),
-        _written(writers),
+        f"Written here by {names}" if names else "Imported or built in: not written on this site",
         _accepted(item),
         "questions" if item.is_question else "items",
     )
@@ -45,23 +54,6 @@ def about(item: Item, writers: Iterable[User]) -> About:
 
 def heading_of_text(item: Item) -> str:
     return "Question and expert answer" if item.is_question else "Both wordings, the original first"
-
-
-def _details(item: Item) -> Iterator[str]:
-    yield f"version {item.version}"
-    if item.subfield:
-        yield item.subfield
-    yield item.kind_and_source
-    if item.generator:
-        yield item.generator if item.is_question else f"altered by {item.generator}"
-    if item.is_demo:
-        yield "demo material"
-
-
-def _written(writers: Iterable[User]) -> str:
-    if names := ", ".join(writer.get_username() for writer in writers):
-        return f"Written here by {names}"
-    return "Imported or built in: not written on this site"
 
 
 def _accepted(item: Item) -> str:

@@ -30,7 +30,6 @@ from experiment.models import (
     Study,
     StudyItem,
 )
-from experiment.models.items import ItemQuerySet
 from experiment.services import audit
 from experiment.services.curation import remarks, reviews, writing
 from experiment.services.curation.remarks import history, standing
@@ -115,7 +114,17 @@ def _page(
     counted, newest = reviews.count(item, research_field), max(accepted, default=0)
     drawing, mine = studies_drawing(item), studies_with(user, Right.SEE_ITEMS)
     moves = open_moves(item, research_field, user)
-    verdicts = _verdict_lines(item, own if Move.REVIEW in moves else None)
+    # On the present text, each beside its reviewer's first
+    firsts = reviews.first_verdicts(item)
+    verdicts = [
+        VerdictLine(
+            each,
+            "-" if each.reviewer is None else each.reviewer.get_username(),
+            item_words.verdict(each.get_verdict_display(), firsts.get(each.reviewer_id or 0)),
+            each == own and Move.REVIEW in moves,
+        )
+        for each in reviews.current(item)
+    ]
     context: dict[str, Any] = {
         "item": item,
         "about": item_words.about(item, writers_of(item)),
@@ -132,7 +141,13 @@ def _page(
         "shows_reviews": is_in_review or (verdicts and not awaited),
         "queue": queue(item, user) if is_in_queue else None,
         "history": history(item, without_verdicts=awaited),
-        "versions": [(each, _address_of_other(research_field, item, each)) for each in versions],
+        "versions": [
+            (
+                each,
+                "" if each == item else reverse("lab:item", args=[research_field.slug, each.pk]),
+            )
+            for each in versions
+        ],
         "studies": drawing.filter(pk__in=mine.values("pk")),
         "unfinished": item.scratches.exclude(values={}).select_related("user"),
         "threads": remarks.threads(item),
@@ -158,25 +173,6 @@ class VerdictLine:
     by: str
     verdict: str
     may_withdraw: bool
-
-
-def _verdict_lines(item: Item, own: Review | None) -> list[VerdictLine]:
-    """On the present text; `own` is the one that may be withdrawn."""
-    firsts = reviews.first_verdicts(item)
-    return [
-        VerdictLine(
-            each,
-            "-" if each.reviewer is None else each.reviewer.get_username(),
-            item_words.verdict(each.get_verdict_display(), firsts.get(each.reviewer_id or 0)),
-            each == own,
-        )
-        for each in reviews.current(item)
-    ]
-
-
-def _address_of_other(research_field: ResearchField, shown: Item, version: Item) -> str:
-    """The page of a version; empty of the one that is shown."""
-    return "" if version == shown else reverse("lab:item", args=[research_field.slug, version.pk])
 
 
 def check_read(request: HttpRequest, stored: Item, opened_as: str = OPENED) -> None:
@@ -208,7 +204,12 @@ def move(request: HttpRequest, research_field: ResearchField, pk: int) -> HttpRe
     """To review, accepted by its writer alone, back to draft, on to the next version; or one's verdict is taken back."""
     item, wanted = item_of(research_field, pk), request.POST.get("move", "")
     if wanted == Move.BACK:
-        return _back(request, research_field, item)
+        form = ReasonForm(request.POST, prefix="back")
+        if not form.is_valid():
+            return _page(request, research_field, item, back_form=form)
+        with refused(request), as_read(request, item):
+            reviews.back_to_draft(item, user_of(request), form.cleaned_data["reason"])
+        return redirect("lab:item", research_field.slug, item.pk)
     if wanted not in PLAIN:
         raise Http404
     with refused(request), as_read(request, item):
@@ -246,23 +247,10 @@ def review(request: HttpRequest, research_field: ResearchField, pk: int) -> Http
             kept = "Your verdict is saved."
             said = "With your verdict, it is accepted." if is_accepted else kept
             messages.success(request, f"{item}: {said}")
-            return _next(request, research_field, item)
+            # On to the next text that waits for a verdict where that was asked for, and there is one
+            waiting = queue(item, user_of(request)).next if "next" in request.POST else None
+            return redirect("lab:item", research_field.slug, waiting or item.pk)
     return _page(request, research_field, item, review_form=form)
-
-
-def _next(request: HttpRequest, research_field: ResearchField, item: Item) -> HttpResponse:
-    """The next text that waits for a verdict where that was asked for, and there is one."""
-    waiting = queue(item, user_of(request)).next if "next" in request.POST else None
-    return redirect("lab:item", research_field.slug, waiting or item.pk)
-
-
-def _back(request: HttpRequest, research_field: ResearchField, item: Item) -> HttpResponse:
-    form = ReasonForm(request.POST, prefix="back")
-    if not form.is_valid():
-        return _page(request, research_field, item, back_form=form)
-    with refused(request), as_read(request, item):
-        reviews.back_to_draft(item, user_of(request), form.cleaned_data["reason"])
-    return redirect("lab:item", research_field.slug, item.pk)
 
 
 @require_POST
@@ -332,7 +320,13 @@ class PauseForm(forms.Form):
 @require_safe
 @for_study(Right.SEE_ITEMS)
 def test_case(request: LabRequest, study: Study, pk: int) -> HttpResponse:
-    item = get_object_or_404(_versions(study, user_of(request)), pk=pk)
+    # What the study shows or has shown, and of its test cases the other accepted versions that the user may know
+    shown = Q(pk__in=Item.objects.shown_by([study]).values("pk"))
+    others = known_items(user_of(request)).filter(
+        status__in=Item.FROZEN_STATUSES, key__in=study.items.values("key")
+    )
+    known = Item.objects.filter(shown | Q(pk__in=others.values("pk")))
+    item = get_object_or_404(known, pk=pk)
     research_field = fields_of(user_of(request)).filter(name=item.field).first()
     row = study.study_items.filter(item=item).first()
     return show(
@@ -381,12 +375,3 @@ def pause_test_case(request: HttpRequest, study: Study, pk: int) -> HttpResponse
 
 def _act(row: StudyItem | None) -> str:
     return "Resume" if row is not None and row.paused_at else "Pause"
-
-
-def _versions(study: Study, user: User) -> ItemQuerySet:
-    """Those that the study shows or has shown, and of its test cases the other accepted versions that the user may know."""
-    shown = Q(pk__in=Item.objects.shown_by([study]).values("pk"))
-    others = known_items(user).filter(
-        status__in=Item.FROZEN_STATUSES, key__in=study.items.values("key")
-    )
-    return Item.objects.filter(shown | Q(pk__in=others.values("pk")))

@@ -228,7 +228,11 @@ def invitation(request: HttpRequest, secret: str) -> HttpResponse:
         user = request.user
         if isinstance(user, User):
             if request.method == "POST":
-                return _join(request, secret, user)
+                try:
+                    people.accept_invitation(secret, user)
+                except AlreadyMemberError:
+                    messages.info(request, "You are already a member of this study.")
+                return redirect("lab:studies")
             return render(request, "lab/members/invitation.html", {"invitation": found})
         form = JoinForm(request.POST or None)
         if form.is_bound and (account := _new_account(form, secret)):
@@ -248,14 +252,6 @@ def _new_account(form: JoinForm, secret: str) -> User | None:
     user = form.save()
     people.accept_invitation(secret, user)
     return user
-
-
-def _join(request: HttpRequest, secret: str, user: User) -> HttpResponse:
-    try:
-        people.accept_invitation(secret, user)
-    except AlreadyMemberError:
-        messages.info(request, "You are already a member of this study.")
-    return redirect("lab:studies")
 
 
 PER_PAGE = 50

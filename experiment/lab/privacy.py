@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study, user_of
 from experiment.lab.setup_forms import SettingsForm
-from experiment.models import Participant, RecruitmentRecord, Study
+from experiment.models import Participant, Study
 from experiment.services import audit
 from experiment.services.retention import NotDueError, ask, concerned, is_due
 from experiment.services.study_setup import withdrawal_problem
@@ -70,7 +70,9 @@ def withdraw(request: HttpRequest, study: Study) -> HttpResponse:
     people = [person for person in found if is_sent and str(person.public_id) in ticked]
     if not people:
         status = 200 if found and not is_sent else UNPROCESSABLE
-        is_one = len({_site(person) for person in found}) == 1
+        # People of one site, or all without a recruitment ID
+        records = [getattr(person, "recruitment", None) for person in found]
+        is_one = len({record.source if record else "" for record in records}) == 1
         shown = [Found(study, person) for person in found]
         said = {"request_form": form, "found": shown, "is_one": is_one, "is_none_ticked": is_sent}
         return _page(request, study, status, **said)
@@ -138,12 +140,6 @@ class Found:
         if is_kept and self.person.stage == Participant.Stage.FINISHED:
             return "Their answers are kept, but nothing that could identify them."
         return "All their answers are deleted."
-
-
-def _site(person: Participant) -> str:
-    """Where their recruitment id is from; empty without one."""
-    record: RecruitmentRecord | None = getattr(person, "recruitment", None)
-    return record.source if record else ""
 
 
 def _purge(study: Study) -> dict[str, Any]:

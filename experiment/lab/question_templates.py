@@ -283,10 +283,16 @@ def filling(
             return redirect(f"{listed}?{urlencode({'template': template.key})}")
         context |= _about(plan) | {"has_changed": is_asked}
     if filled is not None:
-        left = filled.filling.left_out
+        left, n_drawn = filled.filling.left_out, len(filled.pairs)
+        drawn = (
+            f"{number(filled.n_rows, 0)} rows make {number(len(filled.filling.pairs), 0)} questions, of which "
+            f"{number(n_drawn, 0)} are drawn."
+        )
+        if n_drawn > PREVIEWED:
+            drawn += f" The first {PREVIEWED} are shown."
         context |= {
             "filled": filled,
-            "drawn": _drawn(filled),
+            "drawn": drawn,
             "preview": filled.pairs[:PREVIEWED],
             "left": left[:SHOWN],
             "n_more": max(0, len(left) - SHOWN),
@@ -310,15 +316,6 @@ def _planned(
         return import_questions(file, research_field, accept, by=user, shown=shown), True
     except PlanRefusedError as refused:
         return refused.plan, False
-
-
-def _drawn(filled: FilledTemplate) -> str:
-    n_drawn = len(filled.pairs)
-    said = (
-        f"{number(filled.n_rows, 0)} rows make {number(len(filled.filling.pairs), 0)} questions, of which "
-        f"{number(n_drawn, 0)} are drawn."
-    )
-    return f"{said} The first {PREVIEWED} are shown." if n_drawn > PREVIEWED else said
 
 
 def _about(plan: QuestionPlan) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from experiment.lab.watch import links_told
 from experiment.models import Channel, Participant, Study
 from experiment.models.channels import PLAIN
 from experiment.services import audit, counts, readiness, study_setup
-from experiment.services.channels import ENDS, SAMPLE_CODE, Ends, Link, overdue, save_channel
+from experiment.services.channels import ENDS, SAMPLE_CODE, Link, overdue, save_channel
 from experiment.services.channels import links as recruitment_links
 from experiment.services.consenting import is_full
 from experiment.services.flow import Refusal
@@ -100,6 +100,12 @@ END_PAGES = ("completion", "screen-out", "full")
 @for_study(Right.SEE_DATA)
 def recruiting(request: HttpRequest, study: Study) -> HttpResponse:
     now = timezone.now()
+    overdue_told = ""
+    if n_overdue := overdue(now.date()).filter(study=study).count():
+        overdue_told = (
+            f"The recruitment IDs of {formatting.count(n_overdue, 'participant')} are past the date that the consent text named. "
+            "A worker erases them within one day after the worker is started."
+        )
     return show(
         request,
         "lab/recruitment/page.html",
@@ -107,7 +113,7 @@ def recruiting(request: HttpRequest, study: Study) -> HttpResponse:
         problems=readiness.readiness_problems(study),
         recruitment_states=Study.Recruitment,
         links_told=links_told(study, now),
-        overdue=_overdue_told(overdue(now.date()).filter(study=study).count()),
+        overdue=overdue_told,
         admission=_admission(study, now),
     )
 
@@ -135,34 +141,29 @@ def _shown_links(study: Study) -> list[ShownLink]:
     stored = {channel.code for channel in study.channels.all()}
     shown = []
     for link in recruitment_links(study, settings.BASE_URL + study.get_absolute_url()):
-        args = [study.slug, link.code]
+        args, ends = [study.slug, link.code], link.ending
         url = reverse("lab:channel", args=args) if link.code in stored else ""
-        shown.append(ShownLink(link, _ends(link.ending, args), url))
+        rows = (
+            ("Participants who finish", ends.completion_url, ends.completion_code, "completion"),
+            (
+                "Participants who do not agree, or are not admitted",
+                ends.screen_out_url,
+                ends.screen_out_code,
+                "screen-out",
+            ),
+            (
+                "Participants who arrive after the target is reached",
+                ends.full_url,
+                ends.full_code,
+                "full",
+            ),
+        )
+        told = tuple(
+            End(who, site, code, reverse("lab:link_preview", args=[*args, page]))
+            for who, site, code, page in rows
+        )
+        shown.append(ShownLink(link, told, url))
     return shown
-
-
-def _ends(ends: Ends, args: list[str]) -> tuple[End, ...]:
-    """`args` of addresses: the study and the link."""
-
-    def preview(page: str) -> str:
-        return reverse("lab:link_preview", args=[*args, page])
-
-    finish, leave = "Participants who finish", "Participants who do not agree, or are not admitted"
-    late = "Participants who arrive after the target is reached"
-    return (
-        End(finish, ends.completion_url, ends.completion_code, preview("completion")),
-        End(leave, ends.screen_out_url, ends.screen_out_code, preview("screen-out")),
-        End(late, ends.full_url, ends.full_code, preview("full")),
-    )
-
-
-def _overdue_told(n: int) -> str:
-    if not n:
-        return ""
-    return (
-        f"The recruitment IDs of {formatting.count(n, 'participant')} are past the date that the consent text named. A worker "
-        "erases them within one day after the worker is started."
-    )
 
 
 def _admission(study: Study, now: datetime) -> str:
@@ -211,18 +212,16 @@ def recruitment(request: HttpRequest, study: Study) -> HttpResponse:
 def new_channel(request: HttpRequest, study: Study) -> HttpResponse:
     """The site first, then what it needs."""
     site = request.GET.get("platform", "")
-    start = _start(study, site) if site in Platform.values else {}
+    start: dict[str, str] = {}
+    if site in Platform.values:
+        # A short name that is free, and the name that goes with it
+        names = {Platform.OTHER: ("panel", "Panel"), Platform.PLAIN: (PLAIN, "Plain link")}
+        code, label = names.get(Platform(site), (site, Platform(site).label))
+        taken = set(study.channels.values_list("code", flat=True))
+        n = next(n for n in count(1) if (f"{code}-{n}" if n > 1 else code) not in taken)
+        of_code, of_label = (f"-{n}", f" {n}") if n > 1 else ("", "")
+        start = {"platform": site, "code": code + of_code, "label": str(label) + of_label}
     return _edit(request, study, lambda stored: Channel(study=stored, **start))
-
-
-def _start(study: Study, site: str) -> dict[str, str]:
-    """A short name that is free, and the name that goes with it."""
-    names = {Platform.OTHER: ("panel", "Panel"), Platform.PLAIN: (PLAIN, "Plain link")}
-    code, label = names.get(Platform(site), (site, Platform(site).label))
-    taken = set(study.channels.values_list("code", flat=True))
-    n = next(n for n in count(1) if (f"{code}-{n}" if n > 1 else code) not in taken)
-    number = (f"-{n}", f" {n}") if n > 1 else ("", "")
-    return {"platform": site, "code": code + number[0], "label": str(label) + number[1]}
 
 
 @require_http_methods(["GET", "POST"])

@@ -17,7 +17,7 @@ from experiment.lab.access import View, for_study, user_of
 from experiment.lab.menus import Link
 from experiment.models import Participant, Study, SurveyQuestion
 from experiment.services.counts import default_kind
-from experiment.services.readiness import StudyProblem, preflight
+from experiment.services.readiness import preflight
 from experiment.services.study_file import as_bytes
 from experiment.services.study_setup import change_study
 from experiment.services.study_versions import ReasonRequiredError, Revision, compare_rules
@@ -45,11 +45,31 @@ OVERVIEW = "Before it opens"
 def setup_context(study: Study, current: str = "") -> dict[str, Any]:
     """The content of every page of the set-up."""
     found = preflight(study)
+    if n_blocking := sum(finding.is_blocking for finding in found):
+        note = (
+            f"{count(n_blocking, 'requirement')} {verb(n_blocking, 'is', 'are')} not met yet. Participants cannot be admitted until "
+            f"{verb(n_blocking, 'it is', 'they are')}."
+        )
+    else:
+        note = "Nothing is missing. Please note:" if found else "Nothing is missing."
+    sections = []
+    for name, label in LABELS.items():
+        here = [finding.is_blocking for finding in found if finding.section == name]
+        state = "missing" if any(here) else "look" if here else "done"
+        section = {
+            "name": name,
+            "label": label,
+            "url": url_of(study, name),
+            "state": state,
+            "mark": MARKS[state],
+            "is_current": name == current,
+        }
+        sections.append(section)
     return {
         "current": current,
         "here": LABELS.get(current, OVERVIEW),
         "overview": Link(OVERVIEW, reverse("lab:setup", args=[study.slug]), not current),
-        "findings_note": _note_on(found),
+        "findings_note": note,
         "findings": [
             {
                 "problem": finding,
@@ -59,38 +79,11 @@ def setup_context(study: Study, current: str = "") -> dict[str, Any]:
             }
             for finding in found
         ],
-        "sections": [_listed(study, name, current, found) for name in LABELS],
+        "sections": sections,
     }
-
-
-def _note_on(found: list[StudyProblem]) -> str:
-    """The note above the list of what the study lacks."""
-    if not found:
-        return "Nothing is missing."
-    n = sum(finding.is_blocking for finding in found)
-    if not n:
-        return "Nothing is missing. Please note:"
-    return (
-        f"{count(n, 'requirement')} {verb(n, 'is', 'are')} not met yet. Participants cannot be admitted until "
-        f"{verb(n, 'it is', 'they are')}."
-    )
 
 
 MARKS = {"missing": "missing", "look": "check", "done": ""}
-
-
-def _listed(study: Study, name: str, current: str, found: list[StudyProblem]) -> dict[str, Any]:
-    """`state` is missing, look or done."""
-    here = [finding.is_blocking for finding in found if finding.section == name]
-    state = "missing" if any(here) else "look" if here else "done"
-    return {
-        "name": name,
-        "label": LABELS[name],
-        "url": url_of(study, name),
-        "state": state,
-        "mark": MARKS[state],
-        "is_current": name == current,
-    }
 
 
 def url_of(study: Study, section: str) -> str:

@@ -64,16 +64,25 @@ class SurveyForm(OfStudy, forms.Form):
         self.study, self.row = question.study, {"survey_question": question.name}
         self.fields |= {name: part_field(part) for name, part in self.parts.items()}
         self.order_fields(("text", *self.parts))
-        if choices := _audiences(question.study):
-            self.fields["audience"].choices = choices  # type: ignore[attr-defined]
+        # In a study without arms, there are no audiences to choose from
+        if arms := arms_of(question.study):
+            are_advised = any(arm.is_advised for arm in arms)
+            self.fields["audience"].choices = [  # type: ignore[attr-defined]
+                (EVERYBODY, "all participants"),
+                *([(ADVISED, "participants who get advice")] if are_advised else []),
+                *((str(arm.number), f"arm “{arm.name}”") for arm in arms),
+            ]
         else:
             del self.fields["audience"]
+        audience = EVERYBODY if question.arm is None else str(question.arm.number)
+        if question.advised_only:
+            audience = ADVISED
         shown = {name: getattr(question, name) for name in ("text", "name", "place", "required")}
         given = {
             name: "\n".join(value) if self.parts[name].form == "lines" else value
             for name, value in question.parts.items()
         }
-        self.initial.update(shown | given | {"audience": _audience_of(question)})
+        self.initial.update(shown | given | {"audience": audience})
 
     @property
     def merges(self) -> bool:
@@ -104,16 +113,6 @@ class SurveyForm(OfStudy, forms.Form):
         return question
 
 
-def _audiences(study: Study) -> list[tuple[str, Any]]:
-    """The people who can be asked; nothing to choose in a study without arms."""
-    arms = arms_of(study)
-    if not arms:
-        return []
-    advised = [(ADVISED, "participants who get advice")] if any(a.is_advised for a in arms) else []
-    named = [(str(arm.number), f"arm “{arm.name}”") for arm in arms]
-    return [(EVERYBODY, "all participants"), *advised, *named]
-
-
 @dataclass(frozen=True, slots=True)
 class ListedQuestion:
     """A row of the list."""
@@ -125,12 +124,6 @@ class ListedQuestion:
         if self.question.advised_only:
             return "participants who get advice"
         return "all participants" if self.question.arm is None else self.question.arm.name
-
-
-def _audience_of(question: SurveyQuestion) -> str:
-    if question.advised_only:
-        return ADVISED
-    return EVERYBODY if question.arm is None else str(question.arm.number)
 
 
 @require_safe

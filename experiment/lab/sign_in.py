@@ -337,33 +337,25 @@ def _recovery_codes(request: HttpRequest, codes: list[str]) -> HttpResponse:
 
 def _account(request: HttpRequest, **forms: Any) -> HttpResponse:
     user = user_of(request)
-    n_elsewhere = len(sign_in.elsewhere(user, request.session))
+    n_elsewhere, n_codes = (
+        len(sign_in.elsewhere(user, request.session)),
+        sign_in.n_recovery_codes(user),
+    )
+    elsewhere = "In one other browser." if n_elsewhere == 1 else f"In {n_elsewhere} other browsers."
+    # The first page of a study for this member: a curator sees its test cases alone
+    studies = []
+    for membership in user.memberships.select_related("study"):
+        is_curator = membership.role == Membership.Role.CURATOR
+        page = "lab:test_cases" if is_curator else "lab:study"
+        studies.append((membership, reverse(page, args=[membership.study.slug])))
     context = {
         "section": "account",
         "form": _password_form(request),
         "code_form": CodeForm(request, user),
         "has_second_step": has_second_step(user),
-        "codes_left": _codes_left(sign_in.n_recovery_codes(user)),
+        "codes_left": f"On. {count(n_codes, 'recovery code')} {verb(n_codes, 'is', 'are')} left.",
         "n_elsewhere": n_elsewhere,
-        "elsewhere": _elsewhere(n_elsewhere),
-        "studies": [
-            (membership, _first_page(membership))
-            for membership in user.memberships.select_related("study")
-        ],
+        "elsewhere": elsewhere if n_elsewhere else "",
+        "studies": studies,
     }
     return render(request, "lab/members/account.html", context | forms)
-
-
-def _codes_left(n: int) -> str:
-    return f"On. {count(n, 'recovery code')} {verb(n, 'is', 'are')} left."
-
-
-def _elsewhere(n: int) -> str:
-    """Empty where there is no other browser."""
-    return "" if not n else "In one other browser." if n == 1 else f"In {n} other browsers."
-
-
-def _first_page(membership: Membership) -> str:
-    """The first page of a study for this member: a curator sees its test cases alone."""
-    is_curator = membership.role == Membership.Role.CURATOR
-    return reverse("lab:test_cases" if is_curator else "lab:study", args=[membership.study.slug])

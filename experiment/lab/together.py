@@ -1,7 +1,6 @@
 """One step with the test cases that are ticked in a field's list: a page that says what it would do, and the step."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from django import forms
@@ -17,7 +16,7 @@ from experiment.lab.access import for_field, user_of
 from experiment.lab.items import ReasonForm, RetireForm, check_read
 from experiment.models import Item, ResearchField
 from experiment.services.curation import together as services
-from experiment.services.curation.together import Act, Outcome, Plan, Words
+from experiment.services.curation.together import Act, Plan, Words
 from lib.formatting import count, verb
 from lib.http import row_number
 from lib.opened import seen
@@ -40,8 +39,13 @@ class ExplainForm(forms.Form):
 @for_field(FieldRight.CURATE_FIELD)
 def together(request: HttpRequest, research_field: ResearchField) -> HttpResponse:
     """The page; and with `sure` the step, where everything is said that it needs."""
-    items = _chosen(request, research_field)
-    back = _list_of(request, research_field)
+    # Those that are ticked, or with `every` all that were shown; in their order in the list, which keeps its filters
+    names = request.POST.getlist("shown" if "every" in request.POST else "item")[:MOST]
+    numbers = [*map(row_number, names)]
+    found = Item.objects.filter(field=research_field.name).in_bulk(numbers)
+    items = [found[pk] for pk in dict.fromkeys(numbers) if pk in found]
+    query = request.POST.get("query", "")
+    back = reverse("lab:field", args=[research_field.slug]) + (f"?{query}" if query else "")
     if not items:
         messages.error(request, "Select at least one test case.")
         return redirect(back)
@@ -49,11 +53,30 @@ def together(request: HttpRequest, research_field: ResearchField) -> HttpRespons
         raise Http404
     act = Act(sent)
     plan = services.plan(items, act, user_of(request))
-    form = _form(plan, act, request.POST if "sure" in request.POST else None)
+    data = request.POST if "sure" in request.POST else None
+    form: forms.Form
+    if act == Act.BACK:
+        form = ReasonForm(data, prefix="back")
+    elif act == Act.RETIRE:
+        form = RetireForm(data, prefix="retire")
+    else:
+        form = ExplainForm(plan, data)
     if form.is_valid():
-        words = _words(act, form.cleaned_data)
-        checked = partial(_check, request)
-        _say(request, act, services.take(items, act, user_of(request), words, checked))
+        sent = form.cleaned_data
+        words = Words(explanations=sent)
+        if act in (Act.BACK, Act.RETIRE):
+            words = Words(sent["reason"], every_version=sent.get("every_version", False))
+        outcome = services.take(
+            items,
+            act,
+            user_of(request),
+            words,
+            lambda stored: check_read(request, stored, _opened(stored)),
+        )
+        if outcome.done:
+            messages.success(request, _done(act, outcome.done))
+        for why, refused in outcome.refused.items():
+            messages.error(request, f"{', '.join(map(str, refused))}: {why}")
         return redirect(back)
     done = plan.outcome.done
     is_read = act == Act.ACCEPT  # whoever accepts texts reads them first
@@ -71,7 +94,7 @@ def together(request: HttpRequest, research_field: ResearchField) -> HttpRespons
         explained=[(each, form[each.code]) for each in plan.warnings],
         form=form,
         back=back,
-        query=request.POST.get("query", ""),
+        query=query,
     )
 
 
@@ -87,40 +110,8 @@ def _note(act: Act, plan: Plan) -> str:
     return ""
 
 
-def _chosen(request: HttpRequest, research_field: ResearchField) -> list[Item]:
-    """Those that are ticked, or with `every` all that were shown; in their order in the list."""
-    names = request.POST.getlist("shown" if "every" in request.POST else "item")[:MOST]
-    numbers = [*map(row_number, names)]
-    found = Item.objects.filter(field=research_field.name).in_bulk(numbers)
-    return [found[pk] for pk in dict.fromkeys(numbers) if pk in found]
-
-
 def _opened(item: Item) -> str:
     return f"item-{item.pk}-opened"
-
-
-def _check(request: HttpRequest, stored: Item) -> None:
-    check_read(request, stored, _opened(stored))
-
-
-def _list_of(request: HttpRequest, research_field: ResearchField) -> str:
-    """The list with the filters that it had."""
-    query = request.POST.get("query", "")
-    return reverse("lab:field", args=[research_field.slug]) + (f"?{query}" if query else "")
-
-
-def _form(plan: Plan, act: Act, data: Any) -> forms.Form:
-    if act == Act.BACK:
-        return ReasonForm(data, prefix="back")
-    if act == Act.RETIRE:
-        return RetireForm(data, prefix="retire")
-    return ExplainForm(plan, data)
-
-
-def _words(act: Act, sent: dict[str, Any]) -> Words:
-    if act in (Act.BACK, Act.RETIRE):
-        return Words(sent["reason"], every_version=sent.get("every_version", False))
-    return Words(explanations=sent)
 
 
 def _done(act: Act, items: Sequence[Item]) -> str:
@@ -138,11 +129,3 @@ def _done(act: Act, items: Sequence[Item]) -> str:
         return saved
     enough = verb(accepted, "has enough verdicts and is", "have enough verdicts and are")
     return f"{saved} {count(accepted, 'test case')} now {enough} accepted."
-
-
-def _say(request: HttpRequest, act: Act, outcome: Outcome) -> None:
-    if outcome.done:
-        messages.success(request, _done(act, outcome.done))
-    for why, items in outcome.refused.items():
-        names = ", ".join(map(str, items))
-        messages.error(request, f"{names}: {why}")

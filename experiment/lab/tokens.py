@@ -64,16 +64,12 @@ def tokens(request: LabRequest, study: Study) -> HttpResponse:
         asked = TrialQuery("analysis")
     path = reverse("api:trials", args=[study.slug])
     context["url"] = f"{settings.BASE_URL}{path}?{asked.encode()}&format=csv"
-    context["asked"] = _asked_for(asked)
-    context["snippets"] = SNIPPETS
-    return _answer(request, request.rights, context, study)
-
-
-def _asked_for(asked: TrialQuery) -> str:
-    """In brackets: the set, and what narrows it."""
+    # In brackets: the set, and what narrows it
     (_set, trials), *_rest = asked.pairs
     narrowed = (f"{name}: {value}" for name, value in asked.pairs if name != "set")
-    return ", ".join([trials, *narrowed])
+    context["asked"] = ", ".join([trials, *narrowed])
+    context["snippets"] = SNIPPETS
+    return _answer(request, request.rights, context, study)
 
 
 @dataclass(frozen=True, slots=True)

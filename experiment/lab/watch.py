@@ -9,7 +9,6 @@ from uuid import UUID
 
 from django import forms
 from django.conf import settings
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -39,10 +38,17 @@ Kind = Participant.Kind
 def studies(request: HttpRequest) -> HttpResponse:
     user = user_of(request)
     curated = set(user.memberships.filter(role=Role.CURATOR).values_list("study", flat=True))
+    visible = list(Study.objects.visible_to(user).order_by("slug"))
+    pks = [study.pk for study in visible]
+    people, valid = counts.kind_counts_of(pks), counts.n_valid_of(pks, Kind.REAL)
+    rows = [
+        StudyRow(study, people.get(study.pk, {}), valid.get(study.pk, 0), study.pk in curated)
+        for study in visible
+    ]
     return show(
         request,
         "lab/studies.html",
-        studies=_listed(Study.objects.visible_to(user), curated),
+        studies=rows,
         section="studies",
         may_create=may_create_studies(user),
         fields=fields_of(user),
@@ -78,16 +84,6 @@ class StudyRow:
         others = (Kind.PILOT, Kind.SIMULATED, Kind.IMPORTED)
         parts += [f"{self.people[kind]} {kind.value}" for kind in others if kind in self.people]
         return ", ".join(parts)
-
-
-def _listed(studies: QuerySet[Study], curated: Collection[int]) -> list[StudyRow]:
-    listed = list(studies.order_by("slug"))
-    pks = [study.pk for study in listed]
-    people, valid = counts.kind_counts_of(pks), counts.n_valid_of(pks, Kind.REAL)
-    return [
-        StudyRow(study, people.get(study.pk, {}), valid.get(study.pk, 0), study.pk in curated)
-        for study in listed
-    ]
 
 
 STATUSES = (

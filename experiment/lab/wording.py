@@ -169,7 +169,10 @@ def text(request: HttpRequest, study: Study, number: str) -> HttpResponse:
                     messages.success(request, "Saved.")
                     return redirect("lab:setup_wording", slug=study.slug)
                 problem = str(fault)
+    # One field for each form of the text: one, or the singular and as many plurals as the language has
     n_forms = max(2, len(fields)) if found.message.plural else 1
+    plurals = [f"In this study, plural (form {n})" for n in range(2, n_forms + 1)]
+    labels = ["In this study, singular", *plurals] if plurals else ["In this study"]
     return show(
         request,
         "lab/setup/text.html",
@@ -177,19 +180,11 @@ def text(request: HttpRequest, study: Study, number: str) -> HttpResponse:
         wording=found,
         form=form,
         title=LABELS["wording"],
-        fields=zip(_labels(n_forms), [*fields, *[""] * n_forms], strict=False),
+        fields=zip(labels, [*fields, *[""] * n_forms], strict=False),
         problem=problem,
         **setup_context(study, "wording"),
         **preview_context(request, study, _page_of(found.message)),
     )
-
-
-def _labels(n_forms: int) -> list[str]:
-    """The labels of a text's forms: one, or the singular and as many plurals as the language has."""
-    if n_forms == 1:
-        return ["In this study"]
-    plurals = [f"In this study, plural (form {n})" for n in range(2, n_forms + 1)]
-    return ["In this study, singular", *plurals]
 
 
 class OpenedText:

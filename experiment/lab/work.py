@@ -32,6 +32,7 @@ def _page(
     """A page of work that runs, waits or ended: of a study, or of the site."""
     still_open, ended = work.listing(study)
     n_workers = len(workers.living())
+    ready = {0: ".", 1: ". A worker is ready."}.get(n_workers, f"; {n_workers} workers are ready.")
     live = reverse("lab:work_live", args=[study.slug]) if study else reverse("lab:site_work_live")
     return show(
         request,
@@ -42,22 +43,10 @@ def _page(
         still_open=[Row(each.job, each, _act_url(each, study)) for each in still_open],
         ended=[Row(each.job, each, _act_url(each, study)) for each in ended],
         n_workers=n_workers,
-        idle=_idle(n_workers),
+        idle=f"No jobs are running or waiting{ready}",
         live_url=live,
         updated_at=timezone.now(),
     )
-
-
-def _idle(n_workers: int) -> str:
-    """Said where nothing runs or waits.
-
-    >>> _idle(2)
-    'No jobs are running or waiting; 2 workers are ready.'
-    """
-    start = "No jobs are running or waiting"
-    if n_workers > 1:
-        return f"{start}; {n_workers} workers are ready."
-    return f"{start}. A worker is ready." if n_workers else f"{start}."
 
 
 def _act_url(row: work.Listed, study: Study | None) -> str:
