@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
-from random import Random
 from typing import Literal
 
 from experiment.domain.assignment import SIDES, Side, Stratum, participant_rng
@@ -92,14 +91,10 @@ def advised_positions(strata: Sequence[str], n: int | None, seed: int) -> frozen
     if n is None or n >= len(may):
         return frozenset(may)
     rng = participant_rng(seed, "advised")
-    turned = _turned(may, rng)
+    start = rng.randrange(len(may))
+    turned = may[start:] + may[:start]
     cuts = [int(Fraction(k * len(may), n)) for k in range(n + 1)] if n else []
     return frozenset(rng.choice(turned[low:high]) for low, high in pairwise(cuts))
-
-
-def _turned(positions: list[int], rng: Random) -> list[int]:
-    start = rng.randrange(len(positions))
-    return positions[start:] + positions[:start]
 
 
 MOST_PASSAGES = 3

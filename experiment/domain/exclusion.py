@@ -207,10 +207,21 @@ def judge_participant(facts: ParticipantFacts, rules: Rules) -> Verdict:
     >>> verdict.participant, verdict.trials[1], verdict.trials[2]
     ((), (), ('too_fast',))
     """
+    flags = (
+        (DUPLICATE_EXTERNAL_ID, facts.shares_external_id),
+        (WRONG_ATTENTION, facts.missed_attention),
+    )
+    of_trials = {}
+    for trial in facts.trials:
+        reasons = (
+            (RECOGNISED, rules.recognised and trial.recognised),
+            (TOO_FAST, _is_too_fast(trial, rules)),
+        )
+        of_trials[trial.trial_id] = tuple(reason.code for reason, holds in reasons if holds)
     return Verdict(
         _participant_reasons(facts, rules),
-        {trial.trial_id: _trial_reasons(trial, rules) for trial in facts.trials},
-        _participant_flags(facts),
+        of_trials,
+        tuple(flag.code for flag, holds in flags if holds),
         {trial.trial_id: _trial_flags(trial, rules) for trial in facts.trials},
     )
 
@@ -258,22 +269,6 @@ def _participant_reasons(facts: ParticipantFacts, rules: Rules) -> tuple[str, ..
         (MISSED_ATTENTION, rules.missed_attention and facts.missed_attention),
         (MOSTLY_TOO_FAST, facts.finished and _is_mostly_too_fast(facts.trials, rules)),
         (NOT_FINISHED, not facts.finished),
-    )
-    return tuple(reason.code for reason, holds in found if holds)
-
-
-def _participant_flags(facts: ParticipantFacts) -> tuple[str, ...]:
-    found = (
-        (DUPLICATE_EXTERNAL_ID, facts.shares_external_id),
-        (WRONG_ATTENTION, facts.missed_attention),
-    )
-    return tuple(flag.code for flag, holds in found if holds)
-
-
-def _trial_reasons(trial: TrialFacts, rules: Rules) -> tuple[str, ...]:
-    found = (
-        (RECOGNISED, rules.recognised and trial.recognised),
-        (TOO_FAST, _is_too_fast(trial, rules)),
     )
     return tuple(reason.code for reason, holds in found if holds)
 

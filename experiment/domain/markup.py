@@ -130,7 +130,12 @@ def parse(markup: str, original: str | None = None, altered: str | None = None) 
     if not any(raw.is_alternation for raw in raws):
         raise _none(markup)
     if original is None or altered is None:
-        chosen = [_only(raw, markup) for raw in raws]
+        chosen = []
+        for raw in raws:
+            first, *others = islice(_splits(raw, markup), 2)
+            if others:
+                raise _ambiguous(raw, markup, "several separators; write [[original | altered]]")
+            chosen.append(first)
     else:
         chosen = _reproduce(raws, markup, original, altered)
     for segment, raw in zip(chosen, raws, strict=True):
@@ -152,7 +157,10 @@ def render(segments: Sequence[Segment]) -> str:
             parts.append(_escape_plain(segment.text, after=n > 0, before=n + 1 < len(segments)))
         else:
             separator = " | " if "," in segment.original + segment.altered else ", "
-            sides = (_escape_passage(side) for side in (segment.original, segment.altered))
+            sides = (
+                _escape(side, [i for i, char in enumerate(side) if char == "|"])
+                for side in (segment.original, segment.altered)
+            )
             parts.append(f"[[{separator.join(sides)}]]")
     return "".join(parts)
 
@@ -252,13 +260,9 @@ def _scan(markup: str) -> Iterator[_Raw]:
         yield _Raw(markup[begun:], start, is_alternation=False)
 
 
-def _unescaped(text: str) -> str:
-    return _ESCAPES.sub(r"\1", text)
-
-
 def _splits(raw: _Raw, markup: str) -> Iterator[Segment]:
     """Every way to read a stretch; one where it is unambiguous. Built one by one: commas alone give as many as there are."""
-    text = _unescaped(raw.text)
+    text = _ESCAPES.sub(r"\1", raw.text)
     if not raw.is_alternation:
         yield Plain(text)
         return
@@ -275,13 +279,6 @@ def _places(separator: re.Pattern[str], text: str) -> list[int]:
     marks = [*separator.finditer(text)]
     n_escapes = accumulate(bool(mark[1]) for mark in marks)
     return [m.start() - n for m, n in zip(marks, n_escapes, strict=True) if not m[1]]
-
-
-def _only(raw: _Raw, markup: str) -> Segment:
-    first, *others = islice(_splits(raw, markup), 2)
-    if not others:
-        return first
-    raise _ambiguous(raw, markup, "several separators; write [[original | altered]]")
 
 
 def _ambiguous(raw: _Raw, markup: str, message: str) -> MarkupError:
@@ -363,10 +360,6 @@ def _escape_plain(text: str, *, after: bool, before: bool) -> str:
     if before and text.endswith("["):
         touching.append(len(text) - 1)
     return _escape(text, touching)
-
-
-def _escape_passage(text: str) -> str:
-    return _escape(text, [i for i, char in enumerate(text) if char == "|"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,10 @@ def _segments(pieces: list[_Piece]) -> list[Segment]:
         if one == other:
             segments.append(Plain("".join(one)))
         else:
-            segments += _alternation("".join(one), "".join(other))
+            # Passages begin and end with a word: the white space around them belongs to both versions
+            old, new = "".join(one), "".join(other)
+            space = old[: len(old) - len(old.lstrip())]
+            segments += [Plain(space), Alternation(old.strip(), new.strip())]
     return _joined(segments)
 
 
@@ -140,12 +143,6 @@ def _n_common(one: Sequence[str], other: Sequence[str]) -> int:
     """How many words they begin with alike."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
-
-
-def _alternation(one: str, other: str) -> list[Segment]:
-    """Passages begin and end with a word: the white space around them belongs to both versions."""
-    space = one[: len(one) - len(one.lstrip())]
-    return [Plain(space), Alternation(one.strip(), other.strip())]
 
 
 def _joined(segments: list[Segment]) -> list[Segment]:

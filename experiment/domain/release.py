@@ -85,7 +85,8 @@ def parse(values: Mapping[str, Sequence[str]]) -> Form:
             raise QueryError([Problem(name, said[name], TRUTH)])
     if said["bom"] == "true" and format_name != "csv":
         raise QueryError([Problem("bom", "true", why="only CSV has a byte order mark")])
-    if said["release"] != "true" and (of_release := OF_RELEASE & _chosen(said)):
+    chosen = {name for name, text in said.items() if text not in ("", "false")}
+    if said["release"] != "true" and (of_release := OF_RELEASE & chosen):
         raise QueryError([Problem(name, said[name], why=NO_RELEASE) for name in sorted(of_release)])
     k = said["k"] or str(USUAL_K)
     if not (k.isascii() and k.isdigit() and len(k) < 5 and int(k) >= 2):
@@ -94,10 +95,6 @@ def parse(values: Mapping[str, Sequence[str]]) -> Form:
     if said["release"] != "true":
         return Form(format_name, said["bom"] == "true", is_zip)
     return Form(format_name, said["bom"] == "true", is_zip, int(k), said["words"] == "true")
-
-
-def _chosen(said: Mapping[str, str]) -> set[str]:
-    return {name for name, text in said.items() if text not in ("", "false")}
 
 
 # In the order in which they are given up
@@ -164,10 +161,16 @@ def release(people: Mapping[str, Answers], k: int) -> Released:
 
 
 def _released(people: Mapping[str, Answers], k: int) -> Released:
-    answers = {name: _banded(own) for name, own in people.items()}
+    answers = {}
+    for name, own in people.items():
+        named = zip(QUASI_IDENTIFIERS, own, strict=True)
+        answers[name] = tuple(BANDED.get(of, str)(said) if said else said for of, said in named)
+    # One answer after the other is left out where fewer than k share a combination
     for place in range(len(QUASI_IDENTIFIERS)):
-        for name in _few(answers, k):
-            answers[name] = _without(answers[name], place)
+        sizes = Counter(answers.values())
+        for name, own in list(answers.items()):
+            if sizes[own] < k:
+                answers[name] = (*own[:place], SUPPRESSED, *own[place + 1 :])
     # Who is left with nothing must not be few either: the smallest groups join them
     sizes = Counter(answers.values())
     while 0 < sizes[NOTHING] < k and len(sizes) > 1:
@@ -193,23 +196,6 @@ def left_out(columns: Iterable[str], *, words: bool) -> tuple[str, ...]:
     names = list(columns)
     own = () if words else (*WORDS, *(name for name in names if name.startswith(COLUMN)))
     return tuple(name for name in (*DROPPED, *own) if name in names)
-
-
-def _few(answers: Mapping[str, Answers], k: int) -> list[str]:
-    """Those whose combination fewer than k share."""
-    sizes = Counter(answers.values())
-    return [name for name, own in answers.items() if sizes[own] < k]
-
-
-def _without(answers: Answers, place: int) -> Answers:
-    return (*answers[:place], SUPPRESSED, *answers[place + 1 :])
-
-
-def _banded(answers: Answers) -> Answers:
-    return tuple(
-        BANDED.get(name, str)(answer) if answer else answer
-        for name, answer in zip(QUASI_IDENTIFIERS, answers, strict=True)
-    )
 
 
 def band(answer: str, starts: tuple[int, ...]) -> str:

@@ -97,7 +97,9 @@ def disagreements(text: str, facts: Facts) -> Iterator[Disagreement]:
         last = _number(found[2]) if found[2] else first
         if last < low or first > high:
             yield Disagreement("minutes", found[0], f"{low} to {high}")
-    yield from _fields(text, facts.field)
+    named = [name for name in FIELDS if re.search(rf"\b{name}\b", text, re.I)]
+    if facts.field and named and not re.search(rf"\b{re.escape(facts.field)}\b", text, re.I):
+        yield Disagreement("field", named[0], facts.field)
     for sentence in re.split(r"(?<=[.!?])\s+|\n", text):
         if _DELETION.search(sentence):
             yield from _of_deletion(sentence, facts)
@@ -105,12 +107,6 @@ def disagreements(text: str, facts: Facts) -> Iterator[Disagreement]:
 
 def _number(text: str) -> int:
     return WORDS[text.lower()] if text.lower() in WORDS else int(text)
-
-
-def _fields(text: str, field: str) -> Iterator[Disagreement]:
-    named = [name for name in FIELDS if re.search(rf"\b{name}\b", text, re.I)]
-    if field and named and not re.search(rf"\b{re.escape(field)}\b", text, re.I):
-        yield Disagreement("field", named[0], field)
 
 
 def _of_deletion(sentence: str, facts: Facts) -> Iterator[Disagreement]:

@@ -141,7 +141,12 @@ def parse(values: Values) -> TrialQuery:
             several = tuple(sorted(set(found)))
             read[FIELDS[name]] = several if name in SEVERAL else next(iter(found), None)
     if not problems:
-        problems += _contradictions(query := TrialQuery(**read))
+        query = TrialQuery(**read)
+        if query.since and query.until and query.since > query.until:
+            problems.append(Problem("to", str(query.until), why="it is before the first date"))
+        if query.set == "analysis" and query.reasons:
+            why = "the analysis does not contain excluded trials; choose the set all"
+            problems.append(Problem("reason", why=why))
     if problems:
         raise QueryError(problems)
     return query
@@ -185,15 +190,6 @@ WANTED = {
     "to": "a date such as 2026-03-31",
     "participant": "a participant's pseudonym",
 }
-
-
-def _contradictions(query: TrialQuery) -> Iterator[Problem]:
-    if query.since and query.until and query.since > query.until:
-        yield Problem("to", str(query.until), why="it is before the first date")
-    if query.set == "analysis" and query.reasons:
-        yield Problem(
-            "reason", why="the analysis does not contain excluded trials; choose the set all"
-        )
 
 
 def _texts(value: Any) -> Sequence[str]:

@@ -45,7 +45,11 @@ def check_form(abstract: Abstract) -> Iterator[Finding]:
     >>> {warning.code for warning in check_form(parse(text))}
     {'doubled_punctuation'}
     """
-    yield from _check_words(abstract)
+    n_words = len(abstract.original.split())
+    if not MIN_WORDS <= n_words <= MAX_WORDS:
+        message = f"{n_words} words; abstracts usually have {MIN_WORDS} to {MAX_WORDS}"
+        reason = "Reading times and models' scores of very short or long texts are not comparable."
+        yield Finding("length", Level.WARNING, message, reason)
     yield from _check_versions(abstract)
     yield from _check_passages(abstract)
 
@@ -98,14 +102,6 @@ def check_single_brackets(abstract: Abstract) -> Iterator[Finding]:
                 Place("original", at + pair.start, at + pair.end),
                 pair.doubled,
             )
-
-
-def _check_words(abstract: Abstract) -> Iterator[Finding]:
-    n_words = len(abstract.original.split())
-    if not MIN_WORDS <= n_words <= MAX_WORDS:
-        message = f"{n_words} words; abstracts usually have {MIN_WORDS} to {MAX_WORDS}"
-        reason = "Reading times and models' scores of very short or long texts are not comparable."
-        yield Finding("length", Level.WARNING, message, reason)
 
 
 def _check_versions(abstract: Abstract) -> Iterator[Finding]:

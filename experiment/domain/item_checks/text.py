@@ -1,6 +1,6 @@
 """All checks of a text and what is said of it. Pure; which other items are near is found by the caller."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 
@@ -75,12 +75,8 @@ def check_text(
 
 def check_item(abstract: Abstract, kind: str = "test") -> list[Finding]:
     """The checks of a text that can be read, by itself."""
-    return list(_check_item(abstract, kind))
-
-
-def _check_item(abstract: Abstract, kind: str) -> Iterator[Finding]:
-    for check in (*OF_FORM, *(OF_TESTS if kind == "test" else ())):
-        yield from check(abstract)
+    checks = (*OF_FORM, *(OF_TESTS if kind == "test" else ()))
+    return [finding for check in checks for finding in check(abstract)]
 
 
 def _markup_finding(markup: str, error: MarkupError) -> Finding:

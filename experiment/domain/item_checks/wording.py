@@ -235,18 +235,15 @@ def check_leaks(abstract: Abstract) -> Iterator[Finding]:
             if word.stem not in mine - other:
                 continue
             shared = near & context.around(word.start, word.end)
-            if len(shared) >= _least_shared(word):
-                yield _finding(one.n, word)
+            # A name says alone what is meant; other words say it with words that both places have
+            least = MIN_SHARED_OF_DIRECTION if has_direction(word) else MIN_SHARED_OF_WORD
+            if is_name(word.text) or len(shared) >= least:
+                yield Finding(
+                    "decodable",
+                    Level.WARNING,
+                    f"alternation {one.n}: “{word.text}” also occurs in the unaltered text, but the altered words do not",
+                    LEAK_REASON,
+                    word.text,
+                    Place("original", word.start, word.end),
+                )
                 break
-
-
-def _least_shared(word: Word) -> int:
-    if is_name(word.text):
-        return 0
-    return MIN_SHARED_OF_DIRECTION if has_direction(word) else MIN_SHARED_OF_WORD
-
-
-def _finding(n: int, word: Word) -> Finding:
-    message = f"alternation {n}: “{word.text}” also occurs in the unaltered text, but the altered words do not"
-    at = Place("original", word.start, word.end)
-    return Finding("decodable", Level.WARNING, message, LEAK_REASON, word.text, at)

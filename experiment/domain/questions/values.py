@@ -255,9 +255,18 @@ def typed(rows: Sequence[Mapping[str, str]]) -> Iterator[dict[str, Value]]:
     [True, False]
     """
     columns = dict.fromkeys(column for row in rows for column in row)
-    numeric = {column: _is_numeric(rows, column) for column in columns}
+    # A column is of numbers where all its cells are that are not empty
+    numeric = {
+        column: all(is_number(cell) for row in rows if (cell := row.get(column, "").strip()))
+        for column in columns
+    }
     for row in rows:
-        yield {slot_name(c): _value(row.get(c, "").strip(), c, numeric[c]) for c in columns}
+        values: dict[str, Value] = {}
+        for column in columns:
+            cell, name = row.get(column, "").strip(), slot_name(column)
+            kind = Number if numeric[column] else Word
+            values[name] = kind(cell) if cell else Empty(name)
+        yield values
 
 
 def mixed_columns(rows: Sequence[Mapping[str, str]]) -> list[MixedColumn]:
@@ -283,17 +292,6 @@ def is_number(cell: str) -> bool:
     [True, False, False, False]
     """
     return bool(_NUMBER.fullmatch(cell)) and _is_held(Decimal(cell))
-
-
-def _is_numeric(rows: Sequence[Mapping[str, str]], column: str) -> bool:
-    cells = [cell for row in rows if (cell := row.get(column, "").strip())]
-    return bool(cells) and all(map(is_number, cells))
-
-
-def _value(cell: str, column: str, is_numeric: bool) -> Value:
-    if not cell:
-        return Empty(slot_name(column))
-    return Number(cell) if is_numeric else Word(cell)
 
 
 def _is_nothing(other: object) -> bool:
