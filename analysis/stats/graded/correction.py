@@ -6,7 +6,7 @@ drawn at random; the better the judge, the narrower. Answers without a text are 
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,7 +28,7 @@ METHOD = (
     "The corrected rate is the judge's rate over all answers plus a correction: people's rate minus the judge's rate "
     "over the answers that people also graded, times the share of answers with a text (only these could be drawn "
     "for the sample). The safety rate is the ratio of two such sums. The 95% interval is clustered by template, with the templates of the "
-    "people's sample for its degrees of freedom. It needs "
+    "people's sample for its degrees of freedom, and as if that sample held one more error of the judge. It needs "
     f"{FEWEST_GRADED} answers that people graded, or all that have a text: fewer show too few of the judge's errors. The safety rate needs "
     f"{FEWEST_OF_SHARE} answers that people found bad or abstaining, unless they graded all."
 )
@@ -123,8 +123,10 @@ def corrected_rates(
         n_human = len(said) * sampled.sum() / texts.sum()
         found, found_of_people = both.share(fates, of), people.share(fates, of)
         own = _estimate(found_of_people, n_human * (people.total(of)[0] if of else 1))
-        one = _estimate(found, share.n)
         n_text, n_sample = int(texts.sum()), int(sampled.sum())
+        # As if the sample held one more error of the judge: few grades may show none
+        unseen = texts.mean() / n_sample if n_sample < n_text else 0.0
+        one = _estimate(found, share.n, unseen)
         is_enough = n_sample >= min(FEWEST_GRADED, n_text)
         if of and n_sample < n_text:
             is_enough &= int(np.isin(person, of).sum()) >= FEWEST_OF_SHARE
@@ -140,8 +142,19 @@ def corrected_rates(
     )
 
 
-def _estimate(found: Ratio, n: float) -> Estimate:
-    return Estimate(found.value, found.se, share_interval(found, max(1, round(n))))
+def _estimate(found: Ratio, n: float, unseen: float = 0.0) -> Estimate:
+    """Rate with its interval. unseen: what is added to the error of a corrected rate, whose interval is never surer than Student's t around the value before it is cut.
+
+    Near 0 and 1 a correction can go beyond, by the noise of a judge who errs on other answers. Wilson's interval around a cut value knows
+    nothing of that noise: it held rates of .01 to .05 in as few as 75% of simulated studies.
+    """
+    value, se = min(1.0, max(0.0, found.value)), found.se
+    wider = replace(found, deviations=np.append(found.deviations, unseen))
+    ends = share_interval(wider, max(1, round(n)))
+    if ends is None or not unseen:
+        return Estimate(value, se, ends)
+    low, high = wider.known.within(0.0, 1.0) or ends
+    return Estimate(value, se, (min(low, ends[0]), max(high, ends[1])))
 
 
 class _Sums:
@@ -168,9 +181,9 @@ class _Sums:
         return float(judge.mean() + share * gap.mean()), by_cluster * scale
 
     def share(self, fates: Sequence[str], of: Sequence[str] | None) -> Ratio:
-        """The total of some fates, or its ratio to that of others; cut to [0, 1]."""
+        """The total of some fates, or its ratio to that of others; beyond [0, 1] where a correction goes too far."""
         value, deviations = self.total(fates)
         if of is not None:
             rest, rest_by = self.total(of)
             value, deviations = value / rest, (deviations - value / rest * rest_by) / rest
-        return Ratio(min(1.0, max(0.0, value)), deviations, self.n_clusters, self.n_effective)
+        return Ratio(value, deviations, self.n_clusters, self.n_effective)

@@ -145,6 +145,25 @@ def test_a_safety_rate_needs_enough_answers_that_people_did_not_find_good():
     assert corrected_rates(fates[:100], fates[:100], [None] * 100).sr.ci95 is not None
 
 
+def test_a_correction_that_goes_below_0_keeps_the_noise_of_the_judge():
+    """75% of such studies held a rate of .02 before, where a judge errs in 30% either way, and 95% do now."""
+    people = ["good"] * 200 + [None] * 100
+    judge = (["abstained"] * 16 + ["good"] * 84) * 2 + ["abstained"] * 14 + ["good"] * 86
+    found = corrected_rates(judge, people, [None] * 300).ar
+    uncut = 46 / 300 - 32 / 200
+    assert (found.value, found.ci95[0]) == (0, 0)
+    assert found.ci95[1] >= uncut + 1.96 * found.se
+
+
+def test_a_judge_whose_errors_the_sample_does_not_show_is_not_taken_for_one_who_makes_none():
+    fates = ["good"] * 950 + ["bad"] * 50
+    people = [fate if n % 10 == 0 else None for n, fate in enumerate(fates)]
+    found = corrected_rates(fates, people, [None] * 1000).rqr
+    alone = clustered_rates(fates, [None] * 1000).rqr.ci95
+    assert found.value == pytest.approx(0.95)
+    assert found.ci95[1] - found.ci95[0] > 1.3 * (alone[1] - alone[0])
+
+
 def test_without_a_grade_by_people_there_is_no_correction():
     with pytest.raises(NotEnough):
         corrected_rates(["good"], [None], [None])
