@@ -55,22 +55,20 @@ def shown_teams(teams: Sequence[TeamResult], most: int = MOST) -> list[TeamResul
     the most accurate), the whole team, the whole team less one person, and the most accurate teams of people and models, of
     models, and of people, in equal parts.
     """
-    picked = {r.team.label for r in (teams if len(teams) <= most else _picked(teams, most))}
+    chosen = list(teams)
+    if len(teams) > most:
+        several = [r for r in teams if len(r.team) > 1]
+        n_alone = max(most // 2, most - len(several))
+        chosen = [*_best([r for r in teams if len(r.team) == 1])[:n_alone], *_whole(several)]
+        rest = [r for r in _best(several) if r not in chosen]
+        by_kind = [[r for r in rest if kind_of(r) == kind] for kind in (BOTH, MACHINES, PEOPLE)]
+        chosen += [r for row in zip_longest(*by_kind) for r in row if r is not None]
+    picked = {r.team.label for r in chosen[:most]}
     order = list(KINDS)
     return sorted(
         (r for r in teams if r.team.label in picked),
         key=lambda r: (order.index(kind_of(r)), len(r.team)),
     )
-
-
-def _picked(teams: Sequence[TeamResult], most: int) -> list[TeamResult]:
-    several = [r for r in teams if len(r.team) > 1]
-    found = _best([r for r in teams if len(r.team) == 1])[: max(most // 2, most - len(several))]
-    found += _whole(several)
-    rest = [r for r in _best(several) if r not in found]
-    by_kind = [[r for r in rest if kind_of(r) == kind] for kind in (BOTH, MACHINES, PEOPLE)]
-    in_turn = [r for row in zip_longest(*by_kind) for r in row if r is not None]
-    return [*found, *in_turn][:most]
 
 
 def _is_person(result: TeamResult) -> bool:
@@ -98,7 +96,14 @@ def left_out(shown: Sequence[TeamResult], teams: Sequence[TeamResult], *, pairs:
     """Sentence on the teams that the picture has, where it does not have all; "" where it has."""
     if len(shown) == len(teams):
         return ""
-    parts = _members_part(shown, teams)
+    parts: list[str] = []
+    alone = [r for r in shown if len(r.team) == 1]
+    if len(alone) == sum(len(r.team) == 1 for r in teams):
+        parts += ["single members"] if alone else []
+    elif alone:
+        n_models = sum(not _is_person(r) for r in alone)
+        parts += ["a person"] if n_models < len(alone) else []
+        parts.append(f"the {count(n_models, 'most accurate single member')}")
     special = _whole([r for r in teams if len(r.team) > 1])
     parts += ["the whole team", "the whole team without one person"][: len(special)]
     others = [r for r in shown if len(r.team) > 1 and r not in special]
@@ -108,17 +113,6 @@ def left_out(shown: Sequence[TeamResult], teams: Sequence[TeamResult], *, pairs:
         which = listing([f"{text} ({n})" for text, n in counts.items() if n])
         parts.append(f"the most accurate {'pairs' if pairs else 'teams'} {which}")
     return listing(parts)
-
-
-def _members_part(shown: Sequence[TeamResult], teams: Sequence[TeamResult]) -> list[str]:
-    alone = [r for r in shown if len(r.team) == 1]
-    if not alone:
-        return []
-    if len(alone) == sum(len(r.team) == 1 for r in teams):
-        return ["single members"]
-    n = sum(not _is_person(r) for r in alone)
-    person = ["a person"] if n < len(alone) else []
-    return [*person, f"the {count(n, 'most accurate single member')}"]
 
 
 CELL, MARGIN = 16, 10  # px of a member's column, and from the last one to the plot
@@ -308,17 +302,18 @@ def gain(results: TeamResults, is_simulated: bool) -> Figure:
     frames = {m: team_frame(teams, [r.gain_ci95 for r in teams]) for m, teams in by_method.items()}
     inside = {m: f[f["row"].isin(rows.domain)] for m, f in frames.items()}
     inside = {m: f for m, f in inside.items() if len(f)}
-    drawn = _gain_chart(inside, {m: _heading(m, by_method[m], union) for m in inside}, rows)
+    # A method says that it was tried on pairs alone, where others were tried on more
+    headings = {
+        m: f"{method_name(m)} (pairs only)"
+        if _are_pairs(by_method[m]) and not _are_pairs(union)
+        else method_name(m)
+        for m in inside
+    }
+    drawn = _gain_chart(inside, headings, rows)
     of = Shown(union, shown, left_out(shown, union), is_simulated)
     text = gain_text(of, by_method, _alike(by_method))
     table = pd.concat(frames.values(), ignore_index=True).drop(columns="row")
     return make_figure("teams_gain", drawn, text, plain(table, low="gain_low", high="gain_high"))
-
-
-def _heading(method: Method, teams: Sequence[TeamResult], union: Sequence[TeamResult]) -> str:
-    """The method; that it was tried on pairs alone, where others were tried on more."""
-    only = _are_pairs(teams) and not _are_pairs(union)
-    return f"{method_name(method)} (pairs only)" if only else method_name(method)
 
 
 def _are_pairs(teams: Sequence[TeamResult]) -> bool:
@@ -340,7 +335,15 @@ def _gain_chart(
         elif text_width([str(axis.title)]) > place.width:
             axis.title = ["Gain,", "percentage points"]
         x = x_of("gain", domain, axis)
-        layers: list[Any] = [rows.guides(), upright(0.0), *_marks(frame, x, rows)]
+        lines = intervals(chart(frame), rows.y(), strokeWidth=1.2)
+        layers: list[Any] = [rows.guides(), upright(0.0), lines]
+        # Filled where the gain or loss is clear, else hollow
+        clear = frame["gain_verdict"].isin([Verdict.ABOVE.value, Verdict.BELOW.value])
+        hollow = {"filled": False, "fill": "white", "strokeWidth": 1.5}
+        for some, fill in ((frame[clear], {"filled": True}), (frame[~clear], hollow)):
+            if len(some):
+                dots = chart(some).mark_point(size=40, **fill)
+                layers.append(dots.encode(x=x, y=rows.y(), color=own_colour()))
         return alt.layer(*layers, *(rows.columns() if place.first else []))
 
     if len(names) == 1:
@@ -350,19 +353,6 @@ def _gain_chart(
     titles = [(headings[name], "") for name in names]
     columns = columns_for(len(names), 3)
     return grid(titles, draw, columns=columns, left=rows.left, height=rows.height)
-
-
-def _marks(frame: pd.DataFrame, x: alt.X, rows: TeamRows) -> list[Drawn]:
-    """Filled where the gain or loss is clear, else hollow."""
-    data = chart(frame)
-    clear = frame["gain_verdict"].isin([Verdict.ABOVE.value, Verdict.BELOW.value])
-    marks = [intervals(data, rows.y(), strokeWidth=1.2)]
-    for some, fill in ((frame[clear], {"filled": True}), (frame[~clear], {"filled": False, "fill": "white", "strokeWidth": 1.5})):  # fmt: skip
-        if len(some):
-            marks.append(
-                chart(some).mark_point(size=40, **fill).encode(x=x, y=rows.y(), color=own_colour())
-            )
-    return marks
 
 
 def _alike(by_method: ByMethod) -> str:

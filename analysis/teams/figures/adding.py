@@ -117,8 +117,16 @@ BANDS = 4  # lines up to which each has its band
 def sizes(found: Sizes, is_simulated: bool) -> Figure:
     """Accuracy over the number of people, a line per number of models that is named at its end; people alone in their colour."""
     frame = _sizes_frame(found)
-    lines = _lines(frame)
-    colours = _colours(lines)
+    # All numbers of models are drawn, if they are few, else some and the most
+    numbers = dict(zip(frame["words"], frame["n_models"], strict=True))
+    wanted = {n for n in NUMBERS if n < max(numbers.values())} | {max(numbers.values())}
+    if len(numbers) <= len(NUMBERS):
+        wanted = set(numbers.values())
+    lines = [name for name, n_models in numbers.items() if n_models in wanted]
+    # People alone in their colour; the last shade for the most models
+    of_models = [name for name in lines if name != ALONE]
+    shades = [*SHADES[: len(of_models) - 1], SHADES[-1]] if of_models else []
+    colours = {ALONE: HUMANS, **dict(zip(of_models, shades, strict=True))}
     shown = frame[frame["words"].isin(lines)]
     shown = shown.assign(colour=shown["words"].map(colours))
     # The band is drawn of all lines, if they are few, else of the first two and the last
@@ -160,23 +168,6 @@ def _sizes_frame(found: Sizes) -> pd.DataFrame:
     ).sort_values(["n_models", "n_humans"], ignore_index=True)
 
 
-def _lines(frame: pd.DataFrame) -> list[str]:
-    """Numbers of models that are drawn: all, if they are few, else NUMBERS and the most."""
-    lines = dict(zip(frame["words"], frame["n_models"], strict=True))
-    if len(lines) <= len(NUMBERS):
-        return list(lines)
-    most = max(lines.values())
-    wanted = {n for n in NUMBERS if n < most} | {most}
-    return [name for name, n in lines.items() if n in wanted]
-
-
-def _colours(lines: list[str]) -> dict[str, str]:
-    """People alone in their colour; the last shade for the most models."""
-    models = [name for name in lines if name != ALONE]
-    shades = [*SHADES[: len(models) - 1], SHADES[-1]] if models else []
-    return {ALONE: HUMANS, **dict(zip(models, shades, strict=True))}
-
-
 def _sizes_chart(frame: pd.DataFrame, with_band: list[str], is_simulated: bool) -> Drawn:
     domain = share_domain([*frame["low"], *frame["high"], *frame["accuracy"]])
     people = "Simulated participants" if is_simulated else "People"
@@ -198,25 +189,22 @@ def _sizes_chart(frame: pd.DataFrame, with_band: list[str], is_simulated: bool) 
     line = data.mark_line(strokeWidth=1.8).encode(x=x, y=y, color=colour, detail="words:N")
     layers += [line, data.mark_point(size=34).encode(x=x, y=y, color=colour)]
     width = FULL - ROOM - 60
-    layers += _ends(frame, domain, width)
-    return alt.layer(*layers).properties(width=width, height=HEIGHT)
 
-
-def _ends(frame: pd.DataFrame, domain: list[float], width: int) -> list[Drawn]:
-    """Each line's name right of its end, with a thin line to it where names are pushed apart."""
+    # Each line's name right of its end, with a thin line to it where names are pushed apart
     last = frame.groupby("words", sort=False).tail(1)
     last = last.sort_values(["accuracy", "n_models"], ascending=[False, False])
     px = [HEIGHT * (domain[1] - a) / (domain[1] - domain[0]) for a in last["accuracy"]]
     ends = last.assign(px=px, moved=apart(px, LINE_HEIGHT), start=width + 2, stop=width + 16)
-    x, y = alt.X("start:Q", scale=None, axis=None), alt.Y("px:Q", scale=None, axis=None)
-    data = chart(ends)
-    lead = data.mark_rule(strokeWidth=1.2)
-    text = data.mark_text(align="left", dx=4, color=INK)
-    moved = alt.Y("moved:Q", scale=None, axis=None)
-    return [
-        lead.encode(x=x, x2=alt.X2("stop:Q"), y=y, y2=alt.Y2("moved:Q"), color=own_colour()),
-        text.encode(x=alt.X("stop:Q", scale=None, axis=None), y=moved, text="words:N"),
+    named = chart(ends)
+    start, stop = (alt.X(f"{end}:Q", scale=None, axis=None) for end in ("start", "stop"))
+    at, moved = (alt.Y(f"{end}:Q", scale=None, axis=None) for end in ("px", "moved"))
+    layers += [
+        named.mark_rule(strokeWidth=1.2).encode(
+            x=start, x2=alt.X2("stop:Q"), y=at, y2=alt.Y2("moved:Q"), color=colour
+        ),
+        named.mark_text(align="left", dx=4, color=INK).encode(x=stop, y=moved, text="words:N"),
     ]
+    return alt.layer(*layers).properties(width=width, height=HEIGHT)
 
 
 def apart(px: list[float], gap: float) -> list[float]:

@@ -66,40 +66,30 @@ def accuracy_text(of: Shown, method: Method) -> FigureText:
     several = [r for r in of.every if len(r.team) > 1]
     alone = [r for r in of.every if len(r.team) == 1]
     has_intervals = any(r.accuracy_ci95 for r in of.every)
+    combined, best_alone, best_team = "", "", ""
+    if alone:
+        best = max(alone, key=lambda r: r.accuracy)
+        best_alone = f"Best member by itself: {called(best.team)}, {percent(best.accuracy)} right."
+    if several:
+        combined = (
+            f"Teams are combined by one method ({method_name(method)}) and evaluated on test cases that were not used in the fit. The "
+            "vertical tick is the team's most accurate single member."
+        )
+        best = max(several, key=lambda r: r.accuracy)
+        low, high = percent(min(r.accuracy for r in several)), percent(best.accuracy)
+        span = low if low == high else f"{low} to {high}"
+        best_team = f"{count(len(several), 'team')}: {span}, most with {called(best.team)}."
     return FigureText(
         "Accuracy of teams",
         sentences(
             of.n,
             "Dots on the left are the team's members.",
-            _combined(method) if several else "",
+            combined,
             of.intervals((several or of.every)[0]) if has_intervals else "",
             of.picked,
         ),
-        sentences(_best_alone(alone), _best_of(several)),
+        sentences(best_alone, best_team),
     )
-
-
-def _combined(method: Method) -> str:
-    return (
-        f"Teams are combined by one method ({method_name(method)}) and evaluated on test cases that were not used in the fit. The vertical "
-        "tick is the team's most accurate single member."
-    )
-
-
-def _best_alone(alone: Sequence[TeamResult]) -> str:
-    if not alone:
-        return ""
-    best = max(alone, key=lambda r: r.accuracy)
-    return f"Best member by itself: {called(best.team)}, {percent(best.accuracy)} right."
-
-
-def _best_of(several: Sequence[TeamResult]) -> str:
-    if not several:
-        return ""
-    best = max(several, key=lambda r: r.accuracy)
-    low, high = percent(min(r.accuracy for r in several)), percent(best.accuracy)
-    span = low if low == high else f"{low} to {high}"
-    return f"{count(len(several), 'team')}: {span}, most with {called(best.team)}."
 
 
 def gain_text(
@@ -111,6 +101,15 @@ def gain_text(
         if alike
         else ""
     )
+    gains = []
+    for method, teams in by_method.items():
+        known = [r.gain or 0.0 for r in teams]
+        n_clear = sum(r.gain_verdict is Verdict.ABOVE for r in teams)
+        best = max(teams, key=lambda r: r.gain or 0.0)
+        gains.append(
+            f"{method_name(method)}: {sum(gain > 0 for gain in known)} of {count(len(teams), 'team')} above their best member, "
+            f"{n_clear} of them clearly; largest gain {number(100 * max(known), 1)} points ({called(best.team)})"
+        )
     return FigureText(
         "Gain of teams over their best member",
         sentences(
@@ -123,20 +122,7 @@ def gain_text(
             same,
             of.picked,
         ),
-        f"{'; '.join(_gains(method, teams) for method, teams in by_method.items())}.",
-    )
-
-
-def _gains(method: Method, teams: Sequence[TeamResult]) -> str:
-    def gained(result: TeamResult) -> float:
-        return result.gain if result.gain is not None else 0.0
-
-    n_above = sum(gained(r) > 0 for r in teams)
-    n_clear = sum(r.gain_verdict is Verdict.ABOVE for r in teams)
-    best = max(teams, key=gained)
-    return (
-        f"{method_name(method)}: {n_above} of {count(len(teams), 'team')} above their best member, {n_clear} of them clearly; largest gain "
-        f"{number(100 * gained(best), 1)} points ({called(best.team)})"
+        f"{'; '.join(gains)}.",
     )
 
 
@@ -252,6 +238,9 @@ def policy_text(
         ("simulated participant", "simulated participants") if is_simulated else ("human", "people")
     )
     models = verb(n_deciders, "model or team of models", "models or teams of models")
+    n_single, n_several = shown
+    teams = {0: "", 1: " and the largest team of models"}.get(n_several, " and teams of models")
+    some = f"This figure shows the {n_single} models that are most accurate on their own{teams}; the table contains all {n_deciders}."
     return FigureText(
         "Deciding by the model alone or by asking a human",
         sentences(
@@ -261,19 +250,12 @@ def policy_text(
             "Diamonds: the threshold was chosen on other test cases, so this accuracy and share are not biased by the choice."
             if has_chosen
             else "",
-            _deciders_shown(n_deciders, *shown),
+            some if n_single + n_several < n_deciders else "",
         ),
         sentences(
             *(f"{title}, {'; '.join(_curve(c, who) for c in own)}." for title, own in curves)
         ),
     )
-
-
-def _deciders_shown(n: int, n_single: int, n_several: int) -> str:
-    if n_single + n_several >= n:
-        return ""
-    teams = {0: "", 1: " and the largest team of models"}.get(n_several, " and teams of models")
-    return f"This figure shows the {n_single} models that are most accurate on their own{teams}; the table contains all {n}."
 
 
 def _curve(curve: Curve, who: str) -> str:

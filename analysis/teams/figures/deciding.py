@@ -153,28 +153,21 @@ def _parts_chart(
         .transform_calculate(team_is=quoted(words))
         for (first, last), words in zip((("start", "until"), ("until", "end")), SHADES, strict=True)
     ]  # fmt: skip
-    followed = chart(_followed(frame, labels, parts)).mark_text(align="left", dx=8)
-    followed = followed.encode(x=alt.value("width"), y=rows.y(), text="text:N")
-    head = note("followed the right one", "width", 10, align="left", baseline="bottom", dx=8)
-    width = FULL - rows.width - 150
-    return alt.layer(*bars, followed, head).properties(width=width, height=rows.height)
-
-
-def _followed(frame: pd.DataFrame, labels: dict[str, str], parts: Parts) -> pd.DataFrame:
-    """Shares of the trials where members disagree on which the team is right."""
+    # Shares of the trials where members disagree on which the team is right
     wanted = [text for name, (text, _) in parts.items() if name in DISAGREE]
     disagree = frame[frame["trials"].isin(wanted)]
     sums = disagree.groupby("team", sort=False)[["n", "points"]].sum()
     sums = sums[sums["n"] > 0]
-    return pd.DataFrame(
-        {
-            "row": [labels[team] for team in sums.index],
-            "text": [
-                f"{percent(k / n, 0)} of {n:,}"
-                for n, k in zip(sums["n"], sums["points"], strict=True)
-            ],
-        }
-    )
+    shares = zip(sums["n"], sums["points"], strict=True)
+    told = {
+        "row": [labels[team] for team in sums.index],
+        "text": [f"{percent(points / n, 0)} of {n:,}" for n, points in shares],
+    }
+    followed = chart(pd.DataFrame(told)).mark_text(align="left", dx=8)
+    followed = followed.encode(x=alt.value("width"), y=rows.y(), text="text:N")
+    head = note("followed the right one", "width", 10, align="left", baseline="bottom", dx=8)
+    width = FULL - rows.width - 150
+    return alt.layer(*bars, followed, head).properties(width=width, height=rows.height)
 
 
 POLICIES = {Policy.HUMAN: "that choice counts", Policy.TEAM: "the team decides"}
@@ -269,7 +262,11 @@ def _policy_chart(
 
     def draw(place: Place) -> Drawn:
         name = deciders[place.number].label
-        axis = _x_axis(place, f"Trials on which a {person} is asked")
+        title = f"Trials on which a {person} is asked"
+        axis = place.x_axis(title, format=".0%", values=[0, 0.5, 1])
+        # In lines where one would push the panels apart
+        if place.bottom and place.first and text_width([title]) > place.width - ROOM:
+            axis.title = wrapped(title, int(place.width / 6.4)).split("\n")
         x = x_of("share_asked", [0, 1], axis)
         axis = place.y_axis("Correct answers", 40, format=".0%", tickCount=5)
         y = y_of("accuracy", domain, axis)
@@ -283,14 +280,6 @@ def _policy_chart(
     titles = [(names[team.label], "") for team in deciders]
     drawn = grid(titles, draw, columns=columns, left=44 + GAP, height=HEIGHT)
     return drawn.resolve_scale(color="shared", strokeDash="shared", shape="shared")
-
-
-def _x_axis(place: Place, title: str) -> alt.Axis:
-    """Its title in lines where one would push the panels apart."""
-    axis = place.x_axis(title, format=".0%", values=[0, 0.5, 1])
-    if place.bottom and place.first and text_width([title]) > place.width - ROOM:
-        axis.title = wrapped(title, int(place.width / 6.4)).split("\n")
-    return axis
 
 
 def _title(team: Team) -> str:
