@@ -62,10 +62,10 @@ def together(request: HttpRequest, research_field: ResearchField) -> HttpRespons
     else:
         form = ExplainForm(plan, data)
     if form.is_valid():
-        sent = form.cleaned_data
-        words = Words(explanations=sent)
+        said = form.cleaned_data
+        words = Words(explanations=said)
         if act in (Act.BACK, Act.RETIRE):
-            words = Words(sent["reason"], every_version=sent.get("every_version", False))
+            words = Words(said["reason"], every_version=said.get("every_version", False))
         outcome = services.take(
             items,
             act,

@@ -191,10 +191,10 @@ def _sizes_chart(frame: pd.DataFrame, with_band: list[str], is_simulated: bool) 
     width = FULL - ROOM - 60
 
     # Each line's name right of its end, with a thin line to it where names are pushed apart
-    last = frame.groupby("words", sort=False).tail(1)
-    last = last.sort_values(["accuracy", "n_models"], ascending=[False, False])
-    px = [HEIGHT * (domain[1] - a) / (domain[1] - domain[0]) for a in last["accuracy"]]
-    ends = last.assign(px=px, moved=apart(px, LINE_HEIGHT), start=width + 2, stop=width + 16)
+    longest = frame.groupby("words", sort=False).tail(1)
+    longest = longest.sort_values(["accuracy", "n_models"], ascending=[False, False])
+    px = [HEIGHT * (domain[1] - a) / (domain[1] - domain[0]) for a in longest["accuracy"]]
+    ends = longest.assign(px=px, moved=apart(px, LINE_HEIGHT), start=width + 2, stop=width + 16)
     named = chart(ends)
     start, stop = (alt.X(f"{end}:Q", scale=None, axis=None) for end in ("start", "stop"))
     at, moved = (alt.Y(f"{end}:Q", scale=None, axis=None) for end in ("px", "moved"))

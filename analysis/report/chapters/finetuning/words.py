@@ -280,13 +280,13 @@ def _tables(models: Sequence[TunedModel]) -> list[Table]:
     cutoffs = [
         (model.label, published, part)
         for model in models
-        if (found := present(model.by_cutoff))
+        if (dated := present(model.by_cutoff))
         for published, part in (
-            (f"up to {found.cutoff}", found.before),
-            (f"after {found.cutoff}", found.after),
-            ("on an unknown date", found.undated),
+            (f"up to {dated.cutoff}", dated.before),
+            (f"after {dated.cutoff}", dated.after),
+            ("on an unknown date", dated.undated),
         )
-        if part.n_items or part is not found.undated
+        if part.n_items or part is not dated.undated
     ]
     subfields = [(m.label, one.subfield, one.part) for m, _found in compared for one in m.subfields]
     trained = [model for model in models if model.training]

@@ -226,9 +226,12 @@ def _integration_chart(
         of_kind = frame[frame["condition"] == kind]
         seeds = of_kind.groupby("row").cumcount()
         for seed in sorted(set(seeds)):
-            data, line = chart(of_kind[seeds == seed]), {"yOffset": first + 4 * seed}
-            bars = intervals(data, rows.y(), strokeWidth=1, strokeDash=DASHES[kind], opacity=0.7, **line)  # fmt: skip
-            layers += [bars, dots(data, size=30, **line).encode(x=x, y=rows.y(), shape=shape)]
+            data, shift = chart(of_kind[seeds == seed]), first + 4 * seed
+            bars = intervals(
+                data, rows.y(), strokeWidth=1, strokeDash=DASHES[kind], opacity=0.7, yOffset=shift
+            )
+            points = dots(data, size=30, yOffset=shift)
+            layers += [bars, points.encode(x=x, y=rows.y(), shape=shape)]
     return alt.layer(*layers).properties(
         width=FULL - rows.width - 30, height=round(rows.height * 1.5)
     )

@@ -188,6 +188,10 @@ class ModelIntegration(ModelName):
     n_items_isolated: int
     swapped: tuple[SwappedAccuracy, ...]
 
+    def swapped_by(self, seed: int) -> float | None:
+        """Accuracy on the abstracts whose results this seed swapped."""
+        return next((one.accuracy for one in self.swapped if one.seed == seed), None)
+
 
 @dataclass(frozen=True)
 class IsolatedMean:

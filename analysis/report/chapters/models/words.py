@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import pandas as pd
 
@@ -16,6 +17,7 @@ from analysis.report.chapters.models.results import (
     ContextAccuracy,
     HumanAgreement,
     Integration,
+    ModelIntegration,
     RankAgreement,
     Reliability,
 )
@@ -186,9 +188,7 @@ def integration_page(source: SourceResults, about: About) -> Page:
         *(
             c.percent(
                 f"Swapped, seed {seed}",
-                lambda model, seed=seed: next(
-                    (s.accuracy for s in model.swapped if s.seed == seed), None
-                ),
+                partial(ModelIntegration.swapped_by, seed=seed),
             )
             for seed in seeds
         ),
