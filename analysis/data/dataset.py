@@ -79,7 +79,7 @@ class Exclusion:
 class ArmCounts:
     """Counts of those assigned to an arm, which happens at consent: how far they came, as in FlowCounts.
 
-    under_way: neither finished nor known to have left; answered: with a judged test case.
+    under_way: neither finished nor known to have left; answered: with a judged test case, or an answer to a question.
     """
 
     arm: str
@@ -94,12 +94,21 @@ class ArmCounts:
 
 
 @dataclass(frozen=True)
+class AnswerCounts:
+    """Answers to questions, of which each one that is left out is counted under the first of its reasons."""
+
+    given: int = 0
+    excluded: tuple[Exclusion, ...] = ()
+    analysed: int = 0
+
+
+@dataclass(frozen=True)
 class FlowCounts:
     """Over the whole study; None where it is not known. Whoever has several reasons is counted under the first.
 
     kind: of the participants. is_after_publication: people and trials were left out before the data were published;
     `recruited` and the exclusions are read from the gaps in their numbering. withdrawn_since: those of the
-    withdrawn who had finished.
+    withdrawn who had finished. analysed: with a trial in the analysis, on a test case or a question; trials_…: on test cases.
     """
 
     kind: str
@@ -116,14 +125,15 @@ class FlowCounts:
     is_after_publication: bool = False
     arms: tuple[ArmCounts, ...] = ()
     withdrawn_since: int = 0
+    answers: AnswerCounts = AnswerCounts()
 
 
 @dataclass(frozen=True)
 class TakingPart:
     """Participants of one kind; the same for both sources of test cases.
 
-    people: participants with an analysed trial, columns as in SourceData. rt_ms: of their analysed trials, NaN where not
-    measured. first_day, last_day: of consent; None where it is not known. routes: platform ("" a plain link) -> people who
+    people: participants with an analysed trial, on a test case or a question; columns as in SourceData. rt_ms: of their analysed
+    trials on test cases, or on questions where there is none on a test case; NaN where not measured. first_day, last_day: of consent; None where it is not known. routes: platform ("" a plain link) -> people who
     consented; empty where it is not known. other_kinds: kind -> people who are not described here. ethics_number,
     ethics_body: "" where no approval is stated.
     """

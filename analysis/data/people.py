@@ -1,7 +1,7 @@
 """Participants and their trials."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -11,7 +11,7 @@ import pandas as pd
 from django.db.models import Count, Exists, Max, Min, OuterRef, Q
 from django.utils import timezone
 
-from analysis.data.dataset import ArmCounts, Exclusion, FlowCounts, TakingPart
+from analysis.data.dataset import AnswerCounts, ArmCounts, Exclusion, FlowCounts, TakingPart
 from analysis.data.items import read_columns
 from experiment.domain.assignment import QUESTION
 from experiment.domain.exclusion import NOT_FINISHED, PARTICIPANT_REASONS, TRIAL_REASONS
@@ -29,6 +29,14 @@ NOT_STATED = ""
 NO_TESTS = ("catch", QUESTION)  # in which nobody was right or wrong about an abstract
 APPROVED = (Participant.Kind.REAL, Participant.Kind.PILOT)  # whom a study's ethics approval covers
 TRIAL_COLUMNS = ["participant", "item", "is_correct", "confidence", "expertise", "rt_ms", "side", "original_side", "trial_position", "slider_moved"]  # fmt: skip
+# Of a judgment of a test case and of an answer alike
+OF_TRIALS: Mapping[str, tuple[Any, Any]] = {
+    "pk": ("pk", np.int64),
+    "participant": ("trial__participant_id", np.int64),
+    "item": ("trial__item_id", np.int64),
+    "rt_ms": (believed("rt_ms", "server_ms"), float),
+    "reasons": ("excluded_by", object),
+}
 POSITION_ORDER = tuple(label for code, label in CAREERS.items() if code != PREFER_NOT)
 
 
@@ -61,16 +69,18 @@ def read_taking_part(
     taking_part: ParticipantQuerySet,
     people: pd.DataFrame,
     trials: pd.DataFrame,
+    answers: pd.DataFrame,
 ) -> TakingPart:
-    """`people` and `trials` as they are read here; `trials` the analysed ones."""
+    """`people`, `trials` and `answers` as they are read here; of the last two the analysed ones."""
     rows = taking_part.order_by()
     days = rows.aggregate(first=Min("consented_at"), last=Max("consented_at"))
     routes = rows.values_list("external_source").annotate(n=Count("pk"))
-    counted = people["pk"].isin(set(trials["participant"]))
+    counted = people["pk"].isin({*trials["participant"], *answers["participant"]})
+    timed = answers if trials.empty else trials
     return TakingPart(
         kind=kind,
         people=people[counted].drop(columns="pk").reset_index(drop=True),
-        rt_ms=trials["rt_ms"].to_numpy(dtype=float),
+        rt_ms=timed["rt_ms"].to_numpy(dtype=float),
         first_day=_day(days["first"]),
         last_day=_day(days["last"]),
         # An import names its file there
@@ -102,21 +112,37 @@ def read_judged(
     table = read_columns(
         judgments.exclude(trial__stratum__in=NO_TESTS).order_by(),
         {
-            "pk": ("pk", np.int64),
-            "participant": ("trial__participant_id", np.int64),
-            "item": ("trial__item_id", np.int64),
+            **OF_TRIALS,
             "is_correct": ("correct", bool),
             "confidence": ("confidence", float),
             "expertise": ("expertise", float),
             "confidence_moved": ("confidence_moved", bool),
             "expertise_moved": ("expertise_moved", bool),
-            "rt_ms": (believed("rt_ms", "server_ms"), float),
             "side": ("side", "U1"),
             "original_side": ("trial__original_side", "U1"),
             "trial_position": ("trial__position", np.int64),
-            "reasons": ("excluded_by", object),
         },
     )
+    table["slider_moved"] = table.pop("confidence_moved") | table.pop("expertise_moved")
+    return _with_reasons(table, people, decided)
+
+
+def read_answered(
+    study: Study,
+    people: ParticipantQuerySet,
+    judgments: JudgmentQuerySet,
+    decided: Verdicts | None = None,
+) -> pd.DataFrame:
+    """All answers to questions that the study shows: participant, item, rt_ms and the reasons, as `read_judged` has them."""
+    shown = Item.objects.shown_by([study]).filter(kind=Item.Kind.QUESTION)
+    answers = judgments.filter(trial__stratum=QUESTION, trial__item__in=shown)
+    return _with_reasons(read_columns(answers.order_by(), OF_TRIALS), people, decided)
+
+
+def _with_reasons(
+    table: pd.DataFrame, people: ParticipantQuerySet, decided: Verdicts | None
+) -> pd.DataFrame:
+    """The rows in the order in which they were stored, with `person_reasons`, and without pk."""
     # Sorted here: the database would sort ten times as much, and on disk
     table = table.sort_values("pk", ignore_index=True)
     pks = table.pop("pk")
@@ -131,12 +157,11 @@ def read_judged(
     table["reasons"] = table["reasons"].astype("category")
     of_person = table["participant"].map(excluded).fillna(NOT_FINISHED.code)
     table["person_reasons"] = of_person.astype("category")
-    table["slider_moved"] = table.pop("confidence_moved") | table.pop("expertise_moved")
     return table
 
 
 def analysed_of(judged: pd.DataFrame) -> pd.DataFrame:
-    """Those of `read_judged` that are in the analysis."""
+    """Those of `read_judged` or `read_answered` that are in the analysis."""
     kept = (judged["person_reasons"] == "") & (judged["reasons"] == "")
     return judged[kept].reset_index(drop=True)
 
@@ -163,11 +188,12 @@ def read_flow(
     kind: str,
     people: ParticipantQuerySet,
     everywhere: pd.DataFrame,
+    answers: pd.DataFrame,
     decided: Verdicts | None = None,
 ) -> FlowCounts:
     """A participant or trial with several reasons is counted under the first.
 
-    everywhere: as people.read_judged has them. `decided`: who is left out, where that is not as stored.
+    everywhere: as people.read_judged has them; answers: as people.read_answered does. `decided`: who is left out, where that is not as stored.
     """
     counts = people.aggregate(**STEPS, withdrawn_since=WITHDRAWN_SINCE)
     judged = everywhere
@@ -175,36 +201,43 @@ def read_flow(
         judged = everywhere[
             everywhere["item"].isin(Item.objects.shown_by([study]).values_list("pk", flat=True))
         ]
-    of_valid = judged[judged["person_reasons"] == ""]
-    analysed = analysed_of(judged)
-    n_others = len(judged) - len(of_valid)
+    analysed, counted = analysed_of(judged), analysed_of(answers)
+    took_part, in_analysis = (
+        set().union(*(table["participant"].unique() for table in tables))
+        for tables in ((judged, answers), (analysed, counted))
+    )
     found = FlowCounts(
         kind=kind,
         recruited=None,
         **counts,
         excluded=tuple(_left_out(people, decided)),
-        analysed=analysed["participant"].nunique(),
+        analysed=len(in_analysis),
         trials_judged=len(judged),
-        trials_excluded=(
-            *([Exclusion("participant", OF_OTHERS, n_others)] if n_others else []),
-            *_tally(of_valid["reasons"].value_counts().items()),
-        ),
+        trials_excluded=tuple(_not_analysed(judged)),
         trials_analysed=len(analysed),
-        arms=tuple(_arms(study, people, judged, analysed, decided)),
+        arms=tuple(_arms(study, people, took_part, in_analysis, decided)),
+        answers=AnswerCounts(len(answers), tuple(_not_analysed(answers)), len(counted)),
     )
     if kind != Kind.IMPORTED or decided is not None:
         return found
     return _published(people, found, n_elsewhere=len(everywhere) - len(judged))
 
 
+def _not_analysed(judged: pd.DataFrame) -> Iterator[Exclusion]:
+    of_valid = judged[judged["person_reasons"] == ""]
+    if n_others := len(judged) - len(of_valid):
+        yield Exclusion("participant", OF_OTHERS, n_others)
+    yield from _tally(of_valid["reasons"].value_counts().items())
+
+
 def _arms(
     study: Study,
     people: ParticipantQuerySet,
-    judged: pd.DataFrame,
-    analysed: pd.DataFrame,
+    took_part: Set[int],
+    in_analysis: Set[int],
     decided: Verdicts | None,
 ) -> Iterator[ArmCounts]:
-    """Everybody who was assigned, arm by arm; nothing in a study without arms."""
+    """Everybody who was assigned, arm by arm; nothing in a study without arms. took_part, in_analysis: participants with a trial."""
     arms = dict(study.arms.order_by("number").values_list("pk", "name"))
     if not arms:
         return
@@ -221,8 +254,7 @@ def _arms(
         marks = {pk: marks.excluded_by for pk, marks in decided.participants.items()}
         known["excluded"] = known.index.map(marks).fillna("")
     answered, counted = (
-        known["arm"].reindex(table["participant"].unique()).value_counts()
-        for table in (judged, analysed)
+        known.loc[known.index.isin(some), "arm"].value_counts() for some in (took_part, in_analysis)
     )
     nobody = dict.fromkeys(NUMBERS, 0)
     for pk, name in arms.items():

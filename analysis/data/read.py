@@ -45,10 +45,12 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
         # People: all whom the study counts, of whom some judged other test cases as well, joined from elsewhere
         persons = people.read_participants(taking_part)
         judged = people.read_judged(taking_part, judgments, decided)
-        counted = people.read_flow(study, kind, taking_part, judged, decided)
+        written = people.read_answered(study, taking_part, judgments, decided)
+        counted = people.read_flow(study, kind, taking_part, judged, written, decided)
         analysed = people.analysed_of(judged)
         here = analysed[analysed["item"].isin(items["pk"])]
-        took_part = people.read_taking_part(study, kind, taking_part, persons, here)
+        of_questions = people.analysed_of(written)
+        took_part = people.read_taking_part(study, kind, taking_part, persons, here, of_questions)
         # What they answered by themselves, where an adviser spoke too
         assigned = advised.read_advised(study, taking_part, judged)
         judged = advised.own_answers(judged, assigned)

@@ -10,7 +10,7 @@ from analysis.data.filters import OF_STUDY, ReportOptions
 from analysis.data.graded import answers as answering
 from analysis.data.graded.tables import NO_TEXT, NOT_GRADED, GradedData
 from analysis.data.version import data_version
-from experiment.models import Item, Study, WrittenAnswer
+from experiment.models import Item, Judgment, Study, WrittenAnswer
 from experiment.services.withdrawal import anonymise
 from scoring.domain.grading.rubric import BIOSCORE, Level, Rubric
 from scoring.models import GradingPlan, GradingRun
@@ -225,6 +225,22 @@ def test_words_that_were_taken_away_count_as_they_were_graded(quiz: Study) -> No
     # Six of seven texts are graded, so that three of three who do not know count
     assert before == ["good", "abstained", "bad", "unparsed", "bad", "good", "abstained", "good", NOT_GRADED, "abstained"]  # fmt: skip
     assert [text for texts in data.read_texts(np.arange(len(data.answers))) for text in texts["text"]] == ["Some words"] * 4  # fmt: skip
+
+
+def test_people_who_answered_questions_alone_are_analysed_and_took_part(quiz: Study) -> None:
+    write(quiz, ["Lithium", None], demographics={"gender": "female"})
+    write(quiz, ["Tin"], excluded_by="low_effort")
+    left_out = write(quiz, ["Gold"])
+    Judgment.objects.filter(pk=left_out[0].pk).update(excluded_by="recognised")
+    data = data_reader.read(quiz, ReportOptions())[OF_STUDY]
+    assert data.flow is not None
+    assert data.taking_part is not None
+    assert (data.flow.finished, data.flow.analysed, data.flow.trials_judged) == (3, 1, 0)
+    answers = data.flow.answers
+    assert (answers.given, answers.analysed) == (4, 2)
+    assert [(one.reason, one.n) for one in answers.excluded] == [("participant", 1), ("recognised", 1)]  # fmt: skip
+    assert data.taking_part.people["gender"].tolist() == ["female"]
+    assert data.taking_part.rt_ms.tolist() == [9000, 9000]
 
 
 def test_people_who_are_left_out_and_of_another_kind_are_not_there(quiz: Study) -> None:

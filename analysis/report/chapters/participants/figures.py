@@ -30,6 +30,7 @@ from analysis.report.chapters.participants.results import (
     Code,
     Flow,
     ItemExposures,
+    ParticipantFlow,
     ReactionTimes,
     Step,
     TrialFlow,
@@ -58,15 +59,17 @@ Line = tuple[str, int]  # of the text in a box, and by how many px it is indente
 def flow(source: SourceResults, tables: Tables) -> Figure:
     """Boxes from top to bottom; who left on the way at the side of the arrow where they left; judgments below."""
     own = need(source.of(Flow).flow)
-    drawn = _flow_chart(*_layout(own.steps, own.trials))
-    parts = (("people", own.steps), ("judgments", own.trials.steps))
+    drawn = _flow_chart(*_layout(own))
+    parts = [("people", own.steps), ("judgments", own.trials.steps)]
+    parts += [("answers", own.answers.steps)] if own.answers.judged else []
     frames = [c.tidy(STEPS, steps).assign(of=of) for of, steps in parts]
     table = pd.concat(frames, ignore_index=True)[["of", "code", "reason", "label", "n"]]
     return make_figure("flow", drawn, flow_figure(own), table)
 
 
-def _layout(steps: Sequence[Step], trials: TrialFlow) -> tuple[list[Box], list[Box], float]:
+def _layout(own: ParticipantFlow) -> tuple[list[Box], list[Box], float]:
     """Boxes and arrows in px, and the height of all."""
+    steps = own.steps
     main = [s for code in (*SHOWN_FIRST, Code.ANALYSED) for s in steps if s.code is code]
     boxes: list[Box] = []
     arrows: list[Box] = []
@@ -94,19 +97,21 @@ def _layout(steps: Sequence[Step], trials: TrialFlow) -> tuple[list[Box], list[B
             gap = side["y2"] + 10 - bottom
         arrows.append({"x": BOX / 2, "x2": BOX / 2, "y": bottom, "y2": bottom + gap, "side": False})
         top = bottom + gap
-    end = max(box["y2"] for box in boxes)
-    if trials.judged:
-        end = max(end, _trials(trials, boxes, arrows))
+    end, top = max(box["y2"] for box in boxes), 0.0
+    for name, trials in (("Judgments", own.trials), ("Answers", own.answers)):
+        if trials.judged:
+            bottom = _trials(name, trials, top, boxes, arrows)
+            end, top = max(end, bottom), bottom + GAP
     return boxes, arrows, end
 
 
-def _trials(trials: TrialFlow, boxes: list[Box], arrows: list[Box]) -> float:
-    """The judgments' own short flow, at the right."""
+def _trials(name: str, trials: TrialFlow, top: float, boxes: list[Box], arrows: list[Box]) -> float:
+    """The short flow of judgments, or of answers, at the right; where it ends."""
     left = BOX / 2 + 36 + SIDE + 60 + 40
     width = FULL - left - 14
     out = trials.excluded
     down, gap = left + 12, float(GAP)  # where the arrow goes down, how far
-    first = _box(left, 0, width, _counted("Judgments", trials.judged), bold=True)
+    first = _box(left, top, width, _counted(name, trials.judged), bold=True)
     top = first["y2"]
     boxes.append(first)
     if out:
@@ -117,7 +122,7 @@ def _trials(trials: TrialFlow, boxes: list[Box], arrows: list[Box]) -> float:
         arrows.append({"x": down, "x2": side["x"], "y": middle, "y2": middle, "side": True})
         gap = side["y2"] + 10 - top
     arrows.append({"x": down, "x2": down, "y": top, "y2": top + gap, "side": False})
-    last = _box(left, top + gap, width, _counted("Judgments analysed", trials.analysed), bold=True)
+    last = _box(left, top + gap, width, _counted(f"{name} analysed", trials.analysed), bold=True)
     boxes.append(last)
     return float(last["y2"])
 

@@ -29,8 +29,8 @@ ONLY_OTHERS = (
     "Open the study to participants.",
 )
 NO_ANALYSED = (
-    "No participant has an analysed judgment of a test case yet.",
-    "Let participants judge test cases and finish the study.",
+    "No participant has an analysed trial yet.",
+    "Let participants finish the study.",
 )
 NOT_GIVEN = (
     "No participant in the analysis gave this information.",
@@ -42,11 +42,11 @@ FEW = (
     f"At least {SMALL} people are needed, so that nobody can be recognised.",
 )
 PARTICIPANTS_METHOD = (
-    "Participants with at least one analysed trial, over the whole study, on test cases of every source. "
+    "Participants with at least one analysed trial, over the whole study, on test cases of every source and on questions. "
     "Answers given by fewer than {small} people are counted together with missing answers, and numbers given by "
     "fewer than {small} are left out. Dates are those of consent, in the server's time zone. Minutes run from "
-    "consent to the end, including pauses. The time per trial ends with Continue. Quartiles by linear "
-    "interpolation, SD with n-1."
+    "consent to the end, including pauses. The time per trial ends with Continue; it is that of test cases, or of questions "
+    "if nobody judged a test case. Quartiles by linear interpolation, SD with n-1."
 )
 
 OF_ANALYSED = (
@@ -235,20 +235,20 @@ LOSSES = (
     *c.data("verdict"),
 )
 FLOW_METHOD = (
-    "Counts of people over the whole study, on test cases of every source. Participants with several reasons "
+    "Counts of people over the whole study, on test cases of every source and on questions. Participants with several reasons "
     "for exclusion are counted under the first, so that the numbers add up. Analysed: finished, not excluded, and "
     "with at least one analysed trial."
 )
 AFTER_PUBLICATION = (
     "The published trials are those after exclusion. Gaps in their numbering show the excluded participants and "
-    "trials; the files do not contain the reasons."
+    "trials; the files do not contain the reasons. Trials of excluded participants are not counted."
 )
 
 
 class Code(Enum):
     """Kinds of steps. WITHOUT_TRIALS: finished and not excluded, but without a single analysed trial.
 
-    UNDER_WAY and ANSWERED (at least one test case judged) are counted by arm alone.
+    UNDER_WAY and ANSWERED (at least one trial) are counted by arm alone. JUDGED: trials.
     """
 
     RECRUITED = "recruited"
@@ -276,6 +276,8 @@ class Step:
 
 @dataclass(frozen=True)
 class TrialFlow:
+    """Judgments of test cases, or answers to questions."""
+
     judged: int
     excluded: tuple[Exclusion, ...]
     analysed: int
@@ -318,6 +320,12 @@ class ParticipantFlow:
     note: str
     losses_method: str = attrition.METHOD
     method: str = FLOW_METHOD
+    answers: TrialFlow = TrialFlow(0, (), 0)
+
+    @property
+    def is_after_publication(self) -> bool:
+        """True if people are numbers of a published file, which are known of its finishers alone."""
+        return self.steps[0].code is Code.RECRUITED and Code.CONSENTED not in self.first_counts
 
     @property
     def first_counts(self) -> Mapping[Code, int]:
@@ -331,12 +339,14 @@ class Flow:
 
 
 def build_flow(data: SourceData) -> Built:
-    """The flow, and the tables flow_steps and flow_trials. Raises NotEnough where no one took part."""
+    """The flow, and the tables flow_steps, flow_trials and, of questions, flow_answers. Raises NotEnough where no one took part."""
     counts = data.flow
     if counts is None or not any(step.n for step in _progress(counts)):
         raise NotEnough(*FLOW_NOBODY)
     steps = tuple(_steps(counts))
     trials = TrialFlow(counts.trials_judged, counts.trials_excluded, counts.trials_analysed)
+    written = counts.answers
+    answers = TrialFlow(written.given, written.excluded, written.analysed)
     notes = (
         AFTER_PUBLICATION if counts.is_after_publication else "",
         OF_ANALYSED if data.has_all_trials else "",
@@ -344,7 +354,7 @@ def build_flow(data: SourceData) -> Built:
     # People who are still taking part have not left, and count at neither stage
     settled = [(one.consented - one.under_way, one.finished) for one in counts.arms]
     lost = {LEFT: [(n, n - stayed) for n, stayed in settled]}
-    if counts.analysed:  # nobody is where no test case was judged
+    if counts.analysed:  # nobody is where no trial was analysed
         lost[NOT_ANALYSED] = [(one.finished, one.finished - one.analysed) for one in counts.arms]
     flow = ParticipantFlow(
         kind=counts.kind,
@@ -354,8 +364,11 @@ def build_flow(data: SourceData) -> Built:
         arms=tuple(ArmFlow(one.arm, tuple(_arm_steps(counts, one))) for one in counts.arms),
         losses=attrition.losses([one.arm for one in counts.arms], lost),
         note=" ".join(note for note in notes if note),
+        answers=answers,
     )
     tables = {"flow_steps": c.tidy(STEPS, steps), "flow_trials": c.tidy(STEPS, trials.steps)}
+    if answers.judged:
+        tables["flow_answers"] = c.tidy(STEPS, answers.steps)
     if flow.arms:
         rows = [(one.arm, step) for one in flow.arms for step in one.steps]
         tables |= {"flow_arms": c.tidy(ARM_STEPS, rows), "flow_losses": c.tidy(LOSSES, flow.losses)}
@@ -366,10 +379,13 @@ def _arm_steps(counts: FlowCounts, arm: ArmCounts) -> Iterator[Step]:
     """As those of the study, and how many are still taking part, and answered anything."""
     known = {f.name: getattr(arm, f.name) for f in fields(ArmCounts)}
     under_way, answered, _arm = (known.pop(name) for name in ("under_way", "answered", "arm"))
+    began = (
+        "Completed at least one trial" if counts.answers.given else "Judged at least one test case"
+    )
     for step in _steps(replace(counts, recruited=None, is_after_publication=False, **known)):
         if step.code is Code.FINISHED:
             yield Step(Code.UNDER_WAY, "", "Still taking part", under_way)
-            yield Step(Code.ANSWERED, "", "Judged at least one test case", answered)
+            yield Step(Code.ANSWERED, "", began, answered)
         yield step
 
 

@@ -13,6 +13,7 @@ from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.participants.results import (
     LEFT,
     LOSSES,
+    NO_ANALYSED,
     NOT_ANALYSED,
     STEPS,
     Answers,
@@ -25,6 +26,7 @@ from analysis.report.chapters.participants.results import (
     People,
     ReactionTimes,
     Times,
+    TrialFlow,
 )
 from analysis.stats.distributions import Exposures, Spread
 from analysis.stats.verdicts import Verdict
@@ -42,13 +44,15 @@ def participants_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(Participants).people)
     flow = present(source.of(Flow).flow)
     if own.n_analysed:
-        analysed, judged = (flow.trials.analysed, flow.trials.judged) if flow else (None, None)
-        found = (
-            f"The analysis of the whole study includes {f.count(own.n_analysed, 'participant')}, "
-            f"and {f.number(analysed, 0)} of {f.count(judged, 'judged trial')}."
-        )
+        trials = [
+            f"{f.number(of.analysed, 0)} of {f.count(of.judged, *nouns)}"
+            for of, nouns in _trials(flow, "judged trial")
+        ]
+        people = f.count(own.n_analysed, "participant")
+        counted = ", and ".join([people, " and ".join(trials)] if trials else [people])
+        found = f"The analysis of the whole study includes {counted}."
     else:
-        found = "No participant has an analysed judgment of a test case yet."
+        found = NO_ANALYSED[0]
     ethics = (
         f"The study was approved by {own.ethics_body} (number {own.ethics_number})."
         if own.ethics_number
@@ -82,6 +86,16 @@ def participants_page(source: SourceResults, about: About) -> Page:
     return Page(text=text, tables=tables, methods=[own.method], finding=found)
 
 
+def _trials(
+    flow: ParticipantFlow | None, judged: str
+) -> Iterator[tuple[TrialFlow, tuple[str, str]]]:
+    """Judgments and answers, as far as there are any, and a noun for each; `judged` is that of judgments."""
+    if flow and flow.trials.judged:
+        yield flow.trials, (judged, "")
+    if flow and flow.answers.judged:
+        yield flow.answers, ("answer to questions", "answers to questions")
+
+
 def _recruited(own: People, flow: ParticipantFlow | None) -> Iterator[str]:
     """How and when people came, and how many stayed."""
     if own.kind == "simulated":
@@ -98,8 +112,8 @@ def _recruited(own: People, flow: ParticipantFlow | None) -> Iterator[str]:
         started, finished = (f.number(n.get(code), 0) for code in (Code.STARTED, Code.FINISHED))
         people = f.count(n[Code.CONSENTED], "participant")
         yield f"{people} gave consent, {started} started the trials and {finished} finished."
-    elif n.get(Code.RECRUITED):
-        yield f"{f.count(n[Code.RECRUITED], 'participant')} finished."
+    elif flow and flow.is_after_publication:
+        yield f"The numbering of the published data has {f.count(n[Code.RECRUITED], 'participant')}."
     if any(route.code for route in own.routes):
         platforms = dict(Channel.Platform.choices)
         named = (
@@ -116,7 +130,7 @@ def _recruited(own: People, flow: ParticipantFlow | None) -> Iterator[str]:
         )
         reasons = [step for step in flow.steps if step.code is Code.EXCLUDED]
         counted = [f"{step.label} ({f.number(step.n, 0)})" for step in reasons]
-        if n.get(Code.RECRUITED):
+        if flow.is_after_publication:
             yield f"{excluded} before publication."
         else:
             yield f"{excluded}: {reasons[0].label if len(reasons) == 1 else ', '.join(counted)}."
@@ -213,13 +227,14 @@ SHOWN_FIRST = (*FIRST, Code.FINISHED)  # in the figure
 
 
 EXCLUDED_TRIALS = (c.text("Reason", "label"), c.count("Trials", "n"))
+EXCLUDED_ANSWERS = (c.text("Reason", "label"), c.count("Answers", "n"))
 
 
 def flow_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(Flow).flow)
-    n, trials = own.first_counts, own.trials
-    judged = ""
-    if trials.judged:
+    n = own.first_counts
+    found = "These participants have neither judged a test case nor answered a question."
+    if own.trials.judged or own.answers.judged:
         analysed = n[Code.ANALYSED]
         began = next((n[code] for code in FIRST if n.get(code)), None)
         of_all = (
@@ -227,17 +242,21 @@ def flow_page(source: SourceResults, about: About) -> Page:
             if began is None or began == analysed
             else f"{f.number(analysed, 0)} of {f.count(began, 'participant')}"
         )
-        found = f"The analysis includes {of_all}."
-        judged = (
-            f"Of {f.count(trials.judged, 'judged trial')} in the whole study, on test cases of every source, "
-            f"{f.number(trials.analysed, 0)} {f.verb(trials.analysed, 'is', 'are')} analysed."
-        )
-    else:
-        found = "No judgment of a test case by these participants is stored. Answers to questions are not counted here."
+        numbered = " in the published numbering" if own.is_after_publication else ""
+        found = f"The analysis includes {of_all}{numbered}."
+    where = "of these participants" if own.is_after_publication else "in the whole study"
+    judged = [
+        f"Of {f.count(of.judged, *nouns)} {where}{', on test cases of every source' if of is own.trials else ''}, "
+        f"{f.number(of.analysed, 0)} {f.verb(of.analysed, 'is', 'are')} analysed."
+        for of, nouns in _trials(own, "judged trial")
+    ]
     tables = [
         *c.page_table("Participants", STEPS, own.steps, "flow_steps"),
         *c.page_table(
-            "Trials that are not analysed", EXCLUDED_TRIALS, trials.excluded, "flow_trials"
+            "Trials that are not analysed", EXCLUDED_TRIALS, own.trials.excluded, "flow_trials"
+        ),
+        *c.page_table(
+            "Answers that are not analysed", EXCLUDED_ANSWERS, own.answers.excluded, "flow_answers"
         ),
     ]
     if own.arms:
@@ -252,7 +271,7 @@ def flow_page(source: SourceResults, about: About) -> Page:
         tables += c.page_table("Participants by arm", columns, rows, "flow_arms")
         tables += c.page_table("Losses by arm", LOSSES, own.losses, "flow_losses")
     text = [
-        *paragraphs(found, judged),
+        *paragraphs(found, sentences(*judged)),
         *([Paragraph("", _arms_compared(own))] if own.losses else []),
         *paragraphs(own.note),
     ]
@@ -292,7 +311,6 @@ def _arms_compared(own: ParticipantFlow) -> list[str]:
 def flow_figure(own: ParticipantFlow) -> FigureText:
     first = next((s.n for s in own.steps if s.code in SHOWN_FIRST), 0)
     counted = ", ".join(f"{s.label.lower()} {f.number(s.n, 0)}" for s in own.steps if s.n)
-    judged, analysed = (f.number(n, 0) for n in (own.trials.judged, own.trials.analysed))
     return FigureText(
         "From recruitment to analysis",
         sentences(
@@ -302,7 +320,10 @@ def flow_figure(own: ParticipantFlow) -> FigureText:
         ),
         sentences(
             f"Flow of people: {counted}.",
-            f"Judgments: {judged}, analysed {analysed}." if own.trials.judged else "",
+            *(
+                f"{name.capitalize()}: {f.number(of.judged, 0)}, analysed {f.number(of.analysed, 0)}."
+                for of, (name, _plural) in _trials(own, "judgments")
+            ),
         ),
     )
 

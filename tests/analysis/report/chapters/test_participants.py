@@ -12,7 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.codec import MissingResult
-from analysis.data.dataset import ArmCounts, Exclusion, FlowCounts, SourceData, TakingPart
+from analysis.data.dataset import (
+    AnswerCounts,
+    ArmCounts,
+    Exclusion,
+    FlowCounts,
+    SourceData,
+    TakingPart,
+)
 from analysis.report.chapter import SourceResults
 from analysis.report.chapters.participants.results import (
     SMALL,
@@ -258,6 +265,36 @@ def test_a_study_without_arms_has_no_flow_by_arm(small):
     assert "arm" not in page_of(FLOW, source)[1]
 
 
+QUIZ = replace(
+    COUNTS,
+    trials_judged=0,
+    trials_excluded=(),
+    trials_analysed=0,
+    answers=AnswerCounts(80, (Exclusion("too_fast", "answered too fast", 8),), 72),
+)
+
+
+def test_a_study_of_questions_counts_the_people_whose_answers_are_analysed(small):
+    source = participants_source_of(small, counts=replace(QUIZ, recruited=None))
+    page, words = page_of(FLOW, source)
+    assert "The analysis includes 20 of 26 participants." in words
+    assert "Of 80 answers to questions in the whole study, 72 are analysed." in words
+    assert "test case" not in " ".join(paragraph.text for paragraph in page.text)
+    assert [table.caption for table in page.tables][1:] == ["Answers that are not analysed"]
+    assert "20 participants, and 72 of 80 answers to questions." in paragraph(source)
+    figure = FLOW.figure_builders()["flow"](source, {})
+    assert "Answers to questions: 80, analysed 72." in figure.alt
+    assert figure.table[figure.table["of"] == "answers"]["n"].tolist() == [80, 8, 72]
+
+
+def test_a_study_of_both_counts_judgments_and_answers_apart(small):
+    both = replace(COUNTS, recruited=None, answers=QUIZ.answers)
+    source = participants_source_of(small, counts=both)
+    assert "180 of 200 judged trials and 72 of 80 answers to questions." in paragraph(source)
+    alt = FLOW.figure_builders()["flow"](source, {}).alt
+    assert "Judgments: 200, analysed 180. Answers to questions: 80, analysed 72." in alt
+
+
 def test_an_import_with_gaps_counts_those_left_out_before_it(small):
     source = flow_source_of(small, IMPORTED)
     flow = source.of(Flow).flow
@@ -267,6 +304,11 @@ def test_an_import_with_gaps_counts_those_left_out_before_it(small):
         (Code.ANALYSED, 171),
     ]
     assert flow.note in FLOW.figures[0](source, {}).caption
+    # The file has numbers of people, and trials of those who were kept
+    words = page_of(FLOW, source)[1]
+    assert "171 of 202 participants in the published numbering" in words
+    assert "Of 200 judged trials of these participants" in words
+    assert "finished" not in paragraph(participants_source_of(small, counts=IMPORTED))
 
 
 # --- The chapter on reaction times: the published values, NumPy and pandas, and times that were not measured.
