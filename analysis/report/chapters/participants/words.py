@@ -91,7 +91,7 @@ def _trials(
 ) -> Iterator[tuple[TrialFlow, tuple[str, str]]]:
     """Judgments and answers, as far as there are any, and a noun for each; `judged` is that of judgments."""
     if flow and flow.trials.judged:
-        yield flow.trials, (judged, "")
+        yield flow.trials, (judged, f"{judged}s")
     if flow and flow.answers.judged:
         yield flow.answers, ("answer to questions", "answers to questions")
 
@@ -321,8 +321,8 @@ def flow_figure(own: ParticipantFlow) -> FigureText:
         sentences(
             f"Flow of people: {counted}.",
             *(
-                f"{name.capitalize()}: {f.number(of.judged, 0)}, analysed {f.number(of.analysed, 0)}."
-                for of, (name, _plural) in _trials(own, "judgments")
+                f"{plural.capitalize()}: {f.number(of.judged, 0)}, analysed {f.number(of.analysed, 0)}."
+                for of, (_, plural) in _trials(own, "judgment")
             ),
         ),
     )
