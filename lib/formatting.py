@@ -3,11 +3,13 @@
 
 import math
 from collections.abc import Callable, Sequence
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TypeGuard
 
 DASH = "–"
 MINUS = "−"
 NO_BREAK = "\N{NO-BREAK SPACE}"  # between the words of one number
+EXACT = 15  # digits of a float that say what was meant: 28.5, and not 28.499999999999996
 
 
 def is_known(value: float | None) -> TypeGuard[float]:
@@ -21,14 +23,18 @@ def known(value: float | None) -> float | None:
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """Rounded for reading, with a true minus sign and commas between thousands.
+    """Rounded for reading, halves away from zero, with a true minus sign and commas between thousands.
 
-    >>> number(-1234.5, 1), number(None), number(-0.0001)
-    ('−1,234.5', '–', '0.00')
+    >>> number(-1234.5, 1), number(None), number(-0.0001), number(12.5, 0)
+    ('−1,234.5', '–', '0.00', '13')
     """
     if not is_known(value):
         return DASH
-    text = f"{value:,.{digits}f}"
+    if abs(value) < 10 ** (EXACT - digits):
+        exact = Decimal(f"{value:.{EXACT}g}")
+        text = f"{exact.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP):,f}"
+    else:
+        text = f"{value:,.{digits}f}"
     if not text.strip("-0.,"):
         text = text.lstrip("-")
     return text.replace("-", MINUS)
@@ -42,7 +48,19 @@ def compact(value: float | None) -> str:
     """
     if not is_known(value):
         return DASH
-    return f"{value:,.3g}".replace("-", MINUS) if abs(value) < 1000 else number(value, 0)
+    if abs(value) >= 1000:
+        return number(value, 0)
+    three = Context(prec=3, rounding=ROUND_HALF_UP).create_decimal(f"{value:.{EXACT}g}")
+    return f"{float(three):,.3g}".replace("-", MINUS)
+
+
+def median(value: float | None) -> str:
+    """A median of whole numbers, which can lie halfway between two of them.
+
+    >>> median(16.0), median(16.5), median(None)
+    ('16', '16.5', '–')
+    """
+    return number(value, 1 if is_known(value) and value % 1 else 0)
 
 
 def percent(share: float | None, digits: int = 1) -> str:
@@ -140,7 +158,7 @@ def _rounded_p(p: float) -> tuple[str, str]:
     """Its sign where it is beyond what three digits show, else "", and the digits."""
     if p < 0.001:
         return "<", ".001"
-    return (">", ".999") if p >= 0.9995 else ("", f"{p:.3f}".replace("0.", "."))
+    return (">", ".999") if p >= 0.9995 else ("", number(p, 3).replace("0.", "."))
 
 
 def coefficient(value: float | None) -> str:

@@ -45,7 +45,7 @@ from analysis.report.chapters.graded_agreement.words import (
 from analysis.report.chapters.graded_rates.drawing import colours, heat, rows_of
 from analysis.report.chapters.graded_rates.results import GradedRates
 from analysis.stats.graded.sensitivity import Abstaining
-from lib.formatting import MINUS
+from lib.formatting import MINUS, percent
 
 CELL = 44  # px
 
@@ -269,5 +269,5 @@ def _fraction(share: float) -> str:
     """As people write it: 2/3; else in per cent."""
     near = Fraction(share).limit_denominator(8)
     if abs(float(near) - share) > 1e-6:
-        return f"{share:.0%}"
+        return percent(share, 0)
     return "all" if near == 1 else str(near)
