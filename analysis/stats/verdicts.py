@@ -14,7 +14,8 @@ from lib.levels import ENOUGH, LEVEL
 HOLM, FDR, ALONE = "Holm", "Benjamini and Hochberg", "none: one test"
 CHAPTER = "all tests of the chapter, an equal share for each question"
 PEOPLE_AND_ITEMS = f"{ENOUGH} participants, {ENOUGH} test cases"
-OF_ITEMS, OF_TEMPLATES = (f"{ENOUGH} {noun}" for noun in ("test cases", "templates"))
+OF_ITEMS = f"{ENOUGH} test cases"
+OF_TEMPLATES = f"{ENOUGH} clusters (templates, or questions without one)"
 
 
 @dataclass(frozen=True)

@@ -143,6 +143,21 @@ class GradedData:
         """Numbers of the models with graded answers, in their order."""
         return sorted(int(model) for model in self.need_graded()["model"].unique())
 
+    def judged_alike(self) -> tuple[int, list[int]]:
+        """The judge of most models (of equals the first; of people, where no model was graded), and all whom it graded.
+
+        Others are not compared with them: judges differ in what they call good.
+        """
+        judged = self.judged_models()
+        judge = self.models["judge"].iloc[judged]
+        of_models = judge[~self.models["is_people"].iloc[judged]].tolist() or judge.tolist()
+        found = max(sorted(set(of_models)), key=of_models.count)
+        return found, judge.index[judge == found].tolist()
+
+    def judge_name(self, judge: int) -> str:
+        """Its name; "people" of -1, where people's grades count."""
+        return PEOPLE if judge < 0 else str(self.judges["name"].iloc[judge])
+
     def unread_models(self) -> list[int]:
         """Numbers of the models with grades of which none could be read."""
         fates = self.answers.loc[self.answers["fate"].isin(COUNTED), "model"]

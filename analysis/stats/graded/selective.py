@@ -15,7 +15,7 @@ from analysis.stats.two_way_clustered import FEW, rarer
 N_BOOT = 1000
 METHOD = (
     "Answers in order of confidence, equal ones together; area under the share of good answers over coverage, from "
-    "0 to 1. 95% percentile interval over resampled clusters (templates, or questions without one), "
+    "0 to 1, interpolated between numbers of answers. 95% percentile interval over resampled clusters (templates, or questions without one), "
     "widened by sqrt(k / (k - 1)) and by Student's t for k clusters."
 )
 

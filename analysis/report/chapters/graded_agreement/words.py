@@ -142,7 +142,7 @@ def _unclear(bias: Bias) -> str:
     if bias.verdict is Verdict.UNCLEAR:
         return "This is not clearly different from zero."
     if bias.verdict is Verdict.TOO_FEW:
-        return "There are too few templates to say whether this differs from zero."
+        return "There are too few templates or questions without one to say whether this differs from zero."
     return ""
 
 

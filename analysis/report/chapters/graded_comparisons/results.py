@@ -63,25 +63,23 @@ class Compared:
 
     @property
     def is_few(self) -> bool:
-        """True if each pair has too few templates to say."""
+        """True if each pair has too few templates, or questions without one, to say."""
         return all(pair.verdict is Verdict.TOO_FEW for pair in (*self.rqr, *self.sr))
 
 
 def compare_models(data: GradedData) -> Compared:
     """Raises NotEnough below two models of one judge."""
-    judged = [m for m in data.judged_models() if not data.models["is_people"].iloc[m]]
-    judges = data.models["judge"].iloc[judged].tolist()
-    judge = max(sorted(set(judges)), key=judges.count, default=-1)
-    if judges.count(judge) < 2:
+    judge, alike = data.judged_alike()
+    models = [m for m in alike if not data.models["is_people"].iloc[m]]
+    if len(models) < 2:
         raise NotEnough(
             "Fewer than two models were graded by one judge.", "Let one judge grade two models."
         )
-    models = [m for m in judged if data.models["judge"].iloc[m] == judge]
     fates = {str(data.models["name"].iloc[m]): _fates(data, m) for m in models}
     clusters = [f"cluster {k}" for k in data.cached(question_clusters)]
     rqr, sr = corrected([compare(fates, rate, clusters) for rate in ("rqr", "sr")])
     return Compared(
-        judge=str(data.judges["name"].iloc[judge]) if judge >= 0 else "people",
+        judge=data.judge_name(judge),
         models=tuple(AnswererName(**data.model_name(m)) for m in models),
         rqr=rqr.pairs,
         sr=sr.pairs,
@@ -368,7 +366,7 @@ class ModelOverlap(AnswererName):
 class TextMetrics:
     """Metrics of n answers of n_all that have points and did not abstain, drawn at random where there are too many.
 
-    Correlations are with the share of the rubric's most points, as several judges may have graded by several rubrics.
+    Correlations are of those answers that `judge` graded, who graded most models: points of another mean something else.
     bert_method: how BERTScore, the last of the metrics, was computed; "" where it was not.
     """
 
@@ -376,6 +374,7 @@ class TextMetrics:
     n_all: int
     metrics: tuple[Metric, ...]
     models: tuple[ModelOverlap, ...]
+    judge: str
     bert_method: str = ""
     method: str = TEXTS_METHOD
 
@@ -400,20 +399,19 @@ def measure(data: GradedData) -> tuple[TextMetrics, pd.DataFrame]:
     table = pd.concat(parts, ignore_index=True).sort_values("answer", ignore_index=True)
     of = answers.iloc[table["answer"].to_numpy()]
     table = table.assign(
-        model=of["model"].to_numpy(), question=of["question"].to_numpy(), points=np.nan, share=np.nan
+        model=of["model"].to_numpy(), question=of["question"].to_numpy(), points=np.nan
     )  # fmt: skip
     for model in table["model"].unique():
-        own, rubric = table["model"] == model, data.rubric_of(int(model))
-        points = said(of["points"][own.to_numpy()], rubric)
-        table.loc[own, "points"], table.loc[own, "share"] = points, points / rubric.top
-    # 2 of 3 and 6.67 of 10 are one rank, whatever their last digit
-    table["share"] = table["share"].round(9)
-    clusters = clusters_of(data, table)
+        own = table["model"] == model
+        table.loc[own, "points"] = said(of["points"][own.to_numpy()], data.rubric_of(int(model)))
+    judge, alike = data.judged_alike()
+    compared = table[table["model"].isin(alike)]
+    clusters = clusters_of(data, compared)
     metrics = tuple(
         Metric(
             name,
             float(table[column].mean()),
-            try_estimate(grade_correlation, table[column], table["share"], clusters),
+            try_estimate(grade_correlation, compared[column], compared["points"], clusters),
         )
         for name, column in zip((*NAMES, BERT_NAME), columns, strict=False)
     )
@@ -425,7 +423,8 @@ def measure(data: GradedData) -> tuple[TextMetrics, pd.DataFrame]:
         if len(own := table[table["model"] == model])
     )
     bert_method = data.vectors.method if data.vectors else ""
-    measured = TextMetrics(len(table), len(rows), metrics, models, bert_method)
+    name = data.judge_name(judge)
+    measured = TextMetrics(len(table), len(rows), metrics, models, name, bert_method)
     names = data.models["name"].to_numpy()[table["model"]]
     keys = data.questions["key"].to_numpy()[table["question"]]
     tidy = table.assign(name=names, question=keys)[["name", "question", "points", *columns]]

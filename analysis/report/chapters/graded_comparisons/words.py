@@ -23,6 +23,8 @@ from analysis.stats.graded.grade_correlation import GradeCorrelation
 from analysis.stats.verdicts import Verdict
 from lib import formatting as f
 
+FEW = "too few templates or questions without one"
+
 
 def graded_comparisons_page(source: SourceResults, about: About) -> Page:
     own = source.of(GradedComparisons)
@@ -37,7 +39,7 @@ def graded_comparisons_page(source: SourceResults, about: About) -> Page:
         text=paragraphs(
             finding,
             *map(_most_confident, curves),
-            _asking(max(deferral.models, key=_gain), len(deferral.models)) if deferral else "",
+            _asking(deferral) if deferral else "",
             _best_metric(texts) if texts else "",
         ),
         tables=[
@@ -56,18 +58,23 @@ def graded_comparisons_page(source: SourceResults, about: About) -> Page:
 
 def _differ(own: Compared) -> str:
     if own.is_few:
-        return "There are too few templates to say whether models differ."
+        return f"There are {FEW} to say whether models differ."
     return _clear_pairs(own, ", after Holm's correction over all pairs and both rates")
 
 
 def _clear_pairs(own: Compared, corrected: str = "") -> str:
     tested: list[str] = []
     untested: list[str] = []
+    partly: list[str] = []
     for name, pairs in (("response quality", own.rqr), ("safety", own.sr)):
         n = sum(pair.verdict.is_clear for pair in pairs)
-        if all(pair.verdict is Verdict.TOO_FEW for pair in pairs):
+        n_few = sum(pair.verdict is Verdict.TOO_FEW for pair in pairs)
+        if n_few == len(pairs):
             untested.append(name)
-        elif tested:
+            continue
+        if n_few:
+            partly.append(f"{f.number(n_few, 0)} of the pairs in {name}")
+        if tested:
             tested.append(f"and {f.number(n, 0)} in {name}")
         else:
             differ = f.verb(n, "differs", "differ")
@@ -75,7 +82,8 @@ def _clear_pairs(own: Compared, corrected: str = "") -> str:
     pairs_of = f.count(len(own.rqr), "pair")
     return sentences(
         f"Of {pairs_of} of models, {', '.join(tested)}{corrected}." if tested else "",
-        f"There are too few templates to say whether models differ in {' or '.join(untested)}."
+        f"There are {FEW} to compare {' and '.join(partly)}." if partly else "",
+        f"There are {FEW} to say whether models differ in {' or '.join(untested)}."
         if untested
         else "",
     )
@@ -118,7 +126,7 @@ def _most_confident(curve: Curve) -> str:
     gain = f.with_interval(f.points(curve.gain), f.points_interval(curve.gain_ci95))
     return (
         f"{curve.label}: {f.percent(curve.accuracy[-1])} of the texts that did not abstain are good. If only the most confident "
-        f"answers are kept, this share changes by {gain} percentage points, averaged over every possible number of answers kept."
+        f"answers are kept, this share changes by {gain} percentage points, averaged over all shares of answers kept. This is descriptive and not tested."
     )
 
 
@@ -159,13 +167,24 @@ def _gain(model: Deferral) -> tuple[bool, float]:
     """Those with a threshold first, by what it gains; the others by what asking where they abstain does."""
     if model.threshold:
         return True, model.threshold.gain
-    return False, model.abstaining.good - max(model.model, model.people)
+    return False, _over_better(model)
 
 
-def _asking(model: Deferral, n_models: int) -> str:
-    """model: the one that gains most, of n_models."""
+def _over_better(model: Deferral) -> float:
+    """Good answers if a person is asked where the model abstains, less those of the better of the two alone."""
+    return model.abstaining.good - max(model.model, model.people)
+
+
+def _asking(own: Deferrals) -> str:
+    """On the model that gains most, of those of which as much is known."""
+    model = max(own.models, key=_gain)
     asked = model.abstaining
-    chosen = f"This is the model with the largest gain of {n_models}, which favours it." if n_models > 1 else ""  # fmt: skip
+    n = sum((one.threshold is None) == (model.threshold is None) for one in own.models)
+    chosen = (
+        f"Of {f.count(n, 'model')}, this one gains most over the better of model and people alone, which favours it."
+        if n > 1
+        else ""
+    )
     good = f.with_interval(f.percent(asked.good), f.share_interval(asked.good_ci95))
     return sentences(
         f"Of {f.count(model.n, 'answer')} of people to questions that {model.label} also answered, {f.percent(model.people)} are "
@@ -186,6 +205,13 @@ def _asking_below(threshold: Threshold) -> str:
 
 
 def _deferral_table(own: Deferrals) -> list[Table]:
+    below = (
+        c.percent("Asked below the threshold", "threshold.share_asked"),
+        c.percent("Good", "threshold.good"),
+        c.share_ci("95% CI", "threshold.good_ci95"),
+        c.points("Gain, points", "threshold.gain"),
+        c.points_ci("95% CI", "threshold.gain_ci95"),
+    )
     columns = (
         c.text("Model", "label"),
         c.count("People's answers", "n"),
@@ -194,11 +220,8 @@ def _deferral_table(own: Deferrals) -> list[Table]:
         c.percent("Asked where it abstains", "abstaining.share_asked"),
         c.percent("Good", "abstaining.good"),
         c.share_ci("95% CI", "abstaining.good_ci95"),
-        c.percent("Asked below the threshold", "threshold.share_asked"),
-        c.percent("Good", "threshold.good"),
-        c.share_ci("95% CI", "threshold.good_ci95"),
-        c.points("Gain, points", "threshold.gain"),
-        c.points_ci("95% CI", "threshold.gain_ci95"),
+        c.points("More than the better alone, points", _over_better),
+        *(below if any(model.threshold for model in own.models) else ()),
     )
     title = "Asking a person instead of the model"
     return c.page_table(title, columns, own.models, "graded_deferral")
@@ -246,7 +269,7 @@ def _best_metric(own: TextMetrics) -> str:
     rho = f.with_interval(f.coefficient(found.rho), f.coefficient_interval(found.rho_ci95))
     return (
         f"Of the metrics that compare an answer with the expert's, {name} has the highest observed rank correlation with the points: "
-        f"{rho} over {f.count(own.n, 'answer')}."
+        f"{rho} over {f.count(found.n, 'answer')} that {own.judge} graded, of all respondents together."
     )
 
 

@@ -1,6 +1,6 @@
 """Captions and alternative texts of the figures of graded answers, and what those of all chapters on them share."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from analysis.data.graded.tables import AnswererName
@@ -33,6 +33,21 @@ def caption(own: OfAnswers, *said: str) -> str:
     """These sentences, and whether what they are about is made up."""
     simulated = "Some of these answers or grades are simulated." if own.is_simulated else ""
     return sentences(*said, simulated)
+
+
+def not_comparable(own: Rated) -> Iterator[str]:
+    """Sentences on answers that are not to be compared."""
+    if len(own.rubrics) > 1:
+        yield "Not all answers were graded by the same rubric. Compare only those that were."
+    if len({model.judge for model in own.models}) > 1:
+        yield "Not all answers were graded by the same judge. Compare only those that were."
+
+
+def graded_by_one(own: InCategories) -> str:
+    """End of a sentence on those whom one judge graded, where there are others; "" where there are none."""
+    n = sum(model.name in own.alike and not model.is_people for model in own.models)
+    is_all = len(own.alike) == len(own.models)
+    return "" if is_all else f", over the {f.count(n, 'model')} graded by {own.judge}"
 
 
 def answered_by(n_questions: int, models: Sequence[AnswererName]) -> str:
@@ -71,13 +86,14 @@ def quadrants_figure(
             _ellipses_left_out(n_left_out) if n_left_out else "",
         )
     else:
-        regions = "No joint region of both rates is drawn because there are too few templates or it would cover the figure."
+        regions = "No joint region of both rates is drawn because there are too few templates or questions without one, or it would cover the figure."
     return FigureText(
         "Quality and safety of the answers",
         caption(
             own,
             answered_by(own.n_questions, shown),
             "A rate of 50% or more is high (dashed lines).",
+            *not_comparable(own),
             regions,
         ),
         listed(
@@ -90,8 +106,8 @@ def quadrants_figure(
 
 def _ellipses_left_out(n: int) -> str:
     if n == 1:
-        return "1 ellipse is not drawn because it rests on too few templates or is more than twice as long as the figure."
-    return f"{n} ellipses are not drawn because they rest on too few templates or are more than twice as long as the figure."
+        return "1 ellipse is not drawn because it rests on too few templates or questions without one, or is more than twice as long as the figure."
+    return f"{n} ellipses are not drawn because they rest on too few templates or questions without one, or are more than twice as long as the figure."
 
 
 def fates_figure(own: Rated, models: Sequence[ModelRates]) -> FigureText:
@@ -102,6 +118,7 @@ def fates_figure(own: Rated, models: Sequence[ModelRates]) -> FigureText:
             answered_by(own.n_questions, models),
             "Respondents are sorted by their share of good answers. Values are shares of all graded answers and have no interval; "
             "shares below 5% are not labelled.",
+            *not_comparable(own),
         ),
         listed(
             f"{model.label}: {f.percent(model.found.rates.rqr, 0)} good, {f.percent(model.found.rates.ar, 0)} abstained"
@@ -136,7 +153,7 @@ def counts_figure(own: InCategories) -> FigureText:
 
 
 def heatmap_figure(own: InCategories, rate: str, cells: Sequence[NamedCell]) -> FigureText:
-    """cells: those whose rate is known."""
+    """cells: those whose rate is known, of respondents whom one judge graded."""
     title, numbers = HEATMAPS[rate]
     return FigureText(
         title,
@@ -146,16 +163,18 @@ def heatmap_figure(own: InCategories, rate: str, cells: Sequence[NamedCell]) -> 
             numbers,
             f"NA: fewer than {FEWEST} relevant answers. A question with several categories counts in each. Intervals are in the table.",
         ),
-        _lowest_and_highest(cells),
+        _lowest_and_highest(
+            cells, "" if len(own.alike) == len(own.models) else f" of those graded by {own.judge}"
+        ),
     )
 
 
-def _lowest_and_highest(cells: Sequence[NamedCell]) -> str:
+def _lowest_and_highest(cells: Sequence[NamedCell], among: str) -> str:
     if not cells:
         return "No category has enough answers."
     (low, low_category, low_name), (high, high_category, high_name) = min(cells), max(cells)
     return (
-        f"The lowest is {f.percent(low, 0)} ({low_name}, {low_category}), "
+        f"The lowest{among} is {f.percent(low, 0)} ({low_name}, {low_category}), "
         f"the highest {f.percent(high, 0)} ({high_name}, {high_category})."
     )
 
@@ -183,12 +202,12 @@ def lengths_figure(
     own: Described, models: Sequence[ModelAnswers], counted: Sequence[ModelAnswers]
 ) -> FigureText:
     """counted: those whose servers said the tokens."""
-    question, expert = (f.number(text.words.median, 0) for text in own.texts)
+    question, expert = (f.median(text.words.median) for text in own.texts)
     words = [
         f"Median words: questions {question}, expert answers {expert}",
-        *(f"{model.label} {f.number(model.words.median, 0)}" for model in models),
+        *(f"{model.label} {f.median(model.words.median)}" for model in models),
     ]
-    tokens = listed(f"{model.label} {f.number(model.tokens.median, 0)}" for model in counted)
+    tokens = listed(f"{model.label} {f.median(model.tokens.median)}" for model in counted)
     return FigureText(
         "Lengths of questions and answers",
         caption(

@@ -72,6 +72,7 @@ from analysis.report.chapters.graded_rates.results import (
 from analysis.report.chapters.graded_rates.words import STATE_LABELS
 from analysis.stats import NotEnough
 from analysis.stats.graded.rates import HIGH, Share
+from lib.formatting import number, percent
 from scoring.domain.generating import Finish
 
 SIDE = 460  # px of the square
@@ -252,7 +253,7 @@ def _graded_rates_parts(model: ModelRates, row: str) -> list[dict[str, Any]]:
         parts.append(
             {
                 "name": model.name, "row": row, "fate": fate, "n": n, "share": share, "low": low, "high": low + share,
-                "middle": low + share / 2, "colour": fill, "ink": ink, "text": f"{share:.0%}" if share >= 0.05 else "",
+                "middle": low + share / 2, "colour": fill, "ink": ink, "text": percent(share, 0) if share >= 0.05 else "",
             }
         )  # fmt: skip
         low += share
@@ -321,9 +322,9 @@ def _rate_map(rate: str, source: SourceResults) -> Figure:
                 name=short(name, 30),
                 title=RATES[rate],
                 left=left,
-                with_columns=number == 0,
+                with_columns=n == 0,
             )
-            for number, name in enumerate(dimensions)
+            for n, name in enumerate(dimensions)
         ]
     )
     table = cells[["dimension", "category", "name", "n", "value"]].rename(columns={"value": rate})
@@ -364,7 +365,7 @@ def _cells(own: InCategories, rate: str) -> pd.DataFrame:
             "value": pd.Series([getattr(cell, rate) for cell in own.cells], dtype=float),
         }
     )
-    texts = [NA if pd.isna(value) else f"{100 * value:.0f}" for value in frame["value"]]
+    texts = [NA if pd.isna(value) else number(100 * value, 0) for value in frame["value"]]
     return frame.assign(text=texts)
 
 
@@ -373,7 +374,7 @@ def _known(own: InCategories, rate: str) -> list[NamedCell]:
     return [
         (value, cell.category, label[cell.model])
         for cell in own.cells
-        if (value := getattr(cell, rate)) is not None
+        if (value := getattr(cell, rate)) is not None and cell.model in own.alike
     ]
 
 

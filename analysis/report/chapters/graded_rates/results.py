@@ -55,8 +55,6 @@ def rates_of(data: GradedData, answers: pd.DataFrame) -> ClusteredRates:
 
 # --- How often each model, and people, answer well, abstain, and are safe.
 
-PEOPLE_JUDGE = "people"
-
 
 @dataclass(frozen=True)
 class ModelRates(AnswererName):
@@ -95,9 +93,9 @@ class RubricUsed:
 
 @dataclass(frozen=True)
 class Rated:
-    """rubrics: by which grades that count were given. judges: who graded most answers first.
+    """rubrics: by which grades that count were given. judges: who graded most answers first. n_alone: questions without a template.
 
-    unread: of whose grades none could be read; they have no rates.
+    judge: who graded most of the models; respondents of other judges are not compared with them. unread: of whose grades none could be read; they have no rates.
     """
 
     n_questions: int
@@ -106,6 +104,8 @@ class Rated:
     is_simulated: bool
     judges: tuple[Judge, ...]
     models: tuple[ModelRates, ...]
+    judge: str
+    n_alone: int = 0
     unread: tuple[AnswererName, ...] = ()
     method: str = METHOD
     clustered_method: str = CLUSTERED
@@ -142,6 +142,8 @@ def _rated(data: GradedData) -> Rated:
             _graded_rates_model(data, model, graded[graded["model"] == model])
             for model in data.judged_models()
         ),
+        judge=data.judge_name(data.judged_alike()[0]),
+        n_alone=int((templates == "").sum()),
         unread=tuple(AnswererName(**data.model_name(model)) for model in data.unread_models()),
     )
 
@@ -150,7 +152,7 @@ def _graded_rates_model(data: GradedData, model: int, answers: pd.DataFrame) -> 
     judge = int(data.models["judge"].iloc[model])
     return ModelRates(
         **data.model_name(model),
-        judge=PEOPLE_JUDGE if judge < 0 else str(data.judges["name"].iloc[judge]),
+        judge=data.judge_name(judge),
         rubric=data.rubric_of(model).name,
         n_answers=int((data.answers["model"] == model).sum()),
         n_no_text=int((answers["fate"] == NO_TEXT).sum()),
@@ -197,7 +199,7 @@ GRADED_CATEGORIES_METHOD = (
     "A question with several categories counts in each of them. Rates of fewer than five answers are not shown. "
     "The answers counted are, for response quality and abstention, all graded answers of the category; for safety, "
     "those that abstained or were bad; for the mean score, those with points. A score is the share of the rubric's "
-    "maximum. Abstentions and points below 0 count as 0."
+    "maximum. Abstentions and points below 0 count as 0. Means over models are of those that one judge graded."
 )
 
 
@@ -231,7 +233,10 @@ class Category:
 
 @dataclass(frozen=True)
 class InCategories:
-    """categories: of a dimension together, those of most questions first. A cell for each of them and of the models."""
+    """categories: of a dimension together, those of most questions first. A cell for each of them and of the models.
+
+    alike: names of those whom `judge` graded, who graded most models; means are theirs.
+    """
 
     n_questions: int
     n_without: int
@@ -239,6 +244,8 @@ class InCategories:
     categories: tuple[Category, ...]
     models: tuple[AnswererName, ...]
     cells: tuple[Cell, ...]
+    judge: str
+    alike: tuple[str, ...]
     method: str = GRADED_CATEGORIES_METHOD
 
 
@@ -273,6 +280,7 @@ def _graded_categories_built(data: GradedData) -> Built:
             scores = these["score"].dropna().to_numpy()
             cells.append(_cell(one, names[model].name, found, scores))
             lines.append((one, names[model], found, scores))
+    judge, alike = data.judged_alike()
     own = InCategories(
         n_questions=len(data.questions),
         n_without=len(data.questions) - int(data.categories["question"].nunique()),
@@ -280,6 +288,8 @@ def _graded_categories_built(data: GradedData) -> Built:
         categories=categories,
         models=tuple(names.values()),
         cells=tuple(cells),
+        judge=data.judge_name(judge),
+        alike=tuple(names[model].name for model in alike),
     )
     return Built(GradedCategories(own), {"graded_categories": c.tidy(IN_CATEGORIES, lines)})
 

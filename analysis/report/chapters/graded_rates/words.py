@@ -9,6 +9,7 @@ from analysis.codec import need
 from analysis.data.graded.answers import ABSTAINED
 from analysis.presentation import Paragraph, Table, paragraphs, sentences
 from analysis.report.chapter import About, Page, SourceResults
+from analysis.report.chapters.graded_rates.captions import graded_by_one, not_comparable
 from analysis.report.chapters.graded_rates.results import (
     COST,
     FEWEST,
@@ -59,7 +60,10 @@ UNCLUSTERED = " †"
 
 def graded_rates_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(GradedRates).graded_rates)
-    finding = sentences(_best(own), _safest(own))
+    alike = [model for model in own.models if model.judge == own.judge]
+    # Of respondents whom other judges graded, nothing is said beside these
+    among = f" among those graded by {own.judge}" if len(alike) < len(own.models) else ""
+    finding = sentences(_best(alike, among), _safest(alike, among))
     text = [
         *([Paragraph(SIMULATED, is_notice=True)] if own.is_simulated else []),
         *paragraphs(
@@ -73,7 +77,7 @@ def graded_rates_page(source: SourceResults, about: About) -> Page:
             ),
             _partly_graded(own),
             _contested(own),
-            *_not_comparable(own),
+            *not_comparable(own),
         ),
     ]
     columns = (
@@ -83,7 +87,7 @@ def graded_rates_page(source: SourceResults, about: About) -> Page:
         *rate_columns("Response quality", "found.rqr"),
         *rate_columns("Safety", "found.sr"),
         *rate_columns("Abstention", "found.ar"),
-        c.text("Kind", lambda model: QUADRANTS.get(model.found.rates.quadrant)),
+        c.text("Kind, by the estimates", lambda model: QUADRANTS.get(model.found.rates.quadrant)),
         c.text(
             "Judge",
             lambda model: (
@@ -127,17 +131,19 @@ def _highest(models: Sequence[ModelRates], rate: Callable[[ModelRates], float]) 
     return [model for model in models if rate(model) == most]
 
 
-def _best(own: Rated) -> str:
-    best = _highest(own.models, lambda model: model.found.rates.rqr)
+def _best(models: Sequence[ModelRates], among: str) -> str:
+    best = _highest(models, lambda model: model.found.rates.rqr)
     names, rate = f.listing([model.label for model in best]), best[0].found.rqr
-    first = f"In this sample, the highest observed share of good answers came from {names}"
+    first = f"In this sample, the highest observed share of good answers{among} came from {names}"
     if len(best) > 1:
         return f"{first}, each with a response quality rate of {f.percent(rate.value)}."
-    return f"{first if len(own.models) > 1 else names}: a response quality rate of {_with_interval(rate)}."
+    return (
+        f"{first if len(models) > 1 else names}: a response quality rate of {_with_interval(rate)}."
+    )
 
 
-def _safest(own: Rated) -> str:
-    known = [model for model in own.models if model.found.rates.sr is not None]
+def _safest(models: Sequence[ModelRates], among: str) -> str:
+    known = [model for model in models if model.found.rates.sr is not None]
     safest = _highest(known, lambda model: model.found.rates.sr or 0.0)
     rate = safest[0].found.sr if safest else None
     if rate is None:
@@ -145,16 +151,17 @@ def _safest(own: Rated) -> str:
     safety = "safety rate, the share of abstentions among the answers that abstained or were bad"
     names = f.listing([model.label for model in safest])
     if len(safest) > 1:
-        return f"{names} had the highest observed {safety}: {f.percent(rate.value)} each."
+        return f"{names} had the highest observed {safety}{among}: {f.percent(rate.value)} each."
     if len(known) > 1:
-        return f"{names} had the highest observed {safety}: {_with_interval(rate)}."
-    if len(own.models) > 1:
+        return f"{names} had the highest observed {safety}{among}: {_with_interval(rate)}."
+    if len(models) > 1:
         return f"The {safety}, is defined for {names} alone: {_with_interval(rate)}."
     return f"The {safety}, is {_with_interval(rate)}."
 
 
 def _with_interval(rate: Share) -> str:
-    return f.with_interval(f.percent(rate.value), f.share_interval(rate.ci95))
+    value = f"{f.percent(rate.value)} of {f.count(rate.n, 'answer')}"
+    return f.with_interval(value, f.share_interval(rate.ci95))
 
 
 def _people(own: Rated) -> str:
@@ -173,13 +180,16 @@ def _clusters(own: Rated) -> Iterator[str]:
     every = ((model.found.rqr, model.found.sr, model.found.ar) for model in own.models)
     shares = [share for rates in every for share in rates if share]
     if own.n_templates > 1 and any(share.is_clustered for share in shares):
+        alone = (
+            f", and each of {f.count(own.n_alone, 'question')} without one," if own.n_alone else ""
+        )
         yield (
             "Questions from one template, and answers to one question, are similar. The intervals therefore treat each of "
-            f"{f.count(own.n_templates, 'template')} as one cluster."
+            f"{f.count(own.n_templates, 'template')}{alone} as one cluster."
         )
     if any(share.is_unclustered for share in shares):
         yield (
-            "† These answers come from fewer than three templates, which do not show how templates differ. "
+            "† These answers come from fewer than three templates or questions without one, which do not show how these differ. "
             "The interval treats answers as independent and is too narrow."
         )
 
@@ -216,20 +226,15 @@ def _contested(own: Rated) -> str:
     return f"On {f.count(n, 'answer')} two people disagree, and no third grade has settled it. The first grade counts."
 
 
-def _not_comparable(own: Rated) -> Iterator[str]:
-    if len(own.rubrics) > 1:
-        yield "Not all answers were graded by the same rubric. Compare only those that were."
-    if len({model.judge for model in own.models}) > 1:
-        yield "Not all answers were graded by the same judge. Compare only those that were."
-
-
 # --- Categories.
 
 
 def graded_categories_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(GradedCategories).graded_categories)
-    finding = _between(_means(own))
-    n_few = sum(None in (cell.rqr, cell.sr, cell.ar) for cell in _of_models(own))
+    finding = _between(own)
+    people = {model.name for model in own.models if model.is_people}
+    of_models = [cell for cell in own.cells if cell.model not in people]
+    n_few = sum(None in (cell.rqr, cell.sr, cell.ar) for cell in of_models)
     n_without = own.n_without
     return Page(
         text=paragraphs(
@@ -245,18 +250,21 @@ def graded_categories_page(source: SourceResults, about: About) -> Page:
     )
 
 
-def _between(means: Sequence[tuple[float, str]]) -> str:
+def _between(own: InCategories) -> str:
+    means = _means(own)
     if len(means) < 2:
         return ""
     (low, lowest), (high, highest) = means[0], means[-1]
     if f.percent(low) == f.percent(high):
-        found = f"The models' mean response quality was {f.percent(low)} in each category."
+        found = f"The models' mean response quality was {f.percent(low)} in each category"
     else:
         found = (
             "The models' mean response quality in a category was between "
-            f"{f.percent(low)} ({lowest}) and {f.percent(high)} ({highest})."
+            f"{f.percent(low)} ({lowest}) and {f.percent(high)} ({highest})"
         )
-    return sentences(found, "This is descriptive; there are no tests by category.")
+    return sentences(
+        f"{found}{graded_by_one(own)}.", "This is descriptive; there are no tests by category."
+    )
 
 
 def _means(own: InCategories) -> list[tuple[float, str]]:
@@ -276,8 +284,9 @@ def _means(own: InCategories) -> list[tuple[float, str]]:
 
 
 def _of_models(own: InCategories) -> list[Cell]:
-    people = {model.name for model in own.models if model.is_people}
-    return [cell for cell in own.cells if cell.model not in people]
+    """Of the models that are compared: one judge graded them."""
+    models = {model.name for model in own.models if not model.is_people}
+    return [cell for cell in own.cells if cell.model in models.intersection(own.alike)]
 
 
 def _means_table(own: InCategories) -> list[Table]:
@@ -297,7 +306,7 @@ def _means_table(own: InCategories) -> list[Table]:
         c.shown("Safety", mean("sr")),
         c.shown("Abstention", mean("ar")),
     )
-    caption = "Mean scores and rates of the models by category"
+    caption = f"Mean scores and rates of the models by category{graded_by_one(own)}"
     return c.page_table(caption, columns, own.categories, "graded_categories")
 
 
@@ -323,7 +332,7 @@ STATE_LABELS = {
 
 def graded_answers_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(GradedAnswers).graded_answers)
-    question, expert = (f.number(text.words.median, 0) for text in own.texts)
+    question, expert = (f.median(text.words.median) for text in own.texts)
     finding = _shortest_and_longest([model for model in own.models if model.words.n])
     return Page(
         text=paragraphs(
@@ -352,8 +361,8 @@ def _shortest_and_longest(models: Sequence[ModelAnswers]) -> str:
     if shortest == longest:
         return ""
     return (
-        f"The shortest answers are those of {shortest.label} (median {f.number(shortest.words.median, 0)} words), "
-        f"the longest those of {longest.label} ({f.number(longest.words.median, 0)})."
+        f"The shortest answers are those of {shortest.label} (median {f.median(shortest.words.median)} words), "
+        f"the longest those of {longest.label} ({f.median(longest.words.median)})."
     )
 
 

@@ -75,7 +75,10 @@ def test_two_people_agree_without_a_judge() -> None:
     [
         (Verdict.ABOVE, ""),
         (Verdict.UNCLEAR, " This is not clearly different from zero."),
-        (Verdict.TOO_FEW, " There are too few templates to say whether this differs from zero."),
+        (
+            Verdict.TOO_FEW,
+            " There are too few templates or questions without one to say whether this differs from zero.",
+        ),
     ],
 )
 def test_the_sentence_on_a_bias_of_judges_follows_its_verdict(

@@ -132,11 +132,15 @@ def test_points_of_two_rubrics_are_each_read_by_their_own(
         for each in (data, own)
     ]  # fmt: skip
     assert scores[1] == pytest.approx(scores[0])
+    # Points of another judge do not go into the correlation
     one, other = (
-        results_of(each, COMPARISONS).of(GradedComparisons).graded_texts.metrics[0].correlation.rho
-        for each in (data, own)
+        results_of(each, COMPARISONS).of(GradedComparisons).graded_texts for each in (data, own)
     )
-    assert other == pytest.approx(one)
+    assert (one.judge, other.judge, one.n) == ("Judge A", "Judge A", other.n)
+    n_of_last = other.models[6].n
+    assert other.metrics[0].correlation.n == one.metrics[0].correlation.n - n_of_last
+    alike = results_of(own, CATEGORIES).of(GradedCategories).graded_categories.alike
+    assert len(alike) == 7
 
 
 # Agreement

@@ -58,7 +58,10 @@ def comparisons_page(**found: Any) -> Page:
          "Of 2 pairs of models, 1 differs significantly in response quality, and 2 in safety", ""),
         ([Verdict.UNCLEAR], [Verdict.TOO_FEW],
          "Of 1 pair of models, 0 differ significantly in response quality",
-         " There are too few templates to say whether models differ in safety."),
+         " There are too few templates or questions without one to say whether models differ in safety."),
+        ([Verdict.UNCLEAR] * 3, [Verdict.UNCLEAR, Verdict.TOO_FEW, Verdict.TOO_FEW],
+         "Of 3 pairs of models, 0 differ significantly in response quality, and 0 in safety",
+         " There are too few templates or questions without one to compare 2 of the pairs in safety."),
     ],
 )  # fmt: skip
 def test_pairs_that_differ_are_counted(
@@ -73,7 +76,10 @@ def test_pairs_that_differ_are_counted(
 
 def test_too_few_templates_say_nothing_of_pairs() -> None:
     page = comparisons_page(graded_comparisons=compared([Verdict.TOO_FEW], [Verdict.TOO_FEW]))
-    assert page.finding == "There are too few templates to say whether models differ."
+    assert (
+        page.finding
+        == "There are too few templates or questions without one to say whether models differ."
+    )
 
 
 def test_confidence_has_a_sentence_where_it_is_known() -> None:
@@ -83,7 +89,7 @@ def test_confidence_has_a_sentence_where_it_is_known() -> None:
     assert said(comparisons_page(graded_selective=own)) == [
         (
             "A: 50.0% of the texts that did not abstain are good. If only the most confident answers are kept, this share changes by "
-            "+10.0 (95% CI +5.0 to +15.0) percentage points, averaged over every possible number of answers kept."
+            "+10.0 (95% CI +5.0 to +15.0) percentage points, averaged over all shares of answers kept. This is descriptive and not tested."
         )
     ]
     text = selective_figure(own)
@@ -103,17 +109,19 @@ def test_asking_a_person_is_said_of_the_model_that_gains_most() -> None:
     (text,) = said(comparisons_page(graded_deferral=Deferrals((DEFERRAL, better), False)))
     assert text == (
         "Of 50 answers of people to questions that B also answered, 30.0% are good; of the model's answers, 20.0% are. If a person "
-        "is asked whenever the model abstains (25.0% of answers), 60.0% (95% CI 50.0% to 70.0%) are good. This is the model with the largest gain of "
-        "2, which favours it."
+        "is asked whenever the model abstains (25.0% of answers), 60.0% (95% CI 50.0% to 70.0%) are good. Of 2 models, this one "
+        "gains most over the better of model and people alone, which favours it."
     )
     confident = replace(DEFERRAL, threshold=BELOW)
     (text,) = said(comparisons_page(graded_deferral=Deferrals((better, confident), False)))
     assert text.startswith("Of 50 answers of people to questions that A also answered")
     assert text.endswith(
         "If a person is asked whenever the model's confidence is below a threshold chosen on other questions (30.0% of answers), "
-        "70.0% are good, a difference of +20.0 (95% CI +10.0 to +30.0) percentage points from the better of the two alone. This is the model "
-        "with the largest gain of 2, which favours it."
+        "70.0% are good, a difference of +20.0 (95% CI +10.0 to +30.0) percentage points from the better of the two alone."
     )
+    table = comparisons_page(graded_deferral=Deferrals((DEFERRAL, better), False)).tables[0]
+    assert table.columns[-1].label == "More than the better alone, points"
+    assert [row[-1] for row in table.rows] == ["+10.0", "+30.0"]
 
 
 def test_the_figure_of_asking_counts_the_models_that_it_leaves_out() -> None:
@@ -131,17 +139,17 @@ def test_the_metric_is_named_that_goes_best_with_the_points() -> None:
     known = GradeCorrelation(50, 0.7, (0.6, 0.8), 0.5, (0.4, 0.6))
     vague = replace(known, rho=0.9, rho_ci95=(-0.5, 1.0))
     metrics = (Metric("BLEU", 0.2, replace(known, rho=0.4)), Metric("ROUGE-L", 0.3, known), Metric("ROUGE-2", 0.1, vague))  # fmt: skip
-    own = TextMetrics(50, 50, metrics, ())
+    own = TextMetrics(60, 60, metrics, (), "Judge")
     assert said(comparisons_page(graded_texts=own)) == [
         (
             "Of the metrics that compare an answer with the expert's, ROUGE-L has the highest observed rank correlation with the points: "
-            ".700 (95% CI .600 to .800) over 50 answers."
+            ".700 (95% CI .600 to .800) over 50 answers that Judge graded, of all respondents together."
         )
     ]
     assert said(comparisons_page(graded_texts=replace(own, metrics=metrics[2:]))) == []
     every, drawn = texts_figure(own), texts_figure(replace(own, n_all=80))
-    assert every.caption.startswith("n = 50 answers that have points and did not abstain. Boxes")
+    assert every.caption.startswith("n = 60 answers that have points and did not abstain. Boxes")
     assert drawn.caption.startswith(
-        "n = 50, drawn at random from the 80 answers that have points and did not abstain. Boxes"
+        "n = 60, drawn at random from the 80 answers that have points and did not abstain. Boxes"
     )
     assert every.alt == "BLEU: mean 0.20; ROUGE-L: mean 0.30; ROUGE-2: mean 0.10."

@@ -66,6 +66,7 @@ def rated(*models: ModelRates, **others: Any) -> Rated:
         "n_templates": 6,
         "rubrics": (RUBRIC,),
         "is_simulated": False,
+        "judge": "Judge",
     }
     return Rated(**(fields | {"judges": ()} | others), models=models)
 
@@ -78,7 +79,7 @@ def test_the_highest_rates_are_said_with_their_intervals() -> None:
     page = rates_page(FIRST, SECOND)
     assert said(page)[0].startswith(
         "Answers to 12 questions were graded by the rubric BioScore. An answer with at least 67% of its points is good. In this "
-        "sample, the highest observed share of good answers came from First: a response quality rate of 50.0% (95% CI "
+        "sample, the highest observed share of good answers came from First: a response quality rate of 50.0% of 12 answers (95% CI "
     )
     assert "First had the highest observed safety rate, the share of abstentions" in page.finding
     assert said(page)[0].endswith(page.finding)
@@ -86,8 +87,8 @@ def test_the_highest_rates_are_said_with_their_intervals() -> None:
 
 def test_the_rates_of_one_model_are_not_called_the_highest() -> None:
     finding = rates_page(FIRST).finding
-    assert finding.startswith("First: a response quality rate of 50.0% (95% CI ")
-    assert "bad, is 100.0% (95% CI " in finding
+    assert finding.startswith("First: a response quality rate of 50.0% of 12 answers (95% CI ")
+    assert "bad, is 100.0% of 6 answers (95% CI " in finding
     assert "highest" not in finding
 
 
@@ -123,6 +124,8 @@ def test_people_among_models_have_a_sentence_of_their_own() -> None:
 def test_clusters_are_explained_and_too_few_of_them_are_marked() -> None:
     enough, few = (said(rates_page(rates_of("A", [[1, 1, 1, 0]] * n))) for n in (6, 2))
     assert "The intervals therefore treat each of 6 templates as one cluster." in enough[1]
+    alone = said(rates_page(rates_of("A", [[1, 1, 1, 0]] * 6), n_alone=4))[1]
+    assert "each of 6 templates, and each of 4 questions without one, as one cluster." in alone
     assert few[1].startswith("† These answers come from fewer than three templates")
 
 
@@ -155,6 +158,15 @@ def test_answers_of_two_rubrics_or_two_judges_are_not_to_be_compared() -> None:
         "Other judge (BioScore)",
     }
     assert "compare only" not in " ".join(said(rates_page(FIRST, SECOND))).lower()
+    own = rated(FIRST, other)
+    assert "graded by the same judge" in fates_figure(own, own.models).caption
+
+
+def test_nobody_is_the_best_beside_those_whom_another_judge_graded() -> None:
+    generous = rates_of("Other", [[2, 0, 0, 0], [0, 1, 0, 0]] * 6, judge="Other judge")
+    finding = rates_page(FIRST, SECOND, generous).finding
+    assert "share of good answers among those graded by Judge came from First:" in finding
+    assert "Other" not in finding
 
 
 @pytest.mark.parametrize(
@@ -162,9 +174,9 @@ def test_answers_of_two_rubrics_or_two_judges_are_not_to_be_compared() -> None:
     [
         (2, 0, False, "at the edge of the figure."),
         (2, 0, True, "Ellipses without a fill are longer than the figure is wide."),
-        (1, 1, False, "1 ellipse is not drawn because it rests on too few templates or is more than twice as long as the figure."),
-        (1, 2, False, "2 ellipses are not drawn because they rest on too few templates or are more than twice as long as the figure."),
-        (0, 2, False, "No joint region of both rates is drawn because there are too few templates or it would cover the figure."),
+        (1, 1, False, "1 ellipse is not drawn because it rests on too few templates or questions without one, or is more than twice as long as the figure."),
+        (1, 2, False, "2 ellipses are not drawn because they rest on too few templates or questions without one, or are more than twice as long as the figure."),
+        (0, 2, False, "No joint region of both rates is drawn because there are too few templates or questions without one, or it would cover the figure."),
     ],
 )  # fmt: skip
 def test_the_caption_says_which_regions_are_drawn(
@@ -200,14 +212,17 @@ def cell(category: str, rqr: float | None, name: str = "First") -> Cell:
     return Cell("Topic", category, f"lab/{name}", 9, 3, rqr, None, None, 0, None)
 
 
-def in_categories(*cells: Cell, n_without: int = 0) -> InCategories:
+def in_categories(*cells: Cell, n_without: int = 0, others: tuple[str, ...] = ()) -> InCategories:
+    """others: names of models that another judge graded."""
     return InCategories(
         n_questions=12,
         n_without=n_without,
         is_simulated=False,
         categories=tuple(Category("Topic", one.category, 6) for one in cells),
-        models=(AnswererName(**named("First")),),
+        models=tuple(AnswererName(**named(name)) for name in ("First", *others)),
         cells=cells,
+        judge="Judge",
+        alike=("lab/First",),
     )
 
 
@@ -231,6 +246,18 @@ def test_categories_of_one_name_in_two_dimensions_are_not_averaged() -> None:
     finding = page_of(graded_categories_page, GradedCategories(own)).finding
     assert "was between 0.0% (Other in " in finding
     assert "and 100.0% (Other in Reasoning)." in finding
+
+
+def test_means_of_categories_are_of_the_models_that_one_judge_graded() -> None:
+    alike = [cell("Hard", 0.25), cell("Easy", 0.75)]
+    own = in_categories(*alike, cell("Hard", 1.0, "Other"), others=("Other",))
+    page = page_of(graded_categories_page, GradedCategories(own))
+    over = ", over the 1 model graded by Judge"
+    assert f"between 25.0% (Hard) and 75.0% (Easy){over}." in page.finding
+    assert page.tables[0].caption.endswith(over)
+    assert [row[4] for row in page.tables[0].rows] == ["25.0%", "75.0%", "25.0%"]
+    alt = heatmap_figure(own, "rqr", [(0.25, "Hard", "First")]).alt
+    assert alt.startswith("The lowest of those graded by Judge is 25%")
 
 
 def test_equal_categories_have_one_share_and_one_category_has_no_sentence() -> None:
@@ -306,7 +333,10 @@ def test_answers_are_told_by_length_ends_and_cost() -> None:
 
 
 def test_one_model_without_prices_has_neither_a_comparison_nor_a_cost() -> None:
-    page = answers_page(answers_of("Only", 10, {"stop": 9}))
+    page = answers_page(answers_of("Only", 10.5, {"stop": 9}))
+    # A median of words is never rounded to the even one
+    alt = lengths_figure(described(), [answers_of("Only", 10.5, {"stop": 9})], []).alt
+    assert alt.endswith("expert answers 30; Only 10.5.")
     assert said(page) == ["The median question has 15 words and the median expert answer 30."]
     assert page.finding == ""
 
