@@ -92,9 +92,8 @@ def rated(trials: AdvisedTrials, confidence: Floats, right: Floats, seed: int = 
 
 def before_and_after(trials: AdvisedTrials, seed: int = 42) -> BeforeAndAfter:
     """Calibration of trials with advice that have a confidence before and after it. Raises NotEnough without one."""
-    both = trials.of(
-        trials.has_both & np.isfinite(trials.confidence_before + trials.confidence_after)
-    )
+    both = trials.with_both()
+    both = both.of(np.isfinite(both.confidence_before + both.confidence_after))
     own, p, y = _known(both, both.confidence_before, both.right_before)
     _, q, z = _known(both, both.confidence_after, both.right_after)
     return BeforeAndAfter(

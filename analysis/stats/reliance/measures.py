@@ -13,7 +13,7 @@ from scipy import stats
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Bools, Floats, Interval
 from analysis.stats.cr2 import Fitted, slopes
-from analysis.stats.reliance.trials import AdvisedTrials, Estimate, mean, share
+from analysis.stats.reliance.trials import NO_TRIALS, AdvisedTrials, Estimate, mean, share
 from analysis.stats.two_way_clustered import FEW, clustered, of_errors
 from analysis.stats.verdicts import CHAPTER, HOLM, Concludes, Verdict
 
@@ -54,7 +54,8 @@ def switching(trials: AdvisedTrials) -> Estimate:
 
     Yin, Wortman Vaughan and Wallach 2019; Zhang, Liao and Bellamy 2020 (FAT*). Raises NotEnough without such a trial.
     """
-    own = trials.of(trials.disagrees)
+    both = trials.with_both()
+    own = both.of(both.disagrees)
     return share(own, own.follows)
 
 
@@ -63,7 +64,8 @@ def relative_ai_reliance(trials: AdvisedTrials) -> Estimate:
 
     Schemmer, Kuehl, Benz, Bartos and Satzger 2023 (IUI), equation for RAIR. Raises NotEnough without such a trial.
     """
-    own = trials.of(trials.disagrees & (trials.advice_right == 1))
+    both = trials.with_both()
+    own = both.of(both.disagrees & (both.advice_right == 1))
     return share(own, own.right_after)
 
 
@@ -72,7 +74,8 @@ def relative_self_reliance(trials: AdvisedTrials) -> Estimate:
 
     Schemmer, Kuehl, Benz, Bartos and Satzger 2023 (IUI), equation for RSR. Raises NotEnough without such a trial.
     """
-    own = trials.of(trials.disagrees & (trials.advice_right == 0))
+    both = trials.with_both()
+    own = both.of(both.disagrees & (both.advice_right == 0))
     return share(own, own.right_after)
 
 
@@ -115,12 +118,7 @@ class FlowCell:
 
 def flow(trials: AdvisedTrials) -> tuple[FlowCell, ...]:
     """The eight cells of first answer, advice and final answer. Raises NotEnough without a trial that has all three."""
-    own = trials.of(trials.has_both)
-    if not len(own):
-        raise NotEnough(
-            "No participant answered before and after advice.",
-            "Choose advice after the first answer in an arm.",
-        )
+    own = trials.with_both()
     cells = []
     for first, advice in product((True, False), repeat=2):
         start = (own.right_before == first) & (own.advice_right == advice)
@@ -234,6 +232,8 @@ def detection(trials: AdvisedTrials) -> Detection:
     Psychol. Bull. 98); six trials of a person have no d' of their own. Raises NotEnough without right, or without wrong advice.
     """
     own = trials.of(np.isfinite(trials.advice_right))
+    if not len(own):
+        raise NotEnough(*NO_TRIALS)
     right = own.advice_right == 1
     if not (right.any() and (~right).any()):
         raise NotEnough(
@@ -266,6 +266,12 @@ def detection(trials: AdvisedTrials) -> Detection:
         criterion=values[1],
         criterion_ci95=intervals[1],
     )
+
+
+def detection_where_answers_differ(trials: AdvisedTrials) -> Detection:
+    """The same over trials whose first answer is not the advised one. Raises NotEnough without them."""
+    both = trials.with_both()
+    return detection(both.of(both.disagrees))
 
 
 @dataclass(frozen=True)

@@ -120,9 +120,7 @@ def confident_model(trials: AdvisedTrials) -> Moderators:
     A positive `advice_right x adviser_confidence` says that the adviser's confidence sways people: right advice helps, and wrong
     advice harms, the more confident the adviser is.
     """
-    own = trials.of(trials.has_both)
-    if not len(own):
-        raise NotEnough(*NO_TRIALS)
+    own = trials.with_both()
     measured = {OWN: own.confidence_before, ADVISER: own.p_advice}
     own, measured = _complete(own, measured)
     advice = own.advice_right - 0.5
@@ -137,7 +135,8 @@ def switching_model(trials: AdvisedTrials) -> Moderators:
     A positive `advice_right` is appropriate reliance: right advice is followed more than wrong advice. A positive interaction with
     the position is learning to tell them apart.
     """
-    own = trials.of(trials.disagrees)
+    both = trials.with_both()
+    own = both.of(both.disagrees)
     if not len(own):
         raise NotEnough(*NO_TRIALS)
     measured = {

@@ -24,6 +24,10 @@ from analysis.stats.two_way_clustered import (
 # No advice; the own answer first, then advice and a final answer; advice beside the abstracts
 NONE, AFTER, BEFORE = PROCEDURES = ("none", "after", "before")
 NO_TRIALS = ("There is no such trial.", "Let more participants finish the study.")
+NO_FIRST = (
+    "No participant answered before and after advice.",
+    "Choose advice after the first answer in an arm.",
+)
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,12 @@ class AdvisedTrials:
     def has_both(self) -> Bools:
         """True where there are a first answer, advice, and a final answer."""
         return self.is_advised & np.isfinite(self.right_before)
+
+    def with_both(self) -> "AdvisedTrials":
+        """Those of `has_both`. Raises NotEnough without one, as of an arm without advice, or with advice before any answer."""
+        if not self.has_both.any():
+            raise NotEnough(*NO_FIRST)
+        return self.of(self.has_both)
 
     @property
     def follows(self) -> Floats:

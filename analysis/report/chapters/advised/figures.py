@@ -49,7 +49,7 @@ from analysis.report.chapters.advised.words.reliance import (
 from analysis.report.chapters.advised.words.teams import advised_teams_figure, decider_row
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Interval
-from analysis.stats.reliance.trials import Estimate
+from analysis.stats.reliance.trials import NO_FIRST, Estimate
 from analysis.teams.domain.advised import ADVISER
 
 BEFORE_ADVICE, LAST = "before advice", "final answer"
@@ -162,10 +162,7 @@ def advised_flow(source: SourceResults, tables: Tables) -> Figure:
     own = need(source.of(Advised).advised_reliance)
     found = [one for one in own.conditions if present(one.flow)]
     if not found:
-        raise NotEnough(
-            "No participant answered before and after advice.",
-            "Choose advice after the first answer in an arm.",
-        )
+        raise NotEnough(*NO_FIRST)
     frame = pd.DataFrame([row for one in found for row in _flows(one)])
     most = float(frame["end"].max())
     drawn = grid(

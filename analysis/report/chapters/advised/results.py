@@ -361,19 +361,33 @@ def _by_item(trials: AdvisedTrials) -> Floats:
 
 
 def _condition(name: str, own: AdvisedTrials) -> Condition:
-    both = own.of(own.has_both)
     return Condition(
         name=name,
         arm=str(own.arm[0]),
         procedure=str(own.procedure[0]),
         n_participants=len(np.unique(own.participant)),
         n_trials=len(own),
-        before=try_estimate(share, both, both.right_before),
+        before=try_estimate(_before, own),
         after=share(own, own.right_after),
-        change=try_estimate(change, both, both.right_after - both.right_before),
-        seconds_before=try_estimate(typical_seconds, both, both.rt_before_ms),
+        change=try_estimate(_change, own),
+        seconds_before=try_estimate(_seconds_before, own),
         seconds=try_estimate(typical_seconds, own, own.rt_ms),
     )
+
+
+def _before(own: AdvisedTrials) -> Estimate:
+    both = own.with_both()
+    return share(both, both.right_before)
+
+
+def _change(own: AdvisedTrials) -> Estimate:
+    both = own.with_both()
+    return change(both, both.right_after - both.right_before)
+
+
+def _seconds_before(own: AdvisedTrials) -> Seconds:
+    both = own.with_both()
+    return typical_seconds(both, both.rt_before_ms)
 
 
 def _comparisons(
@@ -433,7 +447,7 @@ def _relied(name: str, own: AdvisedTrials, seed: int) -> ConditionReliance:
         underreliance=try_estimate(measures.underreliance, own),
         weight=try_estimate(weight_of_advice, own),
         detection=try_estimate(detection, own),
-        detection_differ=try_estimate(detection, own.of(own.disagrees)),
+        detection_differ=try_estimate(measures.detection_where_answers_differ, own),
         flow=try_estimate(flow, own),
         calibration=try_estimate(before_and_after, own, seed),
     )
@@ -443,14 +457,9 @@ def _relied(name: str, own: AdvisedTrials, seed: int) -> ConditionReliance:
 
 
 def _computed(data: SourceData, trials: AdvisedTrials) -> RealAndComputed:
-    chosen = trials.has_both
-    own = trials.of(chosen)
-    if not len(own):
-        raise NotEnough(
-            "No participant answered before and after advice.",
-            "Choose advice after the first answer in an arm.",
-        )
-    truth = np.where(data.advised["original_side"].to_numpy()[chosen] == "B", 1.0, -1.0)
+    own = trials.with_both()
+    sides = data.advised["original_side"].to_numpy()[trials.has_both]
+    truth = np.where(sides == "B", 1.0, -1.0)
     evidence = evidence_of(own, truth, data.adviser_name)
     runs = Runs.of(evidence, data)
     is_noise = near_chance(evidence)

@@ -23,7 +23,7 @@ from analysis.report.chapters.advised.results import (
 from analysis.report.chapters.advised.tables import DECIDERS, FINAL
 from analysis.report.contents import chapter_named
 from analysis.stats import families
-from analysis.stats.reliance.trials import AFTER, BEFORE, NONE
+from analysis.stats.reliance.trials import AFTER, BEFORE, NO_FIRST, NONE
 from analysis.stats.verdicts import Verdict
 from tests.analysis.advised_made import ALONE, BESIDE, FIRST, with_advice
 from tests.analysis.report.chapters.chapter_results import (
@@ -72,10 +72,13 @@ def test_arms_are_compared_with_the_one_without_advice(data, built):
 def test_each_arm_has_the_measures_that_its_procedure_allows(built):
     reliance = parts(built)[1]
     alone, first, beside = reliance.conditions
-    for name in ("rair", "rsr", "switching", "weight", "flow", "calibration"):
+    for name in ("rair", "rsr", "switching", "detection_differ", "flow", "calibration"):
         assert not isinstance(getattr(first, name), MissingResult), name
-        assert isinstance(getattr(alone, name), MissingResult), name
-        assert isinstance(getattr(beside, name), MissingResult), name
+        # Of no number of participants would these arms have it
+        assert getattr(alone, name) == MissingResult(*NO_FIRST), name
+        assert getattr(beside, name) == MissingResult(*NO_FIRST), name
+    assert isinstance(alone.weight, MissingResult)
+    assert isinstance(beside.weight, MissingResult)
     for one in (alone, first, beside):
         assert 0 < one.overreliance.value < 1
         assert one.detection.d_prime > 0 or one is alone
@@ -329,7 +332,8 @@ def with_assigned(data: SourceData, *, wrong: bool) -> SourceData:
 
 def test_arms_are_also_compared_by_intention_to_treat_and_without_each_rule(data):
     found = with_assigned(data, wrong=True)
-    accuracy = parts(built_of(found, ADVISED))[0]
+    built = built_of(found, ADVISED)
+    accuracy = parts(built)[0]
     assert [one.code for one in accuracy.other_analyses] == [
         "assigned",
         "no_rules",
@@ -339,6 +343,13 @@ def test_arms_are_also_compared_by_intention_to_treat_and_without_each_rule(data
     assigned = accuracy.other_analyses[0]
     assert assigned.n_participants == found.assigned["participant"].nunique()
     for one in assigned.comparisons:
+        # A comparison has the numbers of its two arms, of three
+        pair = found.assigned[found.assigned["arm"].isin([one.name, ALONE])]
+        row = built.tables["advised_analyses"].set_index("condition").loc[one.name].iloc[0]
+        assert (row["n_trials"], row["n_participants"]) == (
+            len(pair),
+            pair["participant"].nunique(),
+        )
         assert one.reference == ALONE
         assert one.accuracy.value == pytest.approx(means[one.name] - means[ALONE])
         assert one.p_holm >= one.accuracy.p

@@ -181,8 +181,8 @@ def analysis(code: str, value: float, of: tuple[float, int]) -> Analysis:
 @pytest.mark.parametrize(
     ("value", "of", "words"),
     [
-        (0.1, CLEAR, "Intention to treat, by all answers of 70 participants who were assigned to an arm (1,500 trials), gives the same conclusion on “advised” against “alone”: +10.0 points"),
-        (-0.1, CLEAR, "By intention to treat, with all answers of 70 participants who were assigned to an arm (1,500 trials), “advised” and “alone” differ: \u221210.0 points"),
+        (0.1, CLEAR, "Intention to treat, by all answers of 50 participants of the two arms who gave any (1,200 trials), gives the same conclusion on “advised” against “alone”: +10.0 points"),
+        (-0.1, CLEAR, "By intention to treat, with all answers of 50 participants of the two arms who gave any (1,200 trials), “advised” and “alone” differ: \u221210.0 points"),
         (0.1, UNCLEAR, "“advised” and “alone” do not clearly differ: +10.0 points"),
         (0.1, TOO_FEW, "there are too few to say whether “advised” and “alone” differ: +10.0 points"),
     ],
@@ -351,7 +351,9 @@ def test_the_figures_of_reliance_count_trials_and_answers() -> None:
     assert plane.caption.startswith(
         "n = 1 trial with a wrong first answer and right advice, and 1,200 trials with a right first answer and wrong advice, in “advised”. "
     )
-    assert plane.alt == "advised: 40.0% of wrong answers corrected, 90.0% of right answers kept."
+    assert plane.alt == (
+        "advised: 40.0% of wrong first answers corrected where the advice was right, and 90.0% of right ones kept where it was wrong."
+    )
 
 
 # --- Real decisions beside computed teams.

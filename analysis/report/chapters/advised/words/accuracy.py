@@ -7,7 +7,6 @@ from analysis.data.exclusions import ASSIGNED
 from analysis.presentation import FigureText, Paragraph, itemised, paragraphs, sentences
 from analysis.report.chapters.advised.results import (
     AccuracyWithAdvice,
-    Analysis,
     Comparison,
     Contrast,
     analyses_of,
@@ -84,7 +83,7 @@ def _other_analyses(own: AccuracyWithAdvice) -> list[str]:
     for analysis, one in analyses_of(own):
         is_same = one.verdict is verdicts.get(one.name)
         if analysis.code == ASSIGNED:
-            assigned.append(_as_assigned(analysis, one, is_same=is_same))
+            assigned.append(_as_assigned(one, is_same=is_same))
         elif not is_same:
             turned.append(
                 f"The conclusion on “{one.name}” changes in this analysis: {analysis.what}"
@@ -92,11 +91,11 @@ def _other_analyses(own: AccuracyWithAdvice) -> list[str]:
     return [*assigned, *turned] if assigned else []
 
 
-def _as_assigned(analysis: Analysis, one: Contrast, *, is_same: bool) -> str:
+def _as_assigned(one: Contrast, *, is_same: bool) -> str:
     """is_same: whether its verdict is that of the analysed trials."""
     people = (
-        f"all answers of {f.count(analysis.n_participants, 'participant')} who were assigned to an arm "
-        f"({f.count(analysis.n_trials, 'trial')})"
+        f"all answers of {f.count(one.accuracy.n_participants, 'participant')} of the two arms who gave any "
+        f"({f.count(one.accuracy.n, 'trial')})"
     )
     points = points_of(one.accuracy, one.p_holm)
     if is_same:

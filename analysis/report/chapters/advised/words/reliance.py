@@ -145,7 +145,8 @@ def advised_reliance_figure(
         for arm, rsr, rair in arms
     )
     found = "; ".join(
-        f"{arm.name}: {f.percent(rair.value)} of wrong answers corrected, {f.percent(rsr.value)} of right answers kept"
+        f"{arm.name}: {f.percent(rair.value)} of wrong first answers corrected where the advice was right, and "
+        f"{f.percent(rsr.value)} of right ones kept where it was wrong"
         for arm, rsr, rair in arms
     )
     return FigureText(
