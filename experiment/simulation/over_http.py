@@ -103,13 +103,13 @@ class HttpDriver:
 
     def answer(
         self, trial: TrialScript, *, is_right: Callable[[str], bool], key: uuid.UUID, now: datetime
-    ) -> None:
+    ) -> bool:
         trials = Trial.objects.select_related("item")
         read = trials.only("stratum", "original_side", "item__expert_answer")
         shown = read.get(token=self.hidden["trial_token"])
         if shown.stratum == QUESTION:
             self._write(trial, shown.item.expert_answer)
-            return
+            return False
         other = OPPOSITE[shown.original_side]
         side = shown.original_side if is_right(shown.stratum) else other
         if row := AdvisedTrial.objects.filter(trial=shown).first():
@@ -125,11 +125,14 @@ class HttpDriver:
                 "rt_ms": str(trial.rt_ms),
             }
         )
-        if "revises" in self.hidden:
-            row = AdvisedTrial.objects.get(trial=shown)
-            side, _key = after_advice(side, row.advice_side, key, trial.follows)
-            rated = {"confidence": str(trial.confidence), "rt_ms": str(REVISING_MS)}
-            self._post({"side": side, **rated})
+        self.trial = shown
+        return "revises" in self.hidden
+
+    def revise(self, trial: TrialScript, key: uuid.UUID, now: datetime) -> None:
+        row = AdvisedTrial.objects.get(trial=self.trial)
+        side, _key = after_advice(row.first_side, row.advice_side, key, trial.follows)
+        rated = {"confidence": str(trial.confidence), "rt_ms": str(REVISING_MS)}
+        self._post({"side": side, **rated})
 
     def _write(self, trial: TrialScript, expert_answer: str) -> None:
         text = trial.written(expert_answer, MAX_ANSWER)

@@ -3,7 +3,7 @@
 import heapq
 import random
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ from experiment.domain.simulation import (
     draw_arrivals,
     draw_scripts,
 )
-from experiment.models import AdvisedTrial, Participant, Study, SurveyQuestion
+from experiment.models import AdvisedTrial, Arm, Judgment, Participant, Study, SurveyQuestion
 from experiment.models.arms import trial_counts
 from experiment.participant.writing import MAX_ANSWER
 from experiment.services import consenting, counting, drawing, taking_part
@@ -56,7 +56,10 @@ class Driver(Protocol):
     def show(self, position: int, now: datetime) -> None: ...
     def answer(
         self, trial: TrialScript, *, is_right: Callable[[str], bool], key: uuid.UUID, now: datetime
-    ) -> None: ...
+    ) -> bool:
+        """Answer the trial; True if the page with advice about it comes next."""
+
+    def revise(self, trial: TrialScript, key: uuid.UUID, now: datetime) -> None: ...
     def finish(self, *, cheated: bool, now: datetime) -> None: ...
     def stay_until(self, now: datetime) -> None: ...
     def close(self) -> None: ...
@@ -81,6 +84,7 @@ class ServiceDriver:
             seed=script.seed,
             policy=self.policy,
         )
+        self.stored: Judgment | AdvisedTrial | None = None
         return script.of_length(self.participant.n_trials)
 
     def demographics(self, answers: dict[str, str], now: datetime) -> None:
@@ -106,11 +110,11 @@ class ServiceDriver:
 
     def answer(
         self, trial: TrialScript, *, is_right: Callable[[str], bool], key: uuid.UUID, now: datetime
-    ) -> None:
+    ) -> bool:
         shown = self.trial
         if shown.stratum == QUESTION:
             self._write(trial, key, now)
-            return
+            return False
         side = shown.original_side if is_right(shown.stratum) else OPPOSITE[shown.original_side]
         if row := shown.given_advice:
             side, _key = after_advice(side, row.advice_side, key, trial.follows)
@@ -126,22 +130,19 @@ class ServiceDriver:
             rt_ms=trial.rt_ms,
         )
         sent = taking_part.Sent(shown.position, shown.token, key, answer, now)
-        stored = taking_part.judge(self.participant, sent)
-        if isinstance(stored, AdvisedTrial):
-            self._revise(stored, answer, trial.follows, key, now)
+        self.stored = taking_part.judge(self.participant, sent)
+        if isinstance(self.stored, AdvisedTrial):
+            drawing.show_trial(self.participant, shown.position, now)
+        return isinstance(self.stored, AdvisedTrial)
 
-    def _revise(
-        self,
-        row: AdvisedTrial,
-        own: taking_part.Answer,
-        follows: float,
-        key: uuid.UUID,
-        now: datetime,
-    ) -> None:
+    def revise(self, trial: TrialScript, key: uuid.UUID, now: datetime) -> None:
+        row = self.stored
+        assert isinstance(row, AdvisedTrial)
         assert row.token is not None
-        drawing.show_trial(self.participant, row.trial.position, now)
-        side, key = after_advice(own.side, row.advice_side, key, follows)
-        answer = taking_part.Answer(side, own.confidence, confidence_moved=True, rt_ms=REVISING_MS)
+        side, key = after_advice(row.first_side, row.advice_side, key, trial.follows)
+        answer = taking_part.Answer(
+            side, trial.confidence, confidence_moved=True, rt_ms=REVISING_MS
+        )
         sent = taking_part.Sent(row.trial.position, row.token, key, answer, now, revises=True)
         taking_part.judge(self.participant, sent)
 
@@ -177,10 +178,15 @@ class SimulatedParticipant:
     def __init__(self, script: Script, driver: Driver, study: Study) -> None:
         self.script, self.driver, self.study, self.page = script, driver, study, -1
         self.rng = participant_rng(script.seed, "behaviour")
+        self.revising: uuid.UUID | None = None  # key of the answer before the advice at hand
 
     def step(self, now: datetime) -> datetime | None:
         """Leave the page at hand for the next one; when they will leave that, or None if there is no more."""
         self._leave_page(now)
+        if self.revising:
+            until = now + timedelta(milliseconds=REVISING_MS)
+            self.driver.stay_until(until)
+            return until
         self.page += 1
         if self.page == len(self.script.page_ms):
             return None
@@ -204,6 +210,9 @@ class SimulatedParticipant:
             self.driver.practise(now)
         elif self.page == last:
             self.driver.finish(cheated=self.script.cheats, now=now)
+        elif self.revising:
+            self.driver.revise(self.script.trials[self.page - 2], self.revising, now)
+            self.revising = None
         else:
             self._answer(self.script.trials[self.page - 2], now)
 
@@ -213,7 +222,8 @@ class SimulatedParticipant:
         def is_right(stratum: str) -> bool:
             return not self.script.misses_catch if stratum == "catch" else trial.correct
 
-        self.driver.answer(trial, is_right=is_right, key=key, now=now)
+        has_advice = self.driver.answer(trial, is_right=is_right, key=key, now=now)
+        self.revising = key if has_advice else None
 
     def _demographics(self) -> dict[str, str]:
         return {name: self.rng.choice(DEMOGRAPHICS[name]) for name in self.study.demographic_fields}
@@ -241,6 +251,7 @@ def simulate(study: Study, plan: Plan, new_driver: Callable[[], Driver]) -> Iter
     scripts = _scripts(study, plan, rng)
     arrivals = draw_arrivals(scripts, plan.arrival, rng)
     end_s = max(at + script.present_ms / 1000 for at, script in zip(arrivals, scripts, strict=True))
+    end_s += REVISING_MS / 1000 * _revisions_each(study, scripts)
     start = timezone.now() - timedelta(seconds=end_s, minutes=study.live_minutes + 1)
     queue = [(start + timedelta(seconds=at), n) for n, at in enumerate(arrivals)]
     heapq.heapify(queue)
@@ -269,10 +280,17 @@ def _scripts(study: Study, plan: Plan, rng: random.Random) -> list[Script]:
     ]
 
 
+def _revisions_each(study: Study, scripts: Sequence[Script]) -> int:
+    """Pages that show a participant advice after an answer, at most."""
+    has_revisions = study.arms.filter(advice=Arm.Advice.AFTER).exists()
+    return max(len(script.trials) for script in scripts) if has_revisions else 0
+
+
 def count_steps(study: Study, plan: Plan) -> int:
-    """Pages that `simulate` will show, for a progress bar; at most, where arms have different numbers of trials."""
+    """Pages that `simulate` will show, for a progress bar; at most, where arms differ in their trials or advice."""
     scripts = _scripts(study, plan, random.Random(f"simulation/{plan.seed}"))
-    return sum(len(s.page_ms) + 1 if s.leaves_on is None else s.leaves_on + 1 for s in scripts)
+    pages = (len(s.page_ms) + 1 if s.leaves_on is None else s.leaves_on + 1 for s in scripts)
+    return sum(pages) + len(scripts) * _revisions_each(study, scripts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -230,6 +230,10 @@ def advised_study():
 def test_simulated_participants_follow_some_advice():
     simulate(advised_study().slug, "--finish", "12", "--dropout", "0.2")
     check_advised()
+    # The simulated clock runs on the page with advice, as on any other
+    revised = Judgment.objects.filter(trial__advised__procedure="after").select_related("trial")
+    assert revised
+    assert all(one.rt_ms <= one.elapsed_ms for one in revised)
 
 
 @pytest.mark.django_db(transaction=True)
