@@ -90,6 +90,7 @@ def draw(
     chosen, record = assignment.decide(
         counters, participant.policy, stratum, met, participant.seed, position
     )
+    assert chosen.counter_id is not None  # `read` has made it
     as_read = ItemCount.objects.filter(pk=chosen.counter_id, assigned=chosen.assigned)
     if not as_read.update(assigned=F("assigned") + 1):
         raise OvertakenError
