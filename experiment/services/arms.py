@@ -34,7 +34,8 @@ def save_arm(arm: Arm, by: User | None = None) -> Arm:
     """
     study = _locked(arm)
     before = Arm.objects.filter(pk=arm.pk).first()
-    if study.has_begun and (before is None or _differs(before, arm)):
+    names = [n for n in ("name", *FIXED) if before and getattr(before, n) != getattr(arm, n)]
+    if study.has_begun and (before is None or not {*names}.isdisjoint(FIXED)):
         raise _fixed(study)
     if before is None:
         others = study.arms.aggregate(n=Count("pk"), last=Max("number", default=0))
@@ -46,7 +47,6 @@ def save_arm(arm: Arm, by: User | None = None) -> Arm:
         raise ValidationError(problems)
     arm.save()
     change = "added" if before is None else "changed"
-    names = [n for n in ("name", *FIXED) if before and getattr(before, n) != getattr(arm, n)]
     told: dict[str, audit.Detail] = {"arm": arm.name, "change": change, "changed": names}
     audit.record(audit.Action.STUDY_CHANGED, by=by, study=study, reason="", **told)
     return arm
@@ -79,10 +79,6 @@ def _locked(arm: Arm) -> Study:
     study = Study.objects.select_for_update(no_key=True).get(pk=arm.study_id)
     hold("arms", study.pk)
     return study
-
-
-def _differs(before: Arm, after: Arm) -> bool:
-    return any(getattr(before, name) != getattr(after, name) for name in FIXED)
 
 
 def _fixed(study: Study) -> ValidationError:
@@ -136,30 +132,18 @@ def assign(participant: Participant, now: datetime) -> bool:
         chosen = draw.number(participant.seed)
         participant.arm_draw = draw.as_json()
         participant.arm = next(arm for arm in arms_of(study) if arm.number == chosen)
-    elif cell and wanted is not None and _n_in_cell(participant) >= wanted:
-        return False
+    elif cell and wanted is not None:
+        valid = Participant.objects.of(study, participant.kind).valid()
+        if valid.filter(cell=cell).count() >= wanted:
+            return False
     rng = participant_rng(participant.seed, "plan")
     plan = plan_trials(trial_counts(study, participant.arm), rng)
     participant.plan = [[trial.stratum, trial.original_side] for trial in plan]
     return True
 
 
-def _is_full(study: Study, draw: ArmDraw, wanted: int, cell: str) -> bool:
-    """True if the study, or a cell of it, has no place: arms catch up in each cell, or in a study without cells.
-
-    Over all cells, an arm would get people whose cell has no place for them.
-    """
-    return draw.is_full(wanted, catches_up=bool(cell) or not study.forms_cells)
-
-
 # What `assign` changes
 ASSIGNED = ("arm", "arm_draw", "plan")
-
-
-def _n_in_cell(participant: Participant) -> int:
-    """Valid finishers of the participant's kind and group."""
-    people = Participant.objects.of(participant.study, participant.kind).valid()
-    return people.filter(cell=participant.cell).count()
 
 
 def arms_of(study: Study) -> list[Arm]:
@@ -200,8 +184,10 @@ class Present:
         Everybody who is there is balanced. Where the study were full with them, those who have not answered a trial hold no
         place (`services/arrivals.py`), and are left out of the assignment that they would prevent.
         """
+        # Over all cells, an arm that catches up would get people whose cell has no place for them
+        catches_up = bool(cell) or not study.forms_cells
         for draw in (self.everybody, self.holders):
-            if wanted is None or not _is_full(study, draw, wanted, cell):
+            if wanted is None or not draw.is_full(wanted, catches_up=catches_up):
                 return draw
         return None
 

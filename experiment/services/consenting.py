@@ -10,11 +10,11 @@ from experiment.domain.withdrawal_code import new_code
 from experiment.models import (
     AuditEvent,
     Channel,
-    ConsentVersion,
     Participant,
     RecruitmentRecord,
     Study,
 )
+from experiment.models.participants import new_seed
 from experiment.services import arms, arrivals
 from experiment.services.audit import Action
 from experiment.services.channels import NO_EXTERNAL_IDS, ExternalIds, channel_of
@@ -128,20 +128,41 @@ def enroll(
             of_kind = kind()
             if is_known(study, of_kind, external):
                 raise KnownIdError
-            participant = _newcomer(study, consent, now)
-            participant.enrollment_key, participant.kind = key, of_kind
-            participant.policy = policy or study.policy
-            participant.seed = participant.seed if seed is None else seed
+            participant = Participant(
+                public_id=unguessable_id(),
+                study=study,
+                consent_version=consent,
+                consent_hash=consent.sha256,
+                consented_at=now,
+                last_seen_at=now,
+                enrollment_key=key,
+                kind=of_kind,
+                policy=policy or study.policy,
+                seed=new_seed() if seed is None else seed,
+            )
             participant.give_code(code or new_code())
             _freeze_for(participant, now)
             if address and of_kind == Participant.Kind.REAL:
                 arrivals.give_place(participant, address, now, by_link=bool(external.id))
             if not arms.assign(participant, now):
                 raise NotOpenError(Refusal.STUDY_FULL)
-            _begin(participant)
+            # On their first page
+            asked = study.demographic_fields
+            participant.stage = Stage.DEMOGRAPHICS if asked else after_demographics(participant)
+            participant.page_reached = participant.page_number
             participant.external_source = external.channel or external.source
             insert(participant)
-            _keep_ids(participant, external, now)
+            if external.id:
+                record = RecruitmentRecord(
+                    participant=participant,
+                    study=study,
+                    source=external.source,
+                    external_id=external.id,
+                    external_study_id=external.study_id,
+                    external_session_id=external.session_id,
+                    until=ids_until(study, now),
+                )
+                insert(record)
             return participant
     except IntegrityError:
         # A copy of the form that came at the same moment was first
@@ -154,39 +175,6 @@ def enroll(
 def _find(study: Study, key: uuid.UUID) -> Participant | None:
     people = Participant.objects.select_related("study")
     return people.filter(study=study, enrollment_key=key).first()
-
-
-def _keep_ids(participant: Participant, external: ExternalIds, now: datetime) -> None:
-    if not external.id:
-        return
-    record = RecruitmentRecord(
-        participant=participant,
-        study=participant.study,
-        source=external.source,
-        external_id=external.id,
-        external_study_id=external.study_id,
-        external_session_id=external.session_id,
-        until=ids_until(participant.study, now),
-    )
-    insert(record)
-
-
-def _newcomer(study: Study, consent: ConsentVersion, now: datetime) -> Participant:
-    return Participant(
-        public_id=unguessable_id(),
-        study=study,
-        consent_version=consent,
-        consent_hash=consent.sha256,
-        consented_at=now,
-        last_seen_at=now,
-    )
-
-
-def _begin(participant: Participant) -> None:
-    """On their first page."""
-    asked = participant.study.demographic_fields
-    participant.stage = Stage.DEMOGRAPHICS if asked else after_demographics(participant)
-    participant.page_reached = participant.page_number
 
 
 def _freeze_for(participant: Participant, now: datetime) -> None:

@@ -8,7 +8,7 @@ Locks are taken in this order: participants, the study's revision, its items' co
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
 
@@ -91,11 +91,21 @@ class Difference:
         raise_revision(study, kind)
         for change, items in _alike(self.items).items():
             for arm_number in sorted({item.arm_number for item in items}):
-                ids = [item.item_id for item in items if item.arm_number == arm_number]
-                _change_items(study, kind, arm_number, ids, dict(change))
+                ids = {item.item_id for item in items if item.arm_number == arm_number}
+                of_arm = ItemCount.objects.filter(study=study, kind=kind, arm_number=arm_number)
+                raised = {name: F(name) + n for name, n in change}
+                if of_arm.filter(item__in=ids).update(**raised) < len(ids):
+                    # Some were never counted in this arm
+                    known = of_arm.filter(item__in=ids).values_list("item", flat=True)
+                    missing = ids.difference(known)
+                    ensure_item_counts(study, kind, missing, arm_number)
+                    of_arm.filter(item__in=missing).update(**raised)
         for change, endings in _alike(self.people).items():
             for ending in endings:
-                _change_people(study, kind, ending, dict(change))
+                key = asdict(ending) | {"study": study, "kind": kind}
+                raised = {name: F(name) + n for name, n in change}
+                if not PeopleCount.objects.filter(**key).update(**raised):
+                    PeopleCount.objects.create(**key, **dict(change))
 
 
 def settle(person: Participant, judgments: Iterable[Judgment], study: Study) -> None:
@@ -221,37 +231,6 @@ def ensure_item_counts(
         for item in items.only("kind", "source")
     ]
     ItemCount.objects.bulk_create(rows, ignore_conflicts=True)
-
-
-def _change_items(
-    study: Study,
-    kind: str,
-    arm_number: int,
-    item_ids: Collection[int],
-    change: Mapping[str, int],
-) -> None:
-    of_arm = ItemCount.objects.filter(study=study, kind=kind, arm_number=arm_number)
-    changes = {name: F(name) + n for name, n in change.items()}
-    if of_arm.filter(item__in=item_ids).update(**changes) == len(item_ids):
-        return
-    known = of_arm.filter(item__in=item_ids).values_list("item", flat=True)
-    missing = set(item_ids) - set(known)
-    ensure_item_counts(study, kind, missing, arm_number)
-    of_arm.filter(item__in=missing).update(**changes)
-
-
-def _change_people(study: Study, kind: str, ending: Ending, change: Mapping[str, int]) -> None:
-    key = {
-        "study": study,
-        "kind": kind,
-        "fate": ending.fate,
-        "page": ending.page,
-        "excluded_by": ending.excluded_by,
-        "arm_number": ending.arm_number,
-    }
-    changes = {name: F(name) + n for name, n in change.items()}
-    if not PeopleCount.objects.filter(**key).update(**changes):
-        PeopleCount.objects.create(**key, **change)
 
 
 def _alike(changes: Mapping[Key, Counter[str]]) -> dict[Change, list[Key]]:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, Sum
 
 from experiment.domain.assignment import QUESTION
 from experiment.domain.forecast import MIN_FINISHERS, Duration, expected_duration
@@ -76,8 +76,8 @@ def by_key(study: Study, kind: str, now: datetime) -> dict[str, KeyCounts]:
     judged: Counter[str] = Counter()
     valid: Counter[str] = Counter()
     held: Counter[str] = Counter()
-    settled = _item_counts(study, kind).values_list("item__key", "judged", "valid")
-    for key, n_judged, n_counted in settled:
+    settled = ItemCount.objects.filter(study=study, kind=kind)
+    for key, n_judged, n_counted in settled.values_list("item__key", "judged", "valid"):
         judged[key] += n_judged
         valid[key] += n_counted
     is_live = Q(participant__last_seen_at__gte=study.live_since(now))
@@ -89,10 +89,6 @@ def by_key(study: Study, kind: str, now: datetime) -> dict[str, KeyCounts]:
         judged[key] += n_judged
         held[key] += n_held
     return {key: KeyCounts(valid[key], judged[key], held[key]) for key in judged}
-
-
-def _item_counts(study: Study, kind: str) -> QuerySet[ItemCount]:
-    return ItemCount.objects.filter(study=study, kind=kind)
 
 
 def under_way(study: Study, *kinds: str) -> list[int]:
@@ -198,34 +194,28 @@ def kind_note(study: Study, kind: str) -> str:
     joined = is_joined(study, kind) and published_elsewhere(study).exists()
     if kind == Kind.REAL and (kind in counts or not counts):
         return ""
-    if joined or kind in counts:
-        return _note_on(Kind(kind), is_joined=joined, has_real=Kind.REAL in counts)
-    lacking = f"The study has no {Kind(kind).label} participants."
-    others = [_counted(other, counts[other]) for other in Kind if other in counts]
-    return f"{lacking} There are: {', '.join(others)}." if others else lacking
-
-
-def _note_on(kind: Kind, *, is_joined: bool, has_real: bool) -> str:
-    if kind == Kind.IMPORTED:
-        note = "Imported participants: their trials were published elsewhere."
-        if is_joined:
-            note = (
-                "Imported participants: they did not take part in this study; their trials on its test cases were published "
-                "elsewhere."
-            )
-        return note if has_real else f"{note} No real participant has taken part on this site."
-    note = (
-        "Pilot participants: they tried the study out."
-        if kind == Kind.PILOT
-        else "Simulated participants: no person took part."
-    )
-    return note if has_real else f"{note} The study has no real participants."
-
-
-def _counted(kind: Kind, n: int) -> str:
-    """With its code, where that is another word than its name."""
-    name = str(kind.label).lower()
-    return f"{n} {name}" if name == kind.value else f"{n} {name} ({kind.value})"
+    if not joined and kind not in counts:
+        lacking = f"The study has no {Kind(kind).label} participants."
+        others = []
+        for other in Kind:
+            if other in counts:  # with its code, where that is another word than its name
+                name = str(other.label).lower()
+                code = "" if name == other.value else f" ({other.value})"
+                others.append(f"{counts[other]} {name}{code}")
+        return f"{lacking} There are: {', '.join(others)}." if others else lacking
+    has_real = Kind.REAL in counts
+    if kind != Kind.IMPORTED:
+        note = "Simulated participants: no person took part."
+        if kind == Kind.PILOT:
+            note = "Pilot participants: they tried the study out."
+        return note if has_real else f"{note} The study has no real participants."
+    note = "Imported participants: their trials were published elsewhere."
+    if joined:
+        note = (
+            "Imported participants: they did not take part in this study; their trials on its test cases were published "
+            "elsewhere."
+        )
+    return note if has_real else f"{note} No real participant has taken part on this site."
 
 
 NOT_GIVEN = KeyCounts(valid=0, judged=0, held=0)
@@ -336,7 +326,12 @@ def study_duration(study: Study, arm: Arm | None = None) -> Duration:
     Each process finds it anew once a minute.
     """
     n_abstracts, n_questions = n_asked(study, arm)
-    n_revisions = _n_revisions(study, arm)
+    # Second pages, with advice after an own answer; the practice has one too
+    n_revisions = 0
+    if arm is not None and arm.advice == Arm.Advice.AFTER:
+        counts = trial_counts(study, arm)
+        n_tests = counts["human"] + counts["machine"]
+        n_revisions = 1 + (n_tests if arm.advised_items is None else arm.advised_items)
     key = (study.pk, 0 if arm is None else arm.pk, n_abstracts, n_questions, n_revisions)
     now = time.monotonic()
     if key not in _durations or now - _durations[key][0] >= KEPT_S:
@@ -383,15 +378,6 @@ def n_asked(study: Study, arm: Arm | None) -> tuple[int, int]:
     counts = trial_counts(study, arm)
     n_questions = counts.get(QUESTION, 0)
     return sum(counts.values()) - n_questions, n_questions
-
-
-def _n_revisions(study: Study, arm: Arm | None) -> int:
-    """How many second pages there are, with advice after an own answer; the practice has one too."""
-    if arm is None or arm.advice != Arm.Advice.AFTER:
-        return 0
-    counts = trial_counts(study, arm)
-    n_tests = counts["human"] + counts["machine"]
-    return 1 + (n_tests if arm.advised_items is None else arm.advised_items)
 
 
 def _duration(

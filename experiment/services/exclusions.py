@@ -217,10 +217,30 @@ def _verdict(
     missed_attention: bool,
     rules: Rules,
 ) -> exclusion.Verdict:
+    trials = []
+    for judgment in judgments:
+        # Read only where a rule asks for it: most studies have none about questions
+        is_told = bool(rules.question_min_rt_ms) and judgment.trial.stratum == QUESTION
+        written = getattr(judgment, "written_answer", None) if is_told else None
+        trial = exclusion.TrialFacts(
+            trial_id=judgment.trial_id,
+            stratum=judgment.trial.stratum,
+            correct=bool(judgment.correct),
+            recognised=bool(judgment.recognised),
+            rt_ms=judgment.own_ms,
+            confidence_moved=judgment.confidence_moved,
+            expertise_moved=judgment.expertise_moved,
+            rt_choice_ms=judgment.rt_choice_ms,
+            hidden_ms=judgment.hidden_ms,
+            abstained=written is not None and written.abstained,
+            server_ms=judgment.own_server_ms,
+            whole=(judgment.rt_ms, judgment.server_ms),
+        )
+        trials.append(trial)
     facts = exclusion.ParticipantFacts(
         person.stage == Stage.FINISHED,
         person.cheated,
-        [_facts(judgment, rules) for judgment in judgments],
+        trials,
         shares_external_id=shares_external_id,
         missed_attention=missed_attention,
     )
@@ -248,23 +268,3 @@ def _sharing_an_id(people: ParticipantQuerySet) -> set[int]:
     own = RecruitmentRecord.objects.filter(participant__in=people.order_by().values("pk"))
     shared = own.order_by().exclude(external_id="").filter(Exists(namesakes))
     return set(shared.values_list("participant", flat=True))
-
-
-def _facts(judgment: Judgment, rules: Rules) -> exclusion.TrialFacts:
-    # Read only where a rule asks for it: most studies have none about questions
-    is_told = bool(rules.question_min_rt_ms) and judgment.trial.stratum == QUESTION
-    written = getattr(judgment, "written_answer", None) if is_told else None
-    return exclusion.TrialFacts(
-        trial_id=judgment.trial_id,
-        stratum=judgment.trial.stratum,
-        correct=bool(judgment.correct),
-        recognised=bool(judgment.recognised),
-        rt_ms=judgment.own_ms,
-        confidence_moved=judgment.confidence_moved,
-        expertise_moved=judgment.expertise_moved,
-        rt_choice_ms=judgment.rt_choice_ms,
-        hidden_ms=judgment.hidden_ms,
-        abstained=written is not None and written.abstained,
-        server_ms=judgment.own_server_ms,
-        whole=(judgment.rt_ms, judgment.server_ms),
-    )

@@ -7,7 +7,6 @@ the rules meanwhile makes it begin again.
 
 import time
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -130,19 +129,16 @@ def advance(job: RuleApplication, lease: Lease) -> bool:
                 trials=F("trials") + changed.trials,
             )
             return False
-        return is_last and _end(study, pages, lease)
-
-
-def _end(study: Study, pages: FastPages | None, lease: Lease) -> bool:
-    """True if it is over: all are decided, and counted under the rules' time. The study's row is held."""
-    if study.counted_min_rt_ms is not None:
-        if pages is None or pages.limit_ms != study.min_rt_ms:
+        if not is_last:
             return False
-        pages.write(study)
-    _renew_results(study)
-    # Here, so that no change of the rules comes in between
-    lease.end(Status.FINISHED)
-    return True
+        if study.counted_min_rt_ms is not None:
+            if pages is None or pages.limit_ms != study.min_rt_ms:
+                return False  # the rules' time was changed since the pages were read
+            pages.write(study)
+        _renew_results(study)
+        # Here, so that no change of the rules comes in between
+        lease.end(Status.FINISHED)
+        return True
 
 
 def _renew_results(study: Study) -> None:
@@ -158,16 +154,6 @@ def _step(study: Study, after: int) -> tuple[Changed, list[int]]:
     pks = list(locked.values_list("pk", flat=True)[:BATCH])
     counts: dict[str, Difference] = defaultdict(Difference)
     people = Participant.objects.filter(pk__in=pks).select_related("arm")
-    changed = _decide_again(people, study, counts)
-    # Last, since draws and finishes wait for it
-    for kind, difference in sorted(counts.items()):
-        difference.write(study, kind)
-    return changed, pks
-
-
-def _decide_again(
-    people: ParticipantQuerySet, study: Study, counts: Mapping[str, Difference]
-) -> Changed:
     changed_people: list[Participant] = []
     changed_judgments: list[Judgment] = []
     n_people = n_trials = 0
@@ -181,7 +167,10 @@ def _decide_again(
         n_trials += marked.n_trials
     Participant.objects.bulk_update(changed_people, ["excluded_by", "flags"])
     Judgment.objects.bulk_update(changed_judgments, ["excluded_by", "flags"])
-    return Changed(n_people, n_trials)
+    # Last, since draws and finishes wait for it
+    for kind, difference in sorted(counts.items()):
+        difference.write(study, kind)
+    return Changed(n_people, n_trials), pks
 
 
 def rules_under_way(study: Study) -> RuleApplication | None:

@@ -60,26 +60,22 @@ class Drift:
 def check(studies: Iterable[Study]) -> list[Drift]:
     """Every counter of these studies that is wrong, as of one moment."""
     with snapshot():
-        return [
-            drift
-            for given in studies
-            for study in [Study.objects.get(pk=given.pk)]  # its rules, too, of that moment
-            for kind in _kinds(study)
-            for drift in _drifts(study, kind)
-        ]
-
-
-def _kinds(study: Study) -> list[str]:
-    """The kinds of its participants and of what is counted: there is nothing to compare of others."""
-    found = {
-        kind
-        for model in (Participant, ItemCount, PeopleCount)
-        for kind in model._default_manager.filter(study=study)
-        .order_by()
-        .values_list("kind", flat=True)
-        .distinct()
-    }
-    return [kind for kind in Participant.Kind.values if kind in found]
+        drifts: list[Drift] = []
+        for given in studies:
+            study = Study.objects.get(pk=given.pk)  # its rules, too, of that moment
+            # There is nothing to compare of kinds that have neither people nor counters
+            found = {
+                kind
+                for model in (Participant, ItemCount, PeopleCount)
+                for kind in model._default_manager.filter(study=study)
+                .order_by()
+                .values_list("kind", flat=True)
+                .distinct()
+            }
+            for kind in Participant.Kind.values:
+                if kind in found:
+                    drifts += _drifts(study, kind)
+        return drifts
 
 
 @transaction.atomic
@@ -87,7 +83,11 @@ def recount(study: Study, kind: str) -> None:
     """Count anew, and write it; changes of the counters, and draws, wait meanwhile."""
     raise_revision(study, kind)
     study = Study.objects.get(pk=study.pk)  # whoever counts under another time waits now
-    for arm_number, item_ids in _used(study, kind).items():
+    used: dict[int, set[int]] = defaultdict(set)
+    trials = Trial.objects.filter(participant__study=study, participant__kind=kind)
+    for arm, item in trials.order_by().values_list("participant__arm__number", "item").distinct():
+        used[arm or 0].add(item)
+    for arm_number, item_ids in used.items():
         ensure_item_counts(study, kind, item_ids, arm_number)
     rows = ItemCount.objects.filter(study=study, kind=kind).order_by("pk")
     # A draw that is under way holds its item's row: its trial is seen below once that is free
@@ -98,15 +98,6 @@ def recount(study: Study, kind: str) -> None:
             setattr(row, name, items.get(_counted(row), {}).get(name, 0))
     ItemCount.objects.bulk_update(locked, ITEM_COLUMNS, batch_size=1000)
     recount_people(study, kind)
-
-
-def _used(study: Study, kind: str) -> dict[int, set[int]]:
-    """The items that were given to anybody, by the number of the arm."""
-    used: dict[int, set[int]] = defaultdict(set)
-    trials = Trial.objects.filter(participant__study=study, participant__kind=kind)
-    for arm, item in trials.order_by().values_list("participant__arm__number", "item").distinct():
-        used[arm or 0].add(item)
-    return used
 
 
 def _counted(row: ItemCount) -> ItemOfArm:
@@ -160,41 +151,31 @@ def people_counts(study: Study, kind: str) -> dict[Ending, dict[str, int]]:
     ways = settled.values_list("fate", "page_reached", "reason", "arm__number")
     for fate_, page, reason_, arm, n in ways.annotate(n=Count("pk")):
         found[Ending(fate_, page, reason_, arm or 0)]["n"] = n
-    for ending, counts in (*_untouched(people), *_fast(study, kind)):
-        found[ending] |= counts
-    return found
-
-
-def _untouched(people: ParticipantQuerySet) -> Iterator[tuple[Ending, dict[str, int]]]:
+    # What other readings of the rule on sliders would leave out, of finishers who rated anything
     own = Judgment.objects.filter(trial__participant=OuterRef("pk"))
     own = own.exclude(trial__stratum=QUESTION)
-    finished = people.finished().filter(Exists(own)).order_by()
     moved = {
         "confidence": Exists(own.filter(confidence_moved=True)),
         "expertise": Exists(own.filter(expertise_moved=True)),
     }
-    rows = finished.annotate(**moved).values_list("page_reached", "excluded_by", "arm__number")
+    rated = people.finished().filter(Exists(own)).order_by().annotate(**moved)
     neither = Count("pk", filter=Q(confidence=False, expertise=False))
     either = Count("pk", filter=Q(confidence=False) | Q(expertise=False))
-    for page, reason, arm, n_neither, n_either in rows.annotate(neither=neither, either=either):
-        counts = {"untouched_neither": n_neither, "untouched_either": n_either}
-        yield Ending(Fate.FINISHED, page, reason, arm or 0), counts
-
-
-def _fast(study: Study, kind: str) -> Iterator[tuple[Ending, dict[str, int]]]:
-    finished = (
-        _tests(Judgment.objects.of(study, kind))
-        .filter(trial__participant__stage=Stage.FINISHED)
-        .order_by()
-    )
-    rows = finished.values_list(
+    by_ending = rated.values_list("page_reached", "excluded_by", "arm__number")
+    for page, said, arm, n_neither, n_either in by_ending.annotate(neither=neither, either=either):
+        of_ending = found[Ending(Fate.FINISHED, page, said, arm or 0)]
+        of_ending |= {"untouched_neither": n_neither, "untouched_either": n_either}
+    # And of the rule on the least time
+    tests = _tests(Judgment.objects.of(study, kind)).order_by()
+    timed = tests.filter(trial__participant__stage=Stage.FINISHED).values_list(
         "trial__participant__page_reached",
         "trial__participant__excluded_by",
         "trial__participant__arm__number",
     )
-    for page, reason, arm, n_page, n_choice in rows.annotate(**_counts(study.fast_limit_ms)):
-        counts = {"fast_page": n_page, "fast_choice": n_choice}
-        yield Ending(Fate.FINISHED, page, reason, arm or 0), counts
+    for page, said, arm, n_page, n_choice in timed.annotate(**_counts(study.fast_limit_ms)):
+        of_ending = found[Ending(Fate.FINISHED, page, said, arm or 0)]
+        of_ending |= {"fast_page": n_page, "fast_choice": n_choice}
+    return found
 
 
 def fast_pages(people: ParticipantQuerySet, limit_ms: int) -> Iterator[tuple[int, int, int]]:
@@ -289,38 +270,32 @@ class FastPages:
 
     @classmethod
     def read(cls, study: Study) -> "FastPages":
-        return cls(study.min_rt_ms, _pages(_lasting(study), study.min_rt_ms))
+        lasting = study.participants.finished().filter(is_anonymous=False).order_by()
+        return cls(study.min_rt_ms, _pages(lasting, study.min_rt_ms))
 
     def write(self, study: Study) -> None:
         """Count under this limit from now on; the study's row is held, so that nobody counts under another."""
         for (kind,) in study.participants.order_by().values_list("kind").distinct():
-            self._write(study, kind)
+            hold_counters(study, kind)
+            finished = Participant.objects.of(study, kind).finished().order_by()
+            columns = ("pk", "is_anonymous", "page_reached", "excluded_by", "arm__number")
+            rows = list(finished.values_list(*columns))
+            later = [pk for pk, is_anonymous, *_ in rows if pk not in self.of and not is_anonymous]
+            of = self.of | _pages(finished.filter(pk__in=later), self.limit_ms)
+            of |= _pages(finished.filter(is_anonymous=True), self.limit_ms)
+            sums: dict[tuple[int, str, int], Counter[str]] = defaultdict(Counter)
+            for pk, _, page, excluded_by, arm in rows:
+                n_page, n_choice = of[pk]
+                sums[page, excluded_by, arm or 0].update(fast_page=n_page, fast_choice=n_choice)
+            counters = PeopleCount.objects.filter(
+                study=study, kind=kind, fate=PeopleCount.Fate.FINISHED
+            )
+            for row in counters:
+                n = sums[row.page, row.excluded_by, row.arm_number]
+                row.fast_page, row.fast_choice = n["fast_page"], n["fast_choice"]
+                row.save(update_fields=["fast_page", "fast_choice"])
         study.counted_min_rt_ms = None
         study.save(update_fields=["counted_min_rt_ms"])
-
-    def _write(self, study: Study, kind: str) -> None:
-        hold_counters(study, kind)
-        finished = Participant.objects.of(study, kind).finished().order_by()
-        columns = ("pk", "is_anonymous", "page_reached", "excluded_by", "arm__number")
-        rows = list(finished.values_list(*columns))
-        later = [pk for pk, is_anonymous, *_ in rows if pk not in self.of and not is_anonymous]
-        of = self.of | _pages(finished.filter(pk__in=later), self.limit_ms)
-        of |= _pages(finished.filter(is_anonymous=True), self.limit_ms)
-        sums: dict[tuple[int, str, int], Counter[str]] = defaultdict(Counter)
-        for pk, _, page, excluded_by, arm in rows:
-            n_page, n_choice = of[pk]
-            sums[page, excluded_by, arm or 0].update(fast_page=n_page, fast_choice=n_choice)
-        counters = PeopleCount.objects.filter(
-            study=study, kind=kind, fate=PeopleCount.Fate.FINISHED
-        )
-        for row in counters:
-            n = sums[row.page, row.excluded_by, row.arm_number]
-            row.fast_page, row.fast_choice = n["fast_page"], n["fast_choice"]
-            row.save(update_fields=["fast_page", "fast_choice"])
-
-
-def _lasting(study: Study) -> ParticipantQuerySet:
-    return study.participants.finished().filter(is_anonymous=False).order_by()
 
 
 def _pages(people: ParticipantQuerySet, limit_ms: int) -> Pages:
