@@ -156,16 +156,12 @@ def _is_of_another_platform(channel: Channel) -> bool:
 
 def host_problem(url: str) -> str:
     """A sentence on an address that cannot be used; empty where it can."""
-    host = _host(url)
+    found = _address.fullmatch(url)
+    host = found["host"].lower() if found else ""
     if not url or any(host == known or host.endswith(f".{known}") for known in _hosts()):
         return ""
     known = ", ".join(_hosts())
     return f"{host or url} is not among the hosts of RECRUITMENT_HOSTS: {known}."
-
-
-def _host(url: str) -> str:
-    found = _address.fullmatch(url)
-    return found["host"].lower() if found else ""
 
 
 def _hosts() -> list[str]:
@@ -253,23 +249,15 @@ def _ending(channel: Channel, external_id: str) -> Ends:
         screen_out,
         full if any(full) else screen_out,
     ):
-        ends += [_fill_in(url, external_id) or _address_of_code(channel, code), code]
+        # An address that needs the participant's id leads nowhere where there is none
+        is_whole = external_id or ID_PLACE not in url
+        address = url.replace(ID_PLACE, quote(external_id, safe="")) if is_whole else ""
+        if not address and code and channel.platform == Channel.Platform.PROLIFIC:
+            # This site takes a code in an address, if participants may be led there
+            by_code = f"https://app.prolific.com/submissions/complete?cc={quote(code, safe='')}"
+            address = "" if host_problem(by_code) else by_code
+        ends += [address, code]
     return Ends(*ends)
-
-
-def _address_of_code(channel: Channel, code: str) -> str:
-    """Where the recruitment site takes a code in an address; empty where it takes none, or may not be led to."""
-    if not code or channel.platform != Channel.Platform.PROLIFIC:
-        return ""
-    url = f"https://app.prolific.com/submissions/complete?cc={quote(code, safe='')}"
-    return "" if host_problem(url) else url
-
-
-def _fill_in(url: str, external_id: str) -> str:
-    """The address with the participant's id in it, quoted; none where it needs an id and there is none."""
-    if ID_PLACE in url and not external_id:
-        return ""
-    return url.replace(ID_PLACE, quote(external_id, safe=""))
 
 
 def overdue(today: date) -> RecruitmentRecordQuerySet:

@@ -3,11 +3,11 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from experiment.models import Item
 from lib.formatting import verb
-from lib.markdown import Row, blocks, bullets, table
+from lib.markdown import blocks, bullets, table
 from lib.names import escaped
 
 DATA = "data/test.jsonl"
@@ -84,6 +84,30 @@ def data_card(
 ) -> str:
     """The whole file. `field`: the name of the field of research; `n_bytes`: of the file of its test cases."""
     n = len(tests)
+    n_with_doi = sum(bool(item.doi) for item in tests)
+    provenance = [f"{n_with_doi} of {n} test cases name their publication."]
+    if dates := sorted(str(item.publication_date) for item in tests if item.publication_date):
+        provenance.append(f"Publications are from {dates[0]} to {dates[-1]}.")
+    accepted = [item for item in tests if item.status == Item.Status.ACCEPTED]
+    provenance.append(f"People accepted {'each' if len(accepted) == n else len(accepted)} of them.")
+    if k := sum(not item.accepted_by for item in accepted):
+        without = "accepted on this site without a review by anyone other than"
+        provenance.append(
+            f"{k} of these {verb(k, 'was', 'were')} {without} {verb(k, 'its', 'their')} writer."
+        )
+    counts = []
+    for label, column in (
+        ("altered by", "source"),
+        ("generator", "generator"),
+        ("subfield", "subfield"),
+        ("state", "status"),
+    ):
+        tally = Counter(str(getattr(item, column)) for item in tests)
+        if column == "generator":
+            del tally[""]
+        counts += [
+            (f"{label}: {escaped(name) or 'none'}", str(k)) for name, k in sorted(tally.items())
+        ]
     head = HEAD.format(
         field=_yaml(field),
         license=_yaml(license_name),
@@ -105,9 +129,9 @@ def data_card(
             table(("column", "content"), COLUMNS),
             "Unknown values are null.",
             "## Counts",
-            table(("", "test cases"), _counts(tests)),
+            table(("", "test cases"), counts),
             "## Provenance",
-            f"{' '.join(_provenance(tests))}\n{RIGHTS}",
+            f"{' '.join(provenance)}\n{RIGHTS}",
             "## Limitations",
             bullets(LIMITATIONS),
         )
@@ -121,31 +145,3 @@ def _yaml(text: str) -> str:
     '"a: \\"b\\""'
     """
     return json.dumps(text, ensure_ascii=False).replace("<", r"\u003c")
-
-
-def _counts(tests: Sequence[Item]) -> Iterator[Row]:
-    columns = (
-        ("altered by", "source"),
-        ("generator", "generator"),
-        ("subfield", "subfield"),
-        ("state", "status"),
-    )
-    for label, column in columns:
-        counted = Counter(str(getattr(item, column)) for item in tests)
-        if column == "generator":
-            del counted[""]
-        for name, n in sorted(counted.items()):
-            yield f"{label}: {escaped(name) or 'none'}", str(n)
-
-
-def _provenance(tests: Sequence[Item]) -> Iterator[str]:
-    n_with_doi = sum(bool(item.doi) for item in tests)
-    yield f"{n_with_doi} of {len(tests)} test cases name their publication."
-    if dates := sorted(str(item.publication_date) for item in tests if item.publication_date):
-        yield f"Publications are from {dates[0]} to {dates[-1]}."
-    accepted = [item for item in tests if item.status == Item.Status.ACCEPTED]
-    are_all = len(accepted) == len(tests)
-    yield f"People accepted {'each' if are_all else len(accepted)} of them."
-    if n := sum(not item.accepted_by for item in accepted):
-        without = "accepted on this site without a review by anyone other than"
-        yield f"{n} of these {verb(n, 'was', 'were')} {without} {verb(n, 'its', 'their')} writer."

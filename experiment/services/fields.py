@@ -29,9 +29,11 @@ RESERVED_SLUGS = ("new",)  # addresses of the lab
 @transaction.atomic
 def create_field(name: str, reviews_needed: int, by: User | None) -> ResearchField:
     """A field without subfields; whoever makes it leads it. Raises ValidationError for a name that is taken."""
-    research_field = ResearchField(
-        name=name, slug=_unused_slug(name), reviews_needed=reviews_needed
-    )
+    start = slugify(name)[:50] or "field"
+    slug, n = start, 2
+    while slug in RESERVED_SLUGS or not is_free(ResearchField, slug):
+        slug, n = f"{start}-{n}", n + 1
+    research_field = ResearchField(name=name, slug=slug, reviews_needed=reviews_needed)
     _refuse_shipped(name, by)
     _refuse_planted(research_field)
     research_field.full_clean()
@@ -210,14 +212,6 @@ def unused_name(name: str, study: str, by: User | None) -> str:
 
 def _is_of_items(name: str) -> bool:
     return Item.objects.filter(field__iexact=name).exists()
-
-
-def _unused_slug(name: str) -> str:
-    start = slugify(name)[:50] or "field"
-    slug, n = start, 2
-    while slug in RESERVED_SLUGS or not is_free(ResearchField, slug):
-        slug, n = f"{start}-{n}", n + 1
-    return slug
 
 
 FOLDER = Path(__file__).parents[1] / "fields"

@@ -188,16 +188,12 @@ def find_invitation(secret: str) -> Invitation:
     invitation = found.first()
     if invitation is None or not invitation.is_open(timezone.now()):
         raise InvitationError
-    if not _may_invite(invitation.created_by, invitation.study):
+    # Whoever invited may do so now, not only on the day on which they did
+    user, study = invitation.created_by, invitation.study
+    is_administrator = user.is_active and user.is_superuser
+    if not (is_administrator if study is None else may(user, Right.MANAGE_PEOPLE, study)):
         raise InvitationError
     return invitation
-
-
-def _may_invite(user: User, study: Study | None) -> bool:
-    """Now, not only on the day on which they did."""
-    if study is None:
-        return user.is_active and user.is_superuser
-    return may(user, Right.MANAGE_PEOPLE, study)
 
 
 @transaction.atomic

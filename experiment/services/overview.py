@@ -78,7 +78,9 @@ class Flow:
 def flow(study: Study, kind: str, now: datetime) -> Flow:
     """From consent to valid finishers, for one kind of participants."""
     settled = list(PeopleCount.objects.filter(study=study, kind=kind, n__gt=0))
-    under_way = _under_way(study, kind, now)
+    live = {"live": Count("pk", filter=Q(last_seen_at__gte=study.live_since(now)))}
+    counted = {code: Count("pk", filter=Q(page_reached__gte=n)) for code, n in REACHED.items()}
+    under_way = Participant.objects.of(study, kind).under_way().aggregate(**live, **counted)
     total = _n(settled) + under_way["consented"]
 
     def step(code: str, n: int, reason: str = "") -> Step:
@@ -92,13 +94,20 @@ def flow(study: Study, kind: str, now: datetime) -> Flow:
     # Who withdraws afterwards had finished all the same.
     finished = _of(settled, Fate.FINISHED, Fate.WITHDRAWN_FINISHED)
     valid = _n([row for row in _of(settled, Fate.FINISHED) if not row.excluded_by])
+    # One person can have several reasons
+    lost: Counter[str] = Counter()
+    for row in _of(settled, Fate.FINISHED):
+        lost.update(dict.fromkeys(row.excluded_by.split(), row.n))
+    lost[WITHDRAWN.code] = _n(_of(settled, Fate.WITHDRAWN_FINISHED))
+    labels = {reason.code: reason.label for reason in PARTICIPANT_REASONS}
+    codes = (*labels, *(lost.keys() - labels))
     steps = [
         *(
             step(code, _n([row for row in settled if row.page >= page]) + under_way[code])
             for code, page in reached.items()
         ),
         step("finished", _n(finished)),
-        *(step(code, n, label) for code, label, n in _losses(settled)),
+        *(step(code, lost[code], labels.get(code, code)) for code in codes if lost[code]),
         step("valid", valid),
     ]
     return Flow(
@@ -110,14 +119,6 @@ def flow(study: Study, kind: str, now: datetime) -> Flow:
         withdrawn=_n(_of(settled, Fate.WITHDRAWN, Fate.WITHDRAWN_FINISHED)),
         valid=valid,
     )
-
-
-def _under_way(study: Study, kind: str, now: datetime) -> dict[str, int]:
-    reached = {
-        code: Count("pk", filter=Q(page_reached__gte=page)) for code, page in REACHED.items()
-    }
-    live = Count("pk", filter=Q(last_seen_at__gte=study.live_since(now)))
-    return Participant.objects.of(study, kind).under_way().aggregate(live=live, **reached)
 
 
 def _of(settled: Sequence[PeopleCount], *fates: str) -> list[PeopleCount]:
@@ -240,17 +241,6 @@ def readings(study: Study, kind: str) -> dict[str, int]:
     finished = PeopleCount.objects.filter(study=study, kind=kind, fate=Fate.FINISHED)
     names = ("untouched_neither", "untouched_either", "fast_page", "fast_choice")
     return dict(finished.aggregate(**{name: Sum(name, default=0) for name in names}))
-
-
-def _losses(settled: Sequence[PeopleCount]) -> list[tuple[str, str, int]]:
-    """(code, label, finishers) of every reason that holds for anyone; one person can have several."""
-    tally: Counter[str] = Counter()
-    for row in _of(settled, Fate.FINISHED):
-        tally.update(dict.fromkeys(row.excluded_by.split(), row.n))
-    tally[WITHDRAWN.code] = _n(_of(settled, Fate.WITHDRAWN_FINISHED))
-    labels = {reason.code: reason.label for reason in PARTICIPANT_REASONS}
-    codes = (*labels, *(tally.keys() - labels))
-    return [(code, labels.get(code, code), tally[code]) for code in codes if tally[code]]
 
 
 def recent_comments(study: Study, kind: str, n: int = 5) -> ParticipantQuerySet:
@@ -429,7 +419,11 @@ def _times(study: Study, kind: str) -> tuple[Mapping[Page, list[float]], int]:
     )[:TIMED]
     rows = list(newest)
     pks = [pk for pk, *_ in rows]
-    surveyed = _surveyed_at(study, pks)
+    # When they sent their answers to survey questions before the trials
+    surveyed: dict[int, datetime] = {}
+    if survey_questions(study):
+        sent = SurveyAnswer.objects.filter(participant__in=pks, question__place="before")
+        surveyed = dict(sent.order_by().values_list("participant", "received_at").distinct())
     for pk, consented, described, started, debriefed, finished in rows:
         _add(seconds[Stage.DEMOGRAPHICS.value, None], consented, described)
         before = surveyed.get(pk) or described or consented
@@ -443,14 +437,6 @@ def _times(study: Study, kind: str) -> tuple[Mapping[Page, list[float]], int]:
         if ms is not None:
             seconds[Stage.TRIAL.value, position].append(ms / 1000)
     return seconds, len(pks)
-
-
-def _surveyed_at(study: Study, pks: Sequence[int]) -> dict[int, datetime]:
-    """When these participants sent their answers to survey questions before the trials; without those who gave none."""
-    if not survey_questions(study):
-        return {}
-    answers = SurveyAnswer.objects.filter(participant__in=pks, question__place="before")
-    return dict(answers.order_by().values_list("participant", "received_at").distinct())
 
 
 def _add(to: list[float], start: datetime | None, end: datetime | None) -> None:
@@ -546,7 +532,11 @@ def forecast(study: Study, kind: str, n_valid: int, now: datetime) -> Forecast |
         return Forecast(Outlook.REACHED, 0)
     if study.recruitment != Study.Recruitment.OPEN:
         return Forecast(Outlook.CLOSED, n_missing)
-    times = _finished_lately(study, now)
+    # In their order; by the index participant_valid
+    valid = Participant.objects.of(study, Kind.REAL).valid()
+    lately = valid.filter(finished_at__gte=now - LATELY, finished_at__lte=now)
+    newest = lately.order_by("-finished_at").values_list("finished_at", flat=True)[:LATEST]
+    times = sorted(time for time in newest if time is not None)
     since = times[0] if times else None
     gaps = [(b - a).total_seconds() for a, b in pairwise([*times, now])]
     wait = wait_for(n_missing, gaps)
@@ -559,11 +549,3 @@ def forecast(study: Study, kind: str, n_valid: int, now: datetime) -> Forecast |
         for s in (wait.low_s, wait.expected_s, wait.high_s)
     )
     return Forecast(Outlook.EXPECTED, n_missing, len(times), since, soonest, expected, latest)
-
-
-def _finished_lately(study: Study, now: datetime) -> list[datetime]:
-    """In their order; by the index participant_valid."""
-    people = Participant.objects.of(study, Kind.REAL).valid()
-    lately = people.filter(finished_at__gte=now - LATELY, finished_at__lte=now)
-    newest = lately.order_by("-finished_at").values_list("finished_at", flat=True)[:LATEST]
-    return sorted(time for time in newest if time is not None)

@@ -1,7 +1,7 @@
 """A study's participants by pseudonym, and what each of them did, page by page; nothing that says who they are."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -86,7 +86,15 @@ class People:
 
 def people(study: Study, wanted: Wanted) -> People:
     """One page of them. An `after` that is nobody's begins at the newest."""
-    found = _narrowed(Participant.objects.of(study, wanted.kind), wanted)
+    found = Participant.objects.of(study, wanted.kind)
+    if wanted.status is not None:
+        found = _with_status(found, wanted.status)
+    if wanted.reason:
+        # The words of a column that holds codes joined by spaces
+        word = rf"(^| ){re.escape(wanted.reason)}( |$)"
+        found = found.exclude(excluded_by="").filter(excluded_by__regex=word)
+    if wanted.pseudonym:
+        found = found.beginning(wanted.pseudonym)
     if wanted.after is not None:
         last = Participant.objects.filter(study=study, public_id=wanted.after).values_list("pk")
         if (row := last.first()) is not None:
@@ -105,23 +113,12 @@ def people(study: Study, wanted: Wanted) -> People:
     )
     rows = list(found.only(*columns).order_by("-pk")[: PAGE + 1])
     shown = rows[:PAGE]
-    return People(
-        tuple(_line(person) for person in shown),
-        shown[-1].public_id if len(rows) > PAGE else None,
-    )
-
-
-def _narrowed(found: ParticipantQuerySet, wanted: Wanted) -> ParticipantQuerySet:
-    if wanted.status is not None:
-        found = _with_status(found, wanted.status)
-    if wanted.reason:
-        # The words of a column that holds codes joined by spaces
-        found = found.exclude(excluded_by="").filter(
-            excluded_by__regex=rf"(^| ){re.escape(wanted.reason)}( |$)"
-        )
-    if wanted.pseudonym:
-        found = found.beginning(wanted.pseudonym)
-    return found
+    lines = []
+    for person in shown:
+        status = status_of(person)
+        why = reasons(person.excluded_by) if status == Status.EXCLUDED else ()
+        lines.append(Line(person, status, why, len(person.flags.split())))
+    return People(tuple(lines), shown[-1].public_id if len(rows) > PAGE else None)
 
 
 def _with_status(found: ParticipantQuerySet, status: Status) -> ParticipantQuerySet:
@@ -155,12 +152,6 @@ def reasons(codes: str) -> tuple[Reason, ...]:
     ['missed a catch trial', 'an_old_rule']
     """
     return tuple(_REASONS.get(code) or Reason(code, code, "") for code in codes.split())
-
-
-def _line(person: Participant) -> Line:
-    status = status_of(person)
-    why = reasons(person.excluded_by) if status == Status.EXCLUDED else ()
-    return Line(person, status, why, len(person.flags.split()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,17 +300,6 @@ def timeline(study: Study, public_id: UUID) -> Timeline | None:
         .defer("item__markup", "judgment__source_record")
         .order_by("position")
     )
-    return Timeline(
-        person=person,
-        status=status_of(person),
-        reasons=reasons(person.excluded_by),
-        flags=reasons(person.flags),
-        events=_events(person),
-        trials=_trials(person, trials),
-    )
-
-
-def _events(person: Participant) -> tuple[Event, ...]:
     events = []
     for column, text in EVENTS:
         if (at := getattr(person, column)) is not None:
@@ -327,7 +307,14 @@ def _events(person: Participant) -> tuple[Event, ...]:
                 text += f", after {count(person.practice_attempts, 'practice answer')}"
             unit = "" if column == "withdrawn_at" else person.time_unit
             events.append(Event(text, at, unit, _since(person, at)))
-    return tuple(events)
+    return Timeline(
+        person=person,
+        status=status_of(person),
+        reasons=reasons(person.excluded_by),
+        flags=reasons(person.flags),
+        events=tuple(events),
+        trials=_trials(person, trials),
+    )
 
 
 def _since(person: Participant, at: datetime | None) -> float | None:
@@ -345,6 +332,12 @@ def _trials(person: Participant, trials: Sequence[Trial]) -> tuple[TrialLine, ..
     lines = []
     for trial, answer in zip(trials, answers, strict=True):
         record, ms = records.get(trial.position), answer and answer.timed_ms
+        drawn = None
+        if record is not None:
+            key = assignment.rng_key(person.seed, "draw", trial.position)
+            window = tuple(names.get(pk, str(pk)) for pk in record.window)
+            repeats = record.item_id(key) == trial.item_id
+            drawn = DrawnFrom(record.n_before, record.n_tied, window, repeats)
         lines.append(
             TrialLine(
                 trial,
@@ -356,22 +349,10 @@ def _trials(person: Participant, trials: Sequence[Trial]) -> tuple[TrialLine, ..
                 hidden_s=_seconds(answer and answer.hidden_ms),
                 reasons=reasons(answer.excluded_by) if answer else (),
                 flags=reasons(answer.flags) if answer else (),
-                drawn=_drawn_from(person, trial, record, names) if record else None,
+                drawn=drawn,
             )
         )
     return tuple(lines)
-
-
-def _drawn_from(
-    person: Participant, trial: Trial, record: DrawRecord, names: Mapping[int, str]
-) -> DrawnFrom:
-    key = assignment.rng_key(person.seed, "draw", trial.position)
-    return DrawnFrom(
-        n_before=record.n_before,
-        n_tied=record.n_tied,
-        names=tuple(names.get(pk, str(pk)) for pk in record.window),
-        repeats=record.item_id(key) == trial.item_id,
-    )
 
 
 def _seconds(ms: int | None) -> float | None:

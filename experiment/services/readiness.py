@@ -51,35 +51,15 @@ def readiness_problems(study: Study) -> list[StudyProblem]:
     if study.closes_at is not None and study.closes_at <= timezone.now():
         sentence = "the last day of recruitment has passed"
         problems.append(StudyProblem("recruitment", sentence))
-    if alike := _look_alike(study):
+    # Some were accepted before the checks could tell
+    pairs = study.drawable_items.exclude(kind=Item.Kind.QUESTION).order_by("key", "version")
+    named = pairs.only("key", "version", "original", "altered")
+    if alike := [str(item) for item in named if looks(item.original) == looks(item.altered)]:
         cases = count(len(alike), "test case")
         sentence = f"the two versions of {cases} look the same, so nobody could choose between them: {', '.join(alike)}"
         problems.append(StudyProblem("items", sentence))
     open_ones = [channel for channel in channels(study).values() if channel.is_open]
     return problems + [problem for channel in open_ones for problem in _channel_problems(channel)]
-
-
-def _look_alike(study: Study) -> list[str]:
-    """Test cases accepted before the checks could tell, between whose versions nobody can choose."""
-    rows = study.drawable_items.exclude(kind=Item.Kind.QUESTION).order_by("key", "version")
-    named = rows.only("key", "version", "original", "altered")
-    return [str(item) for item in named if looks(item.original) == looks(item.altered)]
-
-
-def _advice_problems(study: Study) -> Iterator[StudyProblem]:
-    """Things that participants of an advised arm would lack, or would not be told at the end."""
-    if not is_advised(study):
-        return
-    adviser = adviser_of(study)
-    if adviser is None:
-        yield StudyProblem("advice", "an arm has advice, but the study has no adviser")
-        return
-    if fault := advice_fault(study):
-        sentence = f"the advice, which is fixed when the study opens, cannot be computed: {fault.rstrip('.')}"
-        yield StudyProblem("advice", sentence)
-    if must_be_revealed(study) and not study.debriefing.strip():
-        sentence = "the advice is made up, but the study does not have its own debriefing text that explains this to participants"
-        yield StudyProblem("texts", sentence)
 
 
 def _channel_problems(channel: Channel) -> Iterator[StudyProblem]:
@@ -116,7 +96,19 @@ def completion_problems(study: Study) -> list[StudyProblem]:
     if study.cell_field and not study.forms_cells:
         sentence = "groups are formed by an answer that participants are not asked for"
         problems.append(StudyProblem("target", sentence))
-    return [*problems, *_advice_problems(study)]
+    if not is_advised(study):
+        return problems
+    # Things that participants of an advised arm would lack, or would not be told at the end
+    if adviser_of(study) is None:
+        sentence = "an arm has advice, but the study has no adviser"
+        return [*problems, StudyProblem("advice", sentence)]
+    if fault := advice_fault(study):
+        sentence = f"the advice, which is fixed when the study opens, cannot be computed: {fault.rstrip('.')}"
+        problems.append(StudyProblem("advice", sentence))
+    if must_be_revealed(study) and not study.debriefing.strip():
+        sentence = "the advice is made up, but the study does not have its own debriefing text that explains this to participants"
+        problems.append(StudyProblem("texts", sentence))
+    return problems
 
 
 def works_by_stratum(
@@ -142,22 +134,18 @@ def works_by_stratum(
 def item_problems(study: Study, without: Collection[int] = ()) -> list[StudyProblem]:
     """Test cases that are lacking; `without` as in `works_by_stratum`."""
     groups = groups_of(study)
-    problems = [problem for group in groups for problem in _lacking(study, without, group)]
+    problems = []
+    for arm in groups:
+        works = works_by_stratum(study, without, () if arm is None else arm.subfields)
+        counts: dict[str, int] = dict(trial_counts(study, arm).items())
+        found = {stratum: works[stratum].total() for stratum in counts}
+        sentences = [_too_few(s, n, found[s]) for s, n in counts.items() if n > found[s]]
+        sentences += _running_out(works, counts)
+        problems += [StudyProblem("items", _of_arm(arm, said)) for said in sentences]
     practice = study.drawable_items.filter(kind=Item.Kind.PRACTICE)
     if study.shows_abstracts and not practice.exclude(pk__in=without).exists():
         problems.append(StudyProblem("items", "no practice test case"))
     return problems
-
-
-def _lacking(study: Study, without: Collection[int], arm: Arm | None) -> Iterator[StudyProblem]:
-    """Test cases that participants in this arm would run out of."""
-    works = works_by_stratum(study, without, () if arm is None else arm.subfields)
-    counts: dict[str, int] = dict(trial_counts(study, arm).items())
-    for stratum, needed in counts.items():
-        if needed > (found := works[stratum].total()):
-            yield StudyProblem("items", _of_arm(arm, _too_few(stratum, needed, found)))
-    for sentence in _running_out(works, counts):
-        yield StudyProblem("items", _of_arm(arm, sentence))
 
 
 def _of_arm(arm: Arm | None, sentence: str) -> str:
@@ -209,23 +197,20 @@ def preflight(study: Study) -> list[StudyProblem]:
 def _worth_knowing(study: Study) -> Iterator[StudyProblem]:
     if not study.ethics_number:
         yield _notice("general", "the consent page does not name an ethics approval")
-    yield from _other_fields(study)
+    if study.question_items and study.field:
+        # Questions of a field that neither participants nor models hear of
+        rows = study.items.filter(kind=Item.Kind.QUESTION).exclude(field__in=("", study.field))
+        if others := sorted({*rows.values_list("field", flat=True)}):
+            sentence = f"its questions are about {', '.join(others)}, but participants and models are told that the field is {study.field}"
+            yield _notice("general", sentence)
     if missing := untranslated(study):
         n = len(missing)
-        texts, are = count(n, "text"), verb(n, "is", "are")
-        yield _notice("wording", f"{texts} of the participants' pages {are} in English only")
+        english, are = count(n, "text"), verb(n, "is", "are")
+        yield _notice("wording", f"{english} of the participants' pages {are} in English only")
     for problem in unusable_texts(study):
         sentence = f"the pages show the built-in text in place of one of the study's own texts. {str(problem).rstrip('.')}"
         yield _notice("wording", sentence)
-    yield from _disagreeing(study)
-
-
-def _notice(section: str, sentence: str) -> StudyProblem:
-    return StudyProblem(section, sentence, is_blocking=False)
-
-
-def _disagreeing(study: Study) -> Iterator[StudyProblem]:
-    """Texts of the study that say otherwise than its settings."""
+    # Texts of the study that say otherwise than its settings
     consent, facts = study.consent, facts_of(study)
     texts = {
         "briefing": study.briefing,
@@ -235,6 +220,10 @@ def _disagreeing(study: Study) -> Iterator[StudyProblem]:
     for name, text in texts.items():
         for each in disagreements(text, facts):
             yield _notice("texts", f"the {name} says “{each.said}”, but {_as_set(each)}")
+
+
+def _notice(section: str, sentence: str) -> StudyProblem:
+    return StudyProblem(section, sentence, is_blocking=False)
 
 
 def _as_set(found: Disagreement) -> str:
@@ -250,16 +239,6 @@ def _as_set(found: Disagreement) -> str:
             return f"recruitment IDs are kept for {is_so} days"
         case "date":
             return f"data are kept until {is_so}" if is_so else "no such date has been set"
-
-
-def _other_fields(study: Study) -> Iterator[StudyProblem]:
-    """Questions of a field that neither participants nor models hear of."""
-    if not study.question_items or not study.field:
-        return
-    rows = study.items.filter(kind=Item.Kind.QUESTION).exclude(field__in=("", study.field))
-    if others := sorted({*rows.values_list("field", flat=True)}):
-        sentence = f"its questions are about {', '.join(others)}, but participants and models are told that the field is {study.field}"
-        yield _notice("general", sentence)
 
 
 def facts_of(study: Study) -> Facts:

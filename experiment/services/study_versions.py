@@ -116,7 +116,9 @@ def revise(
         raise ReasonRequiredError
     before = locked.exclusion_rules
     if change.consent is not None:
-        _word_consent(locked, change.consent)
+        current = locked.consent
+        number = 1 if current is None else current.number + 1
+        ConsentVersion.objects.create(study=locked, number=number, text=change.consent)
     if change.items is not None:
         _draw_from(locked, change.items, by)
     version = None
@@ -200,12 +202,6 @@ def _set_rules(study: Study, rules: Rules) -> None:
     for rule, value in asdict(rules).items():
         setattr(study, RULE_COLUMNS[rule], value)
     study.save(update_fields=["version", *RULE_COLUMNS.values()])
-
-
-def _word_consent(study: Study, text: str) -> None:
-    current = study.consent
-    number = 1 if current is None else current.number + 1
-    ConsentVersion.objects.create(study=study, number=number, text=text)
 
 
 def _item_ids(study: Study) -> set[int]:
@@ -368,17 +364,14 @@ def _outcome(rows: Sequence[Any], found: Verdicts) -> Outcome:
         for row in rows
         if row.correct is not None and row.trial__participant in people and row.pk in judgments
     ]
-    correct = [own for row in kept if (own := _own_correct(row)) is not None]
+    correct: list[bool] = []
+    for row in kept:
+        # The answer without advice; none where advice came before any
+        if row.trial__advised__procedure != AdvisedTrial.Procedure.BEFORE:
+            first, right_side = row.trial__advised__first_side, row.trial__original_side
+            correct.append(bool(first == right_side if first else row.correct))
     accuracy = sum(correct) / len(correct) if correct else None
     return Outcome(len(people), len(kept), sum(correct), accuracy)
-
-
-def _own_correct(row: Any) -> bool | None:
-    """True if the answer without advice was right; None where advice came before any."""
-    if row.trial__advised__procedure == AdvisedTrial.Procedure.BEFORE:
-        return None
-    first = row.trial__advised__first_side
-    return bool(first == row.trial__original_side if first else row.correct)
 
 
 def _other_codes(

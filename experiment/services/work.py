@@ -194,14 +194,11 @@ def _jobs(model: type[Job], study: Study | None) -> QuerySet[Job]:
 
 
 def _listed(job: Job, is_stale: bool = False) -> Listed:
-    return Listed(job, getattr(job, "study", None), _address(job), is_stale)
-
-
-def _address(job: Job) -> str:
     try:
-        return str(job.get_absolute_url()) if hasattr(job, "get_absolute_url") else ""
+        address = str(job.get_absolute_url()) if hasattr(job, "get_absolute_url") else ""
     except NoReverseMatch:
-        return ""
+        address = ""
+    return Listed(job, getattr(job, "study", None), address, is_stale)
 
 
 KEPT_PER_STUDY = 10
@@ -225,7 +222,10 @@ def ask_dry_run(study: Study, by: User, **chosen: Any) -> DryRun:
             enqueue(job, by.pk)
     except IntegrityError as error:
         raise ValidationError("A dry run of this study is in progress.") from error
-    _clear(study)
+    closed = study.dry_runs.exclude(status__in=DryRun.OPEN_STATUSES)
+    for old in closed.order_by("-pk")[KEPT_PER_STUDY:]:
+        sample_storage().delete(old.path)
+        old.delete()
     return job
 
 
@@ -259,11 +259,3 @@ def open_sample(job: DryRun) -> IO[bytes]:
 
 def sample_storage() -> Storage:
     return storages["results"]
-
-
-def _clear(study: Study) -> None:
-    """Forget dry runs beyond the newest."""
-    closed = study.dry_runs.exclude(status__in=DryRun.OPEN_STATUSES)
-    for old in closed.order_by("-pk")[KEPT_PER_STUDY:]:
-        sample_storage().delete(old.path)
-        old.delete()
