@@ -132,17 +132,14 @@ def whole_answer(first: AdvisedTrial, second: Given) -> dict[str, Any]:
     later = {name: _sum(before["rt_ms"], second[name]) for name in (*EARLIEST, *LATEST)}
     whole |= {n: later[n] if before[n] is None else before[n] for n in EARLIEST}
     whole |= {n: before[n] if later[n] is None else later[n] for n in LATEST}
-    whole["translated"] = max(before["translated"], second["translated"], key=_level)
+    levels = ("", *TRANSLATED)
+    whole["translated"] = max(before["translated"], second["translated"], key=levels.index)
     return whole
 
 
 def _sum(one: int | None, other: int | None) -> int | None:
     """As much of it as a column holds: a page may stay open for weeks."""
     return None if one is None or other is None else min(one + other, MOST_STORED_MS)
-
-
-def _level(translated: str) -> int:
-    return -1 if not translated else TRANSLATED.index(translated)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,17 @@ class FileItems:
     ) -> None:
         self.by, self.study = by, study
         self.keys = set(keys)
-        self._hold(set(fields))
+        # Every lock on names that the file's texts need, in one order: two files may bring the same in another
+        led, new = [], []
+        for name in set(fields):
+            if (found := self._led(name)) is not None:
+                led.append(found.pk)
+            elif name or not is_site(by):
+                new.append(unused_name(name or study, study, by))
+        hold_all_names(ResearchField, sorted(new)[:MOST_FIELDS])
+        for pk in sorted(led):
+            hold_names(Subfield, "", pk)
+            hold_names(QuestionTemplate, "", pk)
         self.fields: dict[str, ResearchField | None] = {}  # by what the file calls them
         self.n_new = 0  # fields
         self.made = Counter[str]()  # texts, by the name of their field here
@@ -52,19 +62,6 @@ class FileItems:
             if row.pk in told:
                 self.known.setdefault(row.key, []).append(row)
         self.hidden = ({row.key for row in every} | kept_keys(self.keys, by)) - self.known.keys()
-
-    def _hold(self, fields: set[str]) -> None:
-        """Take every lock on names that the file's texts need, in one order: two files may bring the same in another."""
-        led, new = [], []
-        for name in fields:
-            if (found := self._led(name)) is not None:
-                led.append(found.pk)
-            elif name or not is_site(self.by):
-                new.append(unused_name(name or self.study, self.study, self.by))
-        hold_all_names(ResearchField, sorted(new)[:MOST_FIELDS])
-        for pk in sorted(led):
-            hold_names(Subfield, "", pk)
-            hold_names(QuestionTemplate, "", pk)
 
     def named(self, key: str, text: str) -> tuple[str, list[Item]]:
         """The key that a text gets, and the versions under it that the maker may be told of.
@@ -96,7 +93,13 @@ class FileItems:
         item = Item(**values | {"key": key}, status=Status.ACCEPTED, created_by=self.by)
         if research_field is not None:
             item.field = research_field.name
-            item.template = self._template(research_field, template) if template else None
+        if research_field is not None and template:
+            # By its name alone: whoever curates the field can write its texts
+            named = {"field": research_field, "key": template}
+            try:
+                item.template = QuestionTemplate.objects.get_or_create(**named)[0]
+            except ValidationError as error:
+                raise ValidationError({"template": error.messages}) from error
         return item
 
     def store(self, item: Item) -> None:
@@ -124,23 +127,13 @@ class FileItems:
                 audit.Action.ITEM_ACCEPTED, by=self.by, reason=self.why, field=field, imported=n
             )
 
-    def _template(self, research_field: ResearchField, key: str) -> QuestionTemplate:
-        """By its name alone: whoever curates the field can write its texts."""
-        try:
-            return QuestionTemplate.objects.get_or_create(field=research_field, key=key)[0]
-        except ValidationError as error:
-            raise ValidationError({"template": error.messages}) from error
-
     def _field(self, name: str) -> ResearchField | None:
-        if name not in self.fields:
-            self.fields[name] = self._found(name)
-        return self.fields[name]
-
-    def _found(self, name: str) -> ResearchField | None:
         """None: of no field, which is for the site alone."""
-        if is_site(self.by) and not name:
-            return None
-        if (found := self._led(name)) is not None:
+        if name in self.fields:
+            return self.fields[name]
+        found = self._led(name)
+        if found is not None or (is_site(self.by) and not name):
+            self.fields[name] = found
             return found
         needed = ResearchField._meta.get_field("reviews_needed").get_default()
         if self.n_new == MOST_FIELDS:
@@ -153,6 +146,7 @@ class FileItems:
         except ValidationError as error:
             raise ValidationError({"field": error.messages}) from error
         self.n_new += 1
+        self.fields[name] = made
         return made
 
     def _led(self, name: str) -> ResearchField | None:

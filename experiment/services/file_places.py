@@ -109,7 +109,8 @@ class Place:
 
     def one_of(self, values: Collection[str]) -> str:
         if not isinstance(self.value, str) or self.value not in values:
-            self.refuse(f"One of these is expected: {_listed(values)}.")
+            listed = ", ".join(f"“{value}”" for value in values)
+            self.refuse(f"One of these is expected: {listed}.")
             return ""
         return self.value
 
@@ -134,10 +135,6 @@ class Place:
         except (TypeError, ValueError):
             self.refuse(needed)
             return None
-
-
-def _listed(values: Collection[str]) -> str:
-    return ", ".join(f"“{value}”" for value in values)
 
 
 def parse(content: bytes) -> Place:

@@ -111,7 +111,19 @@ def choose(choice: ItemChoice, by: User | None, study: Study | None = None) -> l
     usable = usable_items(by, study)
     if not (choice.keys or choice.field):
         usable = usable.filter(of_own(by, study))
-    chosen = _listed(choice, usable) if choice.keys else _matching(choice, usable)
+    if choice.keys:
+        chosen = _listed(choice, usable)
+    else:
+        rows = usable.filter(kind=Item.Kind.TEST)
+        asked = {"collection": choice.collection, "source": choice.source, "field": choice.field}
+        rows = rows.filter(**{name: value for name, value in asked.items() if value})
+        if choice.subfields:
+            rows = rows.filter(subfield__in=choice.subfields)
+        chosen = list(_newest(rows.filter(is_demo=False)).values())
+        if not chosen and choice.field:
+            chosen = list(_newest(rows).values())
+        if not chosen and choice.is_narrow:
+            raise ValidationError(NONE_FITS)
     own = {item.kind for item in chosen}
     return [*chosen, *(item for item in ensure_builtin_items() if item.kind not in own)]
 
@@ -237,20 +249,6 @@ def taken(study: Study) -> Taken:
     )
 
 
-def _matching(choice: ItemChoice, usable: QuerySet[Item]) -> list[Item]:
-    rows = usable.filter(kind=Item.Kind.TEST)
-    conditions = {"collection": choice.collection, "source": choice.source, "field": choice.field}
-    rows = rows.filter(**{name: value for name, value in conditions.items() if value})
-    if choice.subfields:
-        rows = rows.filter(subfield__in=choice.subfields)
-    found = list(_newest(rows.filter(is_demo=False)).values())
-    if not found and choice.field:
-        found = list(_newest(rows).values())
-    if not found and choice.is_narrow:
-        raise ValidationError(NONE_FITS)
-    return found
-
-
 def _newest(accepted: QuerySet[Item]) -> dict[str, Item]:
     """By key, the newest accepted version, but nothing published whose repair waits for a person."""
     newest = {item.key: item for item in accepted.order_by("key", "version")}
@@ -320,25 +318,23 @@ def ensure_items(kinds: tuple[str, ...]) -> list[Item]:
         # Nobody's: the same text that a user brought under this key is theirs
         own = Item.objects.accepted().filter(created_by=None)
         item = own.filter(key=entry["key"], markup=entry["markup"]).first()
-        items.append(item or _create(entry, field if entry["kind"] == Item.Kind.TEST else ""))
+        if item is None:
+            # A newer release's wording of a built-in text is a new version, like any edit
+            newest = Item.objects.filter(key=entry["key"]).order_by("-version").first()
+            named = ("key", "kind", "source", "subfield", "markup")
+            item = Item.objects.create(
+                **{name: entry[name] for name in named},
+                version=1 if newest is None else newest.version + 1,
+                status=Item.Status.ACCEPTED,
+                field=field if entry["kind"] == Item.Kind.TEST else "",
+                is_demo=True,
+                generator="BrainBench Live",
+                note=f"{entry['title']}. {entry['finding']}",
+            )
+        items.append(item)
     return items
 
 
 def ensure_builtin_items() -> list[Item]:
     """The accepted built-in catch and practice items, which a study of any material can use."""
     return ensure_items((Item.Kind.CATCH, Item.Kind.PRACTICE))
-
-
-def _create(entry: dict[str, Any], field: str) -> Item:
-    # A newer release's wording of a built-in text is a new version, like any edit.
-    newest = Item.objects.filter(key=entry["key"]).order_by("-version").first()
-    fields = {name: entry[name] for name in ("key", "kind", "source", "subfield", "markup")}
-    item = Item(
-        **fields, version=1 if newest is None else newest.version + 1, status=Item.Status.ACCEPTED
-    )
-    item.field = field
-    item.is_demo = True
-    item.generator = "BrainBench Live"
-    item.note = f"{entry['title']}. {entry['finding']}"
-    item.save()
-    return item

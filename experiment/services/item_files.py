@@ -149,17 +149,15 @@ def hugging_face_folder(wanted: "Wanted", items: Sequence[Item]) -> dict[str, by
     tests = [item for item in items if item.kind == Item.Kind.TEST]
     if not tests:
         raise NothingToExportError("There are no test cases of kind “test” to export.")
-    data = b"".join(_row(item) for item in tests)
+    rows = []
+    for item in tests:  # every row has every feature: what there is not is null
+        row = {name: getattr(item, name) or None for name in FEATURES}
+        if item.publication_date:
+            row["publication_date"] = item.publication_date.isoformat()
+        rows.append(json.dumps(row, ensure_ascii=False) + "\n")
+    data = "".join(rows).encode()
     card = data_card(wanted.research_field.name, wanted.license, wanted.language, tests, len(data))
     return {CARD: card.encode(), DATA: data}
-
-
-def _row(item: Item) -> bytes:
-    """Every row has every feature: what there is not is null."""
-    found = {name: getattr(item, name) or None for name in FEATURES}
-    if item.publication_date:
-        found["publication_date"] = item.publication_date.isoformat()
-    return (json.dumps(found, ensure_ascii=False) + "\n").encode()
 
 
 CSV, JSONL, BRAINBENCH, HUGGING_FACE = "csv", "jsonl", "brainbench", "hf"
@@ -253,23 +251,19 @@ _NAME = re.compile(r"[0-9a-f]{32}")
 
 def keep_upload(research_field: ResearchField, user: User, data: bytes) -> str:
     """Store a file; its name is for `read`. The oldest ones beyond MOST_KEPT are deleted."""
-    _make_room(research_field, user)
-    name = secrets.token_hex(16)
-    _storage().save(_path(research_field, user, name), ContentFile(data))
-    return name
-
-
-def _make_room(research_field: ResearchField, user: User) -> None:
     wanted = research_field.imports.filter(created_by=user, status__in=ItemImport.OPEN_STATUSES)
     folder = _path(research_field, user, "")
     names = {*file_names(_storage(), folder)} - {*wanted.values_list("upload", flat=True)}
     ages = {}
-    for name in names:
+    for old in names:
         with suppress(FileNotFoundError):  # another upload has made room meanwhile
-            ages[folder + name] = _storage().get_modified_time(folder + name)
+            ages[folder + old] = _storage().get_modified_time(folder + old)
     paths = sorted(ages, key=lambda path: ages[path])
     for path in paths[: max(0, len(paths) + 1 - MOST_KEPT)]:
         _storage().delete(path)
+    name = secrets.token_hex(16)
+    _storage().save(_path(research_field, user, name), ContentFile(data))
+    return name
 
 
 def read_upload(research_field: ResearchField, user: User, name: str) -> bytes:

@@ -359,7 +359,8 @@ def content(wanted: WantedQuestions, items: Sequence[Item]) -> bytes:
     if wanted.form == "csv":
         return b"".join((line_of(columns), *map(line_of, rows)))
     if wanted.form == "jsonl":
-        return b"".join(_json_lines(list(columns), rows))
+        named: Iterator[dict[str, str]] = (dict(zip(columns, row, strict=True)) for row in rows)
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in named).encode()
     file = io.BytesIO()
     with writing("parquet", file, [Column(name, "") for name in columns]) as write:
         write(list(map(list, zip(*rows, strict=True))) or [[] for _ in columns])
@@ -371,12 +372,6 @@ def split_of(items: Sequence[Item], share: float, seed: int) -> list[str]:
     strata = {item.key: (_template(item), sorted(item.categories.items())) for item in items}
     parts = split_questions.split(strata.items(), share, seed)
     return [parts[item.key] for item in items]
-
-
-def _json_lines(columns: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[bytes]:
-    for row in rows:
-        written: Mapping[str, str] = dict(zip(columns, row, strict=True))
-        yield (json.dumps(written, ensure_ascii=False) + "\n").encode()
 
 
 def _cell(item: Item, column: str) -> str:

@@ -134,7 +134,20 @@ def document(study: Study) -> dict[str, Any]:
     own = study.texts.order_by("source").values("source", "forms")
     arms = list(study.arms.order_by("number").values(*ARM_FIELDS))
     adviser = adviser_of(study)
-    asked = list(map(_survey_question, study.survey_questions.order_by("number", "pk")))
+    listed = []
+    for item in items:
+        own_item = {name: plain(getattr(item, name)) for name in ITEM_FIELDS}
+        if item.is_question:
+            template = item.template.key if item.template else ""
+            said = (item.expert_answer, item.categories, template, source_of(item.made_from))
+            own_item |= zip(QUESTION_FIELDS, said, strict=True)
+        listed.append(own_item)
+    asked = []
+    for question in study.survey_questions.order_by("number", "pk"):
+        own_question = {name: getattr(question, name) for name in (*SURVEY_FIELDS, "parts")}
+        if question.arm:
+            own_question["arm"] = question.arm.name
+        asked.append(own_question)
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -146,23 +159,8 @@ def document(study: Study) -> dict[str, Any]:
         **({"survey": asked} if asked else {}),
         "channels": list(study.channels.order_by("pk").values(*CHANNEL_FIELDS)),
         "texts": list(own),
-        "items": [_item(item) for item in items],
+        "items": listed,
     }
-
-
-def _survey_question(question: SurveyQuestion) -> dict[str, Any]:
-    """Its arm goes by name."""
-    found = {name: getattr(question, name) for name in (*SURVEY_FIELDS, "parts")}
-    return found | ({"arm": question.arm.name} if question.arm else {})
-
-
-def _item(item: Item) -> dict[str, Any]:
-    found = {name: plain(getattr(item, name)) for name in ITEM_FIELDS}
-    if item.is_question:
-        template = item.template.key if item.template else ""
-        said = (item.expert_answer, item.categories, template, source_of(item.made_from))
-        found |= zip(QUESTION_FIELDS, said, strict=True)
-    return found
 
 
 def plain(value: Any) -> Any:
@@ -251,7 +249,9 @@ def create(
         _add(save_channel, Channel(study=study, **values), at, by)
     study.refresh_from_db(fields=["channels_version"])
     if texts:
-        _load(study, texts, problems, by)
+        numbers = {message.source: n for n, message in enumerate(texts)}
+        for problem in load_texts(study, texts, by).problems:
+            Place(None, f"texts[{numbers[problem.source]}]", problems).refuse(str(problem))
     _stop_if(problems)
     revise(study, consent=consent or default_consent(study.language), items=items, by=by)
     return study
@@ -296,25 +296,20 @@ def _study(parts: Mapping[str, Place], slug: str, title: str) -> Study:
         found["title"] = Place(title, "study.title", place.problems)
     values = {n: _setting(_column(Study, n), at) for n, at in found.items()}
     if "rules" in parts:
-        values |= _rules(parts["rules"])
-    n_before = len(place.problems)
+        for rule, at in parts["rules"].members(RULE_COLUMNS).items():
+            column = RULE_COLUMNS[rule]
+            values[column] = _setting(_column(Study, column), at)
     study = Study(**values)
-    if len(place.problems) == n_before:
-        _check(study, place)
-    return study
-
-
-def _check(study: Study, place: Place) -> None:
-    """Checks the columns and the whole row."""
-    columns = {column: f"rules.{rule}" for rule, column in RULE_COLUMNS.items()}
     try:
         # An empty briefing becomes the built-in one
         study.full_clean(exclude=["briefing"])
     except ValidationError as error:
+        rules = {column: f"rules.{rule}" for rule, column in RULE_COLUMNS.items()}
         for name, sentences in error.message_dict.items():
-            where = "study" if name == NON_FIELD_ERRORS else columns.get(name, f"study.{name}")
+            where = "study" if name == NON_FIELD_ERRORS else rules.get(name, f"study.{name}")
             for sentence in sentences:
                 Place(None, where, place.problems).refuse(sentence)
+    return study
 
 
 def _setting(field: "models.Field[Any, Any]", at: Place) -> Any:
@@ -355,12 +350,6 @@ def _column(model: type[models.Model], name: str) -> "models.Field[Any, Any]":
     return next(field for field in model._meta.concrete_fields if field.name == name)
 
 
-def _rules(place: Place) -> dict[str, Any]:
-    columns = {rule: _column(Study, column) for rule, column in RULE_COLUMNS.items()}
-    found = place.members(columns)
-    return {RULE_COLUMNS[rule]: _setting(columns[rule], at) for rule, at in found.items()}
-
-
 def _items(place: Place, study: str, by: User | None) -> tuple[list[Item], FileItems]:
     """The rows of the listed test cases: those that are here by key and text and that one may use, the others made and accepted."""
     listed = place.elements(MOST_ITEMS)
@@ -393,7 +382,10 @@ def _read_item(at: Place) -> dict[str, Any]:
     if categories is not None:
         values["categories"] = _categories(categories)
     if source is not None:
-        values["made_from"] = _source(source)
+        try:
+            values["made_from"] = checked_source(source.value)
+        except SourceError as error:
+            source.refuse(error)
     if template is not None and (key := template.text(80)):
         values["template"] = key
     return values
@@ -412,14 +404,6 @@ def _categories(at: Place) -> dict[str, list[str]]:
     try:
         return columns.checked(found)
     except columns.CategoriesError as error:
-        at.refuse(error)
-        return {}
-
-
-def _source(at: Place) -> dict[str, Any]:
-    try:
-        return checked_source(at.value)
-    except SourceError as error:
         at.refuse(error)
         return {}
 
@@ -533,9 +517,3 @@ def _texts(place: Place) -> list[po.Message]:
             forms = tuple(form.text(LONGEST_TEXT) for form in parts["forms"].elements(8))
             found.append(po.Message(parts["source"].text(LONGEST_TEXT), forms))
     return found
-
-
-def _load(study: Study, texts: list[po.Message], problems: list[str], by: User | None) -> None:
-    numbers = {message.source: n for n, message in enumerate(texts)}
-    for problem in load_texts(study, texts, by).problems:
-        Place(None, f"texts[{numbers[problem.source]}]", problems).refuse(str(problem))

@@ -147,6 +147,16 @@ def _note_change(
     by: User | None,
     before: SurveyQuestion | None = None,
 ) -> None:
+    changed = []
+    if before is not None:
+        # By the names of the form: what differs between the kinds are its parts
+        shared = ("text", "name", "place", "required")
+        changed = [name for name in shared if getattr(before, name) != getattr(question, name)]
+        parts = question.parts
+        changed += [part for part in parts if before.parts.get(part) != parts[part]]
+        was_asked = (before.arm_id, before.advised_only)
+        if was_asked != (question.arm_id, question.advised_only):
+            changed.append("audience")
     study.survey_version += 1
     study.save(update_fields=["survey_version"])
     question.study.survey_version = study.survey_version
@@ -156,18 +166,8 @@ def _note_change(
         study=study,
         survey_question=question.name,
         change=change,
-        changed=[] if before is None else _changed(before, question),
+        changed=changed,
     )
-
-
-def _changed(before: SurveyQuestion, after: SurveyQuestion) -> list[str]:
-    """By the names of the form: what differs between the kinds are its parts."""
-    names = [
-        n for n in ("text", "name", "place", "required") if getattr(before, n) != getattr(after, n)
-    ]
-    names += [part for part in after.parts if before.parts.get(part) != after.parts[part]]
-    is_same = (before.arm_id, before.advised_only) == (after.arm_id, after.advised_only)
-    return names if is_same else [*names, "audience"]
 
 
 def _require_changeable(study: Study) -> None:

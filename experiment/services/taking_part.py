@@ -319,9 +319,9 @@ def _judge(participant: Participant, met: Sequence[Trial], sent: Sent) -> Judgme
     given = advised.given_to(participant)
     second = next((row for row in given.values() if row.token == sent.token), None)
     trial = _trial_of(participant, met, sent, second)
-    stored = _stored(trial, None if second else given.get(trial.pk))
+    stored, key = _stored(trial, None if second else given.get(trial.pk))
     if stored is not None:
-        if _key_of(stored) == sent.key:
+        if key == sent.key:
             return stored
         raise AlreadyAnsweredError
     require(participant, Stage.TRIAL, sent.position)
@@ -360,12 +360,16 @@ def _trial_of(
     return trial
 
 
-def _stored(trial: Trial, first: AdvisedTrial | None) -> Judgment | AdvisedTrial | None:
-    """The answer to the page that was sent: the first of a trial whose advice follows it, or else the judgment."""
+def _stored(
+    trial: Trial, first: AdvisedTrial | None
+) -> tuple[Judgment | AdvisedTrial | None, uuid.UUID | None]:
+    """The answer to the page that was sent, with its key: the first of a trial whose advice follows it, or else the judgment."""
     if first is not None and first.procedure == AdvisedTrial.Procedure.AFTER:
         first.trial = trial
-        return first
-    return trial.judgment if hasattr(trial, "judgment") else None
+        return first, first.first_key
+    if hasattr(trial, "judgment"):
+        return trial.judgment, trial.judgment.idempotency_key
+    return None, None
 
 
 def _passed_ms(participant: Participant, trial: Trial, sent: Sent) -> int | None:
@@ -379,10 +383,6 @@ def _is_too_soon(participant: Participant, sent: Sent, passed_ms: int | None) ->
     if passed_ms is None or (sent.written is not None and sent.written.abstained):
         return False
     return passed_ms < 1000 * participant.study.min_page_s
-
-
-def _key_of(answer: Judgment | AdvisedTrial) -> uuid.UUID | None:
-    return answer.first_key if isinstance(answer, AdvisedTrial) else answer.idempotency_key
 
 
 def _store(
