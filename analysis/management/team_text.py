@@ -41,7 +41,7 @@ def lines(document: TeamsDocument) -> list[str]:
         ),
         "",
         *_cautions(answer),
-        *table_lines([_row(answer, result) for result in rows], ("team",)),
+        *table_lines(_rows(answer, rows), ("team",)),
         "",
         *_sentences(answer, len(rows), others),
     ]
@@ -92,15 +92,21 @@ def _listed(answer: Answer) -> tuple[Sequence[TeamResult], str]:
     return [*first, *rest][:MOST_ROWS], listing([*parts, "the most accurate"])
 
 
-def _row(answer: Answer, result: TeamResult) -> dict[str, str]:
-    return {
-        "team": short(result.team, answer.members),
-        "accuracy": _number(result.accuracy),
-        "95% interval": _interval(result.accuracy_ci95, ""),
-        "gain": _number(result.gain, "+"),
-        "95% interval of the gain": _interval(result.gain_ci95, "+"),
-        "log loss (at most 13.8)": _number(result.log_loss_nats),
-    }
+def _rows(answer: Answer, rows: Sequence[TeamResult]) -> list[dict[str, str]]:
+    """Ties are counted where one of the rows has any, as in `analysis.teams.names.team_columns`."""
+    has_ties = any(result.n_ties for result in rows)
+    return [
+        {
+            "team": short(result.team, answer.members),
+            "accuracy": _number(result.accuracy),
+            "95% interval": _interval(result.accuracy_ci95, ""),
+            **({"ties": number(result.n_ties, 0)} if has_ties else {}),
+            "gain": _number(result.gain, "+"),
+            "95% interval of the gain": _interval(result.gain_ci95, "+"),
+            "log loss (at most 13.8)": _number(result.log_loss_nats),
+        }
+        for result in rows
+    ]
 
 
 def _number(value: float | None, sign: str = "") -> str:

@@ -21,7 +21,7 @@ from lib.points import RIGHT, TIE
 # simulated studies: docs/results.md
 FEWEST_ITEMS = 60
 NEEDED = f"{ENOUGH} participants, {FEWEST_ITEMS} test cases"
-ASKED_FOR = "the teams that were asked for, of a method"
+ONE_FAMILY = "all comparisons of teams, an equal share for each question"
 
 
 def verdict_of(
@@ -279,7 +279,7 @@ class PolicyPoint:
 class ChosenPolicy:
     """Results on other trials of a threshold that was found on training trials; folds: in words what was held out.
 
-    threshold: median over the folds. gain: accuracy less that of the models (`team`) alone; gain_p_holm over all that were chosen.
+    threshold: median over the folds. gain: accuracy less that of the models (`team`) alone; gain_p_holm as one of the family.
     """
 
     team: Team
@@ -302,7 +302,7 @@ class ChosenPolicy:
         Verdict | None,
         Concludes(
             "whether asking where a model is not confident changes its accuracy",
-            "all models and policies",
+            ONE_FAMILY,
             HOLM,
             NEEDED,
         ),
@@ -378,12 +378,14 @@ class Pattern(Tried):
 class Complementarity:
     """The first three add up to all trials, and so do the patterns, of which only those that occur are listed.
 
+    A member that ties is not right: none_right are trials on which each is wrong or ties, all_wrong those of them on which nobody ties.
     only_first, only_second: of pairs, trials on which that member alone is right; they add up to some_right.
     """
 
     all_right: Tried
     some_right: SomeRight
     none_right: Tried
+    all_wrong: Tried
     only_first: OnlyOne | None
     only_second: OnlyOne | None
     patterns: tuple[Pattern, ...]
@@ -432,7 +434,7 @@ class TeamResult:
     n_participants: 0 where rows are items, which n_trials counts then. log_loss_nats: mean of -ln p(original); brier: mean
     of (1 - p(original))^2. Intervals are None where there is one item or one participant. best_member (a name), gain
     (accuracy of the team - that of the best member), complementarity: None for one member. gain_p_holm: over a family of gain_tests
-    teams, those that were asked for; gain_verdict follows from it. Interval and p of the gain follow from
+    comparisons; gain_verdict follows from it. Interval and p of the gain follow from
     gain_se, two-way cluster-robust, with Student's t.
     """
 
@@ -462,7 +464,7 @@ class TeamResult:
     gain_tests: int | None
     gain_verdict: Annotated[
         Verdict | None,
-        Concludes("whether a team is more accurate than its best member", ASKED_FOR, HOLM, NEEDED),
+        Concludes("whether a team is more accurate than its best member", ONE_FAMILY, HOLM, NEEDED),
     ]
     gain_se: float | None
     selector_accuracy: float
@@ -472,21 +474,9 @@ class TeamResult:
     about: LogisticAbout | AsPublishedAbout | BayesianAbout | About
 
     @property
-    def evidence_verdict(
-        self,
-    ) -> Annotated[
-        Verdict | None,
-        Concludes(
-            "whether two members' evidence correlates, by a Bayesian fit; never of two people"
-        ),
-    ]:
-        """None of two people, whose correlation the model has above 0 whatever the data."""
-        about = self.about
-        found = about.pair_correlation if isinstance(about, BayesianAbout) else None
-        if found is None or found.member_kinds.count(MemberKind.HUMAN) == 2:
-            return None
-        n = min(self.n_items, self.n_participants) if self.n_humans else self.n_items
-        return Verdict.of_interval(found.ci95, n_clusters=n)
+    def correlation(self) -> Posterior | None:
+        """Correlation of two members' latent evidence, by a Bayesian fit."""
+        return self.about.pair_correlation if isinstance(self.about, BayesianAbout) else None
 
     @property
     def is_judged(self) -> bool:
@@ -526,7 +516,7 @@ class Gain:
 class AddingHuman:
     """Change by the person `added` to `team`: accuracy of the larger team less that of this one.
 
-    with_human: the larger team's label. p_holm: over the n_tests comparisons of a method, from which the verdict follows.
+    with_human: the larger team's label. p_holm: over the n_tests comparisons of the family, from which the verdict follows.
     """
 
     team: Team
@@ -542,7 +532,7 @@ class AddingHuman:
         Verdict | None,
         Concludes(
             "whether one more person makes a team more accurate",
-            "all teams of a method with a person",
+            ONE_FAMILY,
             HOLM,
             NEEDED,
         ),
@@ -673,6 +663,43 @@ class TeamingResult(TeamResults):
     def by_method(self) -> dict[Method, tuple[TeamResult, ...]]:
         rows = (self.logistic, self.as_published, self.bayesian, self.majority, self.most_confident, self.average)  # fmt: skip
         return _grouped(tuple(row for of_one in rows for row in of_one))
+
+    @property
+    def partner(self) -> TeamResult | None:
+        """The pair of a human and the most accurate model, or of the two most accurate members where there is no such pair."""
+        accuracy = {row.team.label: row.accuracy for row in self.logistic if len(row.team) == 1}
+        every = [row for row in self.logistic if len(row.team) == 2]
+        pairs = [row for row in every if self.is_of_panel(row.team)] or every
+        mixed = [row for row in pairs if row.n_humans and row.n_models]
+        return max(
+            mixed or pairs,
+            key=lambda row: sum(accuracy[name] for name in row.team.names if name in accuracy),
+            default=None,
+        )
+
+    @property
+    def correlated_pair(self) -> TeamResult | None:
+        """The one pair whose evidence the chapter speaks of: the partner's Bayesian fit, or else the first pair's."""
+        pairs = [row for row in self.bayesian if row.correlation is not None]
+        own = [row for row in pairs if self.partner and row.team.label == self.partner.team.label]
+        return next(iter([*own, *pairs]), None)
+
+    @property
+    def evidence_verdict(
+        self,
+    ) -> Annotated[
+        Verdict | None,
+        Concludes(
+            "whether a person's and the most accurate model's evidence correlates, by a Bayesian fit"
+        ),
+    ]:
+        """Verdict on `correlated_pair`; None of two people, whose correlation the model has above 0 whatever the data."""
+        pair = self.correlated_pair
+        found = pair.correlation if pair else None
+        if pair is None or found is None or found.member_kinds.count(MemberKind.HUMAN) == 2:
+            return None
+        n = min(pair.n_items, pair.n_participants) if pair.n_humans else pair.n_items
+        return Verdict.of_interval(found.ci95, n_clusters=n)
 
     def is_of_panel(self, team: Team) -> bool:
         """True if all its members are of the panel, any people counting as such."""

@@ -198,7 +198,7 @@ def _two_together(result: TeamResult, found: Complementarity) -> str:
 def _all_together(result: TeamResult, found: Complementarity, team: str) -> str:
     some = found.some_right
     disagreed = (
-        f"; on the {number(some.n, 0)} where they disagreed, the team was right on {_times_right(some)}"
+        f"; on the {number(some.n, 0)} on which some were right, the team was right on {_times_right(some)}"
         if some.n
         else ""
     )

@@ -1,7 +1,7 @@
 """Deferral: models alone where they are certain, else a person is asked; on which trials, and how often the answer is right."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,10 @@ import numpy.typing as npt
 from analysis.stats.arrays import Bools, Floats, Ints
 from analysis.teams.domain.combination import calibrated
 from analysis.teams.domain.evidence import Names
-from analysis.teams.domain.folds import Draws, Folds, difference, holm, share_intervals
+from analysis.teams.domain.folds import Draws, Folds, difference, share_intervals
 from analysis.teams.domain.logistic import coarser
 from analysis.teams.domain.runs import Runs
-from analysis.teams.results import ChosenPolicy, Method, Policy, PolicyPoint, Team, verdict_of
+from analysis.teams.results import ChosenPolicy, Method, Policy, PolicyPoint, Team
 from lib.points import RIGHT, TIE
 
 SHARES = tuple(step / 20 for step in range(21))
@@ -183,14 +183,7 @@ def policies(runs: Runs, method: Method, of: Sequence[Names] | None = None) -> P
             points += _points(team, evidence.item, judges, draws)
             chosen += _chosen(team, judges, folds, draws, seed)
     words = f"{ORDER} {POLICIES} {CHOSEN.format(folds=coarser(folds, seed).words)}"
-    return Policies(tuple(points), tuple(_corrected(chosen, draws)), words)
-
-
-def _corrected(chosen: Sequence[ChosenPolicy], draws: Draws) -> Iterator[ChosenPolicy]:
-    """With Holm's correction over all that were chosen, and the verdicts."""
-    for one, p in zip(chosen, holm([one.gain_p for one in chosen]), strict=True):
-        verdict = verdict_of(one.gain, p, draws.n_items, draws.n_people)
-        yield replace(one, gain_p_holm=p, gain_verdict=verdict)
+    return Policies(tuple(points), tuple(chosen), words)
 
 
 def _deciders(runs: Runs) -> list[Names]:

@@ -1,7 +1,6 @@
 """How good a team is on held-out trials, how sure that is, whether it beats its best member, and whom it follows."""
 
-from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,11 +9,11 @@ from analysis.stats import NotEnough
 from analysis.stats.arrays import Bools, Floats, Interval, Ints
 from analysis.stats.calibration import bin_columns, equal_width_bins, error_interval, error_noise
 from analysis.stats.crossed_bootstrap import interval_with
-from analysis.stats.two_way_clustered import FEWEST_CLUSTERS
+from analysis.stats.two_way_clustered import FEWEST_CLUSTERS, SCORE
 from analysis.teams.domain.chance import learns_noise
 from analysis.teams.domain.combination import LEAST_PROBABILITY, HeldOut
 from analysis.teams.domain.evidence import Evidence, Names
-from analysis.teams.domain.folds import Draws, changes_of, holm, two_way_of
+from analysis.teams.domain.folds import Draws, changes_of, two_way_of
 from analysis.teams.results import (
     FEWEST_ITEMS,
     Complementarity,
@@ -25,7 +24,6 @@ from analysis.teams.results import (
     SomeRight,
     TeamResult,
     Tried,
-    verdict_of,
 )
 from lib.levels import ENOUGH
 from lib.points import RIGHT, TIE, WRONG
@@ -110,7 +108,7 @@ MOST_NAMED = 6  # members up to which patterns name who is right
 def complementarity(names: Names, points: Floats, team: Floats) -> Complementarity:
     """Trials by which members are right; points (n, members), in the order of `names`, team (n,) points.
 
-    A member that ties is not right, and of the team's ties the counts say how many there are. Raises NotEnough below two members.
+    A member that ties is neither right nor wrong, and of the team's ties the counts say how many there are. Raises NotEnough below two members.
 
     >>> first, second = [True, True, False, False], [True, False, True, False]
     >>> found = complementarity(("a", "b"), 1.0 * np.array([first, second]).T, np.array([1, 1, 0, 0.5]))
@@ -120,7 +118,7 @@ def complementarity(names: Names, points: Floats, team: Floats) -> Complementari
     if len(names) < 2:
         raise NotEnough("One member cannot disagree.", "A team of at least two is needed.")
     is_right = points == RIGHT
-    n_right = is_right.sum(axis=1)
+    n_right, n_wrong = is_right.sum(axis=1), (points == WRONG).sum(axis=1)
     all_right, none_right = n_right == len(names), n_right == 0
     some = ~all_right & ~none_right
     alone = [_tried(some & is_right[:, k], team) for k in (0, 1)]
@@ -131,8 +129,9 @@ def complementarity(names: Names, points: Floats, team: Floats) -> Complementari
     is_pair = len(names) == 2
     return Complementarity(
         all_right=_tried(all_right, team),
-        some_right=_some_right(some, n_right, len(names), team),
+        some_right=_some_right(some, n_right, n_wrong, len(names), team),
         none_right=_tried(none_right, team),
+        all_wrong=_tried(n_wrong == len(names), team),
         only_first=first if is_pair else None,
         only_second=second if is_pair else None,
         patterns=_patterns(names, is_right, team),
@@ -144,8 +143,8 @@ def _tried(where: Bools, team: Floats) -> Tried:
     return Tried(int(where.sum()), right, tied)
 
 
-def _some_right(some: Bools, n_right: Ints, m: int, team: Floats) -> SomeRight:
-    agreed = some & (2 * n_right != m)
+def _some_right(some: Bools, n_right: Ints, n_wrong: Ints, m: int, team: Floats) -> SomeRight:
+    agreed = some & (2 * np.maximum(n_right, n_wrong) > m)
     follows = agreed & (team == np.where(2 * n_right > m, RIGHT, WRONG))
     tried = _tried(some, team)
     return SomeRight(
@@ -183,8 +182,7 @@ RESAMPLED = (
     "The two-way variance is that of trials, plus what participants and test cases each have beyond it, at least 0, with "
     "fixed held-out predictions and Student's t for the smaller number of clusters minus one. A trial with two people "
     "belongs to the first of them. "
-    "Shares have Wilson's score interval for the number of independent decisions that would give the same standard "
-    "error. A gain has the interval and p of Student's t, which do not depend on a seed but in teams of people alone, whose judgments are paired at random. The intervals of log loss and Brier score come from resampling with replacement both the test cases and, "
+    f"{SCORE} A gain has the interval and p of Student's t, which do not depend on a seed but in teams of people alone, whose judgments are paired at random. The intervals of log loss and Brier score come from resampling with replacement both the test cases and, "
     "independently, the people who judged the trials (pigeonhole bootstrap, {resamples:,} resamples, seed {seed}). Deviations are "
     "scaled to that error before percentiles are taken. The interval of "
     "the calibration error inverts a test, with the bins' observed deviations multiplied by a common factor. docs/results.md gives the "
@@ -194,7 +192,7 @@ NO_INTERVALS = "No intervals: {why}."
 MULTIPLICITY = (
     "A team is compared with its best member on the same trials. The best member is also chosen on these trials, "
     "so gains tend to be underestimated. The accuracy of the best of many teams is overestimated, because it was "
-    "selected; on other trials it is likely to be lower. p_holm is Holm's correction over {teams}. "
+    "selected; on other trials it is likely to be lower. {family} "
     f"No verdict is given with fewer than {FEWEST_ITEMS} test cases, or fewer than {ENOUGH} participants."
 )
 CALIBRATION = (
@@ -229,9 +227,7 @@ def evaluate_all(
 ) -> list[TeamResult]:
     """Teams (their members' names, the way of combining, its predictions) on the same rows, with the same resamples.
 
-    Gains of teams of two or more are corrected for how many such teams there are (Holm 1979); those of people alone, whose judgments are
-    paired at random, are a family of their own, so that no seed moves the others.
-    Raises KeyError for names that are no members.
+    Gains of teams of two or more have a p, which `families.concluded` corrects. Raises KeyError for names that are no members.
     """
     found = []
     size = max(1, BATCH // max(1, draws.resamples * N_MEANS))
@@ -246,24 +242,7 @@ def evaluate_all(
             _with_intervals(_result(*team, its_rows), again[:, k], its_rows, draws)
             for k, (team, its_rows) in enumerate(zip(batch, rows, strict=True))
         ]
-    return corrected_gains(found, [row.n_models > 0 for row in found])
-
-
-def corrected_gains(rows: Sequence[TeamResult], families: Sequence[Hashable]) -> list[TeamResult]:
-    """With Holm's correction over all teams of the same family that have a p, and the verdicts; families: one for each row."""
-    adjusted = holm([row.gain_p for row in rows], families)
-    n_tests = Counter(of for row, of in zip(rows, families, strict=True) if row.gain_p is not None)
-    return [
-        row
-        if row.gain is None
-        else replace(
-            row,
-            gain_p_holm=p,
-            gain_tests=None if p is None else n_tests[of],
-            gain_verdict=verdict_of(row.gain, p, row.n_items, row.n_participants),
-        )
-        for row, p, of in zip(rows, adjusted, families, strict=True)
-    ]
+    return found
 
 
 def resampling_words(draws: Draws) -> str:

@@ -3,13 +3,13 @@
 The pigeonhole bootstrap of analysis.stats.crossed_bootstrap, for rows that may join several people's judgments.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats import NotEnough, families
+from analysis.stats import NotEnough
 from analysis.stats.arrays import Bools, Floats, Interval, Ints
 from analysis.stats.crossed_bootstrap import times_drawn
 from analysis.stats.two_way_clustered import (
@@ -282,20 +282,3 @@ def share_intervals(right: Floats, draws: Draws) -> list[Interval | None]:
     """95% interval of the mean of each column of (n, k) values from 0 to 1; None below three items or participants."""
     found = [two_way_of(column, draws) for column in right.T]
     return [one.share_ci95 if one else None for one in found]
-
-
-def holm(p: Sequence[float | None], groups: Sequence[object] | None = None) -> list[float | None]:
-    """p adjusted after Holm (1979) over all of them, or over those of the same group; None stays.
-
-    >>> holm([0.01, None, 0.04]), holm([0.01, 0.5, 0.04], ["a", "b", "a"])
-    ([0.02, None, 0.04], [0.02, 0.5, 0.04])
-    """
-    adjusted: list[float | None] = [None] * len(p)
-    of = [None] * len(p) if groups is None else groups
-    for group in dict.fromkeys(of):
-        known = [k for k, value in enumerate(p) if value is not None and of[k] == group]
-        if known:
-            after = families.holm(np.array([p[k] for k in known]))
-            for k, value in zip(known, after.tolist(), strict=True):
-                adjusted[k] = value
-    return adjusted

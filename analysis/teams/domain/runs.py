@@ -1,6 +1,5 @@
 """Teams tried on held-out trials, one after another, by the ways of combining that users choose."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -21,7 +20,7 @@ from analysis.teams.domain.combination import (
 )
 from analysis.teams.domain.evaluation import evaluate_all
 from analysis.teams.domain.evidence import Evidence, Names
-from analysis.teams.domain.folds import Draws, Folds, by_item, differences, holm
+from analysis.teams.domain.folds import Draws, Folds, by_item, differences
 from analysis.teams.domain.logistic import Logistic
 from analysis.teams.results import (
     AddingHuman,
@@ -31,7 +30,6 @@ from analysis.teams.results import (
     NotPossible,
     Team,
     TeamResult,
-    verdict_of,
 )
 from lib.points import RIGHT, TIE
 
@@ -112,7 +110,7 @@ class Runs:
                     self.not_possible.append(row)
 
     def results(self) -> list[TeamResult]:
-        """Every team's numbers, on the same draws; Holm's correction is over the teams of a method."""
+        """Every team's numbers, on the same draws, before their correction."""
         by_method: dict[Method, list[tuple[Names, Method, HeldOut]]] = {}
         for (names, method), held in self.held.items():
             by_method.setdefault(method, []).append((names, method, held))
@@ -160,7 +158,7 @@ class Runs:
             )
             for (team, rest, method), gain in zip(pairs, gains, strict=True)
         ]
-        return corrected_adding(rows)
+        return rows
 
     def _noise(self, pair: tuple[Team, Team, Method]) -> bool:
         """True if one of the two errs on all its rows together, so that resampling them says nothing."""
@@ -170,21 +168,6 @@ class Runs:
     def folds_of(self) -> dict[Method, Folds]:
         """Folds that were held out together, by method: folds of its own, else the given ones."""
         return {method: held.folds or self.folds for (_, method), held in self.held.items()}
-
-
-def corrected_adding(rows: list[AddingHuman]) -> list[AddingHuman]:
-    """With Holm's correction over all rows of the same method that have a p, and the verdicts."""
-    adjusted = holm([row.gain.p for row in rows], [row.method for row in rows])
-    n_tests = Counter(row.method for row in rows if row.gain.p is not None)
-    return [
-        replace(
-            row,
-            p_holm=p,
-            n_tests=None if p is None else n_tests[row.method],
-            verdict=verdict_of(row.gain.value, p, row.n_items, row.n_participants),
-        )
-        for row, p in zip(rows, adjusted, strict=True)
-    ]
 
 
 def member_results(

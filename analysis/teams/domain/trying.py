@@ -1,6 +1,6 @@
 """Members of teams, the teams that are tried, and chosen teams tried on a study's trials."""
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, combinations
 from math import comb
@@ -16,15 +16,15 @@ from analysis.teams.domain.deferral import policies
 from analysis.teams.domain.evaluation import (
     MEASURES,
     MULTIPLICITY,
-    corrected_gains,
     resampling_words,
 )
 from analysis.teams.domain.evidence import Evidence, Gathered, Names, gather, human_name
+from analysis.teams.domain.families import AND_DEFERRAL, TEAMS, TOGETHER, concluded
 from analysis.teams.domain.folds import by_item, by_item_and_participant
 from analysis.teams.domain.runs import Progress, Runs, member_results, method_named
 from analysis.teams.domain.tables import tables
 from analysis.teams.options import MOST_HUMANS, PUBLISHED, TeamOptions
-from analysis.teams.results import FewItems, MemberResult, Method, TeamResult, TriedTeams
+from analysis.teams.results import FewItems, MemberResult, Method, TriedTeams
 
 PUBLISHED_RULE = "The members of the published teams."
 PANEL_RULE = (
@@ -211,36 +211,38 @@ def try_teams(
         raise NotEnough(missing.reason, missing.needed)
     method = Method(options.method)
     asked = {tuple(names), *(teams if options.all_subsets else ())}
-    results = of_asked(runs.results(), asked)
     found = policies(runs, method)
+    # Of others, which are there to be compared with, nothing is concluded
+    known = concluded(
+        runs.results(),
+        runs.adding_human(),
+        found.chosen,
+        main=method,
+        question=lambda team: TEAMS if team.names in asked else None,
+        sizes=(runs.draws.n_items, runs.draws.n_people),
+    )
+    results, found = known.rows, replace(found, chosen=known.chosen)
     used = runs.folds_of.get(method, runs.folds)
     n_teams = sum(len(members) > 1 and members in asked for members, _ in runs.held)
+    together = TOGETHER.format(
+        teams=f"{n_teams} team{'s' * (n_teams != 1)}",
+        others="",
+        deferral=AND_DEFERRAL if found.chosen else "",
+    )
     tried = TriedTeams(
         **in_common(gathered, runs),
         folds=used.words,
         folds_kind=used.kind,
-        teams=tuple(results),
-        adding_human=tuple(runs.adding_human()),
+        teams=results,
+        adding_human=known.adding,
         policies=found.points,
         policies_chosen=found.chosen,
         policies_method=found.method,
         shortened=shortened,
         taken_twice=tuple(n for n in names if f"{n}{ASKED}" in names),
-        multiplicity=MULTIPLICITY.format(teams=f"{n_teams} team{'s' * (n_teams != 1)}"),
+        multiplicity=MULTIPLICITY.format(family=together),
     )
     return tried, tables(runs, data.items, results, found, predicted=_predicted(runs))
-
-
-def of_asked(rows: Sequence[TeamResult], asked: Container[Names]) -> list[TeamResult]:
-    """The gains of the teams that were asked for as one family; others, which are there to be compared with, conclude nothing."""
-    is_asked = [row.team.names in asked for row in rows]
-    found = corrected_gains(
-        rows, [(of_it, row.n_models > 0) for of_it, row in zip(is_asked, rows, strict=True)]
-    )
-    return [
-        row if of_it else replace(row, gain_p_holm=None, gain_tests=None, gain_verdict=None)
-        for row, of_it in zip(found, is_asked, strict=True)
-    ]
 
 
 def in_common(

@@ -117,7 +117,7 @@ def gain_text(
             f"{count(len(of.every), 'team')}. Accuracy of the team minus that of its most accurate member on the same trials, in percentage "
             "points; above zero the team is better.",
             of.intervals(of.first),
-            "Filled dots: a clear difference (p below .05 after Holm's correction over these teams of a method, with enough test cases and "
+            "Filled dots: a clear difference (p below .05 after Holm's correction over all comparisons of teams, with enough test cases and "
             "participants); hollow dots: none.",
             same,
             of.picked,
@@ -175,7 +175,10 @@ def complementarity_text(
             of.n,
             f"{teams}. Bars: shares of {what}, grouped by the members who chose the original ({grouped}); the dark part of each colour shows "
             f"where the team ({method_name(method)}) also chose it, and the pale part where it did not. The right side shows how often the "
-            "team followed each member when the members disagreed. Shares have no interval.",
+            "team was right where only some members were. Shares have no interval.",
+            "A tie of the team counts half, and a member that ties is not right."
+            if _has_ties(of)
+            else "",
             _contradicted(of, method, "both" if are_pairs else "all"),
             *_led(of.shown),
             of.picked,
@@ -184,10 +187,15 @@ def complementarity_text(
     )
 
 
+def _has_ties(of: Shown) -> bool:
+    known = [r.complementarity for r in of.every if r.complementarity]
+    return any(r.n_ties for r in of.every) or any(c.none_right.n > c.all_wrong.n for c in known)
+
+
 def _contradicted(of: Shown, method: Method, everybody: str) -> str:
     """Where teams are right although all their members are wrong, and the reverse."""
     known: list[Complementarity] = [r.complementarity for r in of.shown if r.complementarity]
-    n_right = sum(c.none_right.n_team_right for c in known)
+    n_right = sum(c.all_wrong.n_team_right for c in known)
     n_wrong = sum(c.all_right.n - c.all_right.n_team_right - c.all_right.n_team_ties for c in known)
     first = of.every[0]
     cases = [

@@ -74,6 +74,8 @@ def test_a_model_that_is_a_member_in_both_ways_is_said_to_be_one_and_ties_are_co
     said = team(capsys, asked.slug, "--members", "human,lab/one (asked)", "--method", "majority")
     assert "twice" not in said
     assert "Ties count half. one (asked) ties on 1 of 6 trials. A member that ties has no" in said
+    rows = [line for line in said.splitlines() if line.startswith(("team ", "one (asked) "))]
+    assert [re.split(r"\s{2,}", row)[3] for row in rows] == ["ties", "1"]
 
 
 def test_many_teams_are_cut_to_the_whole_the_members_and_the_most_accurate() -> None:

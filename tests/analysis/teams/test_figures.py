@@ -95,6 +95,18 @@ def test_the_parts_of_a_complementarity_bar_add_up_to_all_trials():
     assert {label: right[label] for label in sums.index} == sums.to_dict()
 
 
+def test_a_team_contradicts_members_that_are_wrong_and_none_that_ties():
+    found = tried(2)
+    pair = next(r for r in found.teams if len(r.team) == 2)
+    none, wrong = Tried(5, 5, 0), Tried(2, 1, 0)
+    one = replace(
+        pair, complementarity=replace(pair.complementarity, none_right=none, all_wrong=wrong)
+    )
+    caption = draw("teams_complementarity", replace(found, teams=(one,))).caption
+    assert "right on 1 trial on which both members were wrong" in caption
+    assert "a member that ties is not right" in caption
+
+
 @pytest.mark.parametrize("name", FIGURES)
 def test_many_teams_with_long_names_stay_within_the_page_and_say_what_they_leave_out(name):
     found = tried(7, 2, "majority", up_to=3, is_long=True)
@@ -144,7 +156,7 @@ def test_a_team_that_goes_against_its_members_is_named_and_so_is_one_that_follow
         only_first=OnlyOne(30, 0, 0, "human"),
         only_second=OnlyOne(40, 40, 0, "org/model-0"),
     )
-    against = replace(all_of, none_right=Tried(9, 2, 0))
+    against = replace(all_of, none_right=Tried(9, 2, 0), all_wrong=Tried(9, 2, 0))
     for own, leader, said in (
         (all_of, "org/model-0", "always follows Model 0"),
         (against, None, "right on 2 trials on which both members were wrong"),

@@ -135,15 +135,22 @@ def test_an_exact_name_is_meant_though_it_is_part_of_another(data):
 
 
 def test_the_family_of_gains_is_the_teams_that_were_asked_for(data):
-    """One whole team, with what it is compared with, is one test; every subset is a family of all of them."""
+    """One whole team is compared with its best member and without the person; every subset is a family of all of them."""
     members = ("human", "org/model-1", "org/model-2")
     one, _ = tried(data, *members)
     by_size = {len(row.team): row for row in one.teams}
-    assert by_size[3].gain_tests == 1
-    assert by_size[3].gain_p_holm == by_size[3].gain_p
+    n_policies = sum(row.gain_p is not None for row in one.policies_chosen)
+    assert by_size[3].gain_tests == 2 + n_policies
+    assert by_size[3].gain_p_holm > by_size[3].gain_p
     # The same team without the person shows what the person adds
     assert by_size[2].gain is not None
     assert (by_size[2].gain_p_holm, by_size[2].gain_tests, by_size[2].gain_verdict) == (None,) * 3
-    assert "over 1 team." in one.multiplicity
+    assert "1 team against their best member" in one.multiplicity
     every, _ = tried(data, *members, all_subsets=True)
-    assert {row.gain_tests for row in every.teams if row.gain is not None} == {4}
+    # Each of four with its best member, three of them without the person
+    compared = {(row.team.names, (row.best_member,)) for row in every.teams if row.gain is not None}
+    compared |= {(row.larger_team.names, row.team.names) for row in every.adding_human}
+    n_policies = sum(row.gain_p is not None for row in every.policies_chosen)
+    n_tests = len(compared) + n_policies
+    assert {row.gain_tests for row in every.teams if row.gain is not None} == {n_tests}
+    assert {row.n_tests for row in every.adding_human} == {n_tests}

@@ -1,7 +1,7 @@
 """`teaming`: what people and models reach together, by every way of combining, on trials that no fit has seen."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,14 +10,18 @@ from analysis.data.dataset import SourceData
 from analysis.report.chapter import Built
 from analysis.stats import MissingResult, NotEnough
 from analysis.teams.domain.deferral import policies
-from analysis.teams.domain.evaluation import MULTIPLICITY, corrected_gains
+from analysis.teams.domain.evaluation import MULTIPLICITY
 from analysis.teams.domain.evidence import HUMAN, Evidence, Names, gather
-from analysis.teams.domain.runs import (
-    METHODS,
-    Runs,
-    corrected_adding,
-    method_named,
+from analysis.teams.domain.families import (
+    AND_DEFERRAL,
+    AND_METHODS,
+    AND_OTHERS,
+    OTHERS,
+    TEAMS,
+    TOGETHER,
+    concluded,
 )
+from analysis.teams.domain.runs import METHODS, Runs, method_named
 from analysis.teams.domain.sizes import sizes
 from analysis.teams.domain.tables import tables
 from analysis.teams.domain.trying import (
@@ -31,12 +35,12 @@ from analysis.teams.results import (
     MemberKind,
     MemberResult,
     Method,
+    Team,
     TeamingResult,
     TeamResult,
 )
 
-OF_A_METHOD = "a method's shown teams"
-WITH_OTHERS = " Each of the study's other models with one human is a family of its own."
+SHOWN = "the teams of the report's members and of two people"
 
 
 @dataclass(frozen=True)
@@ -57,22 +61,34 @@ def build_teams(data: SourceData) -> Built:
     chosen: Names = tuple(name for name in evidence.names if name in of_panel)
     others = n_humans and set(evidence.names) - set(chosen)
     _try_all(runs, chosen, data.seed)
-    rows = runs.results()
     pairs, adding_pairs = _people_together(data) if n_humans else ([], [])
-    together = [*rows, *pairs]
-    shown = [all(m.is_human or m.name in chosen for m in row.team.members) for row in together]
-    # The teams that the chapter shows are one question; each other model with a human is another
-    families = [(row.method, of) for row, of in zip(together, shown, strict=True)]
-    together = corrected_gains(together, families)
     found = policies(runs, Method.LOGISTIC, of=_deciders(evidence, chosen))
+
+    def question(team: Team) -> str:
+        """The teams that the chapter shows are one question; each other model with a human is another."""
+        return TEAMS if all(m.is_human or m.name in chosen for m in team.members) else OTHERS
+
+    known = concluded(
+        [*runs.results(), *pairs],
+        [*runs.adding_human(), *adding_pairs],
+        found.chosen,
+        main=Method.LOGISTIC,
+        question=question,
+        sizes=(runs.draws.n_items, runs.draws.n_people),
+    )
+    together, found = known.rows, replace(found, chosen=known.chosen)
+    family = TOGETHER.format(
+        teams=SHOWN,
+        others=AND_OTHERS if others else "",
+        deferral=AND_DEFERRAL if found.chosen else "",
+    )
     result = TeamingResult(
         **in_common(gathered, runs, _left_out(data, models)),
         panel=chosen,
         panel_rule=panel_rule,
         folds=runs.folds.words,
         folds_kind=runs.folds.kind,
-        logistic=tuple(row for row in rows if row.method == Method.ALONE)
-        + _of(Method.LOGISTIC, together),
+        logistic=_of(Method.ALONE, together) + _of(Method.LOGISTIC, together),
         as_published=_of(Method.AS_PUBLISHED, together),
         bayesian=_of(Method.BAYESIAN, together),
         majority=_of(Method.MAJORITY, together),
@@ -82,8 +98,8 @@ def build_teams(data: SourceData) -> Built:
         policies_chosen=found.chosen,
         policies_method=found.method,
         sizes=try_estimate(sizes, evidence, runs.folds, data.seed),
-        adding_human=tuple(corrected_adding([*runs.adding_human(), *adding_pairs])),
-        multiplicity=MULTIPLICITY.format(teams=OF_A_METHOD) + (WITH_OTHERS if others else ""),
+        adding_human=known.adding,
+        multiplicity=MULTIPLICITY.format(family=family + AND_METHODS),
     )
     predicted = list(subsets(chosen, len(chosen)))
     named = tables(runs, data.items, together, found, predicted=predicted, prefix="team_")

@@ -36,8 +36,7 @@ def correlated_pairs(rows: Sequence[TeamResult]) -> list[tuple[TeamResult, Bayes
     return [
         (row, row.about, correlation)
         for row in rows
-        if isinstance(row.about, BayesianAbout)
-        and (correlation := row.about.pair_correlation) is not None
+        if isinstance(row.about, BayesianAbout) and (correlation := row.correlation) is not None
     ]
 
 

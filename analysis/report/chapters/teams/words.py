@@ -6,7 +6,7 @@ from analysis.codec import need, present
 from analysis.presentation import Paragraph, paragraphs, sentences
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.teams.results import Teams
-from analysis.report.chapters.teams.tables import correlated_pairs, of_panel, tables
+from analysis.report.chapters.teams.tables import of_panel, tables
 from analysis.stats.verdicts import Verdict
 from analysis.teams.names import (
     METHOD_NAMES,
@@ -47,7 +47,7 @@ def teams_page(source: SourceResults, about: About) -> Page:
     every = teams_of(found, Method.LOGISTIC)
     tried = of_panel(found, every) or every
     best = max(tried, key=lambda r: r.accuracy, default=None)
-    partner = _partner(found, tried)
+    partner = found.partner
     added = _adding(found, partner)
     caution, first = few_cases(found.few_items), _best_team(best, len(tried))
     text = [
@@ -63,7 +63,7 @@ def teams_page(source: SourceResults, about: About) -> Page:
             _ties(found, partner) if partner else "",
             _reach(tried),
             *_deferral(found, best, is_simulated=about.is_simulated),
-            _shared_evidence(found, partner, is_simulated=about.is_simulated),
+            _shared_evidence(found, is_simulated=about.is_simulated),
             _by_size(present(found.sizes), is_simulated=about.is_simulated),
         ),
     ]
@@ -145,19 +145,6 @@ def _better_models(found: TeamingResult, best: TeamResult | None) -> str:
 
 
 # --- What one more person adds.
-
-
-def _partner(found: TeamingResult, tried: Sequence[TeamResult]) -> TeamResult | None:
-    """The pair of a human and the most accurate model, or of the two most accurate members where there is no such pair."""
-    alone = (r for r in found.logistic if r.method == Method.ALONE)
-    accuracy = {r.team.label: r.accuracy for r in alone}
-    pairs = [r for r in tried if len(r.team) == 2]
-    mixed = [r for r in pairs if r.n_humans and r.n_models]
-
-    def accuracies(result: TeamResult) -> float:
-        return sum(accuracy[name] for name in result.team.names if name in accuracy)
-
-    return max(mixed or pairs, key=accuracies, default=None)
 
 
 def _to_models(found: TeamingResult) -> list[AddingHuman]:
@@ -243,7 +230,7 @@ def _deferral(
             f"In deferral, this model decides alone where it is confident, and a {person} is asked elsewhere; the threshold is chosen on "
             "other test cases.",
             *(_policy(row, model, person) for row in chosen),
-            "Asking lowers the accuracy here, after Holm's correction over all models and policies."
+            "Asking lowers the accuracy here, after Holm's correction over all comparisons of this chapter."
             if costs
             else "",
         )
@@ -265,20 +252,16 @@ def _policy(row: ChosenPolicy, model: MemberResult, person: str) -> str:
 # --- What the members' evidence shares, and teams by size.
 
 
-def _shared_evidence(
-    found: TeamingResult, partner: TeamResult | None, *, is_simulated: bool
-) -> str:
+def _shared_evidence(found: TeamingResult, *, is_simulated: bool) -> str:
     """The correlation of the best pair's evidence; of another pair where that one has no fit."""
-    pairs = correlated_pairs(teams_of(found, Method.BAYESIAN))
-    own = [pair for pair in pairs if partner and pair[0].team.label == partner.team.label]
-    fitted = next(iter([*own, *pairs]), None)
-    if fitted is None:
+    team = found.correlated_pair
+    correlation = team.correlation if team else None
+    if team is None or correlation is None:
         return ""
-    team, _about, correlation = fitted
     credible = f.coefficient_interval(correlation.ci95)
     return (
         f"In the Bayesian fit of {team.team.display_name}, {_whose(correlation, is_simulated=is_simulated)} evidence on a test case "
-        f"correlates {f.coefficient(correlation.mean)} (95% credible interval {credible}): {_independence(team, correlation)}; that team "
+        f"correlates {f.coefficient(correlation.mean)} (95% credible interval {credible}): {_independence(found.evidence_verdict, correlation)}; that team "
         f"was right in {f.percent(team.accuracy)} of {row_noun(team)}, {f.points(team.gain)} points compared with its best member."
     )
 
@@ -296,7 +279,7 @@ def _whose(correlation: Posterior, *, is_simulated: bool) -> str:
     return f"a {'simulated participant' if is_simulated else 'person'}'s and the model's"
 
 
-def _independence(team: TeamResult, correlation: Posterior) -> str:
+def _independence(verdict: Verdict | None, correlation: Posterior) -> str:
     """Sentence on the independence of the members' errors."""
     if _n_people(correlation) == 2:
         return (
@@ -312,7 +295,7 @@ def _independence(team: TeamResult, correlation: Posterior) -> str:
         Verdict.BELOW: "one tends to be right where the other is wrong",
         Verdict.UNCLEAR: "the correlation is not clearly different from zero, so their errors may be independent",
         Verdict.TOO_FEW: too_few,
-    }[team.evidence_verdict]
+    }[verdict]
     return said
 
 

@@ -5,8 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.stats.families import holm
-from analysis.stats.verdicts import Verdict
 from analysis.teams.domain.deferral import (
     Judges,
     choose_threshold,
@@ -14,14 +12,11 @@ from analysis.teams.domain.deferral import (
     policies,
     who_decides,
 )
-from analysis.teams.domain.evidence import gather
 from analysis.teams.domain.folds import Draws, by_item, in_blocks
 from analysis.teams.domain.logistic import coarser
-from analysis.teams.domain.runs import METHODS, Runs
-from analysis.teams.domain.trying import subsets
+from analysis.teams.domain.runs import Runs
 from analysis.teams.results import Method, Policy
 from lib.points import points
-from tests.analysis.made import make_data
 from tests.analysis.teams.domain.simulated import held_out_of, make_evidence
 
 
@@ -154,17 +149,3 @@ def test_an_invalid_confidence_is_refused():
     for wrong in (1.5, -0.1, np.nan):
         with pytest.raises(ValueError, match="confidence"):
             deferring([wrong], [True], [True])
-
-
-def test_thresholds_are_one_family_with_one_verdict_each() -> None:
-    data = make_data(n_items=70, n_participants=60, n_models=2, trials_each=8, resamples=200)
-    evidence = gather(data, [0, 1], 1).evidence
-    runs = Runs.of(evidence, data)
-    runs.add(subsets(evidence.names, 3), METHODS[Method.LOGISTIC])
-    chosen = policies(runs, Method.LOGISTIC).chosen
-    known = [one for one in chosen if one.gain_p is not None]
-    after = holm(np.array([one.gain_p for one in known]))
-    assert [one.gain_p_holm for one in known] == pytest.approx(after.tolist())
-    for one in known:
-        expected = Verdict.of(one.gain, one.gain_p_holm)
-        assert one.gain_verdict is expected

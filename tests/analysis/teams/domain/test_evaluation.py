@@ -1,29 +1,25 @@
 """Teams are scored, resampled and set against their best member; whom they follow where members disagree."""
 
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 from sklearn.metrics import brier_score_loss, log_loss
-from statsmodels.stats.multitest import multipletests
 
 from analysis.codec import to_json
 from analysis.stats import NotEnough
 from analysis.stats.calibration import bin_columns, calibration_error, error_interval, error_noise
 from analysis.stats.two_way_clustered import two_way
-from analysis.stats.verdicts import Verdict
 from analysis.teams.domain import evaluation
 from analysis.teams.domain import folds as folds_module
 from analysis.teams.domain.evaluation import (
     complementarity,
-    corrected_gains,
     evaluate,
     evaluate_all,
 )
 from analysis.teams.domain.folds import Draws, difference
-from analysis.teams.results import FEWEST_ITEMS, Method
+from analysis.teams.results import Method
 from tests.analysis.teams.domain.simulated import held_out_of, make_evidence, saying
 
 SMALL = make_evidence(n_items=12, per_item=4, n_participants=9, models=(0.9, 0.5), seed=3)
@@ -130,7 +126,7 @@ def test_intervals_are_percentiles_resampled_by_hand_brought_to_the_two_way_erro
     assert result.calibration_error_ci95 == expected
 
 
-def test_teams_evaluated_together_have_the_numbers_they_have_alone_and_p_after_holm(monkeypatch):
+def test_teams_evaluated_together_have_the_numbers_they_have_alone(monkeypatch):
     names = SMALL.names
     teams = [names[:1], names[:2], names[1:], names]
     asked = [(team, Method.LOGISTIC, held_of(SMALL, seed)) for seed, team in enumerate(teams)]
@@ -139,17 +135,12 @@ def test_teams_evaluated_together_have_the_numbers_they_have_alone_and_p_after_h
     monkeypatch.setattr(evaluation, "BATCH", 300 * 5 * 2)
     assert evaluate_all(SMALL, asked, draws) == together
     for (team, method, held), result in zip(asked, together, strict=True):
-        alone = to_json(evaluate(SMALL.of(team), held, method, draws))
-        of_family = {"gain_p_holm": None, "gain_tests": None}
-        assert alone | of_family == to_json(result) | of_family
+        assert evaluate(SMALL.of(team), held, method, draws) == result
     right = [asked[-1][2].points, SMALL.points[:, names.index(together[-1].best_member)]]
     known = difference(*right, draws)
     for name in ("ci95", "p", "se"):
         assert getattr(together[-1], f"gain_{name}") == pytest.approx(getattr(known, name)), name
-    p = [result.gain_p for result in together[1:]]
-    known = multipletests(p, method="holm")[1]
-    assert [result.gain_p_holm for result in together[1:]] == pytest.approx(known)
-    assert (together[0].gain, together[0].gain_p_holm, together[0].complementarity) == (None,) * 3
+    assert (together[0].gain, together[0].complementarity) == (None,) * 2
 
 
 def test_a_member_by_itself_is_judged_by_the_probability_of_the_choice_it_made():
@@ -220,34 +211,16 @@ def test_a_team_that_votes_follows_the_majority_always_and_its_opposite_never():
     assert some.n - some.n_majority == split
 
 
+def test_members_that_tie_are_neither_right_nor_wrong():
+    points = np.array([[0, 0], [0, 0.5], [0.5, 0.5], [1, 0.5], [1, 1]])
+    found = complementarity(("a", "b"), points, np.array([1, 1, 1, 0, 1]))
+    assert (found.none_right.n, found.none_right.n_team_right) == (3, 3)
+    assert (found.all_wrong.n, found.all_wrong.n_team_right) == (1, 1)
+    three = np.array([[1, 0.5, 0], [1, 1, 0.5], [1, 0, 0]])
+    some = complementarity(("a", "b", "c"), three, np.array([0, 1, 0])).some_right
+    assert (some.n, some.n_majority, some.n_follows_majority) == (3, 2, 2)
+
+
 def test_one_member_cannot_disagree():
     with pytest.raises(NotEnough, match="at least two"):
         complementarity(("a",), np.ones((3, 1), bool), np.ones(3, bool))
-
-
-def test_teams_of_people_alone_are_a_family_of_their_own() -> None:
-    """Their judgments are paired at random: their p would move with the seed that of all others."""
-    teams = (SMALL.names[:2], SMALL.names[1:], SMALL.names)
-    asked = [(names, Method.MAJORITY, held_of(SMALL)) for names in teams]
-    found = evaluate_all(SMALL, asked, Draws.of(SMALL, resamples=10))
-    alone = replace(found[0], n_models=0)
-    again = corrected_gains([*found, alone], [row.n_models > 0 for row in [*found, alone]])
-    assert [row.gain_p_holm for row in again[:-1]] == [row.gain_p_holm for row in found]
-    assert again[-1].gain_tests == 1
-
-
-def test_verdicts_follow_the_correction_within_a_family() -> None:
-    """29 other models' teams, which nobody asked about, do not take away what the asked ones show."""
-    row = evaluate(SMALL, held_of(SMALL), Method.LOGISTIC, Draws.of(SMALL, resamples=10))
-    asked = [
-        replace(row, gain=0.04, gain_p=p, n_items=200, n_participants=100) for p in (0.01, 0.6)
-    ]
-    others = [replace(asked[0], gain=-0.02, gain_p=0.5)] * 29
-    found = corrected_gains([*asked, *others], [True, True, *[False] * 29])
-    assert [(r.gain_p_holm, r.gain_tests, r.gain_verdict) for r in found[:3]] == [
-        (0.02, 2, Verdict.ABOVE),
-        (0.6, 2, Verdict.UNCLEAR),
-        (1.0, 29, Verdict.UNCLEAR),
-    ]
-    few = corrected_gains([replace(asked[0], n_items=FEWEST_ITEMS - 1)], [None])
-    assert few[0].gain_verdict is Verdict.TOO_FEW

@@ -1,0 +1,120 @@
+"""Conclusions about teams as one family: a comparison has one corrected p and one verdict, whichever tables it stands in."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from analysis.stats import families
+from analysis.teams.results import AddingHuman, ChosenPolicy, Method, Team, TeamResult, verdict_of
+
+# Questions, each with an equal share of the 5%
+TEAMS, OTHERS, DEFERRAL = "teams", "other models", "deferral"
+TOGETHER = (
+    "p_holm is Holm's weighted correction over all comparisons as one family, in which each question has an equal share of the 5%: {teams} "
+    "against their best member, and against the same team with one person fewer{others}{deferral}. A comparison that stands in two "
+    "tables, such as that of a model with and without a human, counts once."
+)
+AND_OTHERS = "; each of the study's other models with one human, in the same way"
+AND_DEFERRAL = "; thresholds of deferral"
+AND_METHODS = (
+    " The family is that of the logistic method. Other methods repeat its comparisons of teams, and are corrected with their p in the place "
+    "of its p."
+)
+
+# Its method, the team, and whose accuracy is taken from its own; of a policy, the models and who decides
+Comparison = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Concluded:
+    """Results with the corrected p values of their family, and verdicts."""
+
+    rows: tuple[TeamResult, ...]
+    adding: tuple[AddingHuman, ...]
+    chosen: tuple[ChosenPolicy, ...]
+
+
+def concluded(
+    rows: Sequence[TeamResult],
+    adding: Sequence[AddingHuman],
+    chosen: Sequence[ChosenPolicy],
+    *,
+    main: Method,
+    question: Callable[[Team], str | None],
+    sizes: tuple[int, int],
+) -> Concluded:
+    """rows, adding, chosen: before the correction; sizes: numbers of test cases and participants. question: TEAMS or OTHERS, None
+    for a team of which nothing is concluded.
+
+    The family is that of the method `main`. Other methods repeat its comparisons of teams, and are corrected with their p in
+    the place of these, so that they are no further tests.
+    """
+    tests: dict[Method, dict[str, dict[Comparison, float | None]]] = {main: {}}
+
+    def add(method: Method, name: str, comparison: Comparison, p: float | None) -> None:
+        tests.setdefault(method, {}).setdefault(name, {}).setdefault(comparison, p)
+
+    # Gains come first: near chance, they alone have a p
+    for row in rows:
+        if row.gain is not None and (name := question(row.team)):
+            add(row.method, name, _gain(row), row.gain_p)
+    for one in adding:
+        if name := question(one.larger_team):
+            add(one.method, name, _change(one), one.gain.p)
+    for policy in chosen:
+        add(main, DEFERRAL, _deferral(policy), policy.gain_p)
+    after = _corrected(tests, main)
+    none = (None, None)
+    return Concluded(
+        tuple(
+            _with_gain(row, *after.get(_gain(row), none))
+            if row.gain is not None and question(row.team)
+            else row
+            for row in rows
+        ),
+        tuple(
+            _with_change(one, *after.get(_change(one), none)) if question(one.larger_team) else one
+            for one in adding
+        ),
+        tuple(
+            replace(one, gain_p_holm=p, gain_verdict=verdict_of(one.gain, p, *sizes))
+            for one in chosen
+            for p, _n_tests in [after[_deferral(one)]]
+        ),
+    )
+
+
+def _corrected(
+    tests: Mapping[Method, Mapping[str, Mapping[Comparison, float | None]]], main: Method
+) -> dict[Comparison, tuple[float | None, int | None]]:
+    """Comparison -> its p after the correction, and over how many tests; None where it has none."""
+    found: dict[Comparison, tuple[float | None, int | None]] = {}
+    for method, own in tests.items():
+        family = {**tests[main], **own}
+        after = families.together({name: [*of.values()] for name, of in family.items()})
+        n_tests = sum(p is not None for values in after.values() for p in values)
+        for name in family if method == main else own:
+            for comparison, p in zip(family[name], after[name], strict=True):
+                found[comparison] = (p, None if p is None else n_tests)
+    return found
+
+
+def _gain(row: TeamResult) -> Comparison:
+    return row.method, frozenset(row.team.names), frozenset([row.best_member])
+
+
+def _change(one: AddingHuman) -> Comparison:
+    return one.method, frozenset(one.larger_team.names), frozenset(one.team.names)
+
+
+def _deferral(one: ChosenPolicy) -> Comparison:
+    return one.policy, one.team.names
+
+
+def _with_gain(row: TeamResult, p: float | None, n_tests: int | None) -> TeamResult:
+    verdict = verdict_of(row.gain or 0.0, p, row.n_items, row.n_participants)
+    return replace(row, gain_p_holm=p, gain_tests=n_tests, gain_verdict=verdict)
+
+
+def _with_change(one: AddingHuman, p: float | None, n_tests: int | None) -> AddingHuman:
+    verdict = verdict_of(one.gain.value, p, one.n_items, one.n_participants)
+    return replace(one, p_holm=p, n_tests=n_tests, verdict=verdict)
