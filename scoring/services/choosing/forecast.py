@@ -63,12 +63,17 @@ def forecast(make: Callable[[], ChoiceRun]) -> Forecast:
         ScoringError: of `make`.
     """
     with transaction.atomic():
-        found = _forecast(make())
+        draft = make()
+        # By its pace so far, of answers in the same form
+        earlier = ModelChoice.objects.filter(
+            counts_in([draft.study], "run__"),
+            run__language_model=draft.language_model_id,
+            run__form=draft.form,
+            seconds__gt=0,
+        )
+        mean = earlier.aggregate(mean=Avg("seconds"))["mean"]
         transaction.set_rollback(True)
-    return found
 
-
-def _forecast(draft: ChoiceRun) -> Forecast:
     is_written = draft.form != ChoiceRun.Form.LIKELIHOOD
     args = draft.model_args
     place = place_of(draft.generator)
@@ -81,13 +86,6 @@ def _forecast(draft: ChoiceRun) -> Forecast:
             asked = most(prompts.conversation(draft, examples, text, side), max_tokens)
             for _ in range(draft.samples):
                 usage += asked
-    earlier = ModelChoice.objects.filter(
-        counts_in([draft.study], "run__"),
-        run__language_model=draft.language_model_id,
-        run__form=draft.form,
-        seconds__gt=0,
-    )
-    mean = earlier.aggregate(mean=Avg("seconds"))["mean"]
     at_once = 1
     if is_written and place == Place.SERVER:
         at_once = int(float(args.get("concurrency", CONCURRENCY)))

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -100,7 +100,30 @@ def _store(
         finished_at=timezone.now(),
         **fields,
     )
-    rows = [_row(run, item, read) for item, read in found.choices]
+    rows = [
+        ModelChoice(
+            run=run,
+            item_id=item,
+            original_side=read.original_side,
+            sample=read.sample,
+            side=read.side,
+            confidence=read.confidence,
+            is_below_half=read.is_below_half,
+            log_odds=read.log_odds,
+            unused=read.unused,
+            text=read.text,
+            thought=read.thought,
+            finish=read.finish.value,
+            detail=read.detail,
+            model=read.model[:200],
+            prompt_tokens=read.usage.prompt_tokens if read.usage else None,
+            completion_tokens=read.usage.completion_tokens if read.usage else None,
+            thought_tokens=read.usage.thought_tokens if read.usage else None,
+            seconds=read.seconds,
+            raw=read.raw,
+        )
+        for item, read in found.choices
+    ]
     ModelChoice.objects.bulk_create(rows, BATCH)
     return run
 
@@ -125,13 +148,23 @@ class _Found:
                 self.problems.append(f"{self.file}, {entry.place}: {error}.")
 
     def _add(self, place: str, read: ReadChoice) -> None:
-        item = self._item(read)
+        # The newest version that the study holds, unless the answer names one
+        versions = self.known.get(read.item)
+        if versions is None:
+            raise ValueError(f"the study does not have a test case “{read.item[:80]}”")
+        version = max(versions) if read.version is None else read.version
+        if version not in versions:
+            raise ValueError(f"the study does not have version {version} of “{read.item[:80]}”")
+        item = versions[version]
+
         key = (item, read.original_side, read.sample)
         if key in self.places:
             raise ValueError(
                 f"its test case is already answered in this order in {self.places[key]}; number repeated answers with sample"
             )
         self.places[key] = place
+
+        # All answers of a file are those of one model, which was asked in one way
         first = self.choices[0][1] if self.choices else read
         if read.asked != first.asked:
             raise ValueError(
@@ -144,18 +177,6 @@ class _Found:
                 "model as a separate file"
             )
         self.choices.append((item, read))
-
-    def _item(self, read: ReadChoice) -> int:
-        versions = self.known.get(read.item)
-        if versions is None:
-            raise ValueError(f"the study does not have a test case “{read.item[:80]}”")
-        if read.version is None:
-            return versions[max(versions)]
-        if read.version not in versions:
-            raise ValueError(
-                f"the study does not have version {read.version} of “{read.item[:80]}”"
-            )
-        return versions[read.version]
 
     def check(self) -> None:
         """Raises AnswersError, ScoringError."""
@@ -184,7 +205,10 @@ def _asked(study: Study, found: _Found, instructions: str) -> dict[str, Any]:
     """Columns on how the model was asked: by the file, where it says it."""
     reads = [read for _, read in found.choices]
     said = dict(reads[0].asked)
-    form = said.get("form") or _form(reads)
+    # A file that gives log-odds alone holds no answers that were written
+    is_scored = all(r.log_odds is not None and r.confidence is None and not r.text for r in reads)
+    usual = ChoiceRun.Form.LIKELIHOOD if is_scored else ChoiceRun.Form.WRITTEN
+    form = said.get("form") or usual.value
     if form not in ChoiceRun.Form.values:
         raise ScoringError(f"{found.file}: there is no form “{form[:80]}” of an answer.")
     layout = said.get("layout") or ChoiceRun.Layout.PAIR.value
@@ -193,42 +217,13 @@ def _asked(study: Study, found: _Found, instructions: str) -> dict[str, Any]:
     prompt = said.get("prompt", "") or (CUSTOM if instructions else "")
     words = said.get("instructions", "") or instructions
     about = {"form": form, "layout": layout, "prompt": prompt[:10], "instructions": words}
-    return {**about, "examples": _examples(study, found.file, said.get("examples", ""))}
 
-
-def _examples(study: Study, file: str, keys: str) -> list[int]:
-    known = _known(study, Item.Kind.PRACTICE)
-    for key in keys.splitlines():
-        if key not in known:
-            raise ScoringError(f"{file}: the study does not have a practice item “{key[:80]}”.")
-    return [known[key][max(known[key])] for key in keys.splitlines()]
-
-
-def _form(reads: Sequence[ReadChoice]) -> str:
-    scored = all(r.log_odds is not None and r.confidence is None and not r.text for r in reads)
-    return (ChoiceRun.Form.LIKELIHOOD if scored else ChoiceRun.Form.WRITTEN).value
-
-
-def _row(run: ChoiceRun, item: int, read: ReadChoice) -> ModelChoice:
-    usage = read.usage
-    return ModelChoice(
-        run=run,
-        item_id=item,
-        original_side=read.original_side,
-        sample=read.sample,
-        side=read.side,
-        confidence=read.confidence,
-        is_below_half=read.is_below_half,
-        log_odds=read.log_odds,
-        unused=read.unused,
-        text=read.text,
-        thought=read.thought,
-        finish=read.finish.value,
-        detail=read.detail,
-        model=read.model[:200],
-        prompt_tokens=usage.prompt_tokens if usage else None,
-        completion_tokens=usage.completion_tokens if usage else None,
-        thought_tokens=usage.thought_tokens if usage else None,
-        seconds=read.seconds,
-        raw=read.raw,
-    )
+    # As examples the model saw practice items; of each the newest version
+    practice = _known(study, Item.Kind.PRACTICE)
+    shown = said.get("examples", "").splitlines()
+    for key in shown:
+        if key not in practice:
+            raise ScoringError(
+                f"{found.file}: the study does not have a practice item “{key[:80]}”."
+            )
+    return {**about, "examples": [practice[key][max(practice[key])] for key in shown]}

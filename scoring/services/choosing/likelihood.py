@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from django.db import transaction
 
-from experiment.domain.markup import Abstract
 from experiment.models import Item
 from lib.jobs.leases import Lease, renew_connection, run_job
 from scoring.backends.opening import open_backend
@@ -71,7 +70,14 @@ def encoded(
         TextError: the words with an answer do not begin with the tokens of the words alone.
     """
     if getattr(tokenizer, "chat_template", None):
-        before, space, own = _templated(tokenizer, turns, how), "", False
+        from jinja2 import TemplateError
+
+        said = [{"role": turn.role, "content": turn.content} for turn in turns]
+        space, own = "", False
+        try:
+            before = applied(tokenizer, said, add_generation_prompt=True, **how)
+        except (TemplateError, ValueError, TypeError) as error:
+            raise ScoringError("The model's chat template cannot write these messages.") from error
         if USUAL.begun_in(before):
             raise ScoringError(
                 "The model's chat template begins with a thought, so the next token is not an answer: use --prompt reasoning, or "
@@ -90,16 +96,6 @@ def encoded(
     if any(len(tokens) <= n for tokens in whole) or whole[0][:n] != whole[1][:n]:
         raise TextError("cannot be tokenised so that the answers follow the same words")
     return n, whole
-
-
-def _templated(tokenizer: Any, turns: Sequence[Message], how: Mapping[str, Any]) -> str:
-    from jinja2 import TemplateError
-
-    said = [{"role": turn.role, "content": turn.content} for turn in turns]
-    try:
-        return applied(tokenizer, said, add_generation_prompt=True, **how)
-    except (TemplateError, ValueError, TypeError) as error:
-        raise ScoringError("The model's chat template cannot write these messages.") from error
 
 
 def _ends(tokenizer: Any, ids: Sequence[int]) -> bool:
@@ -150,7 +146,8 @@ def _keep(job: ChoiceRun, lease: Lease, rows: Sequence[ModelChoice]) -> None:
 
 def _cases(job: ChoiceRun, model: Backend) -> tuple[list[_Case], list[ModelChoice]]:
     """The texts that the model reads, in the run's order; and rows for those that it cannot read."""
-    texts = _abstracts([*job.items, *job.examples])
+    held = Item.objects.filter(pk__in=[*job.items, *job.examples])
+    texts = {pk: parsed(markup) for pk, markup in held.values_list("pk", "markup")}
     examples = [texts[pk] for pk in job.examples if pk in texts]
     cases, unfit = [], []
     thinking = {name: job.model_args[name] for name in job.model_args if name == THINKING}
@@ -176,11 +173,6 @@ def _cases(job: ChoiceRun, model: Backend) -> tuple[list[_Case], list[ModelChoic
         ]
         cases.append(_Case(place, n, group))
     return cases, unfit
-
-
-def _abstracts(pks: Sequence[int]) -> dict[int, Abstract]:
-    found = Item.objects.filter(pk__in=pks).values_list("pk", "markup")
-    return {pk: parsed(markup) for pk, markup in found}
 
 
 def _row(job: ChoiceRun, case: _Case, result: GroupResult, seconds: float) -> ModelChoice:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import chain, cycle
+from itertools import cycle
 
 from django.template.loader import render_to_string
 
@@ -71,14 +71,12 @@ def conversation(
     run: ChoiceRun, examples: Sequence[Abstract], abstract: Abstract, side: str
 ) -> list[Message]:
     """The turns up to the model's answer: practice items with their answers first, the original as B, A, B, ..."""
-    asked = [(example, where) for example, where in zip(examples, cycle("BA"), strict=False)]
-    turns = chain.from_iterable(
-        (
-            Message("user", request(run.instructions, run.form, run.layout, example, where)),
-            Message("assistant", _answer(run.form, where)),
-        )
-        for example, where in asked
-    )
+    turns = []
+    for example, where in zip(examples, cycle("BA"), strict=False):
+        asked = request(run.instructions, run.form, run.layout, example, where)
+        answer = json.dumps({"side": where, "confidence": EXAMPLE_CONFIDENCE})
+        is_letter = run.form == Form.LIKELIHOOD
+        turns += [Message("user", asked), Message("assistant", where if is_letter else answer)]
     last = request(run.instructions, run.form, run.layout, abstract, side)
     return [*turns, Message("user", last)]
 
@@ -96,9 +94,3 @@ def plain_text(turns: Sequence[Message]) -> str:
     """
     parts = [turn.content if turn.role == "user" else f" {turn.content}\n\n" for turn in turns]
     return "".join(parts)
-
-
-def _answer(form: str, side: str) -> str:
-    if form == Form.LIKELIHOOD:
-        return side
-    return json.dumps({"side": side, "confidence": EXAMPLE_CONFIDENCE})

@@ -74,7 +74,22 @@ def choice_run(
     """
     form = _form(asked.generator, prompt)
     if form == Form.LIKELIHOOD:
-        _check_scored(asked)
+        # The model is opened as one that scores, here or on a completions server
+        args = likelihood.without_thinking(asked.model_args)
+        check_model_args(asked.generator, args)
+        if args.get("overlong", "refuse") != "refuse":
+            raise ScoringError(
+                "A model that chooses reads both versions whole, so overlong needs --method perplexity.",
+                option="--model_args",
+            )
+        costs = (
+            asked.prompt_price,
+            asked.completion_price,
+            asked.budget_tokens,
+            asked.budget_money,
+        )
+        if any(cost is not None for cost in costs):
+            raise ScoringError("Prices and budgets need a chat server.")
     else:
         asked = asked.with_defaults(DEFAULTS)
         asked.check()
@@ -114,19 +129,6 @@ def _form(generator: str, prompt: str) -> str:
             )
         return Form.REASONED.value
     return (Form.LIKELIHOOD if kind.scores else Form.WRITTEN).value
-
-
-def _check_scored(asked: Asked) -> None:
-    args = likelihood.without_thinking(asked.model_args)
-    check_model_args(asked.generator, args)
-    if args.get("overlong", "refuse") != "refuse":
-        raise ScoringError(
-            "A model that chooses reads both versions whole, so overlong needs --method perplexity.",
-            option="--model_args",
-        )
-    costs = (asked.prompt_price, asked.completion_price, asked.budget_tokens, asked.budget_money)
-    if any(cost is not None for cost in costs):
-        raise ScoringError("Prices and budgets need a chat server.")
 
 
 def _items(study: Study, source: str, limit: int | None) -> list[int]:
@@ -241,26 +243,22 @@ class _Choosing(Asking[ChoiceRun]):
             tuple(key): said
             for *key, said in self.job.choices.filter(HALF).values_list(*place, "text")
         }
+        # After reasoning, the tokens of an answer would say what it has decided
+        is_written = self.job.form == Form.WRITTEN
+        schema = SCHEMA if is_written else None
         for row in range(self.job.total):
-            where = self._place(row)
-            if where not in known and where[0] in self.texts:
-                question = self._question(row)
-                yield self._again(question, half[where]) if where in half else question
+            item, side, sample = where = self._place(row)
+            if where in known or item not in self.texts:
+                continue
+            turns = prompts.conversation(self.job, self.examples, self.texts[item], side)
+            question = Question(row, turns, 0, schema, sample, wants_tokens=is_written)
+            yield self._again(question, half[where]) if where in half else question
 
     def _place(self, row: int) -> tuple[int, str, int]:
         """Item, the side of its original, and sample of a row."""
         rest, sample = divmod(row, self.job.samples)
         item, side = divmod(rest, len(SIDES))
         return self.job.items[item], SIDES[side], sample
-
-    def _question(self, row: int) -> Question:
-        item, side, sample = self._place(row)
-        turns = prompts.conversation(self.job, self.examples, self.texts[item], side)
-        schema = SCHEMA if self.job.form == Form.WRITTEN else None
-        wants_tokens = (
-            self.job.form == Form.WRITTEN
-        )  # after reasoning they would say what it has decided
-        return Question(row, turns, 0, schema, sample, wants_tokens=wants_tokens)
 
     def _again(self, question: Question, said: str) -> Question:
         turns = prompts.again(said)
