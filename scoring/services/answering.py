@@ -142,7 +142,17 @@ class _Answering(Asking[AnsweringRun]):
     def store(self, question: Question, answer: Generated) -> Question | None:
         """The turns before an answer are the run's and the question's."""
         if question.row in self.of_confidence:
-            self._keep_confidence(question, answer)
+            # Beside the answer, which stays as it is; what both took is added up
+            kept = self.job.answers.get(item_id=question.row)
+            kept.confidence = read_percent(answer.text) if answer.finish == Finish.STOP else None
+            for name, value in added_up(kept, stored(answer)).items():
+                if name in OF_USAGE:
+                    setattr(kept, name, value)
+            with transaction.atomic():
+                self.lease.advance()
+                kept.save()
+            self.of_confidence.discard(question.row)
+            self.count(answer)
             return None
         with transaction.atomic():
             self.lease.advance(done=self.job.done + 1)
@@ -154,19 +164,6 @@ class _Answering(Asking[AnsweringRun]):
         if not self.job.asks_confidence or answer.finish != Finish.STOP:
             return None
         return self._of_confidence(question, answer.text)
-
-    def _keep_confidence(self, question: Question, said: Generated) -> None:
-        """Beside the answer, which stays as it is; what both took is added up."""
-        answer = self.job.answers.get(item_id=question.row)
-        answer.confidence = read_percent(said.text) if said.finish == Finish.STOP else None
-        for name, value in added_up(answer, stored(said)).items():
-            if name in OF_USAGE:
-                setattr(answer, name, value)
-        with transaction.atomic():
-            self.lease.advance()
-            answer.save()
-        self.of_confidence.discard(question.row)
-        self.count(said)
 
 
 run, spent, can_resume = _Answering.run, _Answering.spent, _Answering.can_resume

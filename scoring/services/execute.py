@@ -107,7 +107,11 @@ def batch_rows(
             rows.corpus_scores.append(_corpus_score(run, text, *scores))
         else:
             rows.item_scores.append(_item_score(run, text, scores))
-        rows.records.extend(_records(text, result))
+        key, number = (source.item.key, source.item.version) if source.item else (None, None)
+        for version, encoded, logprobs in zip(source.versions, text.encoded, result, strict=True):
+            assert not isinstance(logprobs, TextError)
+            record = TokenRecord(key, number, source.unit, version, encoded, logprobs)
+            rows.records.append(record)
     return rows
 
 
@@ -160,14 +164,6 @@ def _zlib_bytes(run: ScoringRun, text: str, encoded: Encoded) -> int:
     if Reading.of(run.model_args).overlong == "truncate":
         begin = next((at + int(start) for start, stop in encoded.spans if stop > start), 0)
     return zlib_bytes(read[max(begin, 0) :])
-
-
-def _records(text: EncodedText, result: GroupResult) -> Iterable[TokenRecord]:
-    item = text.text.item
-    for version, encoded, logprobs in zip(text.text.versions, text.encoded, result, strict=True):
-        assert not isinstance(logprobs, TextError)
-        key, number = (item.key, item.version) if item else (None, None)
-        yield TokenRecord(key, number, text.text.unit, version, encoded, logprobs)
 
 
 Opener = Callable[[str, Mapping[str, str]], Backend]
@@ -244,9 +240,22 @@ class _Execution:
         self.max_pairs, self.on_progress = max_pairs, on_progress
 
     def run_batches(self) -> None:
-        self._prepare()
+        # Begin, or check that texts and model are those that the run was begun with
+        self.encoded, unscorable = _encoded(self.run, self.model)
+        if self.run.identity:
+            check_identity(self.run, self.model.identity())
+        else:
+            self._begin([text.group for text in self.encoded.values()], unscorable)
         self._report_progress()
-        stored, parts, n_pairs = self._stored(), token_store.part_indices(self.run), 0
+
+        # Places of what has a row, a score or the reason why there is none
+        scores = (
+            ItemScore.objects.filter(run=self.run).values_list("item_id", "unit")
+            if not self.run.corpus
+            else ((None, row) for row in self.run.corpus_scores.values_list("row", flat=True))
+        )
+        stored = {*scores, *self.run.unscored.values_list("item_id", "unit")}
+        parts, n_pairs = token_store.part_indices(self.run), 0
         for index, members in enumerate(self.run.plan):
             batch = [self.encoded[member] for member in members]
             places = {text.text.place for text in batch}
@@ -261,14 +270,6 @@ class _Execution:
             self._report_progress()
         token_store.remove_drafts(self.run)
 
-    def _prepare(self) -> None:
-        """Begin, or check that texts and model are those that the run was begun with."""
-        self.encoded, unscorable = _encoded(self.run, self.model)
-        if self.run.identity:
-            check_identity(self.run, self.model.identity())
-        else:
-            self._begin([text.group for text in self.encoded.values()], unscorable)
-
     def _begin(self, groups: Sequence[Group], unscorable: Sequence[Unscorable]) -> None:
         """Store the plan of all batches, made once, and name what cannot be scored."""
         run, model, indices = self.run, self.model, list(self.encoded)
@@ -281,15 +282,6 @@ class _Execution:
             self.lease.advance(identity=stored_form(model.identity()), plan=plan, done=len(rows))
             UnscoredText.objects.bulk_create(rows)
         run.refresh_from_db()
-
-    def _stored(self) -> set[Place]:
-        run = self.run
-        scores = (
-            ItemScore.objects.filter(run=run).values_list("item_id", "unit")
-            if not run.corpus
-            else ((None, row) for row in run.corpus_scores.values_list("row", flat=True))
-        )
-        return {*scores, *run.unscored.values_list("item_id", "unit")}
 
     def _score(self, index: int, batch: list[EncodedText], *, known: bool) -> None:
         """Score one batch, and store its file and its rows in one step; `known`: some of its rows are there."""

@@ -74,27 +74,25 @@ def import_answers(
             created_by=by,
             identity={"file": path.name, "sha256": checked.sha256},
         )
+        unit = checked.confidence_unit
+        said = (read_answer(line) for _place, line in _lines(path))
         rows = (
-            _row(run, pk, read_answer(line), checked.confidence_unit)
-            for pk, (_, line) in zip(checked.items, _lines(path), strict=True)
+            Answer(
+                run=run,
+                item_id=pk,
+                text=read.text,
+                thought=read.thought,
+                finish=read.finish.value,
+                prompt_tokens=read.usage.prompt_tokens if read.usage else None,
+                completion_tokens=read.usage.completion_tokens if read.usage else None,
+                seconds=read.seconds,
+                confidence=None if read.confidence is None else unit * read.confidence,
+            )
+            for pk, read in zip(checked.items, said, strict=True)
         )
         while batch := list(islice(rows, BATCH)):
             Answer.objects.bulk_create(batch)
     return run
-
-
-def _row(run: AnsweringRun, item: int, read: ReadAnswer, confidence_unit: float) -> Answer:
-    return Answer(
-        run=run,
-        item_id=item,
-        text=read.text,
-        thought=read.thought,
-        finish=read.finish.value,
-        prompt_tokens=read.usage.prompt_tokens if read.usage else None,
-        completion_tokens=read.usage.completion_tokens if read.usage else None,
-        seconds=read.seconds,
-        confidence=None if read.confidence is None else confidence_unit * read.confidence,
-    )
 
 
 @dataclass

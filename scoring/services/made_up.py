@@ -125,7 +125,20 @@ def make_up(
     )
     rubric = Rubric.from_json(plan.rubric)
     runs = [_answered(study, model, questions, rubric, seed) for model in models]
-    judged = _judged(study, [run for run, _ in runs], rubric, seed)
+
+    judge, _ = LanguageModel.objects.get_or_create(
+        name="simulated/judge",
+        defaults={"display_name": JUDGE, "family": JUDGE, "is_demo": True, "note": NOTE},
+    )
+    n_graded = sum(run.total for run, _ in runs) + _of_participants(study).count()
+    judged = GradingRun.objects.create(
+        study=study,
+        language_model=judge,
+        instructions=NOTE,
+        rubric=rubric.to_json(),
+        runs=[*(run.pk for run, _ in runs), PEOPLE],
+        **_over(n_graded, seed),
+    )
     _judge_participants(judged, rubric)
     for run, points in runs:
         _graded(judged, run, points, rubric, random.Random(f"{seed} grades {run.language_model.name}"), people_share)  # fmt: skip
@@ -185,21 +198,6 @@ def _answered(
     return run, points
 
 
-def _judged(study: Study, runs: Sequence[AnsweringRun], rubric: Rubric, seed: int) -> GradingRun:
-    judge, _ = LanguageModel.objects.get_or_create(
-        name="simulated/judge",
-        defaults={"display_name": JUDGE, "family": JUDGE, "is_demo": True, "note": NOTE},
-    )
-    return GradingRun.objects.create(
-        study=study,
-        language_model=judge,
-        instructions=NOTE,
-        rubric=rubric.to_json(),
-        runs=[*(run.pk for run in runs), PEOPLE],
-        **_over(sum(run.total for run in runs) + _of_participants(study).count(), seed),
-    )
-
-
 def _over(n: int, seed: int) -> dict[str, Any]:
     """The fields of a run's row once all n are done."""
     now = timezone.now()
@@ -226,15 +224,26 @@ def _graded(
     """The judge is a grader like the two people; all three see what an answer is worth, and now and then slip."""
     answers = list(run.answers.order_by("pk").values_list("pk", flat=True))
     judge_grades, person_grades = [], []
+    levels = [level.points for level in rubric.levels]
     for pk, worth in zip(answers, points, strict=True):
         value = regraded(worth, rubric, rng)
         judge_grades.append(
             JudgeGrade(run=judged, answer_id=pk, points=value, text=f"{value:g}", finish=Finish.STOP, seconds=0.1)
         )  # fmt: skip
-        if rng.random() < people_share:
-            person_grades += [
-                _by_person(pk, regraded(worth, rubric, rng), rubric) for _ in range(2)
-            ]
+        if rng.random() >= people_share:
+            continue
+        # By no account: nobody gave it
+        for given in [regraded(worth, rubric, rng) for _ in range(2)]:
+            abstained = given == rubric.abstention
+            grade = PersonGrade(
+                answer_id=pk,
+                abstained=abstained,
+                level=None if abstained else min(level for level in levels if level >= given),
+                points=given,
+                is_simulated=True,
+                note=LABEL,
+            )
+            person_grades.append(grade)
     JudgeGrade.objects.bulk_create(judge_grades, batch_size=BATCH)
     PersonGrade.objects.bulk_create(person_grades, batch_size=BATCH)
 
@@ -261,17 +270,3 @@ def _judge_participants(judged: GradingRun, rubric: Rubric) -> None:
             JudgeGrade(run=judged, judgment_id=pk, points=value, text=f"{value:g}", finish=Finish.STOP, seconds=0.1)
         )  # fmt: skip
     JudgeGrade.objects.bulk_create(grades, batch_size=BATCH)
-
-
-def _by_person(answer: int, points: float, rubric: Rubric) -> PersonGrade:
-    """By no account: nobody gave it."""
-    abstained = points == rubric.abstention
-    levels = [level.points for level in rubric.levels if level.points >= points]
-    return PersonGrade(
-        answer_id=answer,
-        abstained=abstained,
-        level=None if abstained else min(levels),
-        points=points,
-        is_simulated=True,
-        note=LABEL,
-    )

@@ -90,11 +90,12 @@ class _Reviewing(Asking[ReviewingRun]):
         self.job.total = self.job.done + len(self.items)
         self.lease.advance(total=self.job.total)
         if self.items:
-            self.ask([self._question(item) for item in self.items.values()])
-
-    def _question(self, item: Item) -> Question:
-        turns = opening(self.job.instructions, self.job.field, item.subfield, item.markup)
-        return Question(item.pk, turns, len(turns), self.schema)
+            told, field = self.job.instructions, self.job.field
+            asked = []
+            for item in self.items.values():
+                turns = opening(told, field, item.subfield, item.markup)
+                asked.append(Question(item.pk, turns, len(turns), self.schema))
+            self.ask(asked)
 
     def store(self, question: Question, answer: Generated) -> None:
         item = self.items[question.row]

@@ -60,6 +60,11 @@ def draft_run(
             raise ScoringError(f"{name} must be 1 or more, not {number}.")
     if batch_tokens is not None and Reading.of(model_args).batch_size is not None:
         raise ScoringError("Give either batch_size or batch_tokens, not both.")
+    # Only swaps are drawn; the seed of anything else would make two runs of one
+    if condition != ScoringRun.Condition.SWAPPED:
+        seed = None
+    elif seed is None:
+        seed = DEFAULT_SEED
     run = ScoringRun(
         study=study,
         corpus=corpus,
@@ -72,7 +77,7 @@ def draft_run(
         prompt=prompt,
         prompt_text=prompt_of(prompt, custom_prompt).template,
         source=source,
-        seed=_seed(condition, seed),
+        seed=seed,
         limit=limit,
         batch_tokens=batch_tokens,
         created_by=user,
@@ -126,13 +131,6 @@ def prompt_of(kind: str, custom: str) -> Prompt:
         return Prompt.of(kind, custom)
     except PromptError as error:
         raise ScoringError(f"The prompt cannot be used: {error}.") from error
-
-
-def _seed(condition: str, seed: int | None) -> int | None:
-    """Only swaps are drawn; the seed of anything else would make two runs of one."""
-    if condition != ScoringRun.Condition.SWAPPED:
-        return None
-    return DEFAULT_SEED if seed is None else seed
 
 
 def _check_choices(**chosen: str) -> None:
@@ -192,25 +190,22 @@ def queue_runs(
         model = language_model(backend, name)
         for draft in drafts:
             draft.language_model = model
-            _queue(draft, queued, user)
+            # One that goes on keeps its scores; one that is under way is not queued twice
+            run = newest_same(draft)
+            if run is not None and run.is_open:
+                queued.known.append(run)
+                continue
+            if run is None or run.status == ScoringRun.Status.FINISHED:
+                run = draft
+                run.save()
+            else:
+                run = reopen(run)
+                continued(run, draft.created_by)
+            queued.waiting.append(run)
+            enqueue(run, work.number_of(user))
         if queued.waiting:
             _note(audit.Action.WORK_STARTED, study, queued.waiting, user)
     return queued
-
-
-def _queue(draft: ScoringRun, queued: Queued, by: By) -> None:
-    run = newest_same(draft)
-    if run is not None and run.is_open:
-        queued.known.append(run)
-        return
-    if run is None or run.status == ScoringRun.Status.FINISHED:
-        run = draft
-        run.save()
-    else:
-        run = reopen(run)
-        continued(run, draft.created_by)
-    queued.waiting.append(run)
-    enqueue(run, work.number_of(by))
 
 
 def resume(run: ScoringRun, by: By = None) -> ScoringRun:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiment.models import Item, Study
+from experiment.models import Item
 from lib.confined import ConfinedError, confined
 from lib.files import read_regular
 from scoring.domain.backend import ScoringError, TextError, TokenText
@@ -130,20 +130,14 @@ def texts_of(run: ScoringRun) -> RunTexts:
         return RunTexts(read_corpus(run.corpus_file)[: run.limit], ())
     if run.study is None:
         raise ScoringError("The study whose test cases were to be scored has been deleted.")
-    return _study_texts(run.study, run.condition, run.source, run.seed, run.limit)
-
-
-def _study_texts(
-    study: Study, condition: str, source: str, seed: int | None, limit: int | None
-) -> RunTexts:
-    pinned = study.items.filter(kind=Item.Kind.TEST)
-    pinned = pinned.filter(source=source) if source else pinned
+    pinned = run.study.items.filter(kind=Item.Kind.TEST)
+    pinned = pinned.filter(source=run.source) if run.source else pinned
     # Sorted here: databases disagree on the order of texts
     items = {item.key: item for item in sorted(pinned, key=lambda item: item.key)}
     if not items:
-        created = f"{Item.Source(source).label} " if source else ""
-        raise ScoringError(f"Study {study.slug} has no {created}test case to score.")
-    return item_texts(list(items.values()), condition, seed, limit)
+        created = f"{Item.Source(run.source).label} " if run.source else ""
+        raise ScoringError(f"Study {run.study.slug} has no {created}test case to score.")
+    return item_texts(list(items.values()), run.condition, run.seed, run.limit)
 
 
 def item_texts(

@@ -90,29 +90,27 @@ def _part_names(run: ScoringRun) -> list[str]:
 
 def as_table(run: ScoringRun, records: Sequence[TokenRecord]) -> pa.Table:
     """One row per token, texts one after the other."""
-    tables = [_text_table(str(run.uuid), record) for record in records]
+    tables = []
+    for record in records:
+        encoded, n = record.encoded, len(record.encoded.ids)
+        has_logprob = np.arange(n) > 0
+        values: dict[str, Any] = {
+            "run": [str(run.uuid)] * n,
+            "item": [record.item] * n,
+            "item_version": [record.item_version] * n,
+            "unit": np.full(n, record.unit),
+            "version": [record.version] * n,
+            "position": np.arange(n),
+            "token_id": encoded.ids,
+            "token": list(encoded.pieces),
+            "start": encoded.spans[:, 0],
+            "end": encoded.spans[:, 1],
+            "logprob": pa.array(record.logprobs, pa.float64(), mask=~has_logprob),
+            "in_text": encoded.in_text,
+            "in_alternation": encoded.in_alternation,
+        }
+        tables.append(pa.table(values, schema=SCHEMA))
     return pa.concat_tables(tables) if tables else SCHEMA.empty_table()
-
-
-def _text_table(run: str, record: TokenRecord) -> pa.Table:
-    encoded, n = record.encoded, len(record.encoded.ids)
-    has_logprob = np.arange(n) > 0
-    values: dict[str, Any] = {
-        "run": [run] * n,
-        "item": [record.item] * n,
-        "item_version": [record.item_version] * n,
-        "unit": np.full(n, record.unit),
-        "version": [record.version] * n,
-        "position": np.arange(n),
-        "token_id": encoded.ids,
-        "token": list(encoded.pieces),
-        "start": encoded.spans[:, 0],
-        "end": encoded.spans[:, 1],
-        "logprob": pa.array(record.logprobs, pa.float64(), mask=~has_logprob),
-        "in_text": encoded.in_text,
-        "in_alternation": encoded.in_alternation,
-    }
-    return pa.table(values, schema=SCHEMA)
 
 
 def read_tokens(run: ScoringRun, item_key: str | None = None, unit: int | None = None) -> pa.Table:

@@ -115,28 +115,23 @@ class Waiting:
 
 
 def waiting_for(user: User, now: datetime) -> Waiting:
-    return Waiting(_reviews(user), _grades(user), _decisions(user, now), list(asked_to_join(user)))
+    counted = n_reviews_of(user)
+    fields = fields_of(user).in_bulk({name for name, _ in counted}, field_name="name")
+    reviews = [Reviews(fields[name], n, asked) for (name, asked), n in sorted(counted.items())]
+
+    # Of studies with a plan: before somebody made one, nobody has asked for grades
+    plans = GradingPlan.objects.filter(study__in=studies_with(user, Right.CURATE))
+    grades = [
+        Grades(plan.study, people.n_waiting_for(user, plan), people.n_open(plan.study, user))
+        for plan in plans.select_related("study").order_by("study__title")
+    ]
+    grades = [each for each in grades if each.n or each.n_to_settle]
+    return Waiting(reviews, grades, _decisions(user, now), list(asked_to_join(user)))
 
 
 def lately_ended(user: User, now: datetime) -> list[work.Listed]:
     """Work that the user asked a worker for and that ended since yesterday, and what became of it."""
     return work.ended_of(user, now - LATELY)
-
-
-def _reviews(user: User) -> list[Reviews]:
-    counted = n_reviews_of(user)
-    fields = fields_of(user).in_bulk({name for name, _ in counted}, field_name="name")
-    return [Reviews(fields[name], n, asked) for (name, asked), n in sorted(counted.items())]
-
-
-def _grades(user: User) -> list[Grades]:
-    """Grades that wait in studies with a plan: before somebody made one, nobody has asked for grades."""
-    plans = GradingPlan.objects.filter(study__in=studies_with(user, Right.CURATE))
-    found = [
-        Grades(plan.study, people.n_waiting_for(user, plan), people.n_open(plan.study, user))
-        for plan in plans.select_related("study").order_by("study__title")
-    ]
-    return [each for each in found if each.n or each.n_to_settle]
 
 
 def _decisions(user: User, now: datetime) -> list[Decision]:

@@ -103,21 +103,18 @@ class _Drafting(Asking[DraftingRun]):
     def store(self, question: Question, answer: Generated) -> Question | None:
         draft = self.drafts[question.row]
         with transaction.atomic():
-            self._attempt(draft, question, answer)
+            findings = texts.judge(draft, answer.text, answer.finish)
+            DraftAttempt.objects.create(
+                draft=draft,
+                number=draft.attempts.count() + 1,
+                messages=[asdict(m) for m in question.messages[-question.new :]],
+                problems=[asdict(replace(f, place=None)) for f in findings],
+                **stored(answer),
+            )
             following = self._next_question(draft)
             self._advance()
         self.count(answer, is_read=bool(draft.markup) if following is None else None)
         return following
-
-    def _attempt(self, draft: GeneratedDraft, question: Question, answer: Generated) -> None:
-        findings = texts.judge(draft, answer.text, answer.finish)
-        DraftAttempt.objects.create(
-            draft=draft,
-            number=draft.attempts.count() + 1,
-            messages=[asdict(m) for m in question.messages[-question.new :]],
-            problems=[asdict(replace(f, place=None)) for f in findings],
-            **stored(answer),
-        )
 
     def _next_question(self, draft: GeneratedDraft) -> Question | None:
         """The question to ask now; None once the draft is settled."""
@@ -131,7 +128,10 @@ class _Drafting(Asking[DraftingRun]):
         # What another answer can do something about
         wrong = [found for found in last.findings if found.code not in texts.OF_THE_ABSTRACT]
         if last.finish not in texts.FINAL and wrong and len(attempts) <= self.job.repairs:
-            turns = [turn for attempt in attempts for turn in _turns(attempt)]
+            turns = []
+            for attempt in attempts:
+                turns += [Message(turn["role"], turn["content"]) for turn in attempt.messages]
+                turns.append(repeated(attempt.text, None))
             return Question(draft.row, [*turns, texts.repair(wrong)], 1, self.schema)
         self._settle(draft, attempts)
         return None
@@ -176,11 +176,6 @@ class _Drafting(Asking[DraftingRun]):
 
 run, spent = _Drafting.run, _Drafting.spent
 can_resume, resume = _Drafting.can_resume, _Drafting.resume
-
-
-def _turns(attempt: DraftAttempt) -> list[Message]:
-    asked = [Message(turn["role"], turn["content"]) for turn in attempt.messages]
-    return [*asked, repeated(attempt.text, None)]
 
 
 UNDECIDED = (State.UNREPAIRED, State.DECLINED)

@@ -104,13 +104,13 @@ def of_fetched(
         raise ValidationError(f"{path} cannot be read: {error}") from error
     if others := [document.id for document in found if document.kind != "abstract"]:
         raise ValidationError(f"{path}: {others[0]} is not an abstract.")
-    return _checked([_cells(document) for document in found], research_field)
-
-
-def _cells(document: Document) -> dict[str, str]:
-    # A date without its day is left off: a test case has a whole one or none
-    on = document.published if len(document.published) == len("2024-05-31") else ""
-    return {"abstract": document.text, "doi": document.doi, "subfield": "", "publication_date": on}
+    cells = []
+    for document in found:
+        # A date without its day is left off: a test case has a whole one or none
+        is_day = len(document.published) == len("2024-05-31")
+        about = {"doi": document.doi, "publication_date": document.published if is_day else ""}
+        cells.append({"abstract": document.text, "subfield": "", **about})
+    return _checked(cells, research_field)
 
 
 def _checked(

@@ -25,7 +25,7 @@ from scoring.domain.generating import Finish, Generated, Message
 from scoring.domain.grading.reading import exact_points, read_points, schema
 from scoring.domain.grading.rubric import Rubric
 from scoring.domain.prompts import filled
-from scoring.models import AnsweringRun, GradingRun, JudgeGrade, LanguageModel
+from scoring.models import AnsweringRun, GradingRun, JudgeGrade
 from scoring.models.answers import Kind
 from scoring.services.asking.engine import Asking, Question, added_up, stored
 from scoring.services.asking.settings import Asked, Unread
@@ -106,7 +106,12 @@ def grading_run(
         ScoringError: the judge cannot be meant like this, participants were not told of it, or there is nothing to grade.
     """
     asked = asked.with_defaults(DEFAULTS)
-    _check_judge(asked)
+    if asked.generator not in JUDGES:
+        raise ScoringError(f"“{asked.generator}” is not a judge. Choose from {', '.join(JUDGES)}.")
+    if asked.generator != Kind.EXACT:
+        asked.check()
+    elif asked.model_args:
+        raise ScoringError("The exact-match judge does not accept arguments.")
     if people:
         _check_told(study, asked)
     rubric = rubric or rubric_of(plan_of(study))
@@ -115,9 +120,19 @@ def grading_run(
         *_numbers(study, runs, models),
         *([targets.PEOPLE] if people else []),
     ]
+    # The exact-match judge is no model
+    judge = None
+    if asked.generator != Kind.EXACT:
+        kind = known_kind(asked.generator)
+        named = (
+            asked.model_args[kind.named_by]
+            if kind.place == Place.SERVER
+            else default_name(asked.generator, asked.model_args)
+        )
+        judge = language_model(asked.generator, named)
     run = GradingRun(
         study=study,
-        language_model=_judge(asked),
+        language_model=judge,
         rubric=rubric.to_json(),
         runs=chosen,
         fingerprint=asked.fingerprint(study.pk, told, rubric.sha256),
@@ -206,15 +221,6 @@ def resume(run: GradingRun, by: User) -> GradingRun:
     return run
 
 
-def _check_judge(asked: Asked) -> None:
-    if asked.generator not in JUDGES:
-        raise ScoringError(f"“{asked.generator}” is not a judge. Choose from {', '.join(JUDGES)}.")
-    if asked.generator != Kind.EXACT:
-        asked.check()
-    elif asked.model_args:
-        raise ScoringError("The exact-match judge does not accept arguments.")
-
-
 def _check_told(study: Study, asked: Asked) -> None:
     """Checks that participants' words go to no other machine, unless the consent page says so."""
     if place_of(asked.generator) != Place.SERVER or study.answers_read_by:
@@ -225,18 +231,6 @@ def _check_told(study: Study, asked: Asked) -> None:
             "set-up (General) before they take part, or use a judge on this machine.",
             option="--people",
         )
-
-
-def _judge(asked: Asked) -> LanguageModel | None:
-    if asked.generator == Kind.EXACT:
-        return None
-    kind = known_kind(asked.generator)
-    name = (
-        asked.model_args[kind.named_by]
-        if kind.place == Place.SERVER
-        else default_name(asked.generator, asked.model_args)
-    )
-    return language_model(asked.generator, name)
 
 
 def _numbers(study: Study, runs: Sequence[int] | None, models: Sequence[str]) -> list[int]:
@@ -337,20 +331,22 @@ class _Grading(Asking[GradingRun]):
         if not rows:
             return
         is_exact = self.job.generator == Kind.EXACT
-        grades = [
-            JudgeGrade(
+        grades = []
+        for target in rows:
+            # Without a text, the row says how the answer ended
+            ending = Finish.EMPTY if target.finish in targets.GRADED else target.finish
+            grade = JudgeGrade(
                 run=self.job,
                 points=known.get(target.row),
                 tries=int(is_exact and target.has_text),
                 text=str(known.get(target.row, "")),
-                finish=Finish.STOP if target.row in known else _without_text(target),
+                finish=Finish.STOP if target.row in known else ending,
                 prompt_tokens=0,
                 completion_tokens=0,
                 seconds=0.0,
                 **targets.column(target.row),
             )
-            for target in rows
-        ]
+            grades.append(grade)
         about = "answer" if rows[0].row > 0 else "judgment"  # a chunk is of one kind
         with transaction.atomic():
             self.lease.advance(done=self.job.done + len(grades))
@@ -437,7 +433,3 @@ def unread(run: GradingRun) -> Unread:
 
 def _sha256(judge: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(judge, sort_keys=True).encode()).hexdigest()
-
-
-def _without_text(target: Target) -> str:
-    return Finish.EMPTY.value if target.finish in targets.GRADED else target.finish

@@ -59,7 +59,14 @@ def create_training(
     """
     named = {"pretrained": base, "revision": revision, "config": config}
     args = {argument: value for argument, value in named.items() if value}
-    _check_start(settings, base, tokenizer)
+    if settings.mode == "scratch":
+        if base:
+            raise TrainingError("A model that is trained from scratch does not have a base model.")
+        if not tokenizer:
+            raise TrainingError("A model that is trained from scratch needs a tokenizer's folder.")
+    elif not base:
+        raise TrainingError("Name the model that the training starts from.")
+    check_tokenizer(settings, tokenizer)
     training = Training(
         name=name,
         corpus=corpus,
@@ -76,7 +83,12 @@ def create_training(
         hold("training")  # a form that was sent twice is one training
         same = _same_name(training)
         if same is not None:
-            _check_starter(same, by)
+            # A form with another's name and settings is no way to continue what they have stopped;
+            # a command acts for the server
+            if isinstance(by, User) and not may_steer(same, by):
+                raise TrainingError(
+                    f"Training {same.pk}, which another person started, will make “{same.name}”. Choose another name."
+                )
             return same if same.is_open else leases.reopen(same)
         training.base = _base_row(base) if base else None
         _check_name(training)
@@ -103,17 +115,6 @@ def base_args(training: Training) -> dict[str, str]:
     return args
 
 
-def _check_start(settings: TrainingSettings, base: str, tokenizer: str) -> None:
-    if settings.mode == "scratch":
-        if base:
-            raise TrainingError("A model that is trained from scratch does not have a base model.")
-        if not tokenizer:
-            raise TrainingError("A model that is trained from scratch needs a tokenizer's folder.")
-    elif not base:
-        raise TrainingError("Name the model that the training starts from.")
-    check_tokenizer(settings, tokenizer)
-
-
 def check_tokenizer(settings: TrainingSettings, tokenizer: str) -> None:
     """Refuse one for a model that would be scored with its base's.
 
@@ -133,18 +134,6 @@ def may_ask(user: User, training: Training) -> bool:
 def may_steer(training: Training, user: User) -> bool:
     """True if the user may stop and continue it: the person who started it, and site administrators."""
     return user.is_superuser or training.created_by_id == user.pk
-
-
-def _check_starter(same: Training, by: By) -> None:
-    """A form with another's name and settings is no way to continue what they have stopped; a command acts for the server.
-
-    Raises:
-        TrainingError: this person may not continue it.
-    """
-    if isinstance(by, User) and not may_steer(same, by):
-        raise TrainingError(
-            f"Training {same.pk}, which another person started, will make “{same.name}”. Choose another name."
-        )
 
 
 def _same_name(training: Training) -> Training | None:

@@ -61,7 +61,14 @@ def register(training: Training, trained: Trained, corpus: "BuiltCorpus") -> Lan
             is_demo=base.is_demo if base else False,
             note=f"Training {training.pk}, {training.mode}, on the corpus {training.corpus}.",
         )
-        _add_corpora(model, training)
+        # The corpora that it has read: its own, and those of its base
+        known = {training.corpus.slug: TrainingCorpus.Status.KNOWN.value}
+        if base:
+            known = dict(base.training_corpora.values_list("corpus", "status")) | known
+        TrainingCorpus.objects.bulk_create(
+            TrainingCorpus(language_model=model, corpus=read, status=status)
+            for read, status in known.items()
+        )
         Training.objects.filter(pk=training.pk).update(language_model=model, manifest=manifest)
     training.refresh_from_db()
     return model
@@ -95,17 +102,6 @@ def _manifest(training: Training, trained: Trained, corpus: "Manifest") -> dict[
         "recipe": training.recipe,  # a TrainingSettings, with its seed
         **{name: told[name] for name in OF_TRAINED},
     }
-
-
-def _add_corpora(model: LanguageModel, training: Training) -> None:
-    """Adds the corpora that it has read: its own, and those of its base."""
-    known = {training.corpus.slug: TrainingCorpus.Status.KNOWN.value}
-    if training.base:
-        known = dict(training.base.training_corpora.values_list("corpus", "status")) | known
-    TrainingCorpus.objects.bulk_create(
-        TrainingCorpus(language_model=model, corpus=corpus, status=status)
-        for corpus, status in known.items()
-    )
 
 
 def _cutoff(base: LanguageModel | None, corpus: "Manifest") -> date | None:
@@ -188,7 +184,27 @@ def args_at(training: Training, step: int) -> dict[str, str]:
 def results(training: Training, study: Study) -> list[CheckpointResult]:
     """The checkpoints that were scored on all whole texts of the study, in the order of their steps; of each the newest run."""
     rows = training.checkpoints.exclude(language_model=None).order_by("step")
-    return [found for row in rows if (found := _result(row, study)) is not None]
+    found = []
+    for row in rows:
+        # Of runs without a pair that counts, nothing is said
+        assert row.language_model is not None
+        run = finished_on(row.language_model, study).first()
+        if run is None or not (counted := count(scores_in(run, study)).accuracy).n:
+            continue
+        means = scores_in(run, study).aggregate(
+            original=Avg("ppl_original"), altered=Avg("ppl_altered")
+        )
+        result = CheckpointResult(
+            row.step,
+            row.tokens,
+            row.held_out_loss,
+            run.pk,
+            counted,
+            means["original"],
+            means["altered"],
+        )
+        found.append(result)
+    return found
 
 
 def finished_on(model: LanguageModel, study: Study) -> ScoringRunQuerySet:
@@ -197,25 +213,6 @@ def finished_on(model: LanguageModel, study: Study) -> ScoringRunQuerySet:
     return runs.filter(
         status=ScoringRun.Status.FINISHED, condition=ScoringRun.Condition.FULL
     ).defer("plan", "identity")
-
-
-def _result(checkpoint: Checkpoint, study: Study) -> CheckpointResult | None:
-    assert checkpoint.language_model is not None
-    run = finished_on(checkpoint.language_model, study).first()
-    if run is None or not (counted := count(scores_in(run, study)).accuracy).n:
-        return None
-    means = scores_in(run, study).aggregate(
-        original=Avg("ppl_original"), altered=Avg("ppl_altered")
-    )
-    return CheckpointResult(
-        checkpoint.step,
-        checkpoint.tokens,
-        checkpoint.held_out_loss,
-        run.pk,
-        counted,
-        means["original"],
-        means["altered"],
-    )
 
 
 By = User | AnonymousUser | None

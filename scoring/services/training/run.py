@@ -117,19 +117,7 @@ class _Work:
 
     def go_on(self) -> None:
         corpus = corpus_of(self.job)
-        self._check_base()
-        trained = _train(self.job, corpus, on_point=self._keep, check=self.lease.check)
-        renew_connection()
-        with transaction.atomic():
-            self.lease.write(done=trained.steps, total=trained.steps, tokens=trained.tokens)
-            register(self.job, trained, corpus)
-
-    def _check_base(self) -> None:
-        """Checks that it starts from what it was begun with.
-
-        Raises:
-            TrainingError: they are others.
-        """
+        # It must start from what it was begun with
         identity = files_of(self.job)
         if self.job.identity and identity != self.job.identity:
             raise TrainingError(
@@ -137,6 +125,12 @@ class _Work:
             )
         self.lease.write(identity=identity)
         self.job.identity = identity
+
+        trained = _train(self.job, corpus, on_point=self._keep, check=self.lease.check)
+        renew_connection()
+        with transaction.atomic():
+            self.lease.write(done=trained.steps, total=trained.steps, tokens=trained.tokens)
+            register(self.job, trained, corpus)
 
     def _keep(self, point: Point) -> None:
         """Store a point of the curves. After a kill the work goes on from a checkpoint: what came after it is replaced."""
