@@ -18,7 +18,7 @@ from scipy import sparse, special
 from analysis.stats.arrays import Bools, Floats, Interval, Ints, without_rounding
 from analysis.stats.distributions import percentile_interval
 from analysis.stats.estimates import Z95
-from analysis.stats.two_way_clustered import TwoWay
+from analysis.stats.two_way_clustered import FEW, SCORE, TwoWay
 
 CHUNK = 4_000_000  # numbers held at once per array
 CACHED = 8_192  # numbers that are read again and again
@@ -29,8 +29,9 @@ METHOD = (
     "to the two-way error, multiplied by the ratio of the quantiles of Student's t and the normal distribution. The two-way variance is that "
     "of trials, plus what participants and test cases each have beyond it, at least 0 (for models, whose answers are fixed, "
     "only between test cases), with Student's t for the smaller number of clusters minus one. The models' mean is that of each model's "
-    "accuracy on the test cases that it decided, and so is its error. Shares have Wilson's "
-    "score interval for the number of independent decisions that would give the same standard error. At least 3 "
+    f"accuracy on the test cases that it decided, and so is its error. {SCORE} Where a difference, or a mean of models that decided different "
+    f"test cases, is of shares with fewer than {FEW} right or fewer than {FEW} wrong decisions, each limit is the further of the resampled, or "
+    "two-way, one and that of the shares' score intervals (MOVER: Zou and Donner 2008), and p is the larger of both. At least 3 "
     "participants and test cases are needed."
 )
 

@@ -26,7 +26,7 @@ METHOD = (
     "For each test case, Fisher's exact test (two-sided) compares people's and models' right and wrong answers, "
     "with Benjamini-Hochberg's false discovery rate and Holm's correction at 0.05. A tie of a model counts half in its share, and is "
     "neither right nor wrong in the test. Models with the same decisions on all test cases count as one. Newcombe's hybrid score intervals (method 10) "
-    "are not corrected. They agree with the test before correction: the interval also holds 0 if p is at least 0.05, and p is at least 0.05 if the interval holds 0."
+    "are not corrected. They consist of Wilson's intervals of both shares, of Tango's where models tie. They agree with the test before correction: the interval also holds 0 if p is at least 0.05, and p is at least 0.05 if the interval holds 0."
 )
 
 

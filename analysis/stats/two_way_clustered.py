@@ -27,6 +27,11 @@ FEW = 5  # decisions of the rarer kind, below which a share's standard error say
 FEW_CLUSTERS = 10  # test cases that changed, below which a change's error says too little
 MANY_CLUSTERS = 30  # from which it is as sure as all test cases make it
 LEAST_P = 1e-12
+# Of clustered shares
+SCORE = (
+    "Shares have Wilson's score interval, with Student's t, for the number of independent decisions that would give the same standard error; with "
+    "ties, Tango's for as many decisions."
+)
 PARTS = (
     f"Where a share of a difference has fewer than {FEW} right or fewer than {FEW} wrong decisions, each limit of the difference is the "
     "further of the usual one and that of the shares' score intervals (Zou and Donner 2008), and p is the larger of both."

@@ -56,13 +56,15 @@ COLUMNS = c.data(
 class Errors:
     """Standard error, and 95% intervals of the crossed bootstrap (brought to that error) and two-way clustered.
 
-    All None below three participants or items.
+    All None below three participants or items. from_parts: both intervals and p are at least those of the shares it consists of,
+    of which one has few decisions of the rarer kind.
     """
 
     se: float | None = None
     ci95: Interval | None = None
     two_way_se: float | None = None
     two_way_ci95: Interval | None = None
+    from_parts: bool = False
 
     @property
     def best_ci95(self) -> Interval | None:
@@ -168,6 +170,13 @@ class CrossedErrors:
         return Row(mean.mean, mean.errors, *((gap.mean, gap.errors) if gap else ()))
 
     @property
+    def has_parts(self) -> bool:
+        """True if an interval is at least that of its parts."""
+        rows = [self.human_row, self.mean_row, *(row for _model, row in self.model_rows)]
+        every = [errors for row in rows if row for errors in (row.errors, row.difference_errors)]
+        return any(errors.from_parts for errors in every)
+
+    @property
     def model_rows(self) -> list[tuple[CrossedModel, Row]]:
         return [
             (m, Row(m.accuracy, m.errors, m.difference, m.difference_errors)) for m in self.models
@@ -216,7 +225,7 @@ def _share_errors(resampled: Floats, two_way: TwoWay) -> Errors:
         return NO_ERRORS
     varies = two_way.se > 0  # resamples of what does not vary are all alike
     ci95 = interval_with(resampled, two_way, (0.0, 1.0)) if varies else two_way.share_ci95
-    return Errors(two_way.se, ci95, two_way.se, two_way.share_ci95)
+    return Errors(two_way.se, ci95, two_way.se, two_way.share_ci95, two_way.from_parts)
 
 
 def _gap_errors(resampled: Floats, two_way: TwoWay | None) -> Errors:
@@ -224,7 +233,8 @@ def _gap_errors(resampled: Floats, two_way: TwoWay | None) -> Errors:
     if two_way is None or not two_way.is_known:
         return NO_ERRORS
     ci95 = interval_with(resampled, two_way)
-    return Errors(two_way.se, ci95, two_way.se, two_way.within(-1.0, 1.0))
+    both = two_way.within(-1.0, 1.0)
+    return Errors(two_way.se, ci95, two_way.se, both, two_way.from_parts)
 
 
 def _humans(data: SourceData, drawn: Resampled, both: TwoWay) -> CrossedHumans:
@@ -489,7 +499,7 @@ def build_sensitivity(data: SourceData) -> Built:
         Choice("as analysed", "All trials and every test case that a model judged. A tie counts half.", _trials(right), _sensitivity_models(correct), n),
         Choice("without damaged items", "Test cases with a damaged published text are left out, for people and models.",
                _trials(undamaged), _sensitivity_models(of_whole), n_whole, difference_models=_change(of_whole, correct)),
-        Choice("without near-ties", "A model's test cases whose two perplexities differ by less than 0.001 nat are left out for that model.",
+        Choice("without near-ties", "A model's test cases whose two perplexities differ by less than 0.001 nat are left out for that model; of a model that was asked, those whose log-odds are less than 0.001 nat from 0.",
                None, _sensitivity_models(far), n, difference_models=_change(far, correct)),
         Choice("near-ties half right", "The same test cases count as half right, like a random guess.", None, _sensitivity_models(halved), n, difference_models=_change(halved, correct)),
         Choice("untouched sliders left out", "Trials in which neither slider was moved are left out.", _trials(right[moved]), None, n),

@@ -29,6 +29,12 @@ CONCLUSIONS = {
 }
 
 
+PARTS = (
+    "One of the accuracies that this difference consists of has few right or few wrong decisions. Its interval and p are therefore at least as "
+    "cautious as the score intervals of these accuracies."
+)
+
+
 def crossed_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(Crossed).crossed)
     finding = (
@@ -51,6 +57,8 @@ def _difference(gap: Difference) -> str:
 def _resampled(own: CrossedErrors, gap: Difference) -> str:
     if not (gap.errors.two_way_ci95 and gap.errors.ci95):
         return ""
+    if gap.errors.from_parts:
+        return PARTS
     return (
         f"If participants and test cases are resampled together, the interval is {f.points_interval(gap.errors.ci95)} points "
         f"({f.count(own.resamples, 'resample')}, seed {own.seed}). Its width also comes from two-way cluster-robust errors, because "
@@ -63,10 +71,23 @@ def _components(found: Components) -> str:
         return ""  # With one participant or one item nothing is drawn anew
     points = f.percentage_points
     two_way = "" if found.two_way_se is None else f" (two-way: {points(found.two_way_se)})"
+    alike = [
+        name
+        for name, se in (
+            ("participants", found.participants_only_se),
+            ("test cases", found.items_only_se),
+        )
+        if se < found.binomial_se
+    ]
+    less = (
+        f" Where {' and '.join(alike)} differ less than by chance, it is below that."
+        if alike
+        else ""
+    )
     return (
         f"Resampling only participants gives the human accuracy a standard error of {points(found.participants_only_se)} points, only test "
         f"cases {points(found.items_only_se)}, both together {points(found.crossed_se)}{two_way}. These standard errors do not add up, because "
-        f"each includes the noise of single trials, which alone would give {points(found.binomial_se)}."
+        f"each includes the noise of single trials, which alone would give {points(found.binomial_se)}.{less}"
     )
 
 
@@ -103,6 +124,10 @@ def crossed_figure(own: CrossedErrors, *, has_two_way: bool, has_chat: bool) -> 
             "score interval for accuracies. Its variance is that of single judgments, and what participants and test cases each add to it. "
             "For a model's own accuracy, it is only the variance between test cases."
             if has_two_way
+            else "",
+            "Where a mean or a difference consists of accuracies with few right or few wrong decisions, both lines are at least as wide as their "
+            "score intervals make it."
+            if has_two_way and own.has_parts
             else "",
             HOLLOW if has_chat else "",
         ),

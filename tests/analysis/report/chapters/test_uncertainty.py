@@ -236,6 +236,11 @@ def test_the_sentence_on_the_difference_follows_its_verdict(source, verdict, wor
         assert f"the difference (models minus humans) is {value}{words}" in text
         drawn = "the interval is \N{MINUS SIGN}2.0 to +12.0 points (200 resamples, seed 42)."
         assert (drawn in text) == (errors is both)
+    # Where the parts make it, the interval is not that of the resamples
+    gap = replace(own.difference, errors=replace(both, from_parts=True))
+    text = said(CROSSED, source, Crossed(replace(own, difference=gap)))
+    assert "few right or few wrong decisions" in text
+    assert "resample" not in text.split("few right")[0]
 
 
 def test_without_people_there_is_no_difference_to_speak_of(data):
@@ -262,6 +267,9 @@ def test_standard_errors_are_said_by_what_is_resampled(source):
         text = said(CROSSED, source, Crossed(replace(own, components=components)))
         assert words in text
         assert text.endswith("the noise of single trials, which alone would give 1.0.")
+    few = replace(found, items_only_se=0.005)
+    text = said(CROSSED, source, Crossed(replace(own, components=few)))
+    assert text.endswith("Where test cases differ less than by chance, it is below that.")
     for components in (replace(found, items_only_se=None), None):
         text = said(CROSSED, source, Crossed(replace(own, components=components)))
         assert "standard errors" not in text
@@ -277,6 +285,9 @@ def test_the_figure_of_resampled_accuracies_says_whom_it_shows(source):
     assert text.caption.startswith("n = 100 judgments, 3 models. Thick lines are 95% percentile")
     assert "The thin line below is the two-way cluster-robust interval" in text.caption
     assert text.caption.endswith("Hollow: chat or instruction-tuned models.")
+    cautious = replace(gap, errors=replace(gap.errors, from_parts=True))
+    wider = crossed_figure(replace(own, difference=cautious), has_two_way=True, has_chat=False)
+    assert "accuracies with few right or few wrong decisions, both lines are" in wider.caption
     assert text.alt == (
         "People 60.0% (95% interval 50.0% to 70.0%); models minus people 5.0 percentage points, 95% interval \N{MINUS SIGN}2.0 to 12.0."
     )
