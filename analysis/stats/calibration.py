@@ -17,6 +17,7 @@ BIN_RULE = (
     "Judgments are ranked from 0 to n-1 by confidence, equal ones in stored order, and divided into half-open bins "
     "with equally spaced edges on [0, n]."
 )
+SAME = ("All confidences are the same.", "Confidence must vary.")
 BINNED = (
     "Least-squares line of the bins' accuracy on their midpoints in rank units, with equal weights; two-sided p "
     "and 95% interval of the slope from Student's t with bins-2 degrees of freedom."
@@ -83,7 +84,7 @@ def binned(score: npt.ArrayLike, is_correct: npt.ArrayLike, n_bins: int = 20) ->
             "Collect more judgments.",
         )
     if np.ptp(values) == 0:
-        raise NotEnough("All confidences are the same.", "Confidence must vary.")
+        raise NotEnough(*SAME)
     order = np.argsort(values, kind="stable")
     values, right = values[order], right[order]
     place = np.arange(n) * n_bins // n
@@ -158,7 +159,9 @@ INTERVAL = (
     "common factor, and errors are simulated for each factor. The interval contains the error of every multiple for which "
     "the observed error lies between the 2.5th and 97.5th percentile of {resamples:,} simulated errors "
     "(seed {seed}, normal noise of the bins with covariance robust to clusters of {units}). The observed "
-    "and the simulated errors therefore have the same upward bias. If necessary, the interval is widened to include the observed error."
+    "and the simulated errors therefore have the same upward bias. If necessary, the interval is widened to include the observed error. An error that "
+    "is smaller than chance alone makes it (below its 2.5th percentile) is reached by no multiple; the interval then ends at the sum of the error and "
+    "the 97.5th percentile of chance."
 )
 N_RESAMPLES = 1000
 LOWER, UPPER = 0.025, 0.975
@@ -281,7 +284,8 @@ def error_interval(off: Floats, noise: Floats, value: float) -> Interval:
 
     The multiples c of d for which the value lies between the 2.5th and 97.5th percentiles of sum_b |c d_b + e_rb|; the
     interval is [c_low value, c_high value]. From 0 where the value is no more than chance gives. At the low end d_b is
-    taken less one standard error, at least 0, and c times its sum is the end.
+    taken less one standard error, at least 0, and c times its sum is the end. A value below the 2.5th percentile of sum_b |e_rb|
+    is of no multiple: since sum_b |d_b - e_b| <= sum_b |d_b| + sum_b |e_b|, it then ends at value + their 97.5th percentile.
 
     >>> off = np.repeat([[0.2, 0.0], [0.0, 0.1]], 50, axis=0)
     >>> noise = error_noise(off, [np.arange(100) % 8], np.random.default_rng(1))
@@ -292,6 +296,9 @@ def error_interval(off: Floats, noise: Floats, value: float) -> Interval:
     # Chance spreads an error over more bins than it has, and spread it adds less to noise: the low end is of what stands out
     clear = np.sign(off) * np.maximum(0.0, np.abs(off) - noise.std(axis=0))
     low, high = _reach(clear, noise, value, UPPER), _reach(off, noise, value, LOWER)
+    by_chance = np.abs(noise).sum(axis=1)
+    if value < np.quantile(by_chance, LOWER):
+        high = value + float(np.quantile(by_chance, UPPER))
     return min(low, value), max(min(high, 1.0), value)
 
 

@@ -8,7 +8,7 @@ from scipy import special
 
 from analysis.stats import NotEnough
 from analysis.stats.arrays import Bools, Floats, Interval, Ints
-from analysis.stats.calibration import scored
+from analysis.stats.calibration import SAME, scored
 from analysis.stats.cr2 import Fitted
 from analysis.stats.estimates import Z95
 from analysis.stats.newton import NotConverged, minimise
@@ -146,6 +146,8 @@ def _need_overlap(values: Floats, right: Floats) -> None:
             "A logistic fit needs both correct and wrong judgments.",
             "Collect more judgments.",
         )
+    if np.ptp(values) == 0:
+        raise NotEnough(*SAME)
     if no.max() <= yes.min() or yes.max() <= no.min():
         raise NotEnough(
             (

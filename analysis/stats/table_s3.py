@@ -7,10 +7,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from analysis.stats.calibration import scored
+from analysis.stats import MissingResult
+from analysis.stats.calibration import SAME, scored
 
 N_DRAWS, SHARE = 5, 0.8
 MIN_N = 20  # five draws of fewer are all but the same
+ONE_KIND = (
+    "A draw contained only correct or only wrong judgments, so there is nothing to fit.",
+    "Collect more judgments.",
+)
 NOTE = (
     "As in Table S3 of the BrainBench paper: one stream of random numbers (NumPy's legacy generator) for all rows in this "
     "order; five draws of 80% without replacement; logistic regression with an L2 penalty (C = 1) on the unscaled "
@@ -39,8 +44,8 @@ class TableRow:
 
 def table_s3(
     groups: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]], seed: int = 42
-) -> list[TableRow | None]:
-    """One row per group (score (n,), is_correct (n,)), in order; None below 20 judgements, or where a draw has one outcome only.
+) -> list[TableRow | MissingResult]:
+    """One row per group (score (n,), is_correct (n,)), in order, or why there is none: fewer than 20 judgements, one score, or a draw of one outcome.
 
     For each group in turn five times: int(0.8 n) rows without replacement from RandomState(seed), one stream for all, so
     a group's row depends on the groups before it; sklearn's LogisticRegression(C=1), solver lbfgs, whose early stop
@@ -49,11 +54,11 @@ def table_s3(
 
     >>> scores, correct = [0.0, 1.0] * 20, [False, True, True, True] * 10
     >>> row, nothing = table_s3([(scores, correct), (scores, [True] * 40)])
-    >>> len(row.coefs), row.coef_mean > 0, nothing
-    (5, True, None)
+    >>> len(row.coefs), row.coef_mean > 0, nothing.needed
+    (5, True, 'Collect more judgments.')
     """
     stream = np.random.RandomState(seed)
-    rows: list[TableRow | None] = []
+    rows: list[TableRow | MissingResult] = []
     for score, is_correct in groups:
         values, right = scored(score, is_correct)
         n = len(values)
@@ -68,9 +73,15 @@ def _row(
     values: npt.NDArray[np.float64],
     right: npt.NDArray[np.float64],
     draws: list[npt.NDArray[np.int64]],
-) -> TableRow | None:
-    if len(values) < MIN_N or any(len(np.unique(right[draw])) < 2 for draw in draws):
-        return None
+) -> TableRow | MissingResult:
+    if len(values) < MIN_N:
+        return MissingResult(
+            f"There are fewer than {MIN_N} judgments with a confidence.", "Collect more judgments."
+        )
+    if np.ptp(values) == 0:
+        return MissingResult(*SAME)
+    if any(len(np.unique(right[draw])) < 2 for draw in draws):
+        return MissingResult(*ONE_KIND)
     # Here: it takes longer to load than all other estimators together
     from sklearn.linear_model import LogisticRegression
 

@@ -118,6 +118,14 @@ def test_the_interval_starts_at_0_just_where_the_error_is_within_what_chance_giv
     assert 0 < sum(starts) < 60
 
 
+def test_an_error_smaller_than_chance_makes_it_is_no_surer_than_chance():
+    """Half of 30 decisions are right, and each is stated as 50%: an error of 0 says no more than so many tosses."""
+    for stated in (0.5, 0.50004):
+        found = calibration_error([stated] * 30, [1, 0] * 15, low=0.5, n_bins=10)
+        assert found.value == pytest.approx(0, abs=1e-4)
+        assert found.ci95 == (0.0, pytest.approx(found.value + found.when_calibrated_q975))
+
+
 def test_fewer_than_three_clusters_give_no_interval():
     two = calibration_error([0.5, 0.6, 0.7], [0, 1, 1], [4, 4, 5])
     assert (two.ci95, two.when_calibrated, two.when_calibrated_q975) == (None, None, None)

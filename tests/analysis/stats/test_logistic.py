@@ -41,6 +41,11 @@ def test_a_fit_that_does_not_exist_is_refused(score, right):
         logistic(score, right)
 
 
+def test_a_constant_score_is_not_said_to_have_a_threshold():
+    with pytest.raises(NotEnough, match="All confidences are the same"):
+        logistic([1.6] * 26, [1, 0] * 13)
+
+
 @given(st.integers(0, 10_000), st.sampled_from([0.5, 0.9]))
 def test_a_fit_settles_at_the_top_of_the_likelihood_even_with_outlying_scores(seed, share):
     rng = np.random.default_rng(seed)

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.stats.table_s3 import table_s3
+from analysis.stats import MissingResult
+from analysis.stats.calibration import SAME
+from analysis.stats.table_s3 import ONE_KIND, table_s3
 from tests.analysis.made import everybody
 
 
@@ -27,6 +29,8 @@ def test_a_row_of_table_s3_that_cannot_be_fitted_still_draws_its_numbers(small):
     group = (small.trials["confidence"], small.trials["is_correct"])
     hopeless = (small.trials["confidence"], np.ones(len(small.trials)))
     (nothing, after), (_, second) = table_s3([hopeless, group]), table_s3([group, group])
-    assert nothing is None
+    assert nothing == MissingResult(*ONE_KIND)
     assert after == second
-    assert table_s3([([], [])]) == [None]
+    few, alike = table_s3([([], []), ([1.6] * 26, [1, 0] * 13)])
+    assert "fewer than 20" in few.reason
+    assert alike == MissingResult(*SAME)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis import columns as c
-from analysis.codec import MissingResult, present, try_estimate
+from analysis.codec import MissingResult, need, present, try_estimate
 from analysis.data.dataset import Floats, ModelName, SourceData
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough, families
@@ -58,7 +58,6 @@ MODEL_RULE = (
 )
 HELD_OUT = "Each test case keeps its held-out probability; the fits are not repeated."
 S3_SEED = 42  # the paper's, whatever the report's
-ONE_KIND = "A draw contained only correct or only wrong judgments, so there is nothing to fit."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,11 +113,11 @@ class HumanCalibration(ConfidenceFits):
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCalibration(ConfidenceFits, ModelName):
-    """holm_p, direction: of the logistic slope, as one of the chapter's family; NaN where there is none."""
+    """holm_p, direction: of the logistic slope, as one of the chapter's family; NaN and None where there is none."""
 
     holm_p: float
     direction: Annotated[
-        Verdict,
+        Verdict | None,
         Concludes(
             "whether a model's accuracy rises with its difference of perplexities",
             CHAPTER,
@@ -174,7 +173,7 @@ def build_calibration(data: SourceData) -> Built:
             logistic=try_estimate(logistic, score, right),
             ece=try_estimate(_model_error, score, right, data.seed),
             holm_p=math.nan,
-            direction=Verdict.TOO_FEW,
+            direction=None,
         )
         models.append(model)
         names.append(data.model_name(number))
@@ -183,7 +182,7 @@ def build_calibration(data: SourceData) -> Built:
         names.append(asdict(HUMAN_ROW))
         groups.append((data.trials["confidence"], data.trials["is_correct"]))
     fits = zip(names, table_s3(groups, S3_SEED), strict=True)
-    s3_rows = tuple(TableS3Row(**who, fit=row or MissingResult(ONE_KIND)) for who, row in fits)
+    s3_rows = tuple(TableS3Row(**who, fit=row) for who, row in fits)
 
     of_models = [fit.p for model in models if (fit := present(model.logistic))]
     humans = try_estimate(_humans, data, of_models)
@@ -241,10 +240,10 @@ def _family(
         errors[known, column] = fit_slope(score[known], right[known]).influence
     together, holm_p = family(list(slopes.values()), errors, others)
     for n, p in zip(slopes, holm_p.tolist(), strict=True):
-        fit = present(models[n].logistic)
-        side = Verdict.of(fit.slope, p, fit.n) if fit else Verdict.TOO_FEW
-        models[n] = replace(models[n], holm_p=p, direction=side)
-    return tuple(models), clear_of(together, [models[n].direction for n in slopes])
+        fit = need(models[n].logistic)
+        models[n] = replace(models[n], holm_p=p, direction=Verdict.of(fit.slope, p, fit.n))
+    sides = [model.direction for model in models if model.direction]
+    return tuple(models), clear_of(together, sides)
 
 
 def _slope_over(value: str, rows: pd.DataFrame, others: Sequence[float]) -> RatingSlope:

@@ -5,7 +5,7 @@ from typing import Any
 
 from analysis import columns as c
 from analysis.charts.texts import HOLLOW
-from analysis.codec import need, present
+from analysis.codec import MissingResult, need, present
 from analysis.presentation import FigureText, paragraphs, sentences
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.accuracy.results import Accuracy
@@ -90,6 +90,7 @@ def calibration_page(source: SourceResults, about: About) -> Page:
         text=paragraphs(
             finding,
             _models(models, own.models_tests),
+            _without_slope(own.models),
             ASKED if source.of(Accuracy).has_asked else "",
         ),
         tables=[
@@ -117,7 +118,7 @@ def _people(binned: Binned, slope: RatingSlope | None) -> str:
 
 
 def _models(models: Sequence[ModelCalibration], tests: Family | None) -> str:
-    directions = [model.direction for model in models if present(model.logistic)]
+    directions = [model.direction for model in models if model.direction]
     if not directions:
         return ""
     if len(directions) == 1:
@@ -130,6 +131,17 @@ def _models(models: Sequence[ModelCalibration], tests: Family | None) -> str:
         f"For {n_rising} of {counted} accuracy clearly rises with the difference of perplexities, and for {n_falling} it clearly "
         "falls (full-sample logistic fit).",
         family_sentences(tests) if tests else "",
+    )
+
+
+def _without_slope(models: Sequence[ModelCalibration]) -> str:
+    """Models without a logistic fit, by the reason."""
+    by_reason: dict[str, list[str]] = {}
+    for model in models:
+        if isinstance(model.logistic, MissingResult):
+            by_reason.setdefault(model.logistic.reason, []).append(model.label)
+    return sentences(
+        *(f"There is no slope of {f.listing(names)}. {why}" for why, names in by_reason.items())
     )
 
 
@@ -155,13 +167,15 @@ def _methods(
 
 def calibration_humans_figure(binned: Binned) -> FigureText:
     bins, least, most = f.count(len(binned.bins), "bin"), binned.bins[0], binned.bins[-1]
+    accuracies = [one.accuracy for one in binned.bins]
+    low, high = f.percent(min(accuracies), 0), f.percent(max(accuracies), 0)
     r, p = f.number(binned.line.r), f.p_value(binned.line.p)
     return FigureText(
         "People's accuracy at each level of their confidence",
         f"n = {f.count(binned.n, 'judgment')} in {bins}. Vertical lines are 95% binomial intervals; the sloping line is the linear "
         f"regression over bins, not truncated at 0 or 100% (r = {r}, {p}); the dashed line is chance.",
-        f"People's accuracy ranges from {f.percent(least.accuracy, 0)} in the least confident bin to {f.percent(most.accuracy, 0)} in "
-        f"the most confident; r = {r}, {p} over {bins}.",
+        f"People's accuracy is {f.percent(least.accuracy, 0)} in the least confident bin and {f.percent(most.accuracy, 0)} in the most "
+        f"confident, and between {low} and {high} over all bins; r = {r}, {p} over {bins}.",
     )
 
 

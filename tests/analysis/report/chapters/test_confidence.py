@@ -3,18 +3,20 @@
 from dataclasses import replace
 from math import nan
 
+import numpy as np
 import pytest
 
 from analysis.codec import MissingResult, present
 from analysis.report.chapter import About, SourceResults
 from analysis.report.chapters.confidence.results import Calibration, Expertise
 from analysis.report.chapters.confidence.words import (
+    calibration_humans_figure,
     calibration_models_figure,
     expertise_figure,
     table_s3_figure,
 )
 from analysis.report.contents import chapter_named
-from analysis.stats.calibration import Bin, Binned, Line
+from analysis.stats.calibration import SAME, Bin, Binned, Line
 from analysis.stats.verdicts import Verdict
 from tests.analysis.made import make_data
 from tests.analysis.report.chapters.chapter_results import (
@@ -111,6 +113,21 @@ def test_sentences_on_models_slopes_follow_their_verdicts(small, verdict):
     else:
         assert f"For {n_rising} of " in every
         assert f"and for {n_falling} it clearly falls" in every
+
+
+def test_a_model_whose_confidence_does_not_vary_has_no_direction_and_is_named(small):
+    full = small.full.copy()
+    own = full["model"] == 0
+    sign = np.where(full.loc[own, "points"] == 1, 1.0, -1.0)
+    full.loc[own, "ppl_altered"] = 20.0 + 2 * sign
+    full.loc[own, "ppl_original"] = 20.0
+    source = results_of(replace(small, full=full))
+    found = source.of(Calibration).calibration
+    constant = found.models[0]
+    assert (constant.direction, constant.logistic) == (None, MissingResult(*SAME))
+    assert found.table_s3[0].fit == MissingResult(*SAME)
+    words = page_of(CALIBRATION, source)[1]
+    assert f"There is no slope of {constant.label}. All confidences are the same." in words
 
 
 @pytest.fixture(scope="module")
@@ -210,6 +227,15 @@ def test_the_alternative_text_has_the_range_of_the_correlations_that_are_defined
 ):
     fits = [binned_of(r) for r in correlations]
     assert calibration_models_figure(fits, has_asked=False, has_chat=False).alt == words
+
+
+def test_the_alternative_text_tells_the_end_bins_from_the_range():
+    own = binned_of(0.5)
+    first = own.bins[0]
+    bins = [replace(first, accuracy=share) for share in (0.36, 0.86, 0.24, 0.57)]
+    assert calibration_humans_figure(replace(own, bins=tuple(bins))).alt.startswith(
+        "People's accuracy is 36% in the least confident bin and 57% in the most confident, and between 24% and 86% over all bins;"
+    )
 
 
 def test_captions_mention_asked_and_hollow_models_where_there_are_any():
