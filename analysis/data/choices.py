@@ -10,6 +10,7 @@ from analysis.data.items import read_columns
 from analysis.data.version import Chosen
 from scoring.domain.choosing.outcomes import Reply, outcome
 from scoring.domain.generating import Finish
+from scoring.domain.perplexity import NEAR_TIE_NATS
 from scoring.models import ModelChoice
 from scoring.models.choices import IS_READ, UNPARSED
 
@@ -45,6 +46,8 @@ def read_answers(chosen: Chosen, numbers: Mapping[int, int]) -> pd.DataFrame:
     whole = answers["finish"] == Finish.STOP.value
     answers["state"] = answers["finish"].where(~whole | answers["is_read"], UNPARSED)
     answers["run"] = -answers["run"]
+    # 0 is stored where nothing was said of it, as in an import
+    answers["seconds"] = answers["seconds"].replace(0.0, np.nan)
     order = ["model", "item", "original_side", "sample"]
     return answers.sort_values(order, ignore_index=True)[COLUMNS]
 
@@ -77,7 +80,7 @@ def _decision(answers: pd.DataFrame, model: Any, item: Any) -> dict[str, Any] | 
         "p_original": np.nan if found.p_original is None else found.p_original,
         "stated": np.nan if found.stated is None else found.stated,
         "points": found.points,
-        "is_near_tie": found.is_tie,
+        "is_near_tie": abs(found.log_odds) < NEAR_TIE_NATS,
         "original_side": "",
         "model": model,
         "condition": "full",

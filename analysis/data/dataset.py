@@ -228,7 +228,7 @@ class SourceData:
     study_slug: str = "SLUG"  # for commands that a missing result names
     # Whether the study has a set of models, even where a filter leaves none of it; None: as `models` says
     has_set: bool | None = None
-    is_filtered: bool = False  # models or subfields were chosen
+    is_filtered: bool = False  # models, a method or subfields were chosen
     has_all_trials: bool = False  # also those that are not analysed
     seed: int = 42
     resamples: int = 10_000

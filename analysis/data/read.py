@@ -79,7 +79,7 @@ def read(study: Study, options: ReportOptions) -> dict[str, SourceData]:
         "flow": counted,
         "taking_part": took_part,
         "has_set": scored.has_set,
-        "is_filtered": bool(options.models or options.subfields),
+        "is_filtered": bool(options.models or options.subfields or options.method),
         "has_all_trials": options.trials == "all",
         "run_prompts": scored.prompts,
         "trainings": scored.trainings,

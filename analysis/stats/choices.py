@@ -42,7 +42,7 @@ from lib.points import RIGHT, TIE, WRONG, points
 
 N_BINS = 10
 SHARE = (
-    "Shares over answers. The interval is Wilson's score interval (with Student's t) for the number of independent "
+    "Shares over answers. The interval is Wilson's score interval (with Student's t; Tango's where answers tie) for the number of independent "
     "answers that would have the same standard error, which is clustered by test case."
 )
 POSITION = (
@@ -59,6 +59,12 @@ PAIRED = (
     "Accuracy when asked minus accuracy by perplexity on the test cases that have both; a tie counts half. Exact McNemar "
     "test, and 95% interval after Agresti and Min, which also holds 0 if the test does not reject at 0.05; over test cases "
     "only, because a model's answers are treated as fixed."
+)
+
+
+NO_ANSWER = (
+    "There is no answer that could be read.",
+    "Ask the model in a form that it answers, and that fits into what it can read.",
 )
 
 
@@ -361,12 +367,14 @@ def _table(asked: Floats, scored: Floats) -> Table:
 def _mean(values: Floats, items: npt.NDArray[np.generic]) -> TwoWay:
     """The mean, with an error clustered by items."""
     if not len(values):
-        raise NotEnough("There is no answer that could be read.", "Ask the model.")
+        raise NotEnough(*NO_ANSWER)
     found = _clustered(float(values.mean()), (values - values.mean()) / len(values), items)
     return replace(found, ties=share_of_ties(values))
 
 
 def _mean_of_orders(values: Floats, first: Bools, items: npt.NDArray[np.generic]) -> TwoWay:
+    if not len(first):
+        raise NotEnough(*NO_ANSWER)
     if not (first.any() and (~first).any()):
         raise NotEnough("Only one order of the versions has answers.", "Ask in both orders.")
     errors, means = np.empty(len(values)), []

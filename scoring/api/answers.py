@@ -36,6 +36,9 @@ class AnswerSerializer(serializers.ModelSerializer[Answer]):
     server_model = serializers.CharField(
         source="model", help_text="Name of the model on the server."
     )
+    seconds = serializers.FloatField(
+        source="said_seconds", allow_null=True, help_text="Null if not known."
+    )
     confidence = serializers.FloatField(
         allow_null=True,
         help_text="Confidence that the answer is right, 0 to 100; null if not known.",

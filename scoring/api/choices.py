@@ -49,6 +49,9 @@ class ChoiceSerializer(serializers.ModelSerializer[ModelChoice]):
     server_model = serializers.CharField(
         source="model", help_text="Name of the model on the server."
     )
+    seconds = serializers.FloatField(
+        source="said_seconds", allow_null=True, help_text="Null if not known."
+    )
 
     class Meta:
         model = ModelChoice

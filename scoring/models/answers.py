@@ -104,6 +104,11 @@ class ModelAnswer(models.Model):
         abstract = True
 
     @property
+    def said_seconds(self) -> float | None:
+        """None where it is not known how long the answer took, for which 0 is stored."""
+        return self.seconds or None
+
+    @property
     def usage(self) -> Usage | None:
         if self.prompt_tokens is None or self.completion_tokens is None:
             return None

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from django.db.models import F, Q, QuerySet
-from django.db.models.functions import Coalesce
+from django.db.models import F, Q, QuerySet, Value
+from django.db.models.functions import Coalesce, NullIf
 
 from experiment.domain.export_columns import TRIAL_COLUMNS, Column
 from experiment.domain.release import Form
@@ -172,11 +172,15 @@ def of_questions(questions: QuerySet[Item]) -> Iterator[Row]:
         yield (*row, json.dumps(categories, ensure_ascii=False) if categories else None)
 
 
+# Where nothing was said of it, 0 is stored
+SAID_SECONDS = NullIf("seconds", Value(0.0))
+
+
 def of_answers(answers: QuerySet[Answer]) -> Iterator[Row]:
     read = answers.order_by("run", "pk").values_list(
         "run__language_model__name", "run", "item__key", "item__version", "run__is_simulated", "text", "thought", "finish",
         "detail", "model",
-        "prompt_tokens", "completion_tokens", "seconds", "confidence", "at",
+        "prompt_tokens", "completion_tokens", SAID_SECONDS, "confidence", "at",
     )  # fmt: skip
     yield from map(_without_empty, read.iterator(chunk_size=CHUNK))
 
@@ -186,7 +190,7 @@ def of_choices(choices: QuerySet[ModelChoice]) -> Iterator[Row]:
         "run__language_model__name", "run", "item__key", "item__version", "run__is_simulated", "run__form", "run__prompt",
         "run__layout", "run__samples", "original_side",
         "sample", "side", "confidence", "log_odds", "unused", "tries", "finish", "text", "thought", "first_text", "detail", "model",
-        "prompt_tokens", "completion_tokens", "thought_tokens", "seconds", "at",
+        "prompt_tokens", "completion_tokens", "thought_tokens", SAID_SECONDS, "at",
     )  # fmt: skip
     yield from map(_without_empty, read.iterator(chunk_size=CHUNK))
 
@@ -196,7 +200,7 @@ def of_judges(grades: QuerySet[JudgeGrade]) -> Iterator[Row]:
     runs: dict[int, tuple[GradingRun, Rubric]] = {}
     read = grades.annotate(**_ITEM).order_by("run", *_ORDER).values_list(
         *_WHOSE, "key", "number", "run", "points", "tries", "finish", "text", "thought", "first_text", "detail", "model",
-        "prompt_tokens", "completion_tokens", "seconds", "at",
+        "prompt_tokens", "completion_tokens", SAID_SECONDS, "at",
     )  # fmt: skip
     for model, answering, person, key, version, number, points, *said in read.iterator(
         chunk_size=CHUNK

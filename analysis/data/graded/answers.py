@@ -107,7 +107,19 @@ def _of_models(runs: list[AnsweringRun]) -> pd.DataFrame:
     rows = Answer.objects.filter(run__in=[run.pk for run in runs]).order_by("pk")
     names = ("pk", "run_id", "item_id", "finish", "text", "prompt_tokens", "completion_tokens", "seconds", "confidence")  # fmt: skip
     return _table(
-        (pk, False, run, item, -1, finish, *lengths(text), prompt, completion, seconds, confidence)
+        (
+            pk,
+            False,
+            run,
+            item,
+            -1,
+            finish,
+            *lengths(text),
+            prompt,
+            completion,
+            seconds or None,
+            confidence,
+        )
         for pk, run, item, finish, text, prompt, completion, seconds, confidence in rows.values_list(
             *names
         ).iterator(chunk_size=CHUNK)

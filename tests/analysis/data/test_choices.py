@@ -9,7 +9,7 @@ from analysis.data.version import data_version
 from analysis.report.services.make import n_steps
 from experiment.models import StudyItem
 from scoring.models import LanguageModel, ModelChoice, ModelSet, ModelSetMember, ScoringRun
-from tests.analysis.data.choosing import always_a, choose, refuses_a
+from tests.analysis.data.choosing import always_a, choose, knows, refuses_a
 from tests.analysis.data.scored import read, score
 from tests.factories import make_study
 
@@ -48,6 +48,28 @@ def test_a_tie_is_half_right_whichever_way_a_model_took_the_test(study):
     data = read(study)
     assert set(data.model_correct.ravel()) == {0.5}
     assert np.isnan(data.model_decided).all()
+
+
+def test_near_ties_of_a_model_that_was_asked_are_of_its_log_odds(study):
+    """By the same measure as mean log-likelihoods: a lower precision could turn them."""
+    choose(
+        study,
+        says=lambda n, side, _: {
+            "side": side,
+            "log_odds": (0.0009 if n else 0.002) * (1 if side == "A" else -1),
+        },
+    )
+    near = read(study).full.sort_values("item")["is_near_tie"].tolist()
+    assert near == [False, *[True] * (len(near) - 1)]
+
+
+def test_no_time_is_said_where_none_is_known_and_a_method_filters(study):
+    score(study, "org/a")
+    choose(study, says=lambda n, side, _: knows(n, side, 0) | {"seconds": 0.0 if n else 3.0})
+    data = read(study, method="choice")
+    assert np.isnan(data.choices["seconds"]).sum() == len(data.choices) - 2
+    assert data.is_filtered
+    assert not read(study).is_filtered
 
 
 def test_an_item_with_an_order_that_cannot_be_read_is_missing_and_moves_no_other_model(study):

@@ -28,11 +28,16 @@ from analysis.stats.choices import (
 from analysis.stats.estimates import Proportion, proportion
 from analysis.stats.families import together
 from analysis.stats.two_way_clustered import two_way
+from lib.formatting import known
 from lib.points import TIE
 
 NOBODY = (
     "No language model has chosen in these test cases.",
     "Ask one with the method choice: see the Models page of study {study}.",
+)
+NOT_JUDGED = (
+    "No test case has readable answers in both orders.",
+    "Ask the model in a form that it answers in both orders.",
 )
 NO_PROBABILITY = (
     "One answer in each order, without the probabilities of tokens, is no probability of the original.",
@@ -141,7 +146,7 @@ class People:
 class AskedModel(ModelName):
     """judged: test cases for which the answers in both orders could be read; strict: all that were asked, the others as wrong.
 
-    seconds_median: of an answer. stated: of answers by the confidence that they state; p_original: of test cases.
+    seconds_median: of an answer, None where it is not known. stated: of answers by the confidence that they state; p_original: of test cases.
     """
 
     language_model: str
@@ -159,7 +164,7 @@ class AskedModel(ModelName):
     consistent: Proportion | MissingResult
     stated: Stated | MissingResult
     p_original: Stated | MissingResult
-    seconds_median: float
+    seconds_median: float | None
     people: People | MissingResult
     paired: AskedOrScored | MissingResult
 
@@ -237,14 +242,14 @@ def _model(data: SourceData, model: int, answers: pd.DataFrame) -> AskedModel:
     points = data.model_correct[model]
     asked = np.unique(answers["item"])
     own = data.full[data.full["model"] == model]
-    known = own["run"].iloc[0] if len(own) else 0
+    run = own["run"].iloc[0] if len(own) else 0
     return AskedModel(
         **data.model_name(model),
         language_model=str(about["language_model"]),
         language_label=_label(data, model),
         n_parameters=float(about["n_parameters"]),
         form=str(answers["form"].iloc[0]),
-        prompt=data.run_prompts.get(int(known), ""),
+        prompt=data.run_prompts.get(int(run), ""),
         samples=int(answers["sample"].max()) + 1,
         n_asked=len(asked),
         judged=try_estimate(proportion, points),
@@ -257,7 +262,7 @@ def _model(data: SourceData, model: int, answers: pd.DataFrame) -> AskedModel:
         consistent=try_estimate(_consistency, read, data.n_items),
         stated=try_estimate(_stated, read, data.seed),
         p_original=try_estimate(_p_original, own, data.seed),
-        seconds_median=float(answers["seconds"].median()),
+        seconds_median=known(float(answers["seconds"].median())),
         people=try_estimate(_people, data, np.flatnonzero(np.isfinite(points))),
         paired=try_estimate(_paired, data, model),
     )
@@ -316,24 +321,28 @@ def _stated(read: pd.DataFrame, seed: int) -> Stated:
 
 
 def _p_original(own: pd.DataFrame, seed: int) -> Stated:
+    if own.empty:
+        raise NotEnough(*NOT_JUDGED)
     if own["p_original"].isna().all():
         raise NotEnough(*NO_PROBABILITY)
     return stated(*confidence_of_choice(own["p_original"]), own["item"], seed)
 
 
 def _people(data: SourceData, items: np.ndarray) -> People:
+    if not len(items):
+        raise NotEnough(*NOT_JUDGED)
     trials = data.need_trials()
     trials = trials[trials["item"].isin(items)]
     if trials.empty:
         raise NotEnough("Nobody judged these test cases.", "Let participants finish the study.")
     found = two_way(*(trials[n].to_numpy() for n in ("participant", "item", "is_correct")))
-    confidence, rt_ms = trials["confidence"].mean(), trials["rt_ms"].median()
+    rt_ms = known(float(trials["rt_ms"].median()))
     return People(
         n_trials=len(trials),
         accuracy=found.estimate,
         ci95=found.share_ci95 if found.is_known else None,
-        mean_confidence=None if np.isnan(confidence) else float(confidence),
-        seconds_median=None if np.isnan(rt_ms) else float(rt_ms) / 1000,
+        mean_confidence=known(float(trials["confidence"].mean())),
+        seconds_median=None if rt_ms is None else rt_ms / 1000,
     )
 
 

@@ -179,7 +179,7 @@ def _confidence(name: str, own: Stated) -> str:
 
 def _without_probability(models: Sequence[AskedModel]) -> str:
     names = [
-        model.label
+        model.language_label
         for model in models
         if isinstance(model.p_original, MissingResult)
         and model.p_original.reason == NO_PROBABILITY[0]

@@ -9,7 +9,7 @@ import pytest
 from analysis.codec import MissingResult, to_json
 from analysis.data.dataset import SourceData
 from analysis.report.chapters.accuracy.results import Accuracy
-from analysis.report.chapters.asked.results import Asked, AskedModel, State
+from analysis.report.chapters.asked.results import NOT_JUDGED, Asked, AskedModel, State
 from analysis.report.chapters.asked.words import (
     asked_figure,
     panel_error,
@@ -17,6 +17,7 @@ from analysis.report.chapters.asked.words import (
     sizes_figure,
 )
 from analysis.report.contents import CHAPTERS, chapter_named
+from analysis.stats.choices import NO_ANSWER
 from analysis.stats.estimates import proportion_of_counts
 from analysis.stats.families import together
 from analysis.stats.verdicts import Verdict
@@ -95,6 +96,16 @@ def test_a_model_that_was_only_asked_has_no_pair(small):
     assert isinstance(own.paired, MissingResult)
     assert not isinstance(own.judged, MissingResult)
     assert isinstance(own.stated, MissingResult)
+
+
+def test_a_model_without_an_answer_has_true_reasons_and_no_time(small):
+    own = answers_of(small.difficulty_nats[0], refused=1.0).assign(seconds=np.nan)
+    data = with_asked(small, (0, own))
+    model = results_of(data, ASKED).of(Asked).asked[0]
+    assert model.seconds_median is None
+    assert model.position == MissingResult(*NO_ANSWER)
+    assert model.p_original == model.people == MissingResult(*NOT_JUDGED)
+    assert "There is no P(original)" not in page_of(ASKED, results_of(data, ASKED))[1]
 
 
 @pytest.mark.parametrize(
@@ -275,7 +286,7 @@ def test_confidence_is_said_beside_accuracy(data, found):
 
 def test_models_without_a_probability_of_the_original_are_named(data, found):
     text = words_of(data, *found)
-    assert "There is no P(original) to calibrate for Model 1 (asked): one answer in each" in text
+    assert "There is no P(original) to calibrate for Model 1: one answer in each" in text
     assert "P(original)" not in words_of(data, found[0])
 
 
