@@ -95,7 +95,10 @@ class PairedTest:
 
 @dataclass(frozen=True)
 class McNemar:
-    """Result of `mcnemar`: gained and lost are numbers of items that count more, or less; difference is one of accuracies."""
+    """Result of `mcnemar`: gained and lost are numbers of items that count more, or less, by 1 or by 1/2; difference is one of accuracies.
+
+    odds_ratio: points gained over points lost.
+    """
 
     n: int
     gained: int
@@ -286,13 +289,16 @@ def mcnemar(before: npt.ArrayLike, after: npt.ArrayLike) -> McNemar:
     binomial p of `gained` of gained + lost at 1/2, 2 P(X <= the smaller) (1 if nothing changed). difference = mean of d; its
     interval adds 1/2 to each of the four cells and takes the Wald interval, cut to [-1, 1] (Agresti and Min 2005). That is
     surer than the exact test, so p and it are made `agreeing`.
-    odds_ratio = gained / lost, NaN if none was lost. Raises NotEnough when no pair is left.
+    odds_ratio = sum of the d above 0 over that of those below, without halves gained / lost; NaN if none was lost. Raises NotEnough
+    when no pair is left.
 
     >>> change = mcnemar([1, 1, 0, 0], [1, 1, 1, 0])
     >>> change.gained, change.lost, change.difference, change.p
     (1, 0, 0.25, 1.0)
     >>> mcnemar([0, 0, 0, 0], [0.5, 0.5, 1, 0]).p
     0.25
+    >>> mcnemar([0, 0, 1], [1, 1, 0.5]).odds_ratio
+    4.0
     """
     change = np.asarray(after, dtype=float) - np.asarray(before, dtype=float)
     change = change[~np.isnan(change)]
@@ -305,7 +311,7 @@ def mcnemar(before: npt.ArrayLike, after: npt.ArrayLike) -> McNemar:
     half = Z95 * float(np.sqrt((changed - centre**2) / (n + 2)))
     low, high = max(centre - half, -1.0), min(centre + half, 1.0)
     p, (low, high) = agreeing(_sign_flips_p(change), low, high)
-    ratio = gained / lost if lost else np.nan
+    ratio = float(change.clip(0).sum() / -change.clip(max=0).sum()) if lost else np.nan
     return McNemar(n, gained, lost, float(change.mean()), p, ratio, (low, high))
 
 

@@ -50,13 +50,15 @@ class SignFlips:
 class Flips:
     """Changes of one model's preference: how many items ended in which category, and how often their sign changed on the way.
 
-    n_items counts items with a preference; n_undecided those that never had one; n_end_disagrees those whose last sign
-    is not the model's decision: never by perplexity, now and then by log-likelihood.
+    n_items counts items with a preference, n_decided those of them on which the model's decision is no tie; n_undecided those
+    that never had one; n_end_disagrees those whose last sign is not the model's decision: never by perplexity, now and then by
+    log-likelihood.
     wrong_ends_right: of the items that began with the altered version, the share that ended with the original;
     right_ends_right: of those that began with the original. None without such an item.
     """
 
     n_items: int
+    n_decided: int
     n_undecided: int
     n_end_disagrees: int
     counts: Counts
@@ -158,12 +160,12 @@ def summarise(found: pd.DataFrame, points: npt.ArrayLike) -> Flips:
     category = found["category"].to_numpy()[decided].astype(str)
     changes = found["sign_flips"].to_numpy()[decided]
     # A decision that tied has no side that the last sign could contradict
-    disagrees = np.isin(right, (RIGHT, WRONG)) & (
-        np.isin(category, ENDS_ON_ORIGINAL) != (right == RIGHT)
-    )
+    is_side = np.isin(right, (RIGHT, WRONG))
+    disagrees = is_side & (np.isin(category, ENDS_ON_ORIGINAL) != (right == RIGHT))
     counts = Counts(**{f.name: int((category == f.name).sum()) for f in fields(Counts)})
     return Flips(
         n_items=int(decided.sum()),
+        n_decided=int(is_side.sum()),
         n_undecided=int((~decided).sum()),
         n_end_disagrees=int(disagrees.sum()),
         counts=counts,

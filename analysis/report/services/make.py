@@ -32,7 +32,7 @@ from experiment.services.reapplying import note_beside_numbers
 from experiment.services.study_versions import version_shown
 
 PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "django")
-FILTERED = " Only the chosen models and subfields were looked at."
+FILTERED = " Only the chosen models, method and subfields were looked at."
 
 Progress = Callable[[str], None]
 

@@ -146,7 +146,8 @@ def test_counts_and_means_by_decision():
     correct, wrong = flips.sign_flips.correct, flips.sign_flips.wrong
     assert (correct.n, correct.mean, wrong.mean) == (2, 0.5, 2.0)
     assert summarise(found, [0, 1, 1, 1, 1]).n_end_disagrees == 3
-    assert summarise(found, [0.5, 1, 1, 1, 1]).n_end_disagrees == 2, "a tie has no side"
+    tied = summarise(found, [0.5, 1, 1, 1, 1])
+    assert (tied.n_decided, tied.n_end_disagrees) == (3, 2), "a tie is no decision"
 
 
 def shares_of(flips):

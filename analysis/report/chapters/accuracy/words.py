@@ -312,9 +312,9 @@ def subfields_figure(found: Sequence[SubfieldAccuracy], *, has_chat: bool) -> Fi
     )
     accuracies = []
     for one in found:
-        told = [f"people {f.percent(one.humans.accuracy, 0)}"] if one.humans else []
+        told = [f"people {f.percent(one.humans.accuracy)}"] if one.humans else []
         if mean := one.models_mean:
-            told.append(f"models {f.percent(mean.over_models.mean, 0)} on average")
+            told.append(f"models {f.percent(mean.over_models.mean)} on average")
         accuracies.append(f"{_subfield(one)}: {' and '.join(told)}")
     without = f"{cases}. Lines are 95% score intervals; the dashed line is chance."
     return FigureText(

@@ -80,7 +80,8 @@ METHOD = (
     "sentence that contains it. Its last value is PPL(altered) - PPL(original), so its last sign is the decision. "
     "Tokens are compared at the same places of the text; within a changed passage, the first with the first, the "
     "second with the second, and so on. Category: the "
-    "sign at the first place where it is not zero, then at the end. Sign flips: changes of sign from place to "
+    "sign at the first place where it is not zero, then at the end, where a difference of zero (a tie of the model's decision) counts as "
+    "negative. Test cases whose difference is zero at every place have no category. Sign flips: changes of sign from place to "
     "place. Shares have binomial 95% intervals over test cases."
 )
 METHOD_RATIO = (
@@ -94,7 +95,7 @@ TYPICAL = (
     "by sentence, the test case whose last difference is the median (the lower of two)."
 )
 NOTHING = (
-    "No token records (probabilities token by token) of language models are stored. Imports do not contain any.",
+    "This report has no token records (probabilities token by token) of language models. Imports do not contain any.",
     "Score a model on the full texts on the Models page of study {study}.",
 )
 

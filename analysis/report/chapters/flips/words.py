@@ -141,7 +141,10 @@ def _sign_changes(by_token: Sequence[Flips]) -> str:
 def _opposite(models: Sequence[ModelFlips]) -> str:
     """A sentence up to "its final sign is opposite"; "" where no ratio is known."""
     ratios = [ratio for model in models if (ratio := model.log_likelihood_ratio)]
-    n, n_decisions = sum(one.n_end_disagrees for one in ratios), sum(one.n_items for one in ratios)
+    n, n_decisions = (
+        sum(one.n_end_disagrees for one in ratios),
+        sum(one.n_decided for one in ratios),
+    )
     if not n_decisions:
         return ""
     decisions = (

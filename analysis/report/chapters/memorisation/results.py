@@ -131,7 +131,7 @@ MEMORISATION_METHOD = (
     "of the source, with ties counted as one half."
 )
 NOTHING = (
-    "No scores of language models have compressed lengths.",
+    "No scores in this report have compressed lengths.",
     "Score a model on the test cases and on reference texts on the Models page.",
 )
 # How the published results name their folders of reference texts

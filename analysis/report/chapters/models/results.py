@@ -154,7 +154,7 @@ INTEGRATION_METHOD = (
     "the models that were scored both ways."
 )
 NOTHING = (
-    "No language model has scored single sentences or abstracts with swapped results.",
+    "No language model of this report has scored single sentences or abstracts with swapped results.",
     "Score a model under these conditions on the Models page of study {study}.",
 )
 SWAPPED = [*MODEL_NAME, "seed", "n", "n_correct", "n_ties", "accuracy"]

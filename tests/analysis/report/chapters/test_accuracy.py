@@ -346,7 +346,7 @@ def test_the_figure_of_subfields_says_who_and_what_it_shows():
     assert "Top fifth by expertise: at or above" in text.caption
     assert text.caption.endswith("Hollow: chat or instruction-tuned models.")
     assert text.alt == (
-        "Accuracy in 3 subfields. Circuits: people 70% and models 90% on average; not stated: people 50%; New: models 50% on average."
+        "Accuracy in 3 subfields. Circuits: people 70.0% and models 90.0% on average; not stated: people 50.0%; New: models 50.0% on average."
     )
     text = subfields_figure([subfield("New", None, 0.5)], has_chat=False)
     assert text.caption == (
