@@ -361,10 +361,12 @@ class Met(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The item that a participant is given, and the packed record of its draw."""
+    """The item that a participant is given, the packed record of its draw, and what it was drawn by: the key and all scores."""
 
     item: PoolItem
     record: bytes
+    key: str
+    scores: Mapping[int, float]
 
 
 def decide(
@@ -376,6 +378,13 @@ def decide(
         met: the items that the participant was given before.
     Raises:
         NoItemLeftError: nothing may be drawn.
+
+    >>> pool = [PoolItem(1, "a", "", 7, 2, 2, 0), PoolItem(2, "b", "", 8, 1, 1, 0)]
+    >>> counters = Counters(pool, held=[], left_at={}, finished=0)
+    >>> decide(counters, "balanced", "human", [], seed=1, position=1).item.item_id
+    2
+    >>> decide(counters, "balanced", "human", [Met("human", 3, "b", 0)], seed=1, position=2).item.item_id
+    1
     """
     key, scores = rng_key(seed, "draw", position), counters.scores(policy)
     # An abstract gives away what is asked about it; two questions about one article are as good as any two
@@ -392,4 +401,4 @@ def decide(
         taken_templates=Counter(one.template for one in met if one.template),
     )
     chosen = next(row for row in counters.pool if row.item_id == drawn.item_id)
-    return Decision(chosen, drawn.record.pack())
+    return Decision(chosen, drawn.record.pack(), key, drawn.scores)

@@ -87,14 +87,14 @@ def draw(
     stratum, original_side = participant.plan[position - 1]
     if counters is None:
         counters = read(participant.study, participant.kind, stratum, now, participant.arm)
-    chosen, record = assignment.decide(
+    chosen, record, key, scores = assignment.decide(
         counters, participant.policy, stratum, met, participant.seed, position
     )
     assert chosen.counter_id is not None  # `read` has made it
     as_read = ItemCount.objects.filter(pk=chosen.counter_id, assigned=chosen.assigned)
     if not as_read.update(assigned=F("assigned") + 1):
         raise OvertakenError
-    logger.debug("drew %d at position %d of %d", chosen.item_id, position, participant.seed)
+    logger.debug("drew %d with %s from %s", chosen.item_id, key, scores)
     counters.pool[counters.pool.index(chosen)] = chosen._replace(assigned=chosen.assigned + 1)
     met.append(Met(stratum, chosen.item_id, chosen.work, chosen.template))
     trial = Trial(
