@@ -26,7 +26,6 @@ from scoring.services.summary import (
     IS_CORRECT,
     IS_NEAR_TIE,
     IS_TIE,
-    WithinItem,
     count,
     score_rows,
     scores_in,
@@ -193,7 +192,11 @@ def _progress(run: ScoringRun, now: datetime, *, is_own: bool) -> dict[str, Any]
     )
     beat = run.heartbeat_at
     silent_s = None if beat is None else max(0.0, (now - beat).total_seconds())
-    left_s = None if is_stale else _left_s(run)
+    # At the rate so far; none until there is one
+    is_measured = run.status == Status.RUNNING and run.done and run.scoring_seconds
+    left_s = None
+    if is_measured and not is_stale:
+        left_s = run.scoring_seconds * (run.total - run.done) / run.done
     return {
         "heading": "Published perplexities"
         if _is_imported(run)
@@ -205,13 +208,6 @@ def _progress(run: ScoringRun, now: datetime, *, is_own: bool) -> dict[str, Any]
         "can_resume": run.status in (Status.FAILED, Status.CANCELLED),
         "resume_command": resume_command(run) if is_own and not _is_imported(run) else "",
     }
-
-
-def _left_s(run: ScoringRun) -> float | None:
-    """At the rate so far; None until there is one."""
-    if run.status != Status.RUNNING or not run.done or not run.scoring_seconds:
-        return None
-    return run.scoring_seconds * (run.total - run.done) / run.done
 
 
 def _result(run: ScoringRun, study: Study, *, is_own: bool) -> dict[str, Any]:
@@ -231,21 +227,18 @@ def _result(run: ScoringRun, study: Study, *, is_own: bool) -> dict[str, Any]:
         "chance_at": scale.percent(CHANCE),
         "ticks": ticks(scale),
         "near_tie_nats": NEAR_TIE_NATS,
-        "averaged": _averaged(_within_item(run, scores)),
+        "averaged": _averaged(run, scores),
         "unscored": texts[:MOST_NAMED],
         "n_unscored": len(texts),
     }
 
 
-def _within_item(run: ScoringRun, scores: "QuerySet[ItemScore]") -> WithinItem | None:
+def _averaged(run: ScoringRun, scores: "QuerySet[ItemScore]") -> str:
+    """A sentence on sentences, of which a test case has several; empty of a run on whole texts, and while it goes on."""
     if run.condition != ScoringRun.Condition.ISOLATED or run.is_open:
-        return None
-    averages = within_item(scores)
-    return averages if averages.n_items else None
-
-
-def _averaged(within: WithinItem | None) -> str:
-    if within is None:
+        return ""
+    within = within_item(scores)
+    if not within.n_items:
         return ""
     sem = f" ± {formatting.percent(within.sem).removesuffix('%')}" if within.sem else ""
     return (
@@ -256,8 +249,11 @@ def _averaged(within: WithinItem | None) -> str:
 
 def _pairs(run: ScoringRun, study: Study, which: str, page: int | str) -> dict[str, Any]:
     """A page of the pairs of texts; of all, or of those that went wrong or nearly so."""
-    scores = _chosen(scores_in(run, study), which).select_related("item")
-    scores = scores.order_by("item__key", "unit")
+    scores = scores_in(run, study).select_related("item").order_by("item__key", "unit")
+    if which == "wrong":
+        scores = scores.exclude(IS_CORRECT | IS_TIE)
+    elif which == "near":
+        scores = scores.filter(IS_NEAR_TIE)
     shown = Paginator(scores, PAIRS_PER_PAGE).get_page(page)
     return {
         "which": which,
@@ -268,12 +264,6 @@ def _pairs(run: ScoringRun, study: Study, which: str, page: int | str) -> dict[s
         "has_sentences": run.condition == ScoringRun.Condition.ISOLATED,
         "has_traces": run.condition == ScoringRun.Condition.FULL and not _is_imported(run),
     }
-
-
-def _chosen(scores: "QuerySet[ItemScore]", which: str) -> "QuerySet[ItemScore]":
-    if which == "wrong":
-        return scores.exclude(IS_CORRECT | IS_TIE)
-    return scores.filter(IS_NEAR_TIE) if which == "near" else scores
 
 
 def scores_csv(run: ScoringRun, study: Study) -> str:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from math import floor, isfinite, log10
 from typing import Any
 
@@ -111,7 +110,12 @@ def lines_of(corpus: Corpus) -> list[dict[str, Any]]:
 
 def as_read_by(user: User, lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The documents that were left out; of one that gives away a test case which is not for this user, the reason alone."""
-    seen = _seen({line["of"] for line in lines if _is_test_case(line)}, user)
+    # Test cases that the user may read, in a field or in a study
+    of_fields = Q(field__in=fields_of(user).values("name"))
+    of_studies = Q(studies__in=studies_with(user, Right.SEE_ITEMS))
+    keys = {line["of"] for line in lines if _is_test_case(line)}
+    read = Item.objects.filter(of_fields | of_studies, key__in=keys)
+    seen = set(read.values_list("key", flat=True))
     rows = [
         line
         if user.is_superuser or line["of"] in seen or not _is_test_case(line)
@@ -124,14 +128,6 @@ def as_read_by(user: User, lines: Sequence[dict[str, Any]]) -> list[dict[str, An
 
 def _is_test_case(line: dict[str, Any]) -> bool:
     return bool(line["reason"].startswith("test case"))
-
-
-def _seen(keys: set[str], user: User) -> set[str]:
-    """Keys of test cases that the user may read, in a field or in a study."""
-    of_fields = Q(field__in=fields_of(user).values("name"))
-    of_studies = Q(studies__in=studies_with(user, Right.SEE_ITEMS))
-    found = Item.objects.filter(of_fields | of_studies, key__in=keys)
-    return set(found.values_list("key", flat=True))
 
 
 Status = Training.Status
@@ -178,8 +174,10 @@ def training(row: Training, user: User) -> dict[str, Any]:
     is_stale = row.status == Status.RUNNING and (
         leases.stale(Training.objects.filter(pk=row.pk)).exists()
     )
-    left_s = None if is_stale else _left_s(row, now)
-    rate = row.tokens_per_s
+    # At the rate of the last steps; none until there is one
+    rate, left_s = row.tokens_per_s, None
+    if row.status == Status.RUNNING and row.done and rate and not is_stale:
+        left_s = (row.total - row.done) * row.tokens / row.done / rate
     return SECTION | {
         "heading": words.state(row, is_stale=is_stale),
         "pace": words.pace(row, progress(row, now), left_s),
@@ -272,13 +270,6 @@ def _study_curve(row: Training, study: Study) -> dict[str, Any] | None:
         "accuracy": chart([("accuracy", accuracy)]),
         "perplexity": chart([("original", original), ("altered", altered)]),
     }
-
-
-def _left_s(row: Training, now: datetime) -> float | None:
-    """At the rate of the last steps; None until there is one."""
-    if row.status != Status.RUNNING or not row.done or not row.tokens_per_s:
-        return None
-    return (row.total - row.done) * row.tokens / row.done / row.tokens_per_s
 
 
 def _in_order(counts: Sequence[tuple[str, int]]) -> list[dict[str, Any]]:

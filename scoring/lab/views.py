@@ -72,19 +72,15 @@ def queue(request: HttpRequest, study: Study) -> HttpResponse:
     if form.is_valid():
         with refused(form, ScoringError):
             queued = runs.queue_runs(study, user=request.user, **form.settings())
-            return _after_queueing(request, study, queued)
+            for run in queued.known:
+                state = run.get_status_display()
+                messages.info(request, f"Run {run.pk} with the same settings is {state} already.")
+            if queued.waiting:
+                messages.success(request, words.queued([run.pk for run in queued.waiting]))
+            if len(queued.waiting) + len(queued.known) == 1:
+                return redirect((queued.waiting or queued.known)[0])
+            return redirect("lab:scoring", slug=study.slug)
     return _models(request, study, form=form)
-
-
-def _after_queueing(request: HttpRequest, study: Study, queued: runs.Queued) -> HttpResponse:
-    for run in queued.known:
-        state = run.get_status_display()
-        messages.info(request, f"Run {run.pk} with the same settings is {state} already.")
-    if queued.waiting:
-        messages.success(request, words.queued([run.pk for run in queued.waiting]))
-    if len(queued.waiting) + len(queued.known) == 1:
-        return redirect((queued.waiting or queued.known)[0])
-    return redirect("lab:scoring", slug=study.slug)
 
 
 @require_safe
