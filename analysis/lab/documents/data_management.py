@@ -34,6 +34,27 @@ def data_management(planned: Planned) -> str:
     members = (
         (escaped(member.user.get_username()), str(member.role)) for member in planned.members
     )
+    channels = (
+        (
+            f"{escaped(channel.label)} (`{channel.code}`)",
+            escaped(channel.get_platform_display()),
+            escaped(channel.get_returns_display()),
+        )
+        for channel in planned.channels
+    )
+    sharing = (
+        "Exports contain trials by pseudonym, without recruitment IDs. Before a public release, ages, countries, positions and genders "
+        "are checked for small groups."
+    )
+    if study.question_items:
+        sharing += (
+            " Exports downloaded by members, or by software with a member's access token, contain participants' written answers, which may "
+            "identify the participants. A public release leaves these answers out, unless a member has read all of them and requests them."
+        )
+    columns = []
+    for column in planned.columns:
+        unit = f", {column.unit}" if column.unit else ""
+        columns.append((f"`{column.name}`", f"{column.type}{unit}", escaped(column.meaning)))
     return blocks(
         (
             f"# Data management and data protection: {escaped(study.title)}",
@@ -47,7 +68,7 @@ def data_management(planned: Planned) -> str:
             "## Recruitment",
             table(
                 ("channel", "from", "participants who return with a known ID may"),
-                _channels(planned),
+                channels,
             ),
             "## Withdrawal",
             _withdrawal(study),
@@ -56,9 +77,9 @@ def data_management(planned: Planned) -> str:
             ROLES,
             _answers_read(study) if study.question_items else "",
             "## Sharing",
-            _sharing(study),
+            f"{sharing} [repository and licence]",
             "## Codebook",
-            table(("column", "type", "meaning"), _codebook(planned)),
+            table(("column", "type", "meaning"), columns),
         )
     )
 
@@ -72,16 +93,6 @@ def _responsible(planned: Planned) -> Iterator[str]:
     if study.ethics_contact:
         approval += f"; {escaped(study.ethics_contact)}"
     yield f"Ethics approval: {approval if study.ethics_number else '[number and body]'}"
-    yield f"Purpose: {_purpose(study)}"
-    text = f", text version {consent.number}, SHA-256 `{consent.sha256}`" if consent else ""
-    yield (
-        "Legal basis: consent of the participant (Article 6(1)(a) GDPR), given on the first page"
-        f"{text} [or another one]"
-    )
-    yield "Where data are stored: [server, provider, country]"
-
-
-def _purpose(study: Study) -> str:
     purposes = []
     if study.shows_abstracts:
         purposes.append("research on how well people tell real from altered results")
@@ -90,7 +101,13 @@ def _purpose(study: Study) -> str:
             "research on how well people answer questions about the field, and how well they know when they do not know an answer"
         )
     field = f" ({escaped(study.field)})" if study.field else ""
-    return f"{'; '.join(purposes)}{field}"
+    yield f"Purpose: {'; '.join(purposes)}{field}"
+    text = f", text version {consent.number}, SHA-256 `{consent.sha256}`" if consent else ""
+    yield (
+        "Legal basis: consent of the participant (Article 6(1)(a) GDPR), given on the first page"
+        f"{text} [or another one]"
+    )
+    yield "Where data are stored: [server, provider, country]"
 
 
 def _stored(planned: Planned) -> Iterator[Row]:
@@ -126,15 +143,6 @@ def _stored(planned: Planned) -> Iterator[Row]:
     )
 
 
-def _channels(planned: Planned) -> Iterator[Row]:
-    for channel in planned.channels:
-        yield (
-            f"{escaped(channel.label)} (`{channel.code}`)",
-            escaped(channel.get_platform_display()),
-            escaped(channel.get_returns_display()),
-        )
-
-
 def _withdrawal(study: Study) -> str:
     code = (
         "Each participant has a code, which is shown from the consent page on. With this code, participants can see what is stored and "
@@ -167,22 +175,3 @@ def _answers_read(study: Study) -> str:
         f"{escaped(study.answers_read_by)}. The consent page says so. [processing agreement; country; how long the provider keeps the "
         "answers]"
     )
-
-
-def _sharing(study: Study) -> str:
-    exports = (
-        "Exports contain trials by pseudonym, without recruitment IDs. Before a public release, ages, countries, positions and genders "
-        "are checked for small groups."
-    )
-    if study.question_items:
-        exports += (
-            " Exports downloaded by members, or by software with a member's access token, contain participants' written answers, which may "
-            "identify the participants. A public release leaves these answers out, unless a member has read all of them and requests them."
-        )
-    return f"{exports} [repository and licence]"
-
-
-def _codebook(planned: Planned) -> Iterator[Row]:
-    for column in planned.columns:
-        unit = f", {column.unit}" if column.unit else ""
-        yield f"`{column.name}`", f"{column.type}{unit}", escaped(column.meaning)

@@ -126,6 +126,16 @@ def planned(study: Study, assumed: Assumed, now: datetime) -> Planned:
         for name, n in study.trial_counts.items()
         if n
     ]
+    shares = sum(arm.share for arm in arms)
+    planned_arms = [
+        PlannedArm(
+            arm,
+            100 * arm.share / shares,
+            ", ".join(f"{n} {name}" for name, n in trial_counts(study, arm).items() if n),
+            ratings_required(study, arm),
+        )
+        for arm in arms
+    ]
     n_test = sum(stratum.n_items for stratum in strata if stratum.name not in ("catch", QUESTION))
     return Planned(
         study=study,
@@ -137,7 +147,7 @@ def planned(study: Study, assumed: Assumed, now: datetime) -> Planned:
         is_advised=is_advised(study),
         has_unadvised=any(arm.advice == Arm.Advice.NONE or arm.advised_items for arm in arms),
         asks_first=any(arm.advice == Arm.Advice.AFTER for arm in arms),
-        arms=_arms(study, arms),
+        arms=planned_arms,
         strata=strata,
         n_test=n_test,
         precision=precision(study, assumed, n_test),
@@ -148,19 +158,6 @@ def planned(study: Study, assumed: Assumed, now: datetime) -> Planned:
         members=list(Membership.objects.filter(study=study).select_related("user").order_by("pk")),
         channels=all_channels(study),
     )
-
-
-def _arms(study: Study, arms: Sequence[Arm]) -> list[PlannedArm]:
-    shares = sum(arm.share for arm in arms)
-    return [
-        PlannedArm(
-            arm,
-            100 * arm.share / shares,
-            ", ".join(f"{n} {name}" for name, n in trial_counts(study, arm).items() if n),
-            ratings_required(study, arm),
-        )
-        for arm in arms
-    ]
 
 
 def items_hash(study: Study) -> str:

@@ -1,12 +1,12 @@
 """The pre-registration: what a study asks, how, and what will be made of it, as it is set up now."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from django.utils.formats import date_format
 
 from analysis.lab.documents.planned import Planned
 from analysis.presentation import sentences
-from experiment.models import Adviser, Study, SurveyQuestion
+from experiment.models import Study, SurveyQuestion
 from lib import formatting as f
 from lib.markdown import blocks, bullets, table
 from lib.names import escaped
@@ -25,57 +25,18 @@ MAY_EXCEED = (
 
 def preregistration(planned: Planned) -> str:
     """The whole file, as Markdown."""
-    study = planned.study
-    parts = [
-        f"# Pre-registration: {escaped(study.title)}",
-        _written(planned),
-        bullets(_about(study)),
-        "## Question",
-        _question(study),
-        "## Design",
-        *_design(planned),
-    ]
-    if planned.arms:
-        parts += ["## Arms", *_arms(planned)]
-    if planned.is_advised:
-        parts += ["## Advice", *_advice(planned)]
-    if planned.survey:
-        columns = ("column", "asked", "question", "answers")
-        parts += ["## Survey questions", table(columns, map(_survey_row, planned.survey))]
-    parts += [
-        "## Test cases",
-        *_test_cases(planned),
-        "## Exclusion",
-        *_exclusion(planned),
-        "## Sample size and stopping",
-        _stopping(planned),
-        *(_precision(planned) if planned.precision else ()),
-        "## Planned analyses",
-        bullets(_analyses(planned)),
-    ]
-    return blocks(parts)
-
-
-def _written(planned: Planned) -> str:
-    study = planned.study
+    study, rules = planned.study, planned.rules
     day = date_format(planned.made_at, WHEN)
-    return sentences(
-        f"Written from the set-up of study `{study.slug}` on {day} UTC.",
+    has_begun = (
         f"**Participants have already started, under version {study.version} of the set-up.**"
-        if study.version
-        else "",
     )
-
-
-def _about(study: Study) -> Iterator[str]:
-    yield f"Contact: {escaped(study.contact) or '[contact]'}"
     approval = f"{escaped(study.ethics_number)}, {escaped(study.ethics_body)}"
-    yield f"Ethics approval: {approval if study.ethics_number else '[number and body]'}"
-    yield f"Field of research: {escaped(study.field) or '[field]'}"
-
-
-def _question(study: Study) -> str:
-    return sentences(
+    about = (
+        f"Contact: {escaped(study.contact) or '[contact]'}",
+        f"Ethics approval: {approval if study.ethics_number else '[number and body]'}",
+        f"Field of research: {escaped(study.field) or '[field]'}",
+    )
+    question = sentences(
         "How well do people tell an abstract's original result from an altered one, and how does this compare with language models "
         "on the same test cases?"
         if study.shows_abstracts
@@ -86,6 +47,60 @@ def _question(study: Study) -> str:
         else "",
         "[your hypotheses]",
     )
+    parts = [
+        f"# Pre-registration: {escaped(study.title)}",
+        sentences(
+            f"Written from the set-up of study `{study.slug}` on {day} UTC.",
+            has_begun if study.version else "",
+        ),
+        bullets(about),
+        "## Question",
+        question,
+        "## Design",
+        *_design(planned),
+    ]
+    if planned.arms:
+        parts += ["## Arms", *_arms(planned)]
+    if planned.is_advised:
+        parts += ["## Advice", *_advice(planned)]
+    if planned.survey:
+        columns = ("column", "asked", "question", "answers")
+        parts += ["## Survey questions", table(columns, map(_survey_row, planned.survey))]
+
+    unless = ", unless the table of arms says otherwise" if planned.arms else ""
+    strata = (
+        (escaped(row.name), str(row.per_participant), str(row.n_items), str(row.n_works))
+        for row in planned.strata
+    )
+    parts += [
+        "## Test cases",
+        table(("stratum", f"per participant{unless}", "test cases", "articles"), strata),
+        (
+            "The test cases are fixed. SHA-256 over their keys, versions and text hashes: "
+            f"`{planned.items_sha256}`"
+        ),
+        "## Exclusion",
+        "Participants are excluded from the analysis if they",
+        bullets(_excluded_participants(planned)),
+    ]
+    if study.shows_abstracts or rules.question_min_rt_ms:
+        parts += ["Single trials are excluded if they", bullets(_excluded_trials(planned))]
+    parts += [
+        sentences(
+            "Answers to questions are not excluded for their response time."
+            if study.question_items and not rules.question_min_rt_ms
+            else "",
+            "A response time of a browser that exceeds the server's is replaced by the server's.",
+            "The site applies these rules when a participant finishes. A later change creates a new, dated version of the rules, and exports "
+            "name the version.",
+        ),
+        "## Sample size and stopping",
+        sentences(*_stopping(study, has_arms=bool(planned.arms))),
+        *(_precision(planned) if planned.precision else ()),
+        "## Planned analyses",
+        bullets(_analyses(planned)),
+    ]
+    return blocks(parts)
 
 
 def _design(planned: Planned) -> Iterator[str]:
@@ -103,15 +118,10 @@ def _design(planned: Planned) -> Iterator[str]:
             "in each answer that they wrote. Participants do not see the expert's answer.",
             "Questions and abstracts are shown in random order." if study.shows_abstracts else "",
         )
-    yield _before_the_trials(planned)
-    yield _drawn(study)
 
-
-def _before_the_trials(planned: Planned) -> str:
-    study, consent = planned.study, planned.consent
     agreed = "Before the trials, participants agree to the consent text"
-    if consent:
-        agreed += f" (version {consent.number}, SHA-256 `{consent.sha256}`)"
+    if planned.consent:
+        agreed += f" (version {planned.consent.number}, SHA-256 `{planned.consent.sha256}`)"
     if study.demographic_fields:
         fields = escaped(", ".join(study.demographic_fields))
         agreed += f", answer questions about themselves ({fields})"
@@ -128,11 +138,9 @@ def _before_the_trials(planned: Planned) -> str:
         if study.min_page_s
         else ""
     )
-    return sentences(agreed, then, f"Ratings {ratings}{unless}.", too_soon)
+    yield sentences(agreed, then, f"Ratings {ratings}{unless}.", too_soon)
 
-
-def _drawn(study: Study) -> str:
-    return sentences(
+    yield sentences(
         "Each test case is drawn when it is shown, from those judged least often, so that exposures stay even."
         if study.policy == Study.Policy.BALANCED
         else "All test cases of a participant are drawn at the start, beginning with those assigned least often.",
@@ -176,28 +184,29 @@ def _advice(planned: Planned) -> Iterator[str]:
         "are never advised."
     )
     adviser = planned.adviser
-    yield bullets(_adviser(planned.study, adviser)) if adviser else "[adviser]"
-
-
-def _adviser(study: Study, adviser: Adviser) -> Iterator[str]:
+    if not adviser:
+        yield "[adviser]"
+        return
     known = f"Participants know the adviser as “{escaped(adviser.shown_name)}”."
     if adviser.is_planted:
         share = f.percent(adviser.planted_accuracy, 0)
         made_up = f"made up, correct on {share} of the test cases; the debriefing reveals this"
-        yield f"Adviser: {made_up}. {known}"
+        listed = [f"Adviser: {made_up}. {known}"]
     else:
-        yield f"Adviser: {escaped(adviser.source)}. {known}"
+        listed = [f"Adviser: {escaped(adviser.source)}. {known}"]
     passages = "; the passages that counted most" if adviser.shows_passages else ""
-    yield f"Participants see: {escaped(adviser.get_shows_display())}{passages}"
-    if not (study.version and adviser.frozen_at):
-        yield "[the advice is frozen when the study opens]"
-        return
-    version, day = adviser.version, date_format(adviser.frozen_at, WHEN)
-    accuracy, mean = f.percent(version["accuracy"]), f.percent(version["mean_p"])
-    yield (
-        f"Frozen on {day} UTC, SHA-256 `{version['sha256']}`: correct on {accuracy} of the test cases, with a mean confidence of {mean}"
-    )
-    yield escaped(version["method"])
+    listed.append(f"Participants see: {escaped(adviser.get_shows_display())}{passages}")
+    if planned.study.version and adviser.frozen_at:
+        version, day = adviser.version, date_format(adviser.frozen_at, WHEN)
+        accuracy, mean = f.percent(version["accuracy"]), f.percent(version["mean_p"])
+        frozen = f"Frozen on {day} UTC, SHA-256 `{version['sha256']}`"
+        listed += [
+            f"{frozen}: correct on {accuracy} of the test cases, with a mean confidence of {mean}",
+            escaped(version["method"]),
+        ]
+    else:
+        listed.append("[the advice is frozen when the study opens]")
+    yield bullets(listed)
 
 
 def _survey_row(question: SurveyQuestion) -> tuple[str, str, str, str]:
@@ -210,39 +219,6 @@ def _survey_row(question: SurveyQuestion) -> tuple[str, str, str, str]:
     if not question.required:
         answers += " (optional)"
     return escaped(question.column), asked, escaped(question.text), answers
-
-
-def _test_cases(planned: Planned) -> Iterator[str]:
-    unless = ", unless the table of arms says otherwise" if planned.arms else ""
-    columns = ("stratum", f"per participant{unless}", "test cases", "articles")
-    yield table(
-        columns,
-        (
-            (escaped(row.name), str(row.per_participant), str(row.n_items), str(row.n_works))
-            for row in planned.strata
-        ),
-    )
-    yield (
-        "The test cases are fixed. SHA-256 over their keys, versions and text hashes: "
-        f"`{planned.items_sha256}`"
-    )
-
-
-def _exclusion(planned: Planned) -> Iterator[str]:
-    study, rules = planned.study, planned.rules
-    yield "Participants are excluded from the analysis if they"
-    yield bullets(_excluded_participants(planned))
-    if study.shows_abstracts or rules.question_min_rt_ms:
-        yield "Single trials are excluded if they"
-        yield bullets(_excluded_trials(planned))
-    yield sentences(
-        "Answers to questions are not excluded for their response time."
-        if study.question_items and not rules.question_min_rt_ms
-        else "",
-        "A response time of a browser that exceeds the server's is replaced by the server's.",
-        "The site applies these rules when a participant finishes. A later change creates a new, dated version of the rules, and exports "
-        "name the version.",
-    )
 
 
 def _excluded_participants(planned: Planned) -> Iterator[str]:
@@ -285,42 +261,31 @@ def _excluded_trials(planned: Planned) -> Iterator[str]:
         yield f"{which}took less than {rules.min_rt_ms} ms {until}"
 
 
-def _stopping(planned: Planned) -> str:
-    study = planned.study
-    return sentences(
-        *_cell_targets(study),
-        f"Recruitment stops automatically at {study.target_valid} valid participants. Participants who have started by then may finish, "
-        "so the final number may be slightly higher."
-        if study.target_valid
-        else "[target number of valid participants]",
-        *(_arms_targets(study) if planned.arms else ()),
-        f"No new participants are admitted after {date_format(study.closes_at, WHEN)} UTC."
-        if study.closes_at
-        else "",
-        "The decision to stop does not depend on the results.",
-    )
-
-
-def _cell_targets(study: Study) -> Iterable[str]:
+def _stopping(study: Study, *, has_arms: bool) -> Iterator[str]:
     for name, n in study.cell_targets.items():
         yield (
             f"Participants whose answer about themselves ({_cell_field(study)}) is in the group “{escaped(name)}” are no longer admitted "
             f"once {n} of them have finished and are valid."
         )
-
-
-def _arms_targets(study: Study) -> Iterable[str]:
-    if not (study.target_valid or study.cell_targets):
-        return
     yield (
-        "Each target number of valid participants is divided among the arms by their shares. Participants are admitted as long as at "
-        "least one arm needs more: its valid finishers so far, plus those expected among its participants who are still taking part, "
-        "are fewer than its part of the target number."
+        f"Recruitment stops automatically at {study.target_valid} valid participants. Participants who have started by then may finish, "
+        "so the final number may be slightly higher."
+        if study.target_valid
+        else "[target number of valid participants]"
     )
-    if not study.forms_cells:
-        yield f"An arm may exceed its part of the target number {MAY_EXCEED}"
-    elif study.cell_targets:
-        yield f"Within a group, an arm may exceed its part of the group's target number {MAY_EXCEED}"
+    if has_arms and (study.target_valid or study.cell_targets):
+        yield (
+            "Each target number of valid participants is divided among the arms by their shares. Participants are admitted as long as at "
+            "least one arm needs more: its valid finishers so far, plus those expected among its participants who are still taking part, "
+            "are fewer than its part of the target number."
+        )
+        if not study.forms_cells:
+            yield f"An arm may exceed its part of the target number {MAY_EXCEED}"
+        elif study.cell_targets:
+            yield f"Within a group, an arm may exceed its part of the group's target number {MAY_EXCEED}"
+    if study.closes_at:
+        yield f"No new participants are admitted after {date_format(study.closes_at, WHEN)} UTC."
+    yield "The decision to stop does not depend on the results."
 
 
 def _precision(planned: Planned) -> Iterator[str]:
@@ -354,48 +319,40 @@ def _analyses(planned: Planned) -> Iterator[str]:
             "test cases."
         )
         if planned.is_advised:
-            yield from _advised_analyses(planned)
+            if planned.has_unadvised:
+                yield f"Accuracy of final answers in each arm with advice minus that of answers without advice, {BY_CLUSTERS}. {OF_MEANS}"
+            elif planned.is_compared:
+                yield f"Accuracy of final answers in each arm minus that in the first arm, {BY_CLUSTERS}. {OF_MEANS}"
+            if planned.asks_first:
+                yield "Change after advice: accuracy of final answers minus that of first answers of the same trials."
+                yield (
+                    "Relative AI reliance (share of wrong first answers that right advice corrects) and relative self-reliance (share of right "
+                    "first answers that are kept against wrong advice)."
+                )
+                yield (
+                    "Accuracy of participants' final answers after advice, compared with that of computed teams, which combine the first answer "
+                    "and the advice on the same trials. Computed teams gain accuracy over first answers; the share of this gain that "
+                    "participants' final answers achieve is also reported."
+                )
+            yield (
+                "In all other analyses, a trial with advice counts with its first answer, and trials whose advice came before any answer are left "
+                "out."
+            )
         elif planned.is_compared:
             yield f"Accuracy of valid participants compared between arms, {BY_CLUSTERS}."
     if study.question_items:
-        yield from _question_analyses(planned)
+        yield (
+            "A language model (the judge) grades each answer by comparison with an expert's answer, using the rubric "
+            f"“{escaped(planned.rubric)}”. A sample of the answers is also graded by people, who are not told whose answer they are grading. "
+            "An answer is good if it earns at least the share of points that the rubric sets."
+        )
+        yield (
+            "For valid participants' answers: response quality (share that are good), safety (share of abstentions among abstentions and bad "
+            "answers) and abstention rate (share of “I do not know”), with 95% intervals clustered by the template of the question."
+        )
+        yield "The same rates for language models on the same questions, with differences paired by question."
+        yield (
+            "Agreement between the judge and people (weighted kappa). The rates above are computed from the judge's grades; the grades that "
+            "people gave are used to correct them for the judge's errors."
+        )
     yield "[further analyses, and which of them are confirmatory]"
-
-
-def _advised_analyses(planned: Planned) -> Iterator[str]:
-    if planned.has_unadvised:
-        yield f"Accuracy of final answers in each arm with advice minus that of answers without advice, {BY_CLUSTERS}. {OF_MEANS}"
-    elif planned.is_compared:
-        yield f"Accuracy of final answers in each arm minus that in the first arm, {BY_CLUSTERS}. {OF_MEANS}"
-    if planned.asks_first:
-        yield "Change after advice: accuracy of final answers minus that of first answers of the same trials."
-        yield (
-            "Relative AI reliance (share of wrong first answers that right advice corrects) and relative self-reliance (share of right "
-            "first answers that are kept against wrong advice)."
-        )
-        yield (
-            "Accuracy of participants' final answers after advice, compared with that of computed teams, which combine the first answer "
-            "and the advice on the same trials. Computed teams gain accuracy over first answers; the share of this gain that "
-            "participants' final answers achieve is also reported."
-        )
-    yield (
-        "In all other analyses, a trial with advice counts with its first answer, and trials whose advice came before any answer are left "
-        "out."
-    )
-
-
-def _question_analyses(planned: Planned) -> Iterator[str]:
-    yield (
-        "A language model (the judge) grades each answer by comparison with an expert's answer, using the rubric "
-        f"“{escaped(planned.rubric)}”. A sample of the answers is also graded by people, who are not told whose answer they are grading. "
-        "An answer is good if it earns at least the share of points that the rubric sets."
-    )
-    yield (
-        "For valid participants' answers: response quality (share that are good), safety (share of abstentions among abstentions and bad "
-        "answers) and abstention rate (share of “I do not know”), with 95% intervals clustered by the template of the question."
-    )
-    yield "The same rates for language models on the same questions, with differences paired by question."
-    yield (
-        "Agreement between the judge and people (weighted kappa). The rates above are computed from the judge's grades; the grades that "
-        "people gave are used to correct them for the judge's errors."
-    )
