@@ -17,7 +17,7 @@ from analysis.services.compute import Asked, Waiting
 from analysis.store import StoredResult
 from experiment.domain.roles import Right
 from experiment.lab.access import for_study
-from experiment.models import Participant, Study, StudyVersion
+from experiment.models import Participant, Study
 from experiment.services.rights import studies_with
 from experiment.services.study_versions import rule_changes
 
@@ -177,14 +177,12 @@ def _answer(sides: tuple[Side, Side], source: str, *, may_compute: bool) -> dict
     )
     both_imported = {side.kind for side in sides} == {Kind.IMPORTED.value}
     found = comparing.compare(first, second, same_people=is_one_study or both_imported)
-    rules = rule_changes(*(_version(side) for side in sides)) if is_one_study else []
+    rules = []
+    if is_one_study:
+        numbers = [side.rules for side in sides if side.rules is not None]
+        rules = rule_changes(*(sides[0].study.versions.get(number=n) for n in numbers))
     said = compare_words.Words(found, is_one_study)
     return {"found": found, "said": said, "is_one_study": is_one_study, "rules": rules}
-
-
-def _version(side: Side) -> StudyVersion:
-    assert side.rules is not None
-    return side.study.versions.get(number=side.rules)
 
 
 def _progress(sides: tuple[Side, Side], states: list[StoredResult | Waiting]) -> dict[str, Any]:

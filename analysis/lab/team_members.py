@@ -37,7 +37,13 @@ class Offered:
 
 def offered_models(study: Study, options: ReportOptions) -> dict[str, Offered]:
     """Name -> a model with decisions on the source's test cases, as data of results name and order them: the set's first."""
-    scored, asked = _scored(study, options), _asked(study, options.source)
+    scored = _scored(study, options)
+    # Of models that chose: the run that counts in results, its test cases and accuracy
+    items = Item.objects.shown_by([study]).of_stratum(options.source).values_list("pk", flat=True)
+    chosen = choose_choice_runs(study, list(items))
+    summaries = [(run, summarise(run, study, options.source)) for run, _source in chosen]
+    asked = [(run, s.n_judged, s.accuracy) for run, s in summaries if s.accuracy is not None]
+
     places = dict(
         ModelSetMember.objects.filter(model_set__study=study).values_list(
             "language_model", "position"
@@ -74,14 +80,6 @@ def _scored(study: Study, options: ReportOptions) -> dict[int, tuple[LanguageMod
     return {
         run.language_model_id: (run.language_model, counted[run.pk].accuracy) for run, _ in chosen
     }
-
-
-def _asked(study: Study, source: str) -> list[tuple[ChoiceRun, int, float]]:
-    """For models that chose: the run that counts in results, its test cases and accuracy."""
-    items = Item.objects.shown_by([study]).of_stratum(source).values_list("pk", flat=True)
-    chosen = choose_choice_runs(study, list(items))
-    found = [(run, summarise(run, study, source)) for run, _source in chosen]
-    return [(run, s.n_judged, s.accuracy) for run, s in found if s.accuracy is not None]
 
 
 @dataclass(frozen=True, slots=True)
