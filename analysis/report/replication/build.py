@@ -6,10 +6,9 @@ from enum import StrEnum
 
 from analysis.codec import MissingResult, present, try_estimate
 from analysis.data import read
-from analysis.data.dataset import SourceData
 from analysis.data.filters import OF_STUDY, SOURCES, ReportOptions
 from analysis.report.chapter import SourceResults
-from analysis.report.chapters.accuracy.results import SubfieldAccuracy, Subfields
+from analysis.report.chapters.accuracy.results import Subfields
 from analysis.report.replication.facts import Facts, facts
 from analysis.report.replication.printed import (
     HUMAN,
@@ -102,11 +101,19 @@ def replicate(study: Study, report: Report) -> Replication:
         source: replace(own, results={**report.of_study.results, **own.results})
         for source, own in report.sources.items()
     }
-    n_identical = _n_identical(data)
+    # Machine-created test cases whose original and altered text are those of a human-created one
+    texts = {}
+    for source in (HUMAN, MACHINE):
+        published = Item.objects.filter(
+            key__in=set(data[source].items["key"]), texts=Item.Texts.AS_PUBLISHED
+        )
+        texts[source] = list(published.order_by().values_list("original", "altered"))
+    human = set(texts[HUMAN])
+    n_identical = sum(pair in human for pair in texts[MACHINE])
     by_source = {s: Recomputed(own, data[s], n_identical) for s, own in results.items()}
     return Replication(
         [compare(row, by_source) for row in ROWS],
-        [cells for s in SOURCES if (cells := _cells(results.get(s)))],
+        [cells for s in SOURCES if s in results and (cells := _cells(results[s]))],
         facts(study, data, results[HUMAN]),
     )
 
@@ -114,22 +121,24 @@ def replicate(study: Study, report: Report) -> Replication:
 def compare(row: Printed, by_source: Mapping[str, Recomputed]) -> Comparison:
     """A printed number beside the recomputed one."""
     value = _compute(row, row.value, by_source)
-    if isinstance(value, float):
-        if not row.printed:
-            return Comparison(row, Verdict.NOT_PRINTED, value)
-        if row.agrees(value):
-            return Comparison(row, Verdict.AGREES, value)
-        return _difference(row, value, by_source)
-    if value is not SOURCE_LEFT_OUT and _is_lacking(row, by_source):
-        return Comparison(row, Verdict.NOT_IN_FILES)
-    return Comparison(row, Verdict.ABSENT, missing=value)
-
-
-def _is_lacking(row: Printed, by_source: Mapping[str, Recomputed]) -> bool:
-    """True if the files lack what the row takes; of scores, if there are none from elsewhere either."""
-    if row.not_in_files == NO_MACHINE_SCORES:
-        return not len(by_source[row.source].data.set_models)
-    return bool(row.not_in_files)
+    if not isinstance(value, float):
+        is_lacking = bool(row.not_in_files) and value is not SOURCE_LEFT_OUT
+        if is_lacking and row.not_in_files == NO_MACHINE_SCORES:  # they may be from elsewhere
+            is_lacking = not len(by_source[row.source].data.set_models)
+        if is_lacking:
+            return Comparison(row, Verdict.NOT_IN_FILES)
+        return Comparison(row, Verdict.ABSENT, missing=value)
+    if not row.printed:
+        return Comparison(row, Verdict.NOT_PRINTED, value)
+    if row.agrees(value):
+        return Comparison(row, Verdict.AGREES, value)
+    if not row.instead:
+        return Comparison(row, Verdict.DIFFERS, value, explained=bool(row.why))
+    # A reason that names another value explains the difference only if that is what was printed
+    instead = _compute(row, row.instead, by_source)
+    if not isinstance(instead, float) or not row.agrees(instead):
+        return Comparison(row, Verdict.DIFFERS, value)
+    return Comparison(row, Verdict.DIFFERS, value, instead=instead, explained=True)
 
 
 def _compute(
@@ -148,40 +157,16 @@ def _compute(
     return row.times * found
 
 
-def _difference(row: Printed, value: float, by_source: Mapping[str, Recomputed]) -> Comparison:
-    """With the known reason; where that names another value, only if it is what was printed."""
-    if not row.instead:
-        return Comparison(row, Verdict.DIFFERS, value, explained=bool(row.why))
-    instead = _compute(row, row.instead, by_source)
-    if not isinstance(instead, float) or not row.agrees(instead):
-        return Comparison(row, Verdict.DIFFERS, value)
-    return Comparison(row, Verdict.DIFFERS, value, instead=instead, explained=True)
-
-
-def _n_identical(data: Mapping[str, SourceData]) -> int:
-    """Machine-created test cases whose original and altered text are those of a human-created one."""
-
-    def texts(source: str) -> list[tuple[str, str]]:
-        keys = data[source].items["key"]
-        published = Item.objects.filter(key__in=set(keys), texts=Item.Texts.AS_PUBLISHED)
-        return list(published.order_by().values_list("original", "altered"))
-
-    human = set(texts(HUMAN))
-    return sum(pair in human for pair in texts(MACHINE))
-
-
-def _cells(results: SourceResults | None) -> Cells | None:
-    subfields = present(results.of(Subfields).subfields) if results else None
-    judged = [s for s in subfields or () if s.humans and s.models]
-    if not results or not judged:
+def _cells(results: SourceResults) -> Cells | None:
+    found = present(results.of(Subfields).subfields) or ()
+    judged = [(one, one.humans.accuracy) for one in found if one.humans and one.models]
+    if not judged:
         return None
-    labels = {model.name: model.label for s in judged for model in s.models}
-    rows = ((label, tuple(_cell(s, name) for s in judged)) for name, label in labels.items())
-    return Cells(results.source, tuple(s.subfield for s in judged), tuple(rows))
-
-
-def _cell(subfield: SubfieldAccuracy, name: str) -> float | None:
-    for model in subfield.models:
-        if model.name == name and subfield.humans:
-            return 100 * (model.share.accuracy - subfield.humans.accuracy)
-    return None
+    # Models in the order in which subfields name them first; a subfield may lack some
+    labels = {model.name: model.label for one, _ in judged for model in one.models}
+    columns = []
+    for one, people in judged:
+        less_people = {m.name: 100 * (m.share.accuracy - people) for m in one.models}
+        columns.append([less_people.get(name) for name in labels])
+    rows = zip(labels.values(), zip(*columns, strict=True), strict=True)
+    return Cells(results.source, tuple(one.subfield for one, _ in judged), tuple(rows))

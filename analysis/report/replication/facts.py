@@ -113,61 +113,47 @@ class Facts:
 
 def facts(study: Study, sources: Mapping[str, SourceData], results: SourceResults) -> Facts:
     """`sources`: all published items and trials; `results`: those on human-created test cases."""
-    return Facts(
-        damaged=DamagedTexts(
-            sum(data.n_items for data in sources.values()),
-            tuple(
-                sorted(
-                    k
-                    for data in sources.values()
-                    for k in data.items.loc[data.items["is_damaged"], "key"]
-                )
-            ),
-        ),
-        left_out=_left_out(study, sources["human"]),
-        untouched=_untouched(sources),
-        other_sections=_other_sections(study),
-        exposures=present(results.of(ItemExposures).exposures),
-        isolated=_isolated(results),
-        tuning=present(try_estimate(at, results, f"{TUNED}.mcnemar")),
-    )
-
-
-def _left_out(study: Study, data: SourceData) -> LeftOut:
-    judgments, flow = Judgment.objects.of(study, Participant.Kind.IMPORTED), data.flow
+    damaged = [
+        key for data in sources.values() for key in data.items.loc[data.items["is_damaged"], "key"]
+    ]
+    judgments, flow = Judgment.objects.of(study, Participant.Kind.IMPORTED), sources["human"].flow
     assert flow is not None  # it is read with the trials
-    return LeftOut(
+    left_out = LeftOut(
         n_recognised=judgments.filter(recognised=True).count(),
         n_fast=judgments.filter(rt_ms__lt=MIN_RT_MS).count(),
         n_blocks=flow.recruited or 0,
         n_people=sum(reason.n for reason in flow.excluded),
         n_trials=sum(reason.n for reason in flow.trials_excluded),
     )
-
-
-def _untouched(sources: Mapping[str, SourceData]) -> UntouchedSliders:
-    by_source = tuple((s, int((~d.trials["slider_moved"]).sum())) for s, d in sources.items())
-    moved = np.concatenate(
-        [d.trials.loc[d.trials["slider_moved"], "participant"] for d in sources.values()]
+    # A participant judged test cases of both sources
+    trials = {source: data.trials for source, data in sources.items()}
+    people = np.concatenate([own["participant"] for own in trials.values()])
+    moved = np.concatenate([own.loc[own["slider_moved"], "participant"] for own in trials.values()])
+    untouched = UntouchedSliders(
+        tuple((source, int((~own["slider_moved"]).sum())) for source, own in trials.items()),
+        len(np.setdiff1d(people, moved)),
     )
-    people = np.concatenate([d.trials["participant"] for d in sources.values()])
-    return UntouchedSliders(by_source, len(np.setdiff1d(people, moved)))
-
-
-def _other_sections(study: Study) -> tuple[OtherSection, ...]:
-    rows = Judgment.objects.of(study, Participant.Kind.IMPORTED).values_list(
+    # The trials' file names sections such as human_Behavioral/Cognitive
+    rows = judgments.values_list(
         "trial__item__key", "trial__item__source", "trial__item__subfield", "source_record"
     )
-    found = {
+    other_sections = {
         (key, section.partition("_")[2], subfield)
         for key, source, subfield, record in rows
         if (section := record.get("journal_section")) not in (None, f"{source}_{subfield}")
     }
-    return tuple(OtherSection(*one) for one in sorted(found))
-
-
-def _isolated(results: SourceResults) -> IsolatedAccuracy | None:
-    found = present(results.of(Integration).integration)
-    if found is None or found.pooled.mean is None or found.by_item.mean is None:
-        return None
-    return IsolatedAccuracy(found.pooled.mean, found.by_item.mean)
+    isolated = None
+    scored = present(results.of(Integration).integration)
+    if scored and scored.pooled.mean is not None and scored.by_item.mean is not None:
+        isolated = IsolatedAccuracy(scored.pooled.mean, scored.by_item.mean)
+    return Facts(
+        damaged=DamagedTexts(
+            sum(data.n_items for data in sources.values()), tuple(sorted(damaged))
+        ),
+        left_out=left_out,
+        untouched=untouched,
+        other_sections=tuple(OtherSection(*one) for one in sorted(other_sections)),
+        exposures=present(results.of(ItemExposures).exposures),
+        isolated=isolated,
+        tuning=present(try_estimate(at, results, f"{TUNED}.mcnemar")),
+    )

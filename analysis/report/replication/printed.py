@@ -1,10 +1,8 @@
 """Numbers that the BrainBench paper prints, from printed.toml: each with the way to recompute it, and when the two agree."""
 
 import tomllib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 HUMAN, MACHINE = "human", "machine"
 NO_MACHINE_SCORES = "no_machine_scores"
@@ -95,33 +93,30 @@ class Printed:
         return abs(value - number) <= half_unit + self.tolerance + 1e-9
 
 
-def _rows(place: Place, tables: dict[str, Any]) -> Iterator[Printed]:
-    """Rows of a figure that is shown again on machine-created test cases: the same values, without printed numbers.
-
-    Models' values need scores that a copy of the published data may lack.
-    """
-    table = tables[place.name]
-    for row in table.get("rows", ()):
-        yield Printed(**{"place": place, "source": place.source} | row)
-    for row in tables[table["again"]]["rows"] if "again" in table else ():
-        same = {name: row[name] for name in ("what", "value", "times") if name in row}
-        yield Printed(place=place, source=place.source, not_in_files=NO_MACHINE_SCORES, **same)
-
-
 def _read() -> tuple[dict[str, Place], tuple[Printed, ...], dict[str, str]]:
     found = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    places = {
-        name: Place(
+    tables = found["places"]
+    places, rows = {}, []
+    for name, table in tables.items():
+        place = Place(
             name=name,
             preprint=table["preprint"],
             article=table.get("article", table["preprint"]),
             title=table["title"],
             source=table.get("source", HUMAN),
         )
-        for name, table in found["places"].items()
-    }
-    rows = tuple(row for place in places.values() for row in _rows(place, found["places"]))
-    return {name: places[name] for name in found["order"]}, rows, found["words"]
+        places[name] = place
+        for row in table.get("rows", ()):
+            rows.append(Printed(**{"place": place, "source": place.source} | row))
+        # A figure that is shown again on machine-created test cases has the same values, without printed numbers. Models'
+        # values need scores that a copy of the published data may lack
+        for row in tables[table["again"]]["rows"] if "again" in table else ():
+            same = {key: row[key] for key in ("what", "value", "times") if key in row}
+            again = Printed(
+                place=place, source=place.source, not_in_files=NO_MACHINE_SCORES, **same
+            )
+            rows.append(again)
+    return {name: places[name] for name in found["order"]}, tuple(rows), found["words"]
 
 
 PLACES, ROWS, WORDS = _read()  # places in the order of replication.md

@@ -15,7 +15,7 @@ from analysis.codec import need
 from analysis.data.dataset import SourceData
 from analysis.report.chapter import SourceResults
 from analysis.report.chapters.flips.results import ChangesOfMind
-from analysis.stats import MissingResult, NotEnough
+from analysis.stats import NotEnough
 from analysis.stats.flips import Flips
 from analysis.teams.results import Method
 
@@ -52,28 +52,22 @@ def at(results: SourceResults, path: str) -> Any:
         for f in fields(chapter)
     }
     for step in STEP.finditer(path):
-        value = _part(value, step[1])
-        for field, wanted in CONDITION.findall(step[2]):
-            chosen = (one for one in value if _text(getattr(one, field)) == wanted)
+        name, conditions = step.groups()
+        if isinstance(value, dict):
+            value = value.get(name)
+        else:
+            value = value[int(name)] if name.isdigit() else getattr(value, name)
+        if value is None:
+            raise NotEnough(f"There is no {name}.", IMPORT)
+        value = need(value)
+        for field, wanted in CONDITION.findall(conditions):
+            # Words of an enumeration are compared as JSON has them
+            texts = ((one, getattr(one, field)) for one in value)
+            chosen = (one for one, text in texts if str(getattr(text, "value", text)) == wanted)
             value = next(chosen, None)
             if value is None:
                 raise NotEnough(f"There is no {wanted}.", IMPORT)
     return value
-
-
-def _part(value: Any, name: str) -> Any:
-    if isinstance(value, dict):
-        found = value.get(name, MissingResult(f"There is no {name}.", IMPORT))
-    else:
-        found = value[int(name)] if name.isdigit() else getattr(value, name)
-    if found is None:
-        raise NotEnough(f"There is no {name}.", IMPORT)
-    return need(found)
-
-
-def _text(value: Any) -> str:
-    """As JSON has it."""
-    return str(getattr(value, "value", value))
 
 
 # People
@@ -108,17 +102,6 @@ def _models_above(r: Recomputed, subfield: str) -> float:
     own = at(r.results, f"subfields[subfield={subfield}]")
     people = float(at(r.results, f"subfields[subfield={subfield}].humans.accuracy"))
     return sum(float(m.share.accuracy) > people for m in _with_scores(r, own.models))
-
-
-def _models_rising(r: Recomputed, _: str) -> float:
-    """Models whose accuracy rises with their confidence, along the bins."""
-    models = _with_scores(r, at(r.results, "calibration").models)
-    return sum(float(need(model.binned).line.slope) > 0 for model in models)
-
-
-def _tuning_gain(r: Recomputed, _: str) -> float:
-    before, after = (at(r.results, f"{TUNED}.{when}.accuracy") for when in ("before", "after"))
-    return float(after - before)
 
 
 def _mean_flips(r: Recomputed, level: str, value: Callable[[Flips], float | None]) -> float:
@@ -180,8 +163,14 @@ FUNCTIONS: dict[str, Callable[[Recomputed, str], float]] = {
         float(row.p80) for row in at(r.results, "expertise.p80_by_subfield")
     ),
     "models_above": _models_above,
-    "models_rising": _models_rising,
-    "tuning_gain": _tuning_gain,
+    # Models whose accuracy rises with their confidence, along the bins
+    "models_rising": lambda r, _: sum(
+        float(need(model.binned).line.slope) > 0
+        for model in _with_scores(r, at(r.results, "calibration").models)
+    ),
+    "tuning_gain": lambda r, _: (
+        at(r.results, f"{TUNED}.after.accuracy") - at(r.results, f"{TUNED}.before.accuracy")
+    ),
     "mean_over_models": _mean_over_models,
     "fewer_changes": _fewer_changes,
     "team_right": _team_right,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from analysis.report.replication.build import Cells, Comparison, Replication, Verdict
+from analysis.report.replication.build import Comparison, Replication, Verdict
 from analysis.report.replication.facts import Facts
 from analysis.report.replication.printed import WORDS
 from lib import formatting as f
@@ -34,7 +34,17 @@ def markdown(replication: Replication, title: str) -> str:
     counts = [(VERDICTS[verdict], str(len(replication.of(verdict)))) for verdict in Verdict]
     compared = ("value", "printed", "recomputed", "verdict", "why")
     differing = [_row(one, with_place=True) for one in replication.of(Verdict.DIFFERS)]
-    expected = ("what", "one would expect", "data", "verdict", "why")
+    expected, found = ("what", "one would expect", "data", "verdict", "why"), replication.facts
+    cells = []
+    for own in replication.cells:
+        n, n_above = len(own.known), sum(value > 0 for value in own.known)
+        about = f"On {own.source}-created test cases, in percentage points."
+        head = ("model", *map(escaped, own.subfields))
+        rows = [(escaped(model), *(f.number(v, 1) for v in row)) for model, row in own.models]
+        cells += [
+            f"{about} Of {n} cells {n_above} are above 0.",
+            _table(head, "-" + ":" * len(own.subfields), rows),
+        ]
     parts = [
         f"# Replication: {escaped(title)}",
         INTRODUCTION,
@@ -43,9 +53,9 @@ def markdown(replication: Replication, title: str) -> str:
         _table(compared, "-::--", differing),
         "## Properties of the data",
         ABOUT_DATA,
-        _table(expected, "-----", _facts(replication.facts)),
+        _table(expected, "-----", [*_facts_of_files(found), *_facts_of_results(found)]),
         "## Models minus people, by subfield",
-        *([part for cells in replication.cells for part in _cells(cells)] or ["None."]),
+        *(cells or ["None."]),
     ]
     for place, comparisons in replication.by_place:
         rows = [_row(one, with_place=False) for one in comparisons]
@@ -86,79 +96,44 @@ def _why(one: Comparison) -> str:
     return ""
 
 
-def _cells(cells: Cells) -> tuple[str, str]:
-    n, n_above = len(cells.known), sum(value > 0 for value in cells.known)
-    sentence = f"On {cells.source}-created test cases, in percentage points. Of {n} cells {n_above} are above 0."
-    rows = ((escaped(model), *(f.number(value, 1) for value in row)) for model, row in cells.models)
-    head = ("model", *map(escaped, cells.subfields))
-    return sentence, _table(head, "-" + ":" * len(cells.subfields), rows)
-
-
-def _facts(facts: Facts) -> Iterator[Row]:
-    yield _damaged(facts)
-    yield _left_out(facts)
-    yield _untouched(facts)
-    yield _sections(facts)
-    yield _exposures(facts)
-    yield _isolated(facts)
-    yield _tuning(facts)
-
-
-def _fact(what: str, expected: str, data: str, why: str) -> Row:
-    """why: what explains that it is not as expected; "" where it is."""
-    return what, expected, data, NOT_AS_EXPECTED if why else AS_EXPECTED, why
-
-
-def _not_computed(what: str, expected: str) -> Row:
-    return what, expected, NOT_COMPUTED, NOT_COMPUTED, ""
-
-
-def _damaged(facts: Facts) -> Row:
-    found = facts.damaged
-    return _fact(
+def _facts_of_files(facts: Facts) -> Iterator[Row]:
+    """Properties of the published test cases and trials."""
+    damaged = facts.damaged
+    yield _fact(
         "texts that were shown and scored as their authors meant them",
         "all",
-        f"{found.n_whole} of {found.n_items}; damaged: {', '.join(map(escaped, found.keys)) or 'none'}",
+        f"{damaged.n_whole} of {damaged.n_items}; damaged: {', '.join(map(escaped, damaged.keys)) or 'none'}",
         "The published parser split the text at every comma and kept only the first two pieces, or it met a missing bracket."
-        if found.keys
+        if damaged.keys
         else "",
     )
-
-
-def _left_out(facts: Facts) -> Row:
-    found = facts.left_out
-    return _fact(
+    left = facts.left_out
+    yield _fact(
         "trials in the published file",
         "all that were collected",
-        f"only those that remained after exclusion. The file has {found.n_recognised} recognised trials and {found.n_fast} trials "
-        f"under {found.min_rt_s:g} s. Its numbering has {found.n_blocks} blocks of {found.trials_per_person} trials. "
-        f"{found.n_people} blocks (participants) are missing, and the other {found.n_analysed} blocks have "
-        f"{found.n_trials_analysed} numbers, of which {found.n_trials} single ones are missing",
+        f"only those that remained after exclusion. The file has {left.n_recognised} recognised trials and {left.n_fast} trials "
+        f"under {left.min_rt_s:g} s. Its numbering has {left.n_blocks} blocks of {left.trials_per_person} trials. "
+        f"{left.n_people} blocks (participants) are missing, and the other {left.n_analysed} blocks have "
+        f"{left.n_trials_analysed} numbers, of which {left.n_trials} single ones are missing",
         "The file was written after the exclusion rules had been applied; it does not show which rule excluded what."
-        if found.n_people or found.n_trials
+        if left.n_people or left.n_trials
         else "",
     )
-
-
-def _untouched(facts: Facts) -> Row:
-    found = facts.untouched
-    by_source = ", ".join(f"{n} on {source}-created" for source, n in found.by_source)
-    return _fact(
+    untouched = facts.untouched
+    by_source = ", ".join(f"{n} on {source}-created" for source, n in untouched.by_source)
+    yield _fact(
         "trials whose sliders were left untouched",
         "excluded",
-        f"{found.n} trials have untouched sliders ({by_source}); participants who never moved one: {found.n_never}",
+        f"{untouched.n} trials have untouched sliders ({by_source}); participants who never moved one: {untouched.n_never}",
         "The rule was applied to participants who never moved any slider, not to single trials."
-        if found.n
+        if untouched.n
         else "",
     )
-
-
-def _sections(facts: Facts) -> Row:
     others = [
         f"{escaped(one.key)} ({escaped(one.there)} there, {escaped(one.here)} here)"
         for one in facts.other_sections
     ]
-    return _fact(
+    yield _fact(
         "section of each test case in the trials' file and in the test cases' file",
         "the same",
         f"{len(others)} differ: {'; '.join(others)}" if others else "none differs",
@@ -168,42 +143,48 @@ def _sections(facts: Facts) -> Row:
     )
 
 
-def _exposures(facts: Facts) -> Row:
-    what, found = ("valid trials per human-created test case", "balanced"), facts.exposures
-    if found is None:
-        return _not_computed(*what)
-    return _fact(
-        *what,
-        f"{found.min} to {found.max} (mean {found.mean:.4g}, sd {found.sd:.3g})",
-        ""
-        if facts.is_balanced
-        else "The global counter of the original experiment balanced the assigned trials, not the valid ones.",
-    )
+def _facts_of_results(facts: Facts) -> Iterator[Row]:
+    """Properties of results, which may be missing."""
+    what, expected = "valid trials per human-created test case", "balanced"
+    if exposures := facts.exposures:
+        yield _fact(
+            what,
+            expected,
+            f"{exposures.min} to {exposures.max} (mean {exposures.mean:.4g}, sd {exposures.sd:.3g})",
+            ""
+            if facts.is_balanced
+            else "The global counter of the original experiment balanced the assigned trials, not the valid ones.",
+        )
+    else:
+        yield _not_computed(what, expected)
+    if isolated := facts.isolated:
+        yield _fact(
+            "accuracy on isolated sentences",
+            "averaged within each abstract first, as the paper says",
+            f"{isolated.by_item:.4f} that way; pooled over sentences {isolated.pooled:.4f}",
+            ""
+            if isolated.is_same
+            else "The text describes the average within abstracts; the published script pools sentences.",
+        )
+    else:
+        yield _not_computed("accuracy on isolated sentences", "averaged within abstracts")
+    if tuning := facts.tuning:
+        yield _fact(
+            "significance of Mistral-7B's gain in accuracy after fine-tuning",
+            "significant, because its perplexity is lower",
+            f"{tuning.gained} gained, {tuning.lost} lost, exact McNemar p = {tuning.p:.2g}",
+            ""
+            if facts.is_tuning_significant
+            else "The gain is not significant at 5%; the lower perplexity is.",
+        )
+    else:
+        yield _not_computed("accuracy after fine-tuning", "improves")
 
 
-def _isolated(facts: Facts) -> Row:
-    what, found = "accuracy on isolated sentences", facts.isolated
-    if found is None:
-        return _not_computed(what, "averaged within abstracts")
-    return _fact(
-        what,
-        "averaged within each abstract first, as the paper says",
-        f"{found.by_item:.4f} that way; pooled over sentences {found.pooled:.4f}",
-        ""
-        if found.is_same
-        else "The text describes the average within abstracts; the published script pools sentences.",
-    )
+def _fact(what: str, expected: str, data: str, why: str) -> Row:
+    """why: what explains that it is not as expected; "" where it is."""
+    return what, expected, data, NOT_AS_EXPECTED if why else AS_EXPECTED, why
 
 
-def _tuning(facts: Facts) -> Row:
-    found = facts.tuning
-    if found is None:
-        return _not_computed("accuracy after fine-tuning", "improves")
-    return _fact(
-        "significance of Mistral-7B's gain in accuracy after fine-tuning",
-        "significant, because its perplexity is lower",
-        f"{found.gained} gained, {found.lost} lost, exact McNemar p = {found.p:.2g}",
-        ""
-        if facts.is_tuning_significant
-        else "The gain is not significant at 5%; the lower perplexity is.",
-    )
+def _not_computed(what: str, expected: str) -> Row:
+    return what, expected, NOT_COMPUTED, NOT_COMPUTED, ""
