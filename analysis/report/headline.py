@@ -73,16 +73,25 @@ def headline(source: SourceResults) -> Headline:
     """The first thing to read."""
     own, of_crossed = source.of(Accuracy), source.results.get(Crossed)
     crossed = present(of_crossed.crossed) if of_crossed else None
-    models = present(own.models) or ()
+    people, models = present(own.humans), present(own.models) or ()
     is_one = len(models) == 1
-    difference, gap = _difference(own, crossed), crossed and crossed.difference
+    gap, versus = crossed and crossed.difference, present(own.models_vs_humans)
+    # Without crossed uncertainty, the difference is that of the paired test, and has no interval
+    difference = None
+    if gap:
+        difference = Estimate(gap.mean, gap.n, _best(gap.errors))
+    elif versus:
+        difference = Estimate(versus.test.mean_difference, versus.test.n, None)
+    few = None
+    if people and min(people.n_participants, people.n_items) < ENOUGH:
+        few = Few(people.n_participants, people.n_items)
     return Headline(
-        humans=_humans(own, crossed),
+        humans=_humans(people, crossed),
         models=_model(models[0], crossed) if is_one else _mean(present(own.models_mean), crossed),
         model=models[0].label if is_one else None,
         n_models=len(models),
         difference=difference,
-        few=_few(present(own.humans)),
+        few=few,
         verdict=(gap.verdict if gap else Verdict.TOO_FEW) if difference else None,
     )
 
@@ -93,14 +102,7 @@ def headlines(sources: Mapping[str, SourceResults]) -> Sequence[tuple[str, Headl
     return [(name, answer) for name, answer in found if not answer.is_empty]
 
 
-def _few(humans: HumanAccuracy | None) -> Few | None:
-    if humans is None or min(humans.n_participants, humans.n_items) >= ENOUGH:
-        return None
-    return Few(humans.n_participants, humans.n_items)
-
-
-def _humans(own: Accuracy, crossed: CrossedErrors | None) -> Estimate | None:
-    humans = present(own.humans)
+def _humans(humans: HumanAccuracy | None, crossed: CrossedErrors | None) -> Estimate | None:
     if humans is None:
         return None
     share = humans.trials
@@ -118,16 +120,6 @@ def _mean(mean: Mean | None, crossed: CrossedErrors | None) -> Estimate | None:
         return None
     errors = crossed.models_mean.errors if crossed and crossed.models_mean else None
     return Estimate(mean.mean, mean.n, _best(errors))
-
-
-def _difference(own: Accuracy, crossed: CrossedErrors | None) -> Estimate | None:
-    gap, versus = crossed and crossed.difference, present(own.models_vs_humans)
-    if gap is None and versus is None:
-        return None
-    if gap:
-        return Estimate(gap.mean, gap.n, _best(gap.errors))
-    assert versus is not None
-    return Estimate(versus.test.mean_difference, versus.test.n, None)
 
 
 def _best(errors: Errors | None) -> Interval | None:

@@ -1,6 +1,6 @@
 """The first answer of a report in words: its numbers, and what follows from them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from analysis.presentation import KeyNumber, Paragraph
 from analysis.report.headline import Headline
@@ -13,22 +13,21 @@ OVER_BOTH = "people and test cases"
 
 def numbers(answer: Headline, *, is_simulated: bool) -> list[KeyNumber]:
     """Numbers of people, of models and of their difference, as far as they are known."""
-    return list(_numbers(answer, is_simulated))
-
-
-def _numbers(answer: Headline, is_simulated: bool) -> Iterator[KeyNumber]:
+    found = []
     if people := answer.humans:
         name = "Simulated participants" if is_simulated else "Humans"
         of = _with_ci(f.count(people.n, "trial"), people.ci95, OVER_BOTH)
-        yield KeyNumber(name, f.percent(people.value), of)
+        found.append(KeyNumber(name, f.percent(people.value), of))
     if models := answer.models:
-        counted = f.count(models.n, "test case" if answer.model else "model")
         name = answer.model or "Language models, mean"
-        yield KeyNumber(name, f.percent(models.value), _with_ci(counted, models.ci95, "test cases"))
+        counted = f.count(models.n, "test case" if answer.model else "model")
+        of = _with_ci(counted, models.ci95, "test cases")
+        found.append(KeyNumber(name, f.percent(models.value), of))
     if gap := answer.difference:
         interval = f"95% CI over {OVER_BOTH} {f.points_interval(gap.ci95)}"
         about = f"points; {interval if gap.ci95 else 'too few data for a clustered interval'}"
-        yield KeyNumber("Difference", f.points(gap.value), about)
+        found.append(KeyNumber("Difference", f.points(gap.value), about))
+    return found
 
 
 def _with_ci(counted: str, ci95: Interval | None, over: str) -> str:
@@ -42,12 +41,8 @@ def conclusion(answer: Headline, *, is_simulated: bool) -> Sequence[Paragraph]:
     if answer.verdict is None:
         return []
     people = "the simulated participants" if is_simulated else "the participants"
-    return [Paragraph(_more_accurate(answer.verdict, answer.n_models, people))]
-
-
-def _more_accurate(verdict: Verdict, n_models: int, people: str) -> str:
-    is_one = n_models == 1
-    models = "language model was" if is_one else f"{n_models} language models were"
+    is_one = answer.n_models == 1
+    models = "language model was" if is_one else f"{answer.n_models} language models were"
     on_average = models if is_one else f"{models} on average"
     sampled = "even when participants and test cases are both treated as random samples"
     said: str = {
@@ -57,5 +52,5 @@ def _more_accurate(verdict: Verdict, n_models: int, people: str) -> str:
         "participants and test cases, includes 0.",
         Verdict.TOO_FEW: "There are too few participants or test cases to say whether "
         f"{people} or the {models} more accurate.",
-    }[verdict]
-    return said
+    }[answer.verdict]
+    return [Paragraph(said)]

@@ -1,9 +1,10 @@
 """The report as sections of a page, and the page as one file that opens from disk."""
 
 import base64
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from django.contrib.staticfiles import finders
@@ -51,7 +52,8 @@ def sections(
 ) -> list[Section | Gap]:
     """The chapters; neighbours of which nothing is known become one gap. more: where the reader of a chapter goes on, by its id."""
     further = more or {}
-    made = []
+    shown: list[Section | Gap] = []
+    absent: list[Section] = []  # since the last one that is shown
     for group in GROUPS:
         for chapter in group.chapters:
             blocks = [
@@ -59,10 +61,18 @@ def sections(
                 for own in ([report.of_study] if chapter.is_of_study else report.sources.values())
                 if chapter.results in own.results
             ]
-            if blocks:
-                own = (chapter.id, chapter.title, chapter.question, blocks, group.title)
-                made.append(Section(*own, more=further.get(chapter.id)))
-    return _with_gaps(made)
+            if not blocks:
+                continue
+            own = (chapter.id, chapter.title, chapter.question, blocks, group.title)
+            section = Section(*own, more=further.get(chapter.id))
+            if all(block.is_empty for block in blocks):
+                absent.append(section)
+                continue
+            if absent:
+                shown.append(_gap(absent))
+                absent = []
+            shown.append(section)
+    return [*shown, _gap(absent)] if absent else shown
 
 
 def _block(
@@ -92,20 +102,6 @@ def _block(
         finding=page.finding,
         is_few=too_few(source.of(chapter.results)),
     )
-
-
-def _with_gaps(made: Iterable[Section]) -> list[Section | Gap]:
-    out: list[Section | Gap] = []
-    absent: list[Section] = []
-    for section in made:
-        if all(block.is_empty for block in section.blocks):
-            absent.append(section)
-            continue
-        if absent:
-            out.append(_gap(absent))
-            absent = []
-        out.append(section)
-    return [*out, _gap(absent)] if absent else out
 
 
 def _gap(absent: Sequence[Section]) -> Gap:
@@ -182,18 +178,16 @@ def render_file(stored: StoredReport) -> str:
         picture = base64.b64encode(stored.result.figure_file(figure.stem, "svg")).decode()
         return FigureView.of(figure, f"data:image/svg+xml;base64,{picture}")
 
+    styles = []
+    for name in STYLES:
+        path = finders.find(name)
+        if not path:
+            raise FileNotFoundError(f"static/{name} is not installed")
+        styles.append(Path(path).read_text(encoding="utf-8"))
     context = {
         "study": stored.report.header.study,
         **report_context(stored, view),
-        "styles": "\n".join(_style(name) for name in STYLES),
+        "styles": "\n".join(styles),
         "is_file": True,
     }
     return render_to_string("analysis/report.html", context)
-
-
-def _style(name: str) -> str:
-    path = finders.find(name)
-    if not path:
-        raise FileNotFoundError(f"static/{name} is not installed")
-    with open(path, encoding="utf-8") as file:
-        return file.read()
