@@ -1,7 +1,8 @@
 """Two reports side by side: of two studies, or of one study under two versions of its rules."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Annotated
@@ -149,19 +150,33 @@ def side(title: str, stored: StoredReport, source: str) -> Side:
 def compare(before: Side, after: Side, *, same_people: bool) -> Compared:
     shared = sorted(before.by_item.keys() & after.by_item.keys())
     first, second = before.headline.humans, after.headline.humans
-    samples = () if same_people else (before.sample, after.sample)
-    known = [sample for sample in samples if sample is not None]
+    apart, on_shared = None, None
+    if not same_people:
+        if before.sample and after.sample:
+            apart = two_samples(before.sample, after.sample)
+        if before.people and after.people:
+            pairs = [[side.by_item[key] for key in shared] for side in (before, after)]
+            with suppress(NotEnough):
+                on_shared = paired_groups(*pairs, (before.people, after.people))
+    models = []
+    for name in dict.fromkeys((*before.models, *after.models)):
+        # Of a model that is on one side alone, the other side's numbers are missing
+        was, now = before.models.get(name), after.models.get(name)
+        label = (was or now or (name,))[0]
+        _, accuracy, ci95 = was or (name, None, None)
+        _, later, later_ci95 = now or (name, None, None)
+        models.append(ModelRow(label, accuracy, ci95, later, later_ci95))
     return Compared(
         before=before,
         after=after,
         same_people=same_people,
         difference=second.value - first.value if first and second else None,
-        apart=two_samples(*known) if len(known) == 2 else None,
+        apart=apart,
         n_shared_items=len(shared),
-        on_shared=None if same_people else _in_pairs(before, after, shared),
+        on_shared=on_shared,
         people_excluded=_counts(before.people_excluded, after.people_excluded),
         trials_excluded=_counts(before.trials_excluded, after.trials_excluded),
-        models=tuple(_models(before, after)),
+        models=tuple(models),
     )
 
 
@@ -186,29 +201,6 @@ def _by_item(stored: StoredReport, source: str) -> dict[str, float]:
     return {str(k): float(v) for k, v in zip(known["item"], known["accuracy"], strict=True)}
 
 
-def _in_pairs(before: Side, after: Side, shared: Sequence[str]) -> TwoSamples | None:
-    if before.people is None or after.people is None:
-        return None
-    first, second = ([side.by_item[k] for k in shared] for side in (before, after))
-    try:
-        return paired_groups(first, second, (before.people, after.people))
-    except NotEnough:
-        return None
-
-
 def _counts(before: Mapping[str, int], after: Mapping[str, int]) -> tuple[CountRow, ...]:
     labels = dict.fromkeys((*before, *after))
     return tuple(CountRow(label, before.get(label, 0), after.get(label, 0)) for label in labels)
-
-
-def _models(before: Side, after: Side) -> Iterator[ModelRow]:
-    for name in dict.fromkeys((*before.models, *after.models)):
-        was, now = before.models.get(name), after.models.get(name)
-        label = (was or now or (name,))[0]
-        yield ModelRow(
-            label,
-            was[1] if was else None,
-            was[2] if was else None,
-            now[1] if now else None,
-            now[2] if now else None,
-        )

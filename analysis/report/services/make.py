@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Callable, Iterable
-from dataclasses import fields, replace
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -72,7 +72,9 @@ def make_report(
     version_of_data = data_version(study)
     kind = participants_kind(study, options)
     data = read.read(study, options)
-    whole = _with_vectors(data.pop(OF_STUDY), vectors)
+    whole = data.pop(OF_STUDY)
+    if vectors and whole.graded:
+        whole = replace(whole, graded=replace(whole.graded, vectors=vectors))
     header = Header(
         schema=SCHEMA,
         schema_version=SCHEMA_VERSION,
@@ -101,12 +103,6 @@ def make_report(
     return Report(header, results.pop(OF_STUDY), results, tables)
 
 
-def _with_vectors(data: SourceData, vectors: Vectors | None) -> SourceData:
-    if vectors is None or data.graded is None:
-        return data
-    return replace(data, graded=replace(data.graded, vectors=vectors))
-
-
 def build(
     data: SourceData, chapters: Iterable[Chapter], progress: Progress | None = None
 ) -> tuple[SourceResults, Tables]:
@@ -116,28 +112,21 @@ def build(
     for chapter in chapters:
         if progress is not None:
             progress(f"{chapter.title}{of_source(data.source)}")
-        built = _build(chapter, data)
-        results[chapter.results] = _explained(built.results) if data.is_filtered else built.results
+        try:
+            # Small matrices: a second thread costs more than it brings, and other processes want the core
+            with threadpool_limits(1):
+                built = chapter.build(data)
+        except NotEnough as error:
+            built = Built(chapter.missing(MissingResult.of(error)))
+        found = built.results
+        if data.is_filtered:  # which may be why a result is missing
+            missing = {key: getattr(found, key) for key in chapter.keys}
+            cautioned = {
+                key: replace(value, reason=value.reason + FILTERED)
+                for key, value in missing.items()
+                if isinstance(value, MissingResult)
+            }
+            found = replace(found, **cautioned)
+        results[chapter.results] = found
         tables |= built.tables
     return SourceResults(data.source, results), tables
-
-
-def _build(chapter: Chapter, data: SourceData) -> Built:
-    try:
-        # Small matrices: a second thread costs more than it brings, and other processes want the core
-        with threadpool_limits(1):
-            return chapter.build(data)
-    except NotEnough as error:
-        return Built(chapter.missing(MissingResult.of(error)))
-
-
-def _explained(results: Any) -> Any:
-    """With the caution that a filter may be why a result is missing."""
-    missing = {
-        f.name: value
-        for f in fields(results)
-        if isinstance(value := getattr(results, f.name), MissingResult)
-    }
-    return replace(
-        results, **{k: replace(v, reason=v.reason + FILTERED) for k, v in missing.items()}
-    )

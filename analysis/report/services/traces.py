@@ -102,13 +102,18 @@ def sample_flips(run: ScoringRun) -> dict[Place, Fields]:
     courses = courses_of(tokens)
     if courses is None:
         return {}
-    levels = {name: _level(courses, name) for name in (TOKEN, SENTENCE) if name in courses.found}
-    return {
-        (place[2], place[3]): {
-            "flips": {name: levels.get(name, {}).get(n) for name in (TOKEN, SENTENCE)}
+    flips: dict[int, dict[str, Fields | None]] = {n: {TOKEN: None, SENTENCE: None} for n in places}
+    for level in (TOKEN, SENTENCE):
+        if level not in courses.found:
+            continue
+        turned: dict[Any, int | None] = {
+            n: _turned_at(rows) for n, rows in courses.places[level].groupby("item")
         }
-        for n, place in places.items()
-    }
+        table = courses.found[level][["item", "category", "sign_flips"]]
+        for n, category, sign_flips in zip(*(table[name].tolist() for name in table), strict=True):
+            own = {"category": category, "sign_flips": sign_flips, "turned_at": turned[n]}
+            flips[n][level] = own
+    return {(place[2], place[3]): {"flips": flips[n]} for n, place in places.items()}
 
 
 def _of_other_texts(run: ScoringRun, numbers: dict[tuple[str, int, int], int]) -> Tokens | None:
@@ -123,21 +128,6 @@ def _of_other_texts(run: ScoringRun, numbers: dict[tuple[str, int, int], int]) -
     tokens = tokens.assign(item=number, unit=0)[known].astype({"item": np.int64})[COLUMNS]
     tokens = tokens.assign(counted=tokens["in_text"] | (run.mode == "paper"))
     return Tokens(tokens.reset_index(drop=True))
-
-
-def _level(courses: Courses, level: str) -> dict[int, Fields]:
-    found, places = courses.found[level], courses.places[level]
-    own = {n: _turned_at(rows) for n, rows in places.groupby("item")}
-    turned: dict[Any, int | None] = dict(own)
-    return {
-        n: {"category": category, "sign_flips": sign_flips, "turned_at": turned[n]}
-        for n, category, sign_flips in zip(
-            found["item"].tolist(),
-            found["category"].tolist(),
-            found["sign_flips"].tolist(),
-            strict=True,
-        )
-    }
 
 
 def _turned_at(own: pd.DataFrame) -> int | None:
