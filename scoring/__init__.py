@@ -14,6 +14,6 @@ __all__ = ("ScoredPair", "ScoredText", "ScoredToken", "score_pairs")
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+    from scoring import pairs
 
-    return getattr(import_module("scoring.pairs"), name)
+    return getattr(pairs, name)
