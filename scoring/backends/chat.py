@@ -27,7 +27,6 @@ from scoring.backends.http.errors import (
     is_too_long,
 )
 from scoring.backends.options import (
-    RetryPolicy,
     before_an_answer,
     first_contact,
     read_chat_options,
@@ -95,6 +94,7 @@ class ChatGenerator:
         self._form = Form()
         self._meeting = asyncio.Lock()
         self._is_met = self._has_answered = False
+        self._policy = before_an_answer(options.policy)
         self._client = Client(self._address)
         self._portal: BlockingPortal | None
         self._stack = ExitStack()
@@ -164,11 +164,10 @@ class ChatGenerator:
             path = f"{self._address.path}/chat/completions"
             try:
                 payload = {**parameters, "messages": turns}
-                policy = self._policy
                 reply = await self._client.ask(
-                    path, policy, MAX_BYTES, payload, check=check_whole, on_sent=on_sent
+                    path, self._policy, MAX_BYTES, payload, check=check_whole, on_sent=on_sent
                 )
-                self._has_answered = True
+                self._has_answered, self._policy = True, self._options.policy
                 seconds = time.monotonic() - began
                 return read_answer(reply.value, seconds, parameters, self._marks)
             except RefusedError as error:
@@ -190,11 +189,6 @@ class ChatGenerator:
                 raise
             except ChatAnswerError as error:
                 raise NoAnswerError(f"The server at {self._address.origin} {error}.") from error
-
-    @property
-    def _policy(self) -> RetryPolicy:
-        policy = self._options.policy
-        return policy if self._has_answered else before_an_answer(policy)
 
     async def _meet(self) -> None:
         """Find out, before the first question, whether anybody is there: any answer in HTTP will do.

@@ -6,6 +6,7 @@ Opens no connection.
 import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from ipaddress import ip_address
@@ -88,15 +89,11 @@ def parse_address(base_url: str) -> Address:
         path = path.removesuffix("/completions").removesuffix("/chat").rstrip("/")
     if not VERSION_PATH.search(path):
         path += "/v1"
-    return Address(parts.scheme, _plain(host), port or DEFAULT_PORTS[parts.scheme], path)
-
-
-def _plain(host: str) -> str:
-    """In small letters, and an IPv6 address in its shortest form: as the settings have it."""
-    try:
-        return str(ip_address(host))
-    except ValueError:
-        return host.lower()
+    # In small letters, and an IPv6 address in its shortest form: as the settings have it
+    host = host.lower()
+    with suppress(ValueError):
+        host = str(ip_address(host))
+    return Address(parts.scheme, host, port or DEFAULT_PORTS[parts.scheme], path)
 
 
 _EXPECTED = "expected http://HOST:PORT or https://HOST:PORT, with or without /v1"

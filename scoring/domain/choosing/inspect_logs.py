@@ -143,10 +143,15 @@ def read_inspect(sample: Any, *, is_greedy: bool = False) -> ReadChoice:
             for one in choices
         ]
         output = {**output, "choices": kept}
+    told = usage if isinstance(usage, dict) else {}
+    counts = [
+        n if type(n := told.get(name)) is int and 0 <= n < MOST_TOKENS else 0
+        for name in ("input_tokens", "output_tokens", "reasoning_tokens")
+    ]
     known: dict[str, Any] = {
         **place,
         "model": text_of(output, "model"),
-        "usage": _inspect_usage(usage) if isinstance(usage, dict) else None,
+        "usage": Usage(*counts) if isinstance(usage, dict) else None,
         "seconds": float(time) if has_time else 0.0,
         "raw": storable_json(dict(output)),
         "asked": asked_of(about, "metadata."),
@@ -192,11 +197,3 @@ def _inner(value: Any, name: str) -> Mapping[str, Any]:
     if not isinstance(found, dict):
         raise ValueError(f"{name} is not a JSON object")
     return found
-
-
-def _inspect_usage(usage: Mapping[str, Any]) -> Usage:
-    names = ("input_tokens", "output_tokens", "reasoning_tokens")
-    counts = [
-        n if type(n := usage.get(name)) is int and 0 <= n < MOST_TOKENS else 0 for name in names
-    ]
-    return Usage(*counts)

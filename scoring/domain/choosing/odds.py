@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from scoring.domain.choosing.reading import SIDES
@@ -85,11 +86,16 @@ def read_odds(tokens: Sequence[Token], side: str, *, is_greedy: bool) -> Odds:
     >>> read_odds([said[0], Token("A", -0.1, at.likeliest), said[2]], "A", is_greedy=True)
     Odds(log_odds=None, fault='unlisted')
     """
-    found = _place(tokens)
-    if found is None:
+    # The side is named in the last object that does, or where its letter stands alone
+    text = "".join(token.text for token in tokens)
+    named = [*_IN_JSON.finditer(text)] or [*filter(None, [_ALONE.fullmatch(text)])]
+    if not named:
         return Odds()
-    n, at = found
+    at = named[-1].start(1)
+    ends = accumulate(len(token.text) for token in tokens)
+    n, end = next((n, end) for n, end in enumerate(ends) if at < end)
     token = tokens[n]
+    at -= end - len(token.text)
     if not token.likeliest:
         return Odds()
     if token.text[at].upper() != side:
@@ -100,21 +106,6 @@ def read_odds(tokens: Sequence[Token], side: str, *, is_greedy: bool) -> Odds:
     if is_greedy and odds is not None and odds * (1 if side == "A" else -1) < -ROUNDING:
         return Odds(fault="contradicts")
     return Odds(odds)
-
-
-def _place(tokens: Sequence[Token]) -> tuple[int, int] | None:
-    """The token that names the side, and where in its text: in the last object that does, or where the letter stands alone."""
-    text = "".join(token.text for token in tokens)
-    named = list(_IN_JSON.finditer(text))
-    alone = _ALONE.fullmatch(text)
-    if not named and not alone:
-        return None
-    at = named[-1].start(1) if named else alone.start(1) if alone else 0
-    for n, token in enumerate(tokens):
-        if at < len(token.text):
-            return n, at
-        at -= len(token.text)
-    return None
 
 
 def _fault(tokens: Sequence[Token], n: int) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -251,9 +252,22 @@ class Fetching:
         """
         for state in self._states:
             for year in self._order.years:
-                is_open = state.source.slug not in self._unknown and year.name not in state.slices
-                if is_open and not self._is_enough():
-                    self._fetch_year(state, year, on_progress)
+                is_known = state.source.slug not in self._unknown
+                if not is_known or year.name in state.slices or self._is_enough():
+                    continue
+                found, months = self._gathering(state).search(year), year.parts()
+                if not found.count:
+                    empty = {span.name: Done() for span in (*months, year)}
+                    state.add(empty, is_over=year.last < self._order.today)
+                    continue
+                for month in months:
+                    if month.name not in state.slices and not self._is_enough():
+                        self._fetch_slice(state, month, Gathering.documents, on_progress)
+                # What was found in the year, and in none of its months
+                if not self._is_enough():
+                    self._fetch_slice(
+                        state, year, partial(Gathering.rest, found=found), on_progress
+                    )
         done = [(state, one) for state in self._states for one in self._done(state)]
         problems = (f"{state.source.name}, {said}" for state, one in done for said in one.problems)
         sources = (
@@ -269,20 +283,6 @@ class Fetching:
             sum(len(one.books) for _, one in done),
             (*self._unknown.values(), *problems),
         )
-
-    def _fetch_year(self, state: State, year: Slice, tell: Callable[[int], None]) -> None:
-        found = self._gathering(state).search(year)
-        months = year.parts()
-        if not found.count:
-            empty = {span.name: Done() for span in (*months, year)}
-            state.add(empty, is_over=year.last < self._order.today)
-            return
-        for month in months:
-            if month.name not in state.slices and not self._is_enough():
-                self._fetch_slice(state, month, lambda g, span: g.documents(span), tell)
-        if self._is_enough():
-            return
-        self._fetch_slice(state, year, lambda g, span: g.rest(span, found), tell)
 
     def _fetch_slice(
         self,
