@@ -11,13 +11,6 @@ from experiment.services.readiness import readiness_problems
 from experiment.services.study_setup import set_recruitment
 from lib.commands import ReportingCommand, add_json_argument
 
-ETHICS = {
-    "number": "number of the ethics approval, shown on the consent page",
-    "body": "ethics committee that gave it",
-    "contact": "contact at the ethics committee for questions about participants' rights",
-}
-GIVEN = ("title", "language", "target_valid", "policy", *(f"ethics_{name}" for name in ETHICS))
-
 
 class Command(ReportingCommand):
     help = (
@@ -34,17 +27,9 @@ class Command(ReportingCommand):
             "--language", help="language of the pages: en, de, pt-BR, … (default: en)"
         )
         parser.add_argument(
-            "--policy", choices=Study.Policy.values, help="assignment of test cases"
-        )
-        for name, meaning in ETHICS.items():
-            parser.add_argument(f"--ethics-{name}", metavar="TEXT", help=meaning)
-        parser.add_argument(
             "--contact",
             default="",
             help="contact for participants, such as an e-mail address; a study cannot open without it",
-        )
-        parser.add_argument(
-            "--target", type=int, dest="target_valid", help="target number of valid finishers"
         )
         parser.add_argument(
             "--recruitment", choices=Study.Recruitment.values, default=Study.Recruitment.DRAFT
@@ -56,7 +41,7 @@ class Command(ReportingCommand):
         slug, preset = options["slug"], options["preset"]
         if Study.objects.filter(slug=slug).exists():
             raise CommandError(f"A study {slug} already exists. Choose another name.")
-        given = {name: options[name] for name in GIVEN if options[name] is not None}
+        given = {name: options[name] for name in ("title", "language") if options[name]}
         choice = choice_of(options, PRESETS[preset].collection)
         with transaction.atomic():
             study = create_chosen_study(slug, preset, choice, contact=options["contact"], **given)
