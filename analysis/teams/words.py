@@ -132,7 +132,10 @@ def near_chance(result: TeamResult) -> str:
     chance = result.near_chance
     if chance is None:
         return ""
-    start = "The 95% interval of the accuracy of each member of this team includes 50%. A fit to such members may learn only noise."
+    start = (
+        "The interval of the accuracy of each member of this team includes 50%, with 95% for all members together. A fit to such members may "
+        "learn only noise."
+    )
     if not chance.n_flips:
         return sentences(
             start,

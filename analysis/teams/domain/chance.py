@@ -30,6 +30,7 @@ from analysis.teams.domain.evidence import Evidence
 from analysis.teams.domain.folds import Draws, Folds, two_way_of
 from analysis.teams.domain.logistic import informative
 from analysis.teams.results import About, Method, NearChance
+from lib.levels import LEVEL
 from lib.points import points
 
 HALVINGS = 5
@@ -42,7 +43,7 @@ AT_ONCE = 2_000_000  # weights held at once
 LEARN_WEIGHTS = {Method.LOGISTIC, Method.AS_PUBLISHED, Method.BAYESIAN}
 
 RULE = (
-    "No member differs clearly from chance (the 95% interval of each includes 1/2). A fit to all other test cases "
+    "No member differs clearly from chance (the interval of each includes 1/2, with 95% for all members together). A fit to all other test cases "
     "would learn their noise, which is negatively correlated with the test case that is held out. Therefore a "
     "logistic regression towards the original is used, without intercept, on confidences over their root mean "
     "square, with an L2 penalty of C = 1. Each test case is predicted by a fit to a random half of the others, in "
@@ -58,19 +59,21 @@ def learns_noise(evidence: Evidence, method: Method) -> bool:
 
 
 def near_chance(evidence: Evidence) -> bool:
-    """True if no member can be told from chance: every one's 95% interval over items and people includes 1/2.
+    """True if no member can be told from chance: every one's interval over items and people includes 1/2.
 
+    The intervals have 95% for all members together from which these were chosen (Bonferroni): at 95% each, one of four guessers looks
+    better or worse than chance in a fifth of studies, and its teams then seem to gain or to lose.
     A member always on one side of chance, also below it, can be told.
     """
-    draws = Draws.of(evidence, resamples=0)
-    return all(_includes_chance(right, draws) for right in evidence.points.T)
+    draws, alpha = Draws.of(evidence, resamples=0), LEVEL / (evidence.n_among or len(evidence.members))  # fmt: skip
+    return all(_includes_chance(right, draws, alpha) for right in evidence.points.T)
 
 
-def _includes_chance(right: Floats, draws: Draws) -> bool:
+def _includes_chance(right: Floats, draws: Draws, alpha: float) -> bool:
     found = two_way_of(right, draws)
     if found is None:
         return True
-    low, high = share_interval(found.estimate, found.se, draws.n_clusters, ties=found.ties)
+    low, high = share_interval(found.estimate, found.se, draws.n_clusters, alpha, ties=found.ties)
     return low <= 0.5 <= high
 
 

@@ -193,6 +193,7 @@ MULTIPLICITY = (
     "A team is compared with its best member on the same trials. The best member is also chosen on these trials, "
     "so gains tend to be underestimated. The accuracy of the best of many teams is overestimated, because it was "
     "selected; on other trials it is likely to be lower. {family} "
+    "Before the correction, p of a loss is multiplied by the number of members, from which the best was chosen. "
     f"No verdict is given with fewer than {FEWEST_ITEMS} test cases, or fewer than {ENOUGH} participants."
 )
 CALIBRATION = (

@@ -27,6 +27,7 @@ class Evidence:
         several humans are members, a row joins different participants' judgments of its item: each judgment is the
         first of one row, the second of one, ...
     people: the columns of participant and trial that the human members have, in their order; None: the first ones.
+    n_among: members from which these were chosen; None: they are all.
     """
 
     members: tuple[Member, ...]
@@ -37,6 +38,7 @@ class Evidence:
     participant: Ints
     trial: Ints
     people: tuple[int, ...] | None = None
+    n_among: int | None = None
 
     def __len__(self) -> int:
         return len(self.item)
@@ -83,6 +85,7 @@ class Evidence:
             signed=self.signed[:, chosen],
             as_published=self.as_published[:, chosen],
             people=tuple(self.people_columns[k] for k in chosen if k < self.n_humans),
+            n_among=self.n_among or len(self.members),
         )
 
     def rows(self, chosen: Bools | Ints) -> "Evidence":

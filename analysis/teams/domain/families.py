@@ -56,7 +56,7 @@ def concluded(
     # Gains come first: near chance, they alone have a p
     for row in rows:
         if row.gain is not None and (name := question(row.team)):
-            add(row.method, name, _gain(row), row.gain_p)
+            add(row.method, name, _gain(row), _p_of_gain(row))
     for one in adding:
         if name := question(one.larger_team):
             add(one.method, name, _change(one), one.gain.p)
@@ -96,6 +96,17 @@ def _corrected(
             for comparison, p in zip(family[name], after[name], strict=True):
                 found[comparison] = (p, None if p is None else n_tests)
     return found
+
+
+def _p_of_gain(row: TeamResult) -> float | None:
+    """p of a gain; of a loss, times the number of members.
+
+    The best member was chosen on the same trials, and a team is less accurate than its best member only if it is less
+    accurate than one whom chance did not choose. Random flips choose anew, and need no such factor.
+    """
+    if row.gain_p is None or row.near_chance or (row.gain or 0) >= 0:
+        return row.gain_p
+    return min(1.0, row.gain_p * len(row.team))
 
 
 def _gain(row: TeamResult) -> Comparison:

@@ -90,6 +90,17 @@ def test_members_at_chance_stay_at_a_half_in_many_studies(method, n_items):
     assert above <= 0.06 * n
 
 
+def test_one_of_many_guessers_who_looks_better_by_chance_is_not_told_from_chance():
+    """Its 95% interval is above 1/2, and that of the best of 30 must be further from it."""
+    pair = guessing(200, 1)
+    right = np.where(np.arange(200) < 0.58 * 200, 1.0, -1.0)
+    better = replace(pair, signed=np.column_stack([right * pair.truth, pair.signed[:, 1]]))
+    alone = better.of(["m0"])
+    assert alone.n_among == 2
+    assert not near_chance(replace(alone, n_among=1))
+    assert near_chance(replace(alone, n_among=30))
+
+
 @pytest.mark.parametrize("method", ["as-published", "bayesian"])
 def test_where_fits_are_too_slow_to_repeat_no_p_and_no_interval_is_given(method):
     result = tried(guessing(24, 5), method)

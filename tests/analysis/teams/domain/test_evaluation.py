@@ -131,11 +131,12 @@ def test_teams_evaluated_together_have_the_numbers_they_have_alone(monkeypatch):
     teams = [names[:1], names[:2], names[1:], names]
     asked = [(team, Method.LOGISTIC, held_of(SMALL, seed)) for seed, team in enumerate(teams)]
     draws = Draws.of(SMALL, resamples=300)
-    together = evaluate_all(SMALL, asked, draws)
+    told = replace(SMALL, n_among=1)  # from chance, by intervals at 95% for each member
+    together = evaluate_all(told, asked, draws)
     monkeypatch.setattr(evaluation, "BATCH", 300 * 5 * 2)
-    assert evaluate_all(SMALL, asked, draws) == together
+    assert evaluate_all(told, asked, draws) == together
     for (team, method, held), result in zip(asked, together, strict=True):
-        assert evaluate(SMALL.of(team), held, method, draws) == result
+        assert evaluate(told.of(team), held, method, draws) == result
     right = [asked[-1][2].points, SMALL.points[:, names.index(together[-1].best_member)]]
     known = difference(*right, draws)
     for name in ("ci95", "p", "se"):
@@ -167,9 +168,18 @@ def test_fewer_than_three_items_or_people_give_no_interval():
     assert none_asked_for.gain_ci95[0] < none_asked_for.gain < none_asked_for.gain_ci95[1]
 
 
+def test_a_loss_against_the_best_of_several_members_counts_the_choice_and_a_gain_does_not():
+    row = evaluate(MIDDLE, held_of(MIDDLE), Method.MAJORITY, Draws.of(MIDDLE, resamples=0))
+    found = corrected_gains(
+        [replace(row, gain=gain, gain_p=0.02) for gain in (-0.1, 0.1)], ["loss", "gain"]
+    )
+    assert [r.gain_p_holm for r in found] == pytest.approx([0.02 * len(row.team), 0.02])
+
+
 def test_a_probability_of_nothing_costs_much_but_not_infinitely():
     p = np.where(np.arange(48) == 0, 0.0, 1.0)
-    result = evaluate(SMALL, saying(p), Method.LOGISTIC, Draws.of(SMALL, resamples=50))
+    told = replace(SMALL, n_among=1)  # from chance, by intervals at 95% for each member
+    result = evaluate(told, saying(p), Method.LOGISTIC, Draws.of(SMALL, resamples=50))
     assert result.log_loss_nats == pytest.approx(6 * np.log(10) / 48)
     assert (result.brier, result.calibration_error) == pytest.approx((1 / 48, 1 / 48))
     assert np.isfinite(result.log_loss_nats_ci95).all()
