@@ -111,3 +111,10 @@ def test_teams_to_compare_with_and_few_test_cases_conclude_nothing() -> None:
     assert (found.adding[0].p_holm, found.adding[0].verdict) == (None, None)
     few = together_of(gain(0.001, "a", best="a", n=FEWEST_ITEMS - 1))
     assert few.rows[0].gain_verdict is Verdict.TOO_FEW
+
+
+def test_a_loss_against_the_best_of_several_members_counts_the_choice_and_a_gain_does_not():
+    found = gain(0.02, "a", best="a")
+    for change, factor in ((0.04, 1), (-0.04, len(found.team))):
+        (row,) = together_of(replace(found, gain=change, near_chance=None)).rows
+        assert row.gain_p_holm == pytest.approx(0.02 * factor)
