@@ -155,17 +155,17 @@ def compare(before: Side, after: Side, *, same_people: bool) -> Compared:
         if before.sample and after.sample:
             apart = two_samples(before.sample, after.sample)
         if before.people and after.people:
-            pairs = [[side.by_item[key] for key in shared] for side in (before, after)]
+            was, now = ([side.by_item[key] for key in shared] for side in (before, after))
             with suppress(NotEnough):
-                on_shared = paired_groups(*pairs, (before.people, after.people))
+                on_shared = paired_groups(was, now, (before.people, after.people))
     models = []
     for name in dict.fromkeys((*before.models, *after.models)):
         # Of a model that is on one side alone, the other side's numbers are missing
-        was, now = before.models.get(name), after.models.get(name)
-        label = (was or now or (name,))[0]
-        _, accuracy, ci95 = was or (name, None, None)
-        _, later, later_ci95 = now or (name, None, None)
-        models.append(ModelRow(label, accuracy, ci95, later, later_ci95))
+        earlier, later = before.models.get(name), after.models.get(name)
+        label = (earlier or later or (name,))[0]
+        _, accuracy, ci95 = earlier or (name, None, None)
+        _, accuracy_later, ci95_later = later or (name, None, None)
+        models.append(ModelRow(label, accuracy, ci95, accuracy_later, ci95_later))
     return Compared(
         before=before,
         after=after,
