@@ -361,18 +361,20 @@ def parts_of_models(models: Floats) -> tuple[Part, ...]:
     found = []
     for k, decided in enumerate(patterns):
         alike = models[which.ravel() == k]
-        mean, n = _mean_of_items(alike[:, decided].mean(axis=0)), int(decided.sum())
+        mean, n = _mean_of_items(alike[:, decided].mean(axis=0), len(alike)), int(decided.sum())
         n_rare = min(rarer(mean.estimate, n), n * (1 - mean.ties))
         found.append(Part(mean, n_rare, len(alike) / len(models)))
     return tuple(found)
 
 
-def _mean_of_items(values: Floats) -> TwoWay:
+def _mean_of_items(values: Floats, n_models: int) -> TwoWay:
+    """values: (items,) means over so many models. Where two models differ, their mean is 1/2 and no tie."""
     n = len(values)
     if n < FEWEST_CLUSTERS:
         return clustered(float(values.mean()) if n else math.nan, math.nan, n)
     se = math.sqrt(_variance((values - values.mean()) / n))
-    return replace(clustered(float(values.mean()), se, n), ties=share_of_ties(values))
+    ties = share_of_ties(values) if n_models == 1 else 0.0
+    return replace(clustered(float(values.mean()), se, n), ties=ties)
 
 
 def _item_deviations(models: Floats) -> Floats:

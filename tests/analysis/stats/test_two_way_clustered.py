@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from scipy import stats
 
 from analysis.stats.estimates import mean_of, paired_t
 from analysis.stats.two_groups import PeopleError, paired_groups
@@ -128,6 +129,20 @@ def test_models_of_the_same_items_are_as_one_that_has_their_share():
     alike = over_items(x.mean(axis=0))
     assert over_items(x).se == pytest.approx(alike.se, rel=1e-12)
     assert over_items(x).share_ci95 == pytest.approx(alike.share_ci95, rel=1e-9)
+
+
+def test_models_that_differ_on_an_item_do_not_tie_on_it():
+    """Two models have item means of 1/2, three do not: both are shares of so many independent decisions."""
+    x = np.array([[1.0, 0, 1, 0, 1, 0, 1, 1], [1.0, 1, 1, 0, 0, 0, 1, 1]])
+    found = over_items(x)
+    n = found.estimate * (1 - found.estimate) / found.se**2
+    t = stats.t.ppf(0.975, 7)
+    middle, half = (found.estimate + t**2 / (2 * n)), t * np.sqrt(found.estimate * (1 - found.estimate) / n + t**2 / (4 * n**2))  # fmt: skip
+    wilson = (middle - half) / (1 + t**2 / n), (middle + half) / (1 + t**2 / n)
+    assert found.share_ci95 == pytest.approx(wilson)
+    tied = over_items(x.mean(axis=0))
+    assert tied.ties == 0.25
+    assert tied.share_ci95 != pytest.approx(wilson)
 
 
 def test_a_mean_is_no_surer_than_models_that_decided_few_items_let_it_be():
