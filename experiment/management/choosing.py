@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
+from django.db.models import Q
 
-from experiment.models import Item, Study
+from experiment.models import Item, ResearchField, Study
 from experiment.services.item_choice import ItemChoice, ListedKey, Taken, read_keys
 from lib.files import read_regular
 
@@ -35,7 +36,7 @@ def add_choice(parser: CommandParser, default_collection: str = "") -> None:
     group.add_argument(
         "--field",
         default="",
-        help="field of research; participants of a new study also give their years of experience in it",
+        help="field of research, by its name or short name; participants of a new study also give their years of experience in it",
     )
     group.add_argument("--subfields", nargs="+", default=[], metavar="NAME")
     add_keys(group)
@@ -58,10 +59,17 @@ def choice_of(options: Mapping[str, Any], default_collection: str = "") -> ItemC
     return ItemChoice(
         collection="" if collection == ANY else collection,
         source=options["source"] or "",
-        field=options["field"],
+        field=_field_named(options["field"]),
         subfields=tuple(options["subfields"]),
         keys=keys_of(options),
     )
+
+
+def _field_named(given: str) -> str:
+    """The name of the field of this name, or of this short name, by which other commands know it."""
+    fields = ResearchField.objects.filter(Q(name=given) | Q(slug=given))
+    names = fields.values_list("name", flat=True)
+    return given if given in names else next(iter(names), given)
 
 
 def keys_of(options: Mapping[str, Any]) -> tuple[ListedKey, ...]:
