@@ -1,8 +1,21 @@
 """Sentences on a chapter's tests as one family."""
 
+from collections.abc import Iterable
+
 from analysis.presentation import sentences
 from analysis.stats.families import Family
+from analysis.stats.verdicts import Verdict
 from lib import formatting as f
+
+
+def too_few(verdicts: Iterable[Verdict | None], of_what: str = "test cases") -> str:
+    """A sentence on those of several tests that conclude nothing for want of data; "" where all conclude something.
+
+    >>> too_few([Verdict.TOO_FEW, Verdict.UNCLEAR, None])
+    'For 1 of them, there are too few test cases to say.'
+    """
+    n = sum(one is Verdict.TOO_FEW for one in verdicts)
+    return f"For {f.number(n, 0)} of them, there are too few {of_what} to say." if n else ""
 
 
 def family_sentences(found: Family) -> str:

@@ -18,6 +18,7 @@ from analysis.report.chapters.asked.results import (
     confidences_of,
     paired_of,
 )
+from analysis.report.families import too_few
 from analysis.stats.choices import AskedOrScored, Position, Stated
 from analysis.stats.families import TOGETHER
 from analysis.stats.verdicts import Verdict
@@ -98,6 +99,7 @@ def _pairs(found: Sequence[AskedOrScored]) -> str:
         if all(one is Verdict.TOO_FEW for one in verdicts)
         else "After Holm's correction over all tests of this chapter, the accuracy when asked is clearly lower for "
         f"{n_lower} of them, and clearly higher for {n_higher}.",
+        "" if all(one is Verdict.TOO_FEW for one in verdicts) else too_few(verdicts),
     )
 
 
@@ -130,8 +132,10 @@ def _sides(models: Sequence[AskedModel]) -> list[Paragraph]:
     preferred = [line for model, own in known if (line := _side(model.language_label, own))]
     if preferred:
         return [Paragraph("", items=preferred)]
-    if any(own.verdict is not Verdict.TOO_FEW for _model, own in known):
-        return [Paragraph("No model showed a clear preference for a side.")]
+    verdicts = [own.verdict for _model, own in known]
+    if any(one is not Verdict.TOO_FEW for one in verdicts):
+        unclear = "No model showed a clear preference for a side."
+        return [Paragraph(sentences(unclear, too_few(verdicts)))]
     return []
 
 

@@ -19,7 +19,7 @@ from analysis.report.chapters.confidence.results import (
     Ratings,
     RatingSlope,
 )
-from analysis.report.families import family_sentences
+from analysis.report.families import family_sentences, too_few
 from analysis.stats.calibration import Binned, CalibrationError
 from analysis.stats.families import Family
 from analysis.stats.verdicts import Verdict
@@ -130,6 +130,7 @@ def _models(models: Sequence[ModelCalibration], tests: Family | None) -> str:
     return sentences(
         f"For {n_rising} of {counted} accuracy clearly rises with the difference of perplexities, and for {n_falling} it clearly "
         "falls (full-sample logistic fit).",
+        too_few(directions),
         family_sentences(tests) if tests else "",
     )
 
@@ -287,7 +288,10 @@ def expertise_page(source: SourceResults, about: About) -> Page:
             f"{f.p_value(fit.p)}, after Holm {f.p_value(slope.holm_p)}; {f.count(fit.n, 'trial')})."
         )
     if subfields and (together := family_sentences(subfields.tests)):
-        within = f"Slopes of accuracy over expertise, one for each subfield: {together}"
+        few = too_few([one.direction for one in subfields.subfields], "participants or test cases")
+        within = sentences(
+            f"Slopes of accuracy over expertise, one for each subfield: {together}", few
+        )
     return Page(
         text=paragraphs(finding, over_bins, over_trials, within),
         tables=[

@@ -17,7 +17,7 @@ from analysis.report.chapters.finetuning.results import (
     TunedModel,
 )
 from analysis.report.chapters.memorisation.words import IN_TRAINING
-from analysis.report.families import family_sentences
+from analysis.report.families import family_sentences, too_few
 from analysis.stats.verdicts import Verdict
 from lib import formatting as f
 
@@ -122,7 +122,8 @@ def _many(compared: Compared, tests: Families | None) -> tuple[list[str], str]:
     if tests:
         unclear = "After this correction, the data do not show a change of accuracy in any of them."
         tested = family_sentences(tests.decisions)
-        counted = sentences(counted, tested, "" if tests.decisions.n_clear else unclear)
+        few = too_few([model.accuracy_verdict for model, _found in compared])
+        counted = sentences(counted, tested, few, "" if tests.decisions.n_clear else unclear)
 
     # Perplexities under different prompts cannot be compared
     with_one_prompt = [found for model, found in compared if model.have_one_prompt]
@@ -131,10 +132,11 @@ def _many(compared: Compared, tests: Families | None) -> tuple[list[str], str]:
     fell = sum(found.nats.original.mean_difference > 0 for found in with_one_prompt)
     verdicts = [model.interaction_verdict for model, _found in compared]
     more, less = verdicts.count(Verdict.ABOVE), verdicts.count(Verdict.BELOW)
+    few = f"{said} " if (said := too_few(verdicts)) else ""
     return [counted], (
         f"The log perplexity of original texts fell in {f.number(fell, 0)} of {f.count(len(with_one_prompt), 'model')}. After "
         f"Holm's correction, it clearly fell more than that of altered versions in {f.number(more, 0)}, and clearly less in "
-        f"{f.number(less, 0)}. A gain that both versions share reflects the language of the field. Only the difference helps to "
+        f"{f.number(less, 0)}. {few}A gain that both versions share reflects the language of the field. Only the difference helps to "
         "distinguish them."
     )
 
@@ -161,12 +163,7 @@ def _corpora(models: Sequence[TunedModel]) -> str:
                 f"{f.number(abs(fall.mean_difference), 3)} nats per token {side} its base's (before minus after, 95% CI "
                 f"{f.interval(fall.ci95, 3)})."
             )
-    if not told:
-        return ""
-    return sentences(
-        *told[:SHOWN],
-        "On general texts, a rise of the log perplexity would show how much a model has forgotten.",
-    )
+    return sentences(*told[:SHOWN])
 
 
 def _cutoffs(models: Sequence[TunedModel]) -> str:
@@ -174,12 +171,15 @@ def _cutoffs(models: Sequence[TunedModel]) -> str:
     for model in models:
         if not (found := present(model.by_cutoff)):
             continue
+        is_all = 0 < found.after.n_items == model.n_items
+        cases = f"{'All ' if is_all else ''}{f.count(found.after.n_items, 'test case')}"
         appeared = (
-            f"{f.count(found.after.n_items, 'test case')} appeared after the end of {model.label}'s training data "
-            f"({found.cutoff})"
+            f"{cases} appeared after the end of {model.label}'s training data ({found.cutoff})"
         )
         # Items after the cut-off are those that the model cannot have read
-        if after := present(found.after.decisions):
+        if is_all:
+            compared = f"{appeared}, so its comparison with its base model is of later texts only."
+        elif after := present(found.after.decisions):
             compared = (
                 f"{appeared}. On these, the base model was right in {f.percent(after.before.accuracy)} and the tuned model in "
                 f"{f.percent(after.after.accuracy)}, {f.points(after.mcnemar.difference)} percentage points (95% CI "

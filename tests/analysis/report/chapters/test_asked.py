@@ -180,6 +180,9 @@ def test_sentences_on_models_that_were_asked_follow_their_verdicts(data, found, 
     assert ("prefers side A" in one) == (verdict is Verdict.ABOVE)
     assert ("prefers side B" in one) == (verdict is Verdict.BELOW)
     assert ("No model showed a clear preference" in one) == (verdict is Verdict.UNCLEAR)
+    unclear = replace(found[0], position=replace(found[0].position, verdict=Verdict.UNCLEAR))
+    two = shown([changed(found[0], "position"), unclear])
+    assert ("For 1 of them, there are too few test cases to say." in two) == (verdict is Verdict.TOO_FEW)  # fmt: skip
     assert ("is overconfident" in one) == (verdict is Verdict.ABOVE)
     assert ("is underconfident" in one) == (verdict is Verdict.BELOW)
     two = shown([changed(found[n], "paired") for n in (0, 2)])

@@ -113,6 +113,8 @@ def test_sentences_on_models_slopes_follow_their_verdicts(small, verdict):
     else:
         assert f"For {n_rising} of " in every
         assert f"and for {n_falling} it clearly falls" in every
+        mixed = shown((replace(models[0], direction=Verdict.TOO_FEW), *models[1:]))
+        assert "For 1 of them, there are too few test cases to say." in mixed
 
 
 def test_a_model_whose_confidence_does_not_vary_has_no_direction_and_is_named(small):
