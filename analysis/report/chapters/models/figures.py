@@ -43,7 +43,7 @@ from analysis.report.chapters.models.words import (
     with_people_figure,
 )
 from analysis.stats import NotEnough
-from lib.formatting import known, number
+from lib.formatting import number
 
 RHO = "\N{GREEK SMALL LETTER RHO}"
 PEOPLE = "People"
@@ -203,11 +203,8 @@ def integration(source: SourceResults, tables: Tables) -> Figure:
             )
         )
     frame = pd.concat(frames, ignore_index=True).dropna(subset="accuracy")
-    means = frame.groupby("condition")["accuracy"].mean()
-    kinds = [kind for kind in FORMS if kind in means]
-    whole, alone, swapped = (known(mean) for mean in means.reindex(list(FORMS)))
-    has_chat = bool(frame["is_chat"].any())
-    text = integration_figure(own, whole, alone, swapped, has_chat=has_chat)
+    kinds = [kind for kind in FORMS if (frame["condition"] == kind).any()]
+    text = integration_figure(own, has_chat=bool(frame["is_chat"].any()))
     drawn = _integration_chart(frame, rows, kinds, humans.trials.accuracy if humans else None)
     return make_figure("integration", drawn, text, plain(frame))
 

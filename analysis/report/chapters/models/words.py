@@ -21,6 +21,7 @@ from analysis.report.chapters.models.results import (
     RankAgreement,
     Reliability,
 )
+from analysis.stats.estimates import SHARES, mean_of
 from lib import formatting as f
 
 AGREEMENT = (
@@ -42,11 +43,13 @@ def agreement_page(source: SourceResults, about: About) -> Page:
     if among := present(own.model_model):
         correlation = "rank correlation of difficulty for the models (scored so that larger values mean easier)"
         over, mean = f"Over {f.count(among.n_pairs, 'pair')} of models", f.coefficient(among.mean)
-        finding = (
-            f"{over}, the {correlation} is {mean}."
-            if among.n_pairs == 1
-            else f"{over}, the mean {correlation} is {mean} (SD {f.coefficient(among.sd)})."
-        )
+        interval = f.coefficient_interval(own.model_model_ci95)
+        if among.n_pairs == 1:
+            finding = f"{over}, the {correlation} is {f.with_interval(mean, interval)}."
+        else:
+            spread = f"SD {f.coefficient(among.sd)}"
+            shown = spread if interval == f.DASH else f"95% CI {interval}; {spread}"
+            finding = f"{over}, the mean {correlation} is {mean} ({shown})."
     if n_asked := sum(model.method == CHOICE for model in own.models_human):
         models, their = ("model that was", "its") if n_asked == 1 else (f"{n_asked} models that were", "their")  # fmt: skip
         asked = f"For the {models} asked, the difficulty is the log-odds of the original in {their} answers."
@@ -74,11 +77,16 @@ def _with_people(own: RankAgreement) -> str:
     )
     return sentences(
         f"{which} (scored so that larger values mean easier) and the human accuracy of each test case is "
-        f"{f.coefficient(own.model_human_mean)} ({f.count(own.n_items, 'test case')}).",
+        f"{f.coefficient(own.model_human_mean)} ({_interval_and(own, f.count(own.n_items, 'test case'))}).",
         ""
         if all(items == own.n_items for items in counted)
         else "Each model counts on the test cases for which its difficulty is known.",
     )
+
+
+def _interval_and(own: RankAgreement, n: str) -> str:
+    interval = f.coefficient_interval(own.model_human_ci95)
+    return n if interval == f.DASH else f"95% CI {interval}; {n}"
 
 
 def _reliability(people: Reliability) -> str:
@@ -135,9 +143,8 @@ def with_people_figure(
     if ceiling:
         shaded = "; shaded: its 95% interval" if ceiling_ci95 else ""
         of_ceiling = f"The ceiling is the square root of the reliability of people's accuracies (split halves, Spearman-Brown){shaded}."
-        limit = (
-            f"; the noise in people's answers limits the correlation to at most {f.number(ceiling)}"
-        )
+        estimate = f.with_interval(f.number(ceiling), f.interval(ceiling_ci95))
+        limit = f"; by the estimated reliability of people's accuracies, noise would keep it below about {estimate}"
     return FigureText(
         "Agreement of each model with people about difficulty",
         sentences(
@@ -163,20 +170,18 @@ def integration_page(source: SourceResults, about: About) -> Page:
             f"{f.percent(own.by_item.mean)}."
         )
     if test:
-        points = f.with_interval(f.points(test.mean_difference), f.points_interval(test.ci95))
+        points = f.with_interval(
+            f.points(test.mean_difference), f.points_interval(test.ci95), "95% CI over models"
+        )
         whole = (
             f"Their accuracy from the whole abstract minus that from the sentence alone is {points} points on average "
             f"({f.p_value(test.p)}, {f.count(test.n, 'model')})."
         )
     if own.swapped:
-        by_seed = ", ".join(
-            f"{f.percent(row.mean)} with seed {row.seed} ({f.count(row.n_models, 'model')})"
-            for row in own.swapped
-        )
         swapped = (
             "When models read whole abstracts in which each sentence that differs had been replaced by one from another abstract of the "
             "subfield (its original sentence in the original version, its altered sentence in the altered version), accuracy was "
-            f"{by_seed}."
+            f"{_by_seed(own)}."
         )
     # A column for each seed by which results were swapped
     seeds = sorted({swapped.seed for model in own.models for swapped in model.swapped})
@@ -203,15 +208,16 @@ def integration_page(source: SourceResults, about: About) -> Page:
     )
 
 
-def integration_figure(
-    own: ContextAccuracy,
-    whole: float | None,
-    alone: float | None,
-    swapped: float | None,
-    *,
-    has_chat: bool,
-) -> FigureText:
-    """whole, alone, swapped: means over the models that are shown, None where no model was scored so."""
+def _by_seed(own: ContextAccuracy) -> str:
+    return ", ".join(
+        f"{f.percent(row.mean)} with seed {row.seed} ({f.count(row.n_models, 'model')})"
+        for row in own.swapped
+    )
+
+
+def integration_figure(own: ContextAccuracy, *, has_chat: bool) -> FigureText:
+    known = [model.full for model in own.models if f.is_known(model.full)]
+    whole = mean_of(known, SHARES) if known else None
     of_sentences = f" ({f.count(own.n_sentences, 'sentence')})" if own.n_sentences else ""
     return FigureText(
         "Gain of models from the whole abstract",
@@ -223,12 +229,13 @@ def integration_figure(
             HOLLOW if has_chat else "",
         ),
         sentences(
-            f"On average models are right on {f.percent(whole)} of the whole abstracts."
-            if whole is not None
+            f"On average {f.count(whole.n, 'model')} {f.verb(whole.n, 'is', 'are')} right on {f.percent(whole.mean)} of the whole "
+            "abstracts."
+            if whole
             else "",
-            f"On single sentences: {f.percent(alone)}." if alone is not None else "",
-            f"On abstracts with swapped results: {f.percent(swapped)}."
-            if swapped is not None
+            f"On single sentences: {f.percent(own.pooled.mean)} ({f.count(own.n_models, 'model')})."
+            if own.pooled.mean is not None
             else "",
+            f"On abstracts with swapped results: {_by_seed(own)}." if own.swapped else "",
         ),
     )

@@ -15,9 +15,10 @@ from analysis.report.chapters.models.results import (
     Integration,
     RankAgreement,
 )
+from analysis.report.chapters.models.words import integration_figure as integration_words
 from analysis.report.contents import chapter_named
 from analysis.stats.estimates import proportion
-from lib.formatting import coefficient, coefficient_interval
+from lib.formatting import coefficient, coefficient_interval, percent
 from tests.analysis.report.chapters.chapter_results import page_of, results_of
 
 AGREEMENT = chapter_named("agreement")
@@ -74,6 +75,14 @@ def test_models_without_one_of_the_conditions_do_not_hide_the_others(small: Sour
     assert third.full > 0
     assert isinstance(found.pooled.full_vs_isolated, MissingResult)  # one model has both
     assert found.n_models == 2
+    # Means of other models are not set beside each other as if they were of the same
+    alt = integration_words(found, has_chat=False).alt
+    assert "On average 2 models are right on " in alt
+    assert f"On single sentences: {percent(found.pooled.mean)} (2 models)." in alt
+    assert all(
+        f"{percent(row.mean)} with seed {row.seed} ({row.n_models} models)" in alt
+        for row in found.swapped
+    )
     # A test takes three pairs
     assert isinstance(found.swapped[0].full_vs_swapped, MissingResult)
 
@@ -112,5 +121,10 @@ def test_the_sentence_counts_the_models_whose_correlation_is_known(small: Source
     found = need(source.of(Agreement).agreement)
     assert found.n_models_human == len(found.models_human) - 1
     words = page_of(AGREEMENT, source)[1]
+    assert (
+        f"(95% CI {coefficient_interval(found.model_human_ci95)}; {found.n_items} test cases)."
+        in words
+    )
+    assert f"(95% CI {coefficient_interval(found.model_model_ci95)}" in words
     n = found.n_models_human
     assert (f"each of the {n} models" if n > 1 else "difficulty for the model ") in words
