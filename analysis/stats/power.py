@@ -21,8 +21,8 @@ WEIGHTS /= WEIGHTS.sum()
 
 METHOD = (
     "Expected width of the 95% two-way interval (participants and test cases) of the mean accuracy of a new study, "
-    "from the variance that the fitted mixed model implies for new people and test cases that are judged equally "
-    "often, and Student's t for the smaller number of them, as for the interval itself. For each target width, the smallest sufficient number of participants follows from the same variance. The fitted parameters are treated as known. "
+    "from the variance that the fitted mixed model implies for new people and test cases, and Student's t for the smaller number of them, as for the interval itself. For each target width, the smallest sufficient number of participants follows from the same variance. People judge as many trials each as in "
+    "this study, where these numbers differ, and all trials are spread over the test cases as evenly as whole numbers allow. The fitted parameters are treated as known. "
     "The low and high ends replace the standard deviation of test cases by the ends of its interval."
 )
 

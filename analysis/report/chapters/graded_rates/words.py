@@ -284,7 +284,7 @@ def _means(own: InCategories) -> list[tuple[float, str]]:
 
 
 def _of_models(own: InCategories) -> list[Cell]:
-    """Of the models that are compared: one judge graded them."""
+    """Cells of the models that one judge graded, which alone are compared."""
     models = {model.name for model in own.models if not model.is_people}
     return [cell for cell in own.cells if cell.model in models.intersection(own.alike)]
 

@@ -170,7 +170,7 @@ def _ends(aim: Aim) -> str:
 
 
 def _trials_each(own: PowerAnalysis, noun: str) -> str:
-    return f.count(round(own.trials_per_participant), noun)
+    return f.count(int(own.trials_per_participant + 0.5), noun)
 
 
 def _out_of_reach(aim: Aim) -> str:
@@ -181,7 +181,7 @@ def _out_of_reach(aim: Aim) -> str:
     instead = ""
     if aim.n_items_needed is not None:
         cases = f.count(aim.n_items_needed, "test case")
-        instead = f"; at the estimated variation, this width would need at least {cases}"
+        instead = f"; at the estimated variation, this width would need about {cases}"
     width = f"A width of {f.number(aim.points, 0)} points is"
     if fitted is not None:
         needs = f"it needs about {f.count(fitted, 'participant')} as fitted"

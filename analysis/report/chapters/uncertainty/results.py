@@ -362,7 +362,7 @@ class ItemDifference:
 
 @dataclass(frozen=True)
 class ItemDifferences:
-    """`items`: the ten most in favour of the models, then the ten most in favour of people."""
+    """`items`: the ten most in favour of the models, then the ten most in favour of people; of either side, clear ones first and all."""
 
     n_items: int
     n_significant_fdr: int
@@ -427,11 +427,14 @@ def build_item_differences(data: SourceData) -> Built:
 
 
 def _extremes(table: pd.DataFrame, ahead: Ahead) -> Iterator[ItemDifference]:
-    """The largest differences first; equal ones by p, then in item order."""
+    """All that are clear, and of the others as many as make up SHOWN; the largest first, equal ones by p, then in item order."""
     size = table["difference"] if ahead is Ahead.MODELS else -table["difference"]
-    rows = table.assign(size=size)[size > 0]
-    rows = rows.sort_values(["size", "p"], ascending=[False, True], kind="stable").head(SHOWN)
-    for row in rows.drop(columns="size").to_dict("records"):
+    is_clear = [Verdict(one).is_clear for one in table["verdict"]]
+    rows = table.assign(size=size, is_clear=is_clear)[size > 0]
+    rows = rows.sort_values(
+        ["is_clear", "size", "p"], ascending=[False, False, True], kind="stable"
+    ).head(max(SHOWN, int(rows["is_clear"].sum())))
+    for row in rows.drop(columns=["size", "is_clear"]).to_dict("records"):
         ci95 = row.pop("ci_low"), row.pop("ci_high")
         verdict = Verdict(row.pop("verdict"))
         own = {str(k): v for k, v in row.items()}

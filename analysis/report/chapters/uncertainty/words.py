@@ -167,7 +167,7 @@ def item_differences_page(source: SourceResults, about: About) -> Page:
         c.p_value("p", "p"),
         c.p_value("q (FDR)", "q"),
     )
-    caption = "Test cases with the largest differences"
+    caption = "Test cases with the largest differences, those significant by q first"
     finding = _differing(own)
     return Page(
         text=paragraphs(finding),

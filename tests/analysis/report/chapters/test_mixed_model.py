@@ -195,8 +195,8 @@ HARDLY = "A width of 5 points is hardly within reach with these test cases: it n
     ("aim", "said"),
     [
         (target(0.05), f"{BEYOND}."),
-        (target(0.05, items=101), f"{BEYOND}; at the estimated variation, this width would need at least 110 test cases."),
-        (target(0.05, low=200, items=101), f"{BEYOND} unless they vary less than estimated (about 200 participants at the lower end of the CI of their SD); at the estimated variation, this width would need at least 110 test cases."),
+        (target(0.05, items=101), f"{BEYOND}; at the estimated variation, this width would need about 110 test cases."),
+        (target(0.05, low=200, items=101), f"{BEYOND} unless they vary less than estimated (about 200 participants at the lower end of the CI of their SD); at the estimated variation, this width would need about 110 test cases."),
         (target(0.05, n=5000, low=200), f"{HARDLY} (about 200 participants at the lower end of the CI of their SD)."),
         (target(0.05, n=5000), f"{HARDLY}."),
     ],
