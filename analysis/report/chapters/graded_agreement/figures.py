@@ -31,8 +31,6 @@ from analysis.report.chapters.graded_agreement.results import (
     Confusion,
     CorrectedModels,
     GradedAgreement,
-    ModelThresholds,
-    Threshold,
     Thresholds,
     Varied,
 )
@@ -229,20 +227,18 @@ def _corrected(own: CorrectedModels, rows: Rows) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def _shown(model: ModelThresholds, places: dict[tuple[str, float], int]) -> list[tuple[int, Threshold]]:  # fmt: skip
-    found = [
-        (places[one.abstaining, round(one.good_from, 9)], one)
-        for one in model.thresholds
-        if one.abstaining == Abstaining.RUBRIC
-    ]
-    after = {how.value: len(places) + n for n, how in enumerate(READINGS)}
-    return found + [(after[one.abstaining], one) for one in model.readings if not one.is_rule]
-
-
 def _thresholds(own: Thresholds, places: dict[tuple[str, float], int]) -> pd.DataFrame:
     lines = []
     for model in own.models:
-        for place, one in _shown(model, places):
+        # Thresholds of points, and behind them other definitions of abstention
+        after = {how.value: len(places) + n for n, how in enumerate(READINGS)}
+        shown = [
+            (places[one.abstaining, round(one.good_from, 9)], one)
+            for one in model.thresholds
+            if one.abstaining == Abstaining.RUBRIC
+        ]
+        shown += [(after[one.abstaining], one) for one in model.readings if not one.is_rule]
+        for place, one in shown:
             for n, rate in enumerate(RATES):
                 found: Varied | None = getattr(one, rate)
                 if found is None:

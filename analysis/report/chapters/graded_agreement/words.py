@@ -13,9 +13,7 @@ from analysis.report.chapters.graded_agreement.results import (
     Confusion,
     CorrectedModels,
     GradedAgreement,
-    ModelCorrected,
     Reliability,
-    Threshold,
     Thresholds,
     Varied,
     corrections,
@@ -37,30 +35,60 @@ READINGS = {
 }
 
 
+CORRECTED = (
+    c.text("Respondent", "0.label"),
+    c.text("Rate", lambda row: NAMES[row[1]]),
+    c.count("Graded by people", "0.found.rqr.n_sample"),
+    c.percent("By the judge", "2.judge.value"),
+    c.percent("By people", "2.human.value"),
+    c.percent("Corrected", "2.value"),
+    c.share_ci("95% CI", "2.ci95"),
+)
+
+
 def graded_agreement_page(source: SourceResults, about: About) -> Page:
     found = source.of(GradedAgreement)
-    own, corrected = present(found.graded_agreement), present(found.graded_corrected)
-    thresholds = present(found.graded_thresholds)
-    finding = _judge_and_people(own) if own else ""
-    return Page(
-        text=paragraphs(
-            finding,
-            *((_two_people(own), _biases(own)) if own else ()),
-            *(_corrected(corrected) if corrected else ()),
-            *(_thresholds(thresholds) if thresholds else ()),
-        ),
-        tables=[
-            *((*_pairs_table(own), *_biases_table(own)) if own else ()),
-            *(_corrected_table(corrected) if corrected else ()),
-            *(_thresholds_tables(thresholds) if thresholds else ()),
-        ],
-        methods=[
-            *((own.method, *_methods(own)) if own else ()),
-            *([corrected.method] if corrected else ()),
-            *([thresholds.method] if thresholds else ()),
-        ],
-        finding=finding,
-    )
+    text: list[str] = []
+    tables: list[Table] = []
+    methods: list[str] = []
+    finding = ""
+    if own := present(found.graded_agreement):
+        finding = _judge_and_people(own)
+        text += [finding, *_two_people_and_biases(own)]
+        influences = (
+            ("for each doubling of an answer's length", present(own.by_length)),
+            ("for answers from its model family", present(own.own_family)),
+        )
+        biases = [row for row in influences if row[1]]
+        tables += c.page_table("Agreement between graders", PAIRS, own.pairs, "graded_pairs")
+        tables += c.page_table("Influences on the judge", BIASES, biases)
+        pair = own.pairs[0]
+        told = (pair.kappa, pair.fate_kappa, pair.alpha, own.by_length, own.own_family)
+        methods += [own.method, *(one.method for one in map(present, told) if one)]
+    if corrected := present(found.graded_corrected):
+        text.append(_most_corrected(corrected))
+        if corrected.other_rubric:
+            others = ", ".join(corrected.other_rubric)
+            text.append(
+                f"Not corrected, because the judge and people used different rubrics: {others}."
+            )
+        if n := sum(model.n_contested for model in corrected.models):
+            text.append(
+                f"On {f.count(n, 'answer')} of the sample, two people disagree, and no third grade has settled it. "
+                "The first grade is used."
+            )
+        title = "Rates corrected by people's grades"
+        tables += c.page_table(title, CORRECTED, corrections(corrected), "graded_corrected")
+        methods.append(corrected.method)
+    if thresholds := present(found.graded_thresholds):
+        text.append(_quadrants(thresholds))
+        if any(one.rqr.is_unclustered for model in thresholds.models for one in model.thresholds):
+            text.append(
+                "† Answers from fewer than three templates: the interval treats answers as independent and is too narrow."
+            )
+        tables += _thresholds_tables(thresholds)
+        methods.append(thresholds.method)
+    return Page(text=paragraphs(*text), tables=tables, methods=methods, finding=finding)
 
 
 # --- Agreement.
@@ -84,15 +112,33 @@ def _judge_and_people(own: Reliability) -> str:
     )
 
 
-def _two_people(own: Reliability) -> str:
+def _two_people_and_biases(own: Reliability) -> Iterator[str]:
     pair = next((pair for pair in own.pairs if pair.first == FIRST), None)
-    if pair is None:
-        return ""
-    alpha = _telling(own.people_alpha)
-    return sentences(
-        f"Two people gave the same points to {f.percent(pair.share_equal)} of {f.count(pair.n, 'answer')}.",
-        f"Krippendorff's alpha among people is {_with_interval(alpha)}." if alpha else "",
-    )
+    if pair:
+        alpha = _telling(own.people_alpha)
+        yield sentences(
+            f"Two people gave the same points to {f.percent(pair.share_equal)} of {f.count(pair.n, 'answer')}.",
+            f"Krippendorff's alpha among people is {_with_interval(alpha)}." if alpha else "",
+        )
+    biases = []
+    if by_length := present(own.by_length):
+        # Of the judges that are compared with people
+        n_judges = len({pair.first for pair in own.pairs if pair.second == PEOPLE})
+        changes = (
+            f"the difference between the judge's and people's points changes by {_points(by_length)}"
+            if n_judges == 1
+            else f"the {n_judges} judges' points minus people's points change by {_points(by_length)}, within each judge"
+        )
+        biases += [f"With each doubling of an answer's length, {changes}.", _unclear(by_length)]
+    if own_family := present(own.own_family):
+        biases += [
+            (
+                "For answers from a judge's own model family, the judge's points minus people's points differ by "
+                f"{_points(own_family)} from those for other answers."
+            ),
+            _unclear(own_family),
+        ]
+    yield sentences(*biases)
 
 
 def _telling(found: Agreement | MissingResult) -> Agreement | None:
@@ -102,36 +148,6 @@ def _telling(found: Agreement | MissingResult) -> Agreement | None:
 
 def _with_interval(found: Agreement) -> str:
     return f.with_interval(f.coefficient(found.value), f.coefficient_interval(found.ci95))
-
-
-def _biases(own: Reliability) -> str:
-    by_length, own_family = present(own.by_length), present(own.own_family)
-    return sentences(
-        _by_length(by_length, _n_judges(own)) if by_length else "",
-        _own_family(own_family) if own_family else "",
-    )
-
-
-def _n_judges(own: Reliability) -> int:
-    """Those compared with people."""
-    return len({pair.first for pair in own.pairs if pair.second == PEOPLE})
-
-
-def _by_length(bias: Bias, n_judges: int) -> str:
-    changes = (
-        f"the difference between the judge's and people's points changes by {_points(bias)}"
-        if n_judges == 1
-        else f"the {n_judges} judges' points minus people's points change by {_points(bias)}, within each judge"
-    )
-    return sentences(f"With each doubling of an answer's length, {changes}.", _unclear(bias))
-
-
-def _own_family(bias: Bias) -> str:
-    return sentences(
-        "For answers from a judge's own model family, the judge's points minus people's points differ by "
-        f"{_points(bias)} from those for other answers.",
-        _unclear(bias),
-    )
 
 
 def _points(bias: Bias) -> str:
@@ -146,49 +162,32 @@ def _unclear(bias: Bias) -> str:
     return ""
 
 
-def _pairs_table(own: Reliability) -> list[Table]:
-    columns = (
-        c.text("Grades of", lambda row: _named(row.first)),
-        c.text("and of", lambda row: _named(row.second)),
-        c.count("Answers", "n"),
-        c.percent("Equal", "share_equal"),
-        c.percent("Same outcome", "share_same_fate"),
-        c.number("Difference, points", "mean_difference"),
-        c.coefficient("Weighted kappa", "kappa.value"),
-        c.coefficient_ci("95% CI", "kappa.ci95"),
-        c.coefficient("Kappa of outcomes", "fate_kappa.value"),
-        c.coefficient_ci("95% CI", "fate_kappa.ci95"),
-        c.coefficient("Alpha", "alpha.value"),
-        c.coefficient_ci("95% CI", "alpha.ci95"),
-    )
-    return c.page_table("Agreement between graders", columns, own.pairs, "graded_pairs")
-
-
 def _named(name: str) -> str:
     return {PEOPLE: "people", FIRST: "a first person", SECOND: "a second"}.get(name, name)
 
 
-def _biases_table(own: Reliability) -> list[Table]:
-    columns = (
-        c.text("The judge compared with people", "0"),
-        c.number("Points", "1.estimate"),
-        c.ci("95% CI", "1.ci95"),
-        c.p_value("p", "1.p"),
-        c.p_value("p after Holm", "1.p_holm"),
-        c.count("Grades", "1.n"),
-    )
-    named = (
-        ("for each doubling of an answer's length", own.by_length),
-        ("for answers from its model family", own.own_family),
-    )
-    rows = [(name, found) for name, found in named if isinstance(found, Bias)]
-    return c.page_table("Influences on the judge", columns, rows)
-
-
-def _methods(own: Reliability) -> list[str]:
-    pair = own.pairs[0]
-    found = (pair.kappa, pair.fate_kappa, pair.alpha, own.by_length, own.own_family)
-    return [one.method for one in found if not isinstance(one, MissingResult)]
+PAIRS = (
+    c.text("Grades of", lambda row: _named(row.first)),
+    c.text("and of", lambda row: _named(row.second)),
+    c.count("Answers", "n"),
+    c.percent("Equal", "share_equal"),
+    c.percent("Same outcome", "share_same_fate"),
+    c.number("Difference, points", "mean_difference"),
+    c.coefficient("Weighted kappa", "kappa.value"),
+    c.coefficient_ci("95% CI", "kappa.ci95"),
+    c.coefficient("Kappa of outcomes", "fate_kappa.value"),
+    c.coefficient_ci("95% CI", "fate_kappa.ci95"),
+    c.coefficient("Alpha", "alpha.value"),
+    c.coefficient_ci("95% CI", "alpha.ci95"),
+)
+BIASES = (
+    c.text("The judge compared with people", "0"),
+    c.number("Points", "1.estimate"),
+    c.ci("95% CI", "1.ci95"),
+    c.p_value("p", "1.p"),
+    c.p_value("p after Holm", "1.p_holm"),
+    c.count("Grades", "1.n"),
+)
 
 
 def confusion_figure(own: OfAnswers, table: Confusion) -> FigureText:
@@ -209,22 +208,14 @@ def confusion_figure(own: OfAnswers, table: Confusion) -> FigureText:
 # --- Rates corrected for the judge's errors.
 
 
-def _corrected(own: CorrectedModels) -> Iterator[str]:
-    yield _most_corrected(own)
-    if own.other_rubric:
-        yield f"Not corrected, because the judge and people used different rubrics: {', '.join(own.other_rubric)}."
-    if n := sum(model.n_contested for model in own.models):
-        yield (
-            f"On {f.count(n, 'answer')} of the sample, two people disagree, and no third grade has settled it. "
-            "The first grade is used."
-        )
-
-
 def _most_corrected(own: CorrectedModels) -> str:
-    model = _largest(own)
-    if model is None:
+    # The model whose response quality the correction moves most, where it moves it by what can be told
+    model = max(own.models, key=lambda model: abs(model.found.rqr.error), default=None)
+    if model is None or not is_telling(model.found.rqr.ci95, 0, 1):
         return ""
     rate = model.found.rqr
+    if f.percent(rate.judge.value) == f.percent(rate.value):
+        return ""
     rates = (
         f"is {f.percent(rate.judge.value)} by the judge and {f.percent(rate.value)} corrected "
         f"({f.share_interval(rate.ci95)})"
@@ -235,29 +226,6 @@ def _most_corrected(own: CorrectedModels) -> str:
         if len(own.models) > 1
         else f"The response quality of {model.label} {rates}.",
     )
-
-
-def _largest(own: CorrectedModels) -> ModelCorrected | None:
-    """The model whose response quality the correction moves most, where it moves it by what can be told."""
-    most = max(own.models, key=lambda model: abs(model.found.rqr.error), default=None)
-    if most is None or not is_telling(most.found.rqr.ci95, 0, 1):
-        return None
-    before, after = f.percent(most.found.rqr.judge.value), f.percent(most.found.rqr.value)
-    return most if before != after else None
-
-
-def _corrected_table(own: CorrectedModels) -> list[Table]:
-    columns = (
-        c.text("Respondent", "0.label"),
-        c.text("Rate", lambda row: NAMES[row[1]]),
-        c.count("Graded by people", "0.found.rqr.n_sample"),
-        c.percent("By the judge", "2.judge.value"),
-        c.percent("By people", "2.human.value"),
-        c.percent("Corrected", "2.value"),
-        c.share_ci("95% CI", "2.ci95"),
-    )
-    title = "Rates corrected by people's grades"
-    return c.page_table(title, columns, corrections(own), "graded_corrected")
 
 
 def corrected_figure(own: CorrectedModels) -> FigureText:
@@ -284,12 +252,6 @@ def corrected_figure(own: CorrectedModels) -> FigureText:
 
 
 # --- Rates under other thresholds.
-
-
-def _thresholds(own: Thresholds) -> Iterator[str]:
-    yield _quadrants(own)
-    if any(one.rqr.is_unclustered for model in own.models for one in model.thresholds):
-        yield "† Answers from fewer than three templates: the interval treats answers as independent and is too narrow."
 
 
 def _quadrants(own: Thresholds) -> str:
@@ -320,7 +282,14 @@ def _thresholds_tables(own: Thresholds) -> list[Table]:
     return [
         *c.page_table(
             "Rates under other thresholds (* the rubric's)",
-            (respondent, c.shown("Good from", lambda row: _good_from(row[1])), *good, *safe),
+            (
+                respondent,
+                c.shown(
+                    "Good from", lambda row: f.percent(row[1].good_from, 0) + " *" * row[1].is_rule
+                ),
+                *good,
+                *safe,
+            ),
             by_points,
             "graded_thresholds",
         ),
@@ -336,10 +305,6 @@ def _thresholds_tables(own: Thresholds) -> list[Table]:
             "graded_thresholds",
         ),
     ]
-
-
-def _good_from(threshold: Threshold) -> str:
-    return f"{f.percent(threshold.good_from, 0)}{' *' if threshold.is_rule else ''}"
 
 
 def thresholds_figure(own: Thresholds, n_questions: int) -> FigureText:

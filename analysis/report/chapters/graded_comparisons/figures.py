@@ -43,7 +43,6 @@ from analysis.report.chapters.graded_comparisons.words import (
 )
 from analysis.report.chapters.graded_rates.drawing import (
     Rectangle,
-    beside,
     boxes,
     colours,
     named,
@@ -83,7 +82,17 @@ def graded_selective(source: SourceResults, tables: Tables) -> Figure:
     """Accuracy against coverage: a line where confidence is known, else a point where abstaining alone has chosen."""
     own = need(source.of(GradedComparisons).graded_selective)
     colour = colours(own.curves)
-    ends = _ends(own.curves)
+    label = labels(own.curves)
+    ends = pd.DataFrame(
+        {
+            "rqr": [curve.coverage[-1] for curve in own.curves],
+            "sr": [curve.accuracy[-1] for curve in own.curves],
+            "label": [label[curve.name] for curve in own.curves],
+            "colour": [colour[curve.name] for curve in own.curves],
+        }
+    )
+    # Names stand beside the ends, away from the lines
+    ends = ends.assign(**beside(ends, SIDE, HEIGHT, _strokes(own.curves)))
     frame = pd.concat(
         [pd.DataFrame(c.points).assign(name=c.name, colour=colour[c.name]) for c in own.curves],
         ignore_index=True,
@@ -215,19 +224,6 @@ def _differences(own: Compared) -> tuple[pd.DataFrame, Rows]:
         for pair, name in zip(pairs, names, strict=True)
     ]
     return pd.DataFrame(lines), Rows({}, names)
-
-
-def _ends(curves: Sequence[Curve]) -> pd.DataFrame:
-    label, colour = labels(curves), colours(curves)
-    ends = pd.DataFrame(
-        {
-            "rqr": [curve.coverage[-1] for curve in curves],
-            "sr": [curve.accuracy[-1] for curve in curves],
-            "label": [label[curve.name] for curve in curves],
-            "colour": [colour[curve.name] for curve in curves],
-        }
-    )
-    return ends.assign(**beside(ends, SIDE, HEIGHT, _strokes(curves)))
 
 
 def _strokes(curves: Sequence[Curve]) -> list[Rectangle]:

@@ -8,45 +8,75 @@ from analysis.presentation import FigureText, Table, paragraphs, sentences
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.graded_comparisons.results import (
     Compared,
-    Curve,
     Deferral,
     Deferrals,
     GradedComparisons,
     Kept,
     TextMetrics,
-    Threshold,
 )
 from analysis.report.chapters.graded_rates.captions import BOXES, caption, listed
 from analysis.report.chapters.graded_rates.words import is_telling
 from analysis.stats.estimates import defined
-from analysis.stats.graded.grade_correlation import GradeCorrelation
 from analysis.stats.verdicts import Verdict
 from lib import formatting as f
 
 FEW = "too few templates or questions without one"
 
 
+SELECTIVE = (
+    c.text("Respondent", "label"),
+    c.count("Answers", "n"),
+    c.percent("Texts that do not abstain", lambda row: row.n_kept / row.n),
+    c.percent("Good of these", lambda row: row.accuracy[-1]),
+    c.points("Gain by confidence, points", "gain"),
+    c.points_ci("95% CI", "gain_ci95"),
+)
+TEXTS = (
+    c.text("Comparison with the expert answer", "name"),
+    c.coefficient("Mean", "mean"),
+    c.coefficient("Spearman's rho with points", "correlation.rho"),
+    c.coefficient_ci("95% CI", "correlation.rho_ci95"),
+    c.coefficient("Kendall's tau-b", "correlation.tau"),
+    c.coefficient_ci("95% CI", "correlation.tau_ci95"),
+)
+
+
 def graded_comparisons_page(source: SourceResults, about: About) -> Page:
     own = source.of(GradedComparisons)
     compared, selective = present(own.graded_comparisons), present(own.graded_selective)
     texts, deferral = present(own.graded_texts), present(own.graded_deferral)
-    finding = _differ(compared) if compared else ""
-    curves = [curve for curve in selective.curves if curve.is_curve] if selective else []
+    finding = ""
+    if compared:
+        corrected = ", after Holm's correction over all pairs and both rates"
+        few = f"There are {FEW} to say whether models differ."
+        finding = few if compared.is_few else _clear_pairs(compared, corrected)
+    confident = []
+    for curve in selective.curves if selective else ():
+        if curve.is_curve:
+            gain = f.with_interval(f.points(curve.gain), f.points_interval(curve.gain_ci95))
+            confident.append(
+                f"{curve.label}: {f.percent(curve.accuracy[-1])} of the texts that did not abstain are good. If only the most confident "
+                f"answers are kept, this share changes by {gain} percentage points, averaged over all shares of answers kept. "
+                "This is descriptive and not tested."
+            )
     methods = [one.method for one in (compared, selective, deferral, texts) if one is not None]
     methods += [selective.rule] if selective else []
     methods += [texts.bert_method] if texts and texts.bert_method else []
+    kept, experts = "Answers kept", "Answers compared with the expert answer"
     return Page(
         text=paragraphs(
             finding,
-            *map(_most_confident, curves),
+            *confident,
             _asking(deferral) if deferral else "",
             _best_metric(texts) if texts else "",
         ),
         tables=[
             *(_pairs_table(compared) if compared else ()),
-            *(_selective_table(selective) if selective else ()),
+            *c.page_table(
+                kept, SELECTIVE, selective.curves if selective else (), "graded_selective"
+            ),
             *(_deferral_table(deferral) if deferral else ()),
-            *(_texts_table(texts) if texts else ()),
+            *c.page_table(experts, TEXTS, texts.metrics if texts else (), "graded_texts"),
         ],
         methods=methods,
         finding=finding,
@@ -54,12 +84,6 @@ def graded_comparisons_page(source: SourceResults, about: About) -> Page:
 
 
 # --- Pairs of models.
-
-
-def _differ(own: Compared) -> str:
-    if own.is_few:
-        return f"There are {FEW} to say whether models differ."
-    return _clear_pairs(own, ", after Holm's correction over all pairs and both rates")
 
 
 def _clear_pairs(own: Compared, corrected: str = "") -> str:
@@ -122,26 +146,6 @@ def differences_figure(own: Compared) -> FigureText:
 # --- Accuracy of the most confident answers.
 
 
-def _most_confident(curve: Curve) -> str:
-    gain = f.with_interval(f.points(curve.gain), f.points_interval(curve.gain_ci95))
-    return (
-        f"{curve.label}: {f.percent(curve.accuracy[-1])} of the texts that did not abstain are good. If only the most confident "
-        f"answers are kept, this share changes by {gain} percentage points, averaged over all shares of answers kept. This is descriptive and not tested."
-    )
-
-
-def _selective_table(own: Kept) -> list[Table]:
-    columns = (
-        c.text("Respondent", "label"),
-        c.count("Answers", "n"),
-        c.percent("Texts that do not abstain", lambda row: row.n_kept / row.n),
-        c.percent("Good of these", lambda row: row.accuracy[-1]),
-        c.points("Gain by confidence, points", "gain"),
-        c.points_ci("95% CI", "gain_ci95"),
-    )
-    return c.page_table("Answers kept", columns, own.curves, "graded_selective")
-
-
 def selective_figure(own: Kept) -> FigureText:
     return FigureText(
         "Accuracy against coverage",
@@ -163,13 +167,6 @@ def selective_figure(own: Kept) -> FigureText:
 # --- Asking a person instead of the model.
 
 
-def _gain(model: Deferral) -> tuple[bool, float]:
-    """Those with a threshold first, by what it gains; the others by what asking where they abstain does."""
-    if model.threshold:
-        return True, model.threshold.gain
-    return False, _over_better(model)
-
-
 def _over_better(model: Deferral) -> float:
     """Good answers if a person is asked where the model abstains, less those of the better of the two alone."""
     return model.abstaining.good - max(model.model, model.people)
@@ -177,8 +174,22 @@ def _over_better(model: Deferral) -> float:
 
 def _asking(own: Deferrals) -> str:
     """On the model that gains most, of those of which as much is known."""
-    model = max(own.models, key=_gain)
-    asked = model.abstaining
+    # Those with a threshold first, by what it gains; the others by what asking where they abstain does
+    model = max(
+        own.models,
+        key=lambda one: (
+            bool(one.threshold),
+            one.threshold.gain if one.threshold else _over_better(one),
+        ),
+    )
+    asked, below = model.abstaining, ""
+    if threshold := model.threshold:
+        gain = f.with_interval(f.points(threshold.gain), f.points_interval(threshold.gain_ci95))
+        below = (
+            "If a person is asked whenever the model's confidence is below a threshold chosen on other questions "
+            f"({f.percent(threshold.share_asked)} of answers), {f.percent(threshold.good)} are good, a difference of {gain} percentage "
+            "points from the better of the two alone."
+        )
     n = sum((one.threshold is None) == (model.threshold is None) for one in own.models)
     chosen = (
         f"Of {f.count(n, 'model')}, this one gains most over the better of model and people alone, which favours it."
@@ -190,17 +201,8 @@ def _asking(own: Deferrals) -> str:
         f"Of {f.count(model.n, 'answer')} of people to questions that {model.label} also answered, {f.percent(model.people)} are "
         f"good; of the model's answers, {f.percent(model.model)} are.",
         f"If a person is asked whenever the model abstains ({f.percent(asked.share_asked)} of answers), {good} are good.",
-        _asking_below(model.threshold) if model.threshold else "",
+        below,
         chosen,
-    )
-
-
-def _asking_below(threshold: Threshold) -> str:
-    gain = f.with_interval(f.points(threshold.gain), f.points_interval(threshold.gain_ci95))
-    return (
-        "If a person is asked whenever the model's confidence is below a threshold chosen on other questions "
-        f"({f.percent(threshold.share_asked)} of answers), {f.percent(threshold.good)} are good, a difference of {gain} percentage "
-        "points from the better of the two alone."
     )
 
 
@@ -230,6 +232,15 @@ def _deferral_table(own: Deferrals) -> list[Table]:
 def deferral_figure(own: Deferrals, shown: Sequence[Deferral]) -> FigureText:
     n_left_out = len(own.models) - len(shown)
     n = max(model.n for model in own.models)
+    told = []
+    for model in shown:
+        asked, below = model.abstaining, ""
+        if threshold := model.threshold:
+            below = f", {f.percent(threshold.good, 0)} below a threshold of confidence ({f.percent(threshold.share_asked, 0)} asked)"
+        told.append(
+            f"{model.label}: {f.percent(model.model, 0)} good alone, people {f.percent(model.people, 0)}; "
+            f"{f.percent(asked.good, 0)} with people asked for the {f.percent(asked.share_asked, 0)} where it abstains{below}"
+        )
     return FigureText(
         "Asking a person instead of the model",
         caption(
@@ -241,20 +252,7 @@ def deferral_figure(own: Deferrals, shown: Sequence[Deferral]) -> FigureText:
             if n_left_out
             else "",
         ),
-        listed(map(_panel, shown)),
-    )
-
-
-def _panel(model: Deferral) -> str:
-    asked, threshold = model.abstaining, model.threshold
-    below = (
-        f", {f.percent(threshold.good, 0)} below a threshold of confidence ({f.percent(threshold.share_asked, 0)} asked)"
-        if threshold
-        else ""
-    )
-    return (
-        f"{model.label}: {f.percent(model.model, 0)} good alone, people {f.percent(model.people, 0)}; {f.percent(asked.good, 0)} "
-        f"with people asked for the {f.percent(asked.share_asked, 0)} where it abstains{below}"
+        listed(told),
     )
 
 
@@ -262,38 +260,20 @@ def _panel(model: Deferral) -> str:
 
 
 def _best_metric(own: TextMetrics) -> str:
-    best = _best(own)
-    if best is None:
-        return ""
-    name, found = best
-    rho = f.with_interval(f.coefficient(found.rho), f.coefficient_interval(found.rho_ci95))
-    return (
-        f"Of the metrics that compare an answer with the expert's, {name} has the highest observed rank correlation with the points: "
-        f"{rho} over {f.count(found.n, 'answer')} that {own.judge} graded, of all respondents together."
-    )
-
-
-def _best(own: TextMetrics) -> tuple[str, GradeCorrelation] | None:
-    """The metric of the highest rank correlation with the points, of those that are known to some extent."""
+    # Of those that are known to some extent
     known = [
         (metric.name, found)
         for metric in own.metrics
         if (found := defined(present(metric.correlation))) and is_telling(found.rho_ci95, -1, 1)
     ]
-    return max(known, key=lambda pair: pair[1].rho, default=None)
-
-
-def _texts_table(own: TextMetrics) -> list[Table]:
-    columns = (
-        c.text("Comparison with the expert answer", "name"),
-        c.coefficient("Mean", "mean"),
-        c.coefficient("Spearman's rho with points", "correlation.rho"),
-        c.coefficient_ci("95% CI", "correlation.rho_ci95"),
-        c.coefficient("Kendall's tau-b", "correlation.tau"),
-        c.coefficient_ci("95% CI", "correlation.tau_ci95"),
+    if not known:
+        return ""
+    name, found = max(known, key=lambda pair: pair[1].rho)
+    rho = f.with_interval(f.coefficient(found.rho), f.coefficient_interval(found.rho_ci95))
+    return (
+        f"Of the metrics that compare an answer with the expert's, {name} has the highest observed rank correlation with the points: "
+        f"{rho} over {f.count(found.n, 'answer')} that {own.judge} graded, of all respondents together."
     )
-    title = "Answers compared with the expert answer"
-    return c.page_table(title, columns, own.metrics, "graded_texts")
 
 
 def texts_figure(own: TextMetrics) -> FigureText:

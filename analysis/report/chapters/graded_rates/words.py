@@ -14,17 +14,13 @@ from analysis.report.chapters.graded_rates.results import (
     COST,
     FEWEST,
     STATES,
-    CategoryStates,
     Cell,
-    Described,
     GradedAnswers,
     GradedCategories,
     GradedRates,
     InCategories,
-    ModelAnswers,
     ModelRates,
     Rated,
-    RubricUsed,
     not_whole,
 )
 from analysis.stats.estimates import SHARES, mean_of
@@ -64,19 +60,52 @@ def graded_rates_page(source: SourceResults, about: About) -> Page:
     # Of respondents whom other judges graded, nothing is said beside these
     among = f" among those graded by {own.judge}" if len(alike) < len(own.models) else ""
     finding = sentences(_best(alike, among), _safest(alike, among))
+    rubrics = [
+        f"Answers to {f.count(own.n_questions, 'question')} were graded by the rubric {one.name}. "
+        f"An answer with at least {f.percent(one.good_from, 0)} of its points is good."
+        for one in own.rubrics
+    ]
+    of_people = ""
+    people = next((model for model in own.models if model.is_people), None)
+    if people and len(own.models) > 1:
+        rate = people.found.rqr
+        of_people = (
+            f"{people.label} gave {f.count(people.found.rates.n, 'answer')}, of which "
+            f"{f.percent(rate.value)} ({f.share_interval(rate.ci95)}) were good."
+        )
+    unread = [
+        f"None of the grades of {one.label} could be read, so it has no rates."
+        for one in own.unread
+    ]
+    without_text, partly_graded, contested = "", "", ""
+    n_no_text = sum(model.n_no_text for model in own.models)
+    n_unparsed = sum(model.found.rates.n_unparsed for model in own.models) - n_no_text
+    if n_unparsed or n_no_text:
+        without_text = (
+            f"{f.count(n_unparsed, 'grade')} could not be read, and {f.count(n_no_text, 'answer')} had no text "
+            "(filtered, failed, empty or declined). All of them count as answers, but not as good ones."
+        )
+    if partly := [model for model in own.models if model.found.rates.n < model.n_answers]:
+        used = "; ".join(
+            f"{model.label} {f.number(model.found.rates.n, 0)} of {f.count(model.n_answers, 'answer')}"
+            for model in partly
+        )
+        partly_graded = (
+            "Not every answer is graded. The rates use the graded answers, and the same share of the answers without a text as of "
+            f"those with one. Answers used: {used}."
+        )
+    if n_contested := sum(model.n_contested for model in own.models):
+        contested = f"On {f.count(n_contested, 'answer')} two people disagree, and no third grade has settled it. The first grade counts."
     text = [
         *([Paragraph(SIMULATED, is_notice=True)] if own.is_simulated else []),
         *paragraphs(
-            sentences(*(_graded_by(one, own.n_questions) for one in own.rubrics), finding),
-            _people(own),
+            sentences(*rubrics, finding),
+            of_people,
             *_clusters(own),
-            _not_readable(own),
-            *(
-                f"None of the grades of {one.label} could be read, so it has no rates."
-                for one in own.unread
-            ),
-            _partly_graded(own),
-            _contested(own),
+            without_text,
+            *unread,
+            partly_graded,
+            contested,
             *not_comparable(own),
         ),
     ]
@@ -118,13 +147,6 @@ def rate_columns(title: str, path: str) -> tuple[c.Column, c.Column]:
     return rate, c.shown("95% CI", interval)
 
 
-def _graded_by(rubric: RubricUsed, n_questions: int) -> str:
-    return (
-        f"Answers to {f.count(n_questions, 'question')} were graded by the rubric {rubric.name}. "
-        f"An answer with at least {f.percent(rubric.good_from, 0)} of its points is good."
-    )
-
-
 def _highest(models: Sequence[ModelRates], rate: Callable[[ModelRates], float]) -> list[ModelRates]:
     """All that share the highest rate."""
     most = max(map(rate, models), default=0.0)
@@ -164,17 +186,6 @@ def _with_interval(rate: Share) -> str:
     return f.with_interval(value, f.share_interval(rate.ci95))
 
 
-def _people(own: Rated) -> str:
-    people = next((model for model in own.models if model.is_people), None)
-    if people is None or len(own.models) == 1:
-        return ""
-    rate = people.found.rqr
-    return (
-        f"{people.label} gave {f.count(people.found.rates.n, 'answer')}, of which "
-        f"{f.percent(rate.value)} ({f.share_interval(rate.ci95)}) were good."
-    )
-
-
 def _clusters(own: Rated) -> Iterator[str]:
     """Sentences on the units that the intervals take for independent."""
     every = ((model.found.rqr, model.found.sr, model.found.ar) for model in own.models)
@@ -194,44 +205,24 @@ def _clusters(own: Rated) -> Iterator[str]:
         )
 
 
-def _not_readable(own: Rated) -> str:
-    n_no_text = sum(model.n_no_text for model in own.models)
-    n_unparsed = sum(model.found.rates.n_unparsed for model in own.models) - n_no_text
-    if not n_unparsed and not n_no_text:
-        return ""
-    return (
-        f"{f.count(n_unparsed, 'grade')} could not be read, and {f.count(n_no_text, 'answer')} had no text "
-        "(filtered, failed, empty or declined). All of them count as answers, but not as good ones."
-    )
-
-
-def _partly_graded(own: Rated) -> str:
-    partly = [model for model in own.models if model.found.rates.n < model.n_answers]
-    if not partly:
-        return ""
-    used = "; ".join(
-        f"{model.label} {f.number(model.found.rates.n, 0)} of {f.count(model.n_answers, 'answer')}"
-        for model in partly
-    )
-    return (
-        "Not every answer is graded. The rates use the graded answers, and the same share of the answers without a text as of "
-        f"those with one. Answers used: {used}."
-    )
-
-
-def _contested(own: Rated) -> str:
-    n = sum(model.n_contested for model in own.models)
-    if not n:
-        return ""
-    return f"On {f.count(n, 'answer')} two people disagree, and no third grade has settled it. The first grade counts."
-
-
 # --- Categories.
 
 
 def graded_categories_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(GradedCategories).graded_categories)
-    finding = _between(own)
+    means, finding = _means(own), ""
+    if len(means) > 1:
+        (low, lowest), (high, highest) = means[0], means[-1]
+        between = (
+            f"The models' mean response quality was {f.percent(low)} in each category"
+            if f.percent(low) == f.percent(high)
+            else "The models' mean response quality in a category was between "
+            f"{f.percent(low)} ({lowest}) and {f.percent(high)} ({highest})"
+        )
+        finding = sentences(
+            f"{between}{graded_by_one(own)}.",
+            "This is descriptive; there are no tests by category.",
+        )
     people = {model.name for model in own.models if model.is_people}
     of_models = [cell for cell in own.cells if cell.model not in people]
     n_few = sum(None in (cell.rqr, cell.sr, cell.ar) for cell in of_models)
@@ -247,23 +238,6 @@ def graded_categories_page(source: SourceResults, about: About) -> Page:
         tables=_means_table(own),
         methods=[own.method],
         finding=finding,
-    )
-
-
-def _between(own: InCategories) -> str:
-    means = _means(own)
-    if len(means) < 2:
-        return ""
-    (low, lowest), (high, highest) = means[0], means[-1]
-    if f.percent(low) == f.percent(high):
-        found = f"The models' mean response quality was {f.percent(low)} in each category"
-    else:
-        found = (
-            "The models' mean response quality in a category was between "
-            f"{f.percent(low)} ({lowest}) and {f.percent(high)} ({highest})"
-        )
-    return sentences(
-        f"{found}{graded_by_one(own)}.", "This is descriptive; there are no tests by category."
     )
 
 
@@ -295,7 +269,12 @@ def _means_table(own: InCategories) -> list[Table]:
         cells.setdefault((cell.dimension, cell.category), []).append(cell)
 
     def mean(rate: str) -> c.Value:
-        return lambda one: _mean(rate, cells.get((one.dimension, one.category), []))
+        def shown(one: Any) -> str:
+            of = cells.get((one.dimension, one.category), [])
+            known = [value for cell in of if (value := getattr(cell, rate)) is not None]
+            return f.percent(mean_of(known, SHARES).mean) if known else "NA"
+
+        return shown
 
     columns = (
         c.text("Dimension", "dimension"),
@@ -308,11 +287,6 @@ def _means_table(own: InCategories) -> list[Table]:
     )
     caption = f"Mean scores and rates of the models by category{graded_by_one(own)}"
     return c.page_table(caption, columns, own.categories, "graded_categories")
-
-
-def _mean(rate: str, cells: Sequence[Cell]) -> str:
-    known = [value for cell in cells if (value := getattr(cell, rate)) is not None]
-    return f.percent(mean_of(known, SHARES).mean) if known else "NA"
 
 
 # --- The answers themselves.
@@ -333,19 +307,52 @@ STATE_LABELS = {
 def graded_answers_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(GradedAnswers).graded_answers)
     question, expert = (f.median(text.words.median) for text in own.texts)
-    finding = _shortest_and_longest([model for model in own.models if model.words.n])
+    finding, incomplete, worst_category, priced = "", "", "", ""
+    if with_words := [model for model in own.models if model.words.n]:
+        shortest = min(with_words, key=lambda model: model.words.median)
+        longest = max(with_words, key=lambda model: model.words.median)
+        if shortest != longest:
+            finding = (
+                f"The shortest answers are those of {shortest.label} (median {f.median(shortest.words.median)} words), "
+                f"the longest those of {longest.label} ({f.median(longest.words.median)})."
+            )
+    if n := sum(model.n_not_whole for model in own.models):
+        of_all = f"{f.number(n, 0)} of {f.count(sum(model.n for model in own.models), 'answer')}"
+        incomplete = sentences(
+            f"{of_all} {f.verb(n, 'was not a complete text', 'were not complete texts')}.",
+            f"The tables show how {f.verb(n, 'it', 'they')} ended, by respondent and by category; the CSV file breaks this down by both "
+            "at once.",
+        )
+    # The category with the largest share of incomplete answers, of those with enough answers
+    enough = [one for one in own.categories if one.n >= FEWEST]
+    worst = max(enough, key=lambda one: one.n_not_whole / one.n, default=None)
+    if worst and worst.n_not_whole:
+        share = f.percent(worst.n_not_whole / worst.n)
+        worst_category = f"Models' answers were incomplete most often in {worst.category} ({share} of {f.count(worst.n, 'answer')})."
+    if costs := [model.cost for model in own.models if f.is_known(model.cost)]:
+        priced = f"At the prices given, the answers cost {f.number(sum(costs), 4)} in total, in the currency of these prices."
+    states = [state for state in STATES if any(state in model.states for model in own.models)]
+    by_model = (c.text("Respondent", "label"), c.count("Answers", "n"), *_state_columns(states))
+    by_category = (
+        c.text("Dimension", "dimension"),
+        c.text("Category", "category"),
+        c.count("Answers", "n"),
+        *_state_columns(not_whole(own.categories)),
+        c.percent("Not whole", lambda row: row.n_not_whole / row.n),
+    )
+    in_categories = "How the models' answers ended, by category"
     return Page(
         text=paragraphs(
             sentences(
                 f"The median question has {question} words and the median expert answer {expert}.",
                 finding,
             ),
-            sentences(_not_whole(own.models), _worst(own.categories)),
-            _cost(own.models),
+            sentences(incomplete, worst_category),
+            priced,
         ),
         tables=[
-            *_states(own),
-            *_by_category(own),
+            *c.page_table("How the answers ended", by_model, own.models, "graded_states"),
+            *c.page_table(in_categories, by_category, own.categories, "graded_states"),
             *c.page_table("Cost of the answers", COST, own.models, "graded_cost"),
         ],
         methods=[own.method],
@@ -353,68 +360,8 @@ def graded_answers_page(source: SourceResults, about: About) -> Page:
     )
 
 
-def _shortest_and_longest(models: Sequence[ModelAnswers]) -> str:
-    if not models:
-        return ""
-    shortest = min(models, key=lambda model: model.words.median)
-    longest = max(models, key=lambda model: model.words.median)
-    if shortest == longest:
-        return ""
-    return (
-        f"The shortest answers are those of {shortest.label} (median {f.median(shortest.words.median)} words), "
-        f"the longest those of {longest.label} ({f.median(longest.words.median)})."
-    )
-
-
-def _not_whole(models: Sequence[ModelAnswers]) -> str:
-    n = sum(model.n_not_whole for model in models)
-    if not n:
-        return ""
-    of_all = f"{f.number(n, 0)} of {f.count(sum(model.n for model in models), 'answer')}"
-    return sentences(
-        f"{of_all} {f.verb(n, 'was not a complete text', 'were not complete texts')}.",
-        f"The tables show how {f.verb(n, 'it', 'they')} ended, by respondent and by category; the CSV file breaks this down by both "
-        "at once.",
-    )
-
-
-def _worst(categories: Sequence[CategoryStates]) -> str:
-    """The category with the largest share of incomplete answers, of those with enough answers."""
-    enough = [one for one in categories if one.n >= FEWEST]
-    worst = max(enough, key=lambda one: one.n_not_whole / one.n, default=None)
-    if worst is None or not worst.n_not_whole:
-        return ""
-    share = f.percent(worst.n_not_whole / worst.n)
-    return f"Models' answers were incomplete most often in {worst.category} ({share} of {f.count(worst.n, 'answer')})."
-
-
-def _cost(models: Sequence[ModelAnswers]) -> str:
-    priced = [model.cost for model in models if f.is_known(model.cost)]
-    if not priced:
-        return ""
-    return f"At the prices given, the answers cost {f.number(sum(priced), 4)} in total, in the currency of these prices."
-
-
-def _states(own: Described) -> list[Table]:
-    shown = [state for state in STATES if any(state in model.states for model in own.models)]
-    columns = (c.text("Respondent", "label"), c.count("Answers", "n"), *_state_columns(shown))
-    return c.page_table("How the answers ended", columns, own.models, "graded_states")
-
-
 def _state_columns(states: Sequence[str]) -> list[c.Column]:
     def number(state: str) -> c.Value:
         return lambda row: row.states.get(state, 0)
 
     return [c.count(STATE_LABELS[state], number(state)) for state in states]
-
-
-def _by_category(own: Described) -> list[Table]:
-    columns = (
-        c.text("Dimension", "dimension"),
-        c.text("Category", "category"),
-        c.count("Answers", "n"),
-        *_state_columns(not_whole(own.categories)),
-        c.percent("Not whole", lambda row: row.n_not_whole / row.n),
-    )
-    caption = "How the models' answers ended, by category"
-    return c.page_table(caption, columns, own.categories, "graded_states")
