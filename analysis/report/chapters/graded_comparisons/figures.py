@@ -43,6 +43,7 @@ from analysis.report.chapters.graded_comparisons.words import (
 )
 from analysis.report.chapters.graded_rates.drawing import (
     Rectangle,
+    beside,
     boxes,
     colours,
     named,
