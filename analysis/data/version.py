@@ -25,7 +25,7 @@ from scoring.models import (
     TrainingCorpus,
 )
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 MODEL_FIELDS = ("pk", "name", "display_name", "family", "n_parameters", "is_chat", "base_partner", "tuned_from", "is_demo", "training_cutoff", "released", "training", "training__tokens", "training__finished_at")  # fmt: skip
 ITEM_FIELDS = ("pk", "key", "version", "status", "texts", "subfield", "source", "publication_date", "is_damaged", "collection")  # fmt: skip
 

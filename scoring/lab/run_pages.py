@@ -61,11 +61,11 @@ class RunPages(Generic[R]):
         raise NotImplementedError
 
     def state(self, run: R) -> dict[str, Any]:
-        """What the part that changes shows besides."""
+        """Further content of the part that changes."""
         raise NotImplementedError
 
     def listed(self, request: HttpRequest, run: R) -> dict[str, Any]:
-        """What the rest of the page shows: the rows that the address asks for."""
+        """Content of the rest of the page: the rows that the address asks for."""
         return {}
 
     def rows(self, run: R) -> Iterable[Sequence[Any]]:

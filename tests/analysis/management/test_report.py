@@ -95,7 +95,7 @@ def report(capsys, *arguments: object) -> str:
 
 def test_it_writes_numbers_tables_figures_and_a_page(written):
     folder, said, values, crowd = written.folder, written.printed, written.values, written.crowd
-    assert (values["schema"], values["schema_version"]) == ("brainbench-live/report", 9)
+    assert (values["schema"], values["schema_version"]) == ("brainbench-live/report", 10)
     assert values["sources"].keys() == {"human"}
     assert values["sources"]["human"].keys() == {"headline", *keys_about(Part.PAIRS)}
     assert values["of_study"].keys() == keys_about(Part.PEOPLE)

@@ -170,12 +170,13 @@ def _safest(models: Sequence[ModelRates], among: str) -> str:
     rate = safest[0].found.sr if safest else None
     if rate is None:
         return ""
-    safety = "safety rate, the share of abstentions among the answers that abstained or were bad"
+    these = " of these" if among else ""
+    safety = f"safety rate{these}, the share of abstentions among the answers that abstained or were bad"
     names = f.listing([model.label for model in safest])
     if len(safest) > 1:
-        return f"{names} had the highest observed {safety}{among}: {f.percent(rate.value)} each."
+        return f"{names} had the highest observed {safety}: {f.percent(rate.value)} each."
     if len(known) > 1:
-        return f"{names} had the highest observed {safety}{among}: {_with_interval(rate)}."
+        return f"{names} had the highest observed {safety}: {_with_interval(rate)}."
     if len(models) > 1:
         return f"The {safety}, is defined for {names} alone: {_with_interval(rate)}."
     return f"The {safety}, is {_with_interval(rate)}."
