@@ -244,7 +244,7 @@ def flow_page(source: SourceResults, about: About) -> Page:
         )
         numbered = " in the published numbering" if own.is_after_publication else ""
         found = f"The analysis includes {of_all}{numbered}."
-    where = "of these participants" if own.is_after_publication else "in the whole study"
+    where = "of the analysed participants" if own.is_after_publication else "in the whole study"
     judged = [
         f"Of {f.count(of.judged, *nouns)} {where}{', on test cases of every source' if of is own.trials else ''}, "
         f"{f.number(of.analysed, 0)} {f.verb(of.analysed, 'is', 'are')} analysed."

@@ -307,7 +307,7 @@ def test_an_import_with_gaps_counts_those_left_out_before_it(small):
     # The file has numbers of people, and trials of those who were kept
     words = page_of(FLOW, source)[1]
     assert "171 of 202 participants in the published numbering" in words
-    assert "Of 200 judged trials of these participants" in words
+    assert "Of 200 judged trials of the analysed participants" in words
     assert "finished" not in paragraph(participants_source_of(small, counts=IMPORTED))
 
 
