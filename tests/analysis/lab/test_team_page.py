@@ -262,5 +262,6 @@ def test_without_trials_or_scores_here_the_page_leads_to_where_there_are_some(
 
 def test_a_study_of_questions_alone_has_nothing_to_combine(ruth: Client, study: Study) -> None:
     study.study_items.all().delete()
-    Study.objects.filter(pk=study.pk).update(human_items=0, machine_items=0, catch_items=0)
+    of_kinds = {"human_items": 0, "machine_items": 0, "catch_items": 0, "question_items": 4}
+    Study.objects.filter(pk=study.pk).update(**of_kinds)
     assert "No members to combine yet" in shown(ruth)
