@@ -61,11 +61,11 @@ class RunPages(Generic[R]):
         raise NotImplementedError
 
     def state(self, run: R) -> dict[str, Any]:
-        """Further content of the part that changes."""
+        """More for the part that changes."""
         raise NotImplementedError
 
     def listed(self, request: HttpRequest, run: R) -> dict[str, Any]:
-        """Content of the rest of the page: the rows that the address asks for."""
+        """Rows that the address asks for, for the rest of the page."""
         return {}
 
     def rows(self, run: R) -> Iterable[Sequence[Any]]:

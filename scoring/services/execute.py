@@ -103,8 +103,18 @@ def batch_rows(
             unscorable = Unscorable(source.name, source.item, source.unit, str(error))
             rows.unscored.extend(unscored_rows(run, [unscorable]))
             continue
-        if text.text.item is None:
-            rows.corpus_scores.append(_corpus_score(run, text, *scores))
+        if source.item is None:
+            (score,), by_paper = scores, run.mode == "paper"
+            row = CorpusScore(
+                run=run,
+                row=source.unit,
+                text_id=source.text_id,
+                ppl=score.ppl,
+                nll_nats=score.nll_all_nats if by_paper else score.nll_text_nats,
+                tokens=score.tokens_all if by_paper else score.tokens_text,
+                zlib_bytes=_zlib_bytes(run, source.texts[0].text, text.encoded[0]),
+            )
+            rows.corpus_scores.append(row)
         else:
             rows.item_scores.append(_item_score(run, text, scores))
         key, number = (source.item.key, source.item.version) if source.item else (None, None)
@@ -141,19 +151,6 @@ def _item_score(run: ScoringRun, text: EncodedText, scores: Sequence[TextScore])
             f"zlib_{version}_bytes": _zlib_bytes(run, marked.text, encoded),
         }
     return ItemScore(run=run, item=text.text.item, unit=text.text.unit, **columns)
-
-
-def _corpus_score(run: ScoringRun, text: EncodedText, score: TextScore) -> CorpusScore:
-    by_paper = run.mode == "paper"
-    return CorpusScore(
-        run=run,
-        row=text.text.unit,
-        text_id=text.text.text_id,
-        ppl=score.ppl,
-        nll_nats=score.nll_all_nats if by_paper else score.nll_text_nats,
-        tokens=score.tokens_all if by_paper else score.tokens_text,
-        zlib_bytes=_zlib_bytes(run, text.text.texts[0].text, text.encoded[0]),
-    )
 
 
 def _zlib_bytes(run: ScoringRun, text: str, encoded: Encoded) -> int:

@@ -87,21 +87,20 @@ def encoded(
         before, space, own = plain_text(turns), " ", True
 
     def ids(text: str) -> list[int]:
-        # A template has written the special tokens; what a tokenizer adds behind, an end token, is not read
         found = [int(i) for i in tokenizer(text, add_special_tokens=own)["input_ids"]]
-        return found[:-1] if own and _ends(tokenizer, found) else found
+        # A template has written the special tokens; what a tokenizer adds behind, an end token, is not read
+        if not own:
+            return found
+        plain = tokenizer("", add_special_tokens=True)["input_ids"]
+        end = getattr(tokenizer, "eos_token_id", None)
+        is_longer = len(found) > len(plain) > 0
+        return found[:-1] if is_longer and found[-1] == plain[-1] == end else found
 
     n = len(ids(before))
     whole = [ids(f"{before}{space}{side}") for side in SIDES]
     if any(len(tokens) <= n for tokens in whole) or whole[0][:n] != whole[1][:n]:
         raise TextError("cannot be tokenised so that the answers follow the same words")
     return n, whole
-
-
-def _ends(tokenizer: Any, ids: Sequence[int]) -> bool:
-    plain = tokenizer("", add_special_tokens=True)["input_ids"]
-    end = getattr(tokenizer, "eos_token_id", None)
-    return bool(ids) and len(plain) > 0 and ids[-1] == plain[-1] == end and len(ids) > len(plain)
 
 
 def _read_off(

@@ -19,7 +19,7 @@ from scoring.backends.opening import check_model_args
 from scoring.backends.registry import WRITERS, Place, known_kind, place_of
 from scoring.domain.backend import ScoringError
 from scoring.domain.choosing.odds import Odds, read_odds
-from scoring.domain.choosing.reading import SCHEMA, SIDES, Chosen, read_choice
+from scoring.domain.choosing.reading import SCHEMA, SIDES, read_choice
 from scoring.domain.choosing.showing import LAYOUTS
 from scoring.domain.conditions import parsed
 from scoring.domain.generating import Finish, Generated
@@ -271,16 +271,7 @@ class _Choosing(Asking[ChoiceRun]):
         is_unread = is_whole and chosen is None and not question.new
         following = self._again(question, answer.text) if is_unread else None
         is_over = following is None and answer.finish != Finish.FAILED
-        with transaction.atomic():
-            self.lease.advance(done=self.job.done + is_over)
-            self._keep(question, answer, chosen)
-        self.job.done += is_over
-        self.count(answer, is_read=None if following else chosen is not None)
-        return following
 
-    def _keep(self, question: Question, answer: Generated, chosen: Chosen | None) -> None:
-        item, side, sample = self._place(question.row)
-        key = {"item_id": item, "original_side": side, "sample": sample}
         new = question.messages[len(question.messages) - question.new :]
         odds = Odds()
         if chosen and not answer.thought:
@@ -295,15 +286,22 @@ class _Choosing(Asking[ChoiceRun]):
             "raw": answer.raw,
             "tries": 1 + answer.resent,
         }
-        earlier = self.job.choices.filter(**key).first()
-        if earlier is not None:
-            values["first_text"] = earlier.text if question.new else ""
-            values["tries"] += earlier.tries
-            values = added_up(earlier, values)
-        choice = earlier or ModelChoice(run=self.job, **key)
-        for name, value in values.items():
-            setattr(choice, name, value)
-        choice.save()
+        item, side, sample = self._place(question.row)
+        key = {"item_id": item, "original_side": side, "sample": sample}
+        with transaction.atomic():
+            self.lease.advance(done=self.job.done + is_over)
+            earlier = self.job.choices.filter(**key).first()
+            if earlier is not None:
+                values["first_text"] = earlier.text if question.new else ""
+                values["tries"] += earlier.tries
+                values = added_up(earlier, values)
+            choice = earlier or ModelChoice(run=self.job, **key)
+            for name, value in values.items():
+                setattr(choice, name, value)
+            choice.save()
+        self.job.done += is_over
+        self.count(answer, is_read=None if following else chosen is not None)
+        return following
 
 
 spent, can_resume = _Choosing.spent, _Choosing.can_resume

@@ -145,29 +145,26 @@ class _Drafting(Asking[DraftingRun]):
             draft.markup = marked_text(chosen.text) if chosen.finish == Finish.STOP else ""
             draft.state = State.UNREPAIRED
             if not any(found.level == Level.ERROR for found in chosen.findings):
-                self._create_item(draft, chosen)
+                # A draft that nobody has written: whoever asked for it may review it
+                try:
+                    with transaction.atomic():
+                        draft.item = writing.create_draft(
+                            self.job.field,
+                            draft.markup,
+                            by=None,
+                            reason=f"drafting run {self.job.pk}, row {draft.row}",
+                            source="machine",
+                            generator=(chosen.model or self.job.model_name)[:80],
+                            subfield=draft.subfield,
+                            doi=draft.doi,
+                            publication_date=draft.publication_date,
+                        )
+                    draft.state = State.DRAFTED
+                except ValidationError as error:
+                    refused = Finding("refused", Level.ERROR, " ".join(error.messages))
+                    chosen.problems.append(asdict(refused))
+                    chosen.save(update_fields=["problems"])
         draft.save(update_fields=["state", "markup", "item"])
-
-    def _create_item(self, draft: GeneratedDraft, attempt: DraftAttempt) -> None:
-        """A draft that nobody has written: whoever asked for it may review it."""
-        try:
-            with transaction.atomic():
-                draft.item = writing.create_draft(
-                    self.job.field,
-                    draft.markup,
-                    by=None,
-                    reason=f"drafting run {self.job.pk}, row {draft.row}",
-                    source="machine",
-                    generator=(attempt.model or self.job.model_name)[:80],
-                    subfield=draft.subfield,
-                    doi=draft.doi,
-                    publication_date=draft.publication_date,
-                )
-            draft.state = State.DRAFTED
-        except ValidationError as error:
-            refused = Finding("refused", Level.ERROR, " ".join(error.messages))
-            attempt.problems.append(asdict(refused))
-            attempt.save(update_fields=["problems"])
 
     def _advance(self, **changes: object) -> None:
         self.job.done = self.job.drafts.exclude(state=State.WAITING).count()

@@ -90,7 +90,12 @@ def create_training(
                     f"Training {same.pk}, which another person started, will make “{same.name}”. Choose another name."
                 )
             return same if same.is_open else leases.reopen(same)
-        training.base = _base_row(base) if base else None
+        if base:
+            kind = (EMBEDDED if base == DEMO_NAME else HF).name
+            try:
+                training.base = language_model(kind, default_name(kind, {"pretrained": base}))
+            except ScoringError as error:
+                raise TrainingError(str(error)) from error
         _check_name(training)
         training.save()
     return training
@@ -183,14 +188,6 @@ def _check_name(training: Training) -> None:
         raise TrainingError(
             f"The folder {training.output.name} of trained models already exists. Choose another name."
         )
-
-
-def _base_row(base: str) -> LanguageModel:
-    kind = (EMBEDDED if base == DEMO_NAME else HF).name
-    try:
-        return language_model(kind, default_name(kind, {"pretrained": base}))
-    except ScoringError as error:
-        raise TrainingError(str(error)) from error
 
 
 def estimate(training: Training) -> dict[str, int]:
