@@ -183,8 +183,8 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
         "server_ms",
         "From showing the trial for the first time to receiving its answer, on the server's clock. "
         "Longer than rt_ms if the page was reloaded or left for a while. If a browser's time is longer than it, rules go by the server's "
-        "time; if it is longer by more than 1 second and one part in a thousand, the trial has the flag `times_disagree`. Imports, and "
-        "answers from before the site compared them, are judged by the browser's times alone.",
+        "time; if it is longer by more than 1 second and one part in a thousand, the trial has the flag `times_disagree`. Imports, "
+        "simulated participants, whose times are made up, and answers from before the site compared them are judged by the browser's times alone.",
         "integer",
         "milliseconds",
         null=f"{NOT_IMPORTED}; or the server's clock was set back meanwhile",
