@@ -103,27 +103,25 @@ def more_tables(study: Study, query: TrialQuery, form: Form) -> MoreTables:
     and predictions are of the test cases and participants that the query means alone.
     """
     teams = list(_stored_teams(study, query))
-    return lambda held: _tables(study, query, held, form, teams) if study.has_pairs else []
 
+    def tables(held: Held) -> Iterator[Table]:
+        if not study.has_pairs:
+            return
+        scores, pairs = _scores(study, query, held)
+        yield Table("itemscores", "language models on these test cases", SCORES, in_blocks(scores))
+        joined = (
+            *(column for _place, column in _of_trials(study)),
+            *(column for name, method in pairs.models for column in _beside(name, method)),
+        )
+        blocks = _joined(study, query, form, pairs)
+        yield Table("trialsmodels", "each trial combined with each model", joined, blocks)
+        rows = list(_predictions(study, query, held, teams))
+        if form.k:  # what is stored is in the order in which people came
+            rows.sort(key=lambda row: list(map(str, row)))
+        if rows:
+            about = "held-out predictions of teams of people and models"
+            yield Table("teampredictions", about, PREDICTIONS, in_blocks(rows))
 
-def _tables(
-    study: Study, query: TrialQuery, held: Held, form: Form, teams: Sequence[tuple[str, bytes]]
-) -> list[Table]:
-    scores, pairs = _scores(study, query, held)
-    joined = (
-        *(column for _place, column in _of_trials(study)),
-        *(column for name, method in pairs.models for column in _beside(name, method)),
-    )
-    tables = [
-        Table("itemscores", "language models on these test cases", SCORES, in_blocks(scores)),
-        Table("trialsmodels", "each trial combined with each model", joined, _joined(study, query, form, pairs)),
-    ]  # fmt: skip
-    rows = list(_predictions(study, query, held, teams))
-    if form.k:  # what is stored is in the order in which people came
-        rows.sort(key=lambda row: list(map(str, row)))
-    if rows:
-        about = "held-out predictions of teams of people and models"
-        tables.append(Table("teampredictions", about, PREDICTIONS, in_blocks(rows)))
     return tables
 
 

@@ -104,18 +104,16 @@ class StoredResult:
             raise FileNotFoundError(stem)
         name = f"figure-{stem}.{kind}"
         if kind in DRAWN and not storage().exists(f"{self.computation.folder}/{name}"):
+            # Here, since a web process that draws nothing does without what draws
+            from analysis.charts.save import pdf, png
+
             figure = next(figure for figure in self.figures if figure.stem == stem)
-            _write(self.computation, name, self._drawn(figure, kind))
+            picture = self._read(f"figure-{stem}.svg").decode()
+            draw, about = (png, "Description") if kind == "png" else (pdf, "Subject")
+            words = {"Title": figure.title, about: figure.description, "Software": SOFTWARE}
+            drawn = draw(picture, words | {"Creation Time": figure.made_at})
+            _write(self.computation, name, drawn)
         return self._read(name)
-
-    def _drawn(self, figure: StoredFigure, kind: str) -> bytes:
-        # Here, since a web process that draws nothing does without what draws
-        from analysis.charts.save import pdf, png
-
-        picture = self._read(f"figure-{figure.stem}.svg").decode()
-        draw, about = (png, "Description") if kind == "png" else (pdf, "Subject")
-        words = {"Title": figure.title, about: figure.description, "Software": SOFTWARE}
-        return draw(picture, words | {"Creation Time": figure.made_at})
 
     def _read(self, name: str) -> bytes:
         with storage().open(f"{self.computation.folder}/{name}") as file:

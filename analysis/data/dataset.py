@@ -301,17 +301,13 @@ class SourceData:
         means, intervals and agreement would take it for two.
         """
         in_set = self.models["in_set"].to_numpy(dtype=bool)
-        has_set = in_set.any() if self.has_set is None else self.has_set
-        return np.flatnonzero(in_set if has_set else ~self._is_asked_again)
-
-    @property
-    def _is_asked_again(self) -> Bools:
-        """(models,) whether it was asked, and the same language model's perplexities are here too."""
+        if in_set.any() if self.has_set is None else self.has_set:
+            return np.flatnonzero(in_set)
         number = np.arange(len(self.models))
         is_asked = (self.models["method"] == CHOICE).to_numpy(dtype=bool)
         is_scored = ~is_asked & np.isin(number, self.full["model"].to_numpy())
         same = self.models["language_model"].to_numpy()
-        return is_asked & np.isin(same, same[is_scored])
+        return np.flatnonzero(~(is_asked & np.isin(same, same[is_scored])))
 
     @cached_property
     def set_models(self) -> npt.NDArray[np.int64]:

@@ -12,7 +12,6 @@ from experiment.domain.exclusion import (
     PARTICIPANT_REASONS,
     TRIAL_REASONS,
     WITHDRAWN,
-    Reason,
 )
 
 ASSIGNED, NO_RULES = "assigned", "no_rules"
@@ -54,15 +53,14 @@ def undone(judged: pd.DataFrame) -> Iterator[Undone]:
     for reason in rules:
         only = {reason.code}
         kept = [not (trial | person) - only for trial, person in zip(*codes, strict=True)]
-        yield Undone(reason.code, _what(reason), np.array(kept))
+        what = (
+            "Those who did not finish are included."
+            if reason is NOT_FINISHED
+            else f"Nothing is excluded as “{reason.label}”."
+        )
+        yield Undone(reason.code, what, np.array(kept))
 
 
 def _codes(column: pd.Series) -> list[frozenset[str]]:
     each = {value: frozenset(str(value).split()) for value in column.unique()}
     return [each[value] for value in column]
-
-
-def _what(reason: Reason) -> str:
-    if reason is NOT_FINISHED:
-        return "Those who did not finish are included."
-    return f"Nothing is excluded as “{reason.label}”."

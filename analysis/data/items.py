@@ -33,20 +33,16 @@ def read_items(study: Study, options: ReportOptions) -> pd.DataFrame:
         },
     )
     items["published"] = pd.to_datetime(items["published"])
-    items["is_damaged"] = _is_damaged(items)
+    # A version of the key was published damaged, or repairs one that was
+    damaged = Item.objects.filter(
+        Q(is_damaged=True) | Q(texts=Item.Texts.REPAIRED), key__in=set(items["key"])
+    )
+    items["is_damaged"] = items["key"].isin(set(damaged.values_list("key", flat=True)))
     repaired = items["texts"] == Item.Texts.REPAIRED.value
     wanted = repaired if options.texts == Item.Texts.REPAIRED else ~repaired
     items = items[~items["is_damaged"] | wanted]
     # Sorted here, since databases disagree on the order of texts
     return items.sort_values(["key", "version"], ignore_index=True)
-
-
-def _is_damaged(items: pd.DataFrame) -> pd.Series:
-    """True if a version of this key was published damaged, or repairs one that was."""
-    damaged = Item.objects.filter(
-        Q(is_damaged=True) | Q(texts=Item.Texts.REPAIRED), key__in=set(items["key"])
-    )
-    return items["key"].isin(set(damaged.values_list("key", flat=True)))
 
 
 CHUNK = 20_000

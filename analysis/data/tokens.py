@@ -1,7 +1,6 @@
 """Token log-probabilities of a model's run on full texts, with the places where sentences end."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -51,16 +50,15 @@ def read_run(run: ScoringRun, items: Mapping[int, int]) -> Tokens | None:
     tokens = tokens.assign(item=number)[known].astype({"item": np.int64})[COLUMNS]
     tokens = tokens.assign(counted=tokens["in_text"] | (run.mode == "paper"))
     tokens = tokens.reset_index(drop=True)
-    present = np.unique(tokens["item"])
-    return Tokens(tokens, {int(n): _ends(rows[items[int(n)]]) for n in present})
-
-
-def _ends(item: Any) -> dict[str, list[int]]:
-    ends: dict[str, list[int]] = {"original": [], "altered": []}
-    starts = {"original": 0, "altered": 0}
-    for sentence in sentences(markup.parse(item.markup)):
-        for version in ends:
-            starts[version] += len(getattr(sentence, version).text)
-            ends[version].append(starts[version])
-            starts[version] += len(sentence.after)
-    return ends
+    # Characters at which the sentences of each version end
+    sentence_ends = {}
+    for number in np.unique(tokens["item"]).tolist():
+        ends: dict[str, list[int]] = {"original": [], "altered": []}
+        starts = {"original": 0, "altered": 0}
+        for sentence in sentences(markup.parse(rows[items[number]].markup)):
+            for version in ends:
+                starts[version] += len(getattr(sentence, version).text)
+                ends[version].append(starts[version])
+                starts[version] += len(sentence.after)
+        sentence_ends[number] = ends
+    return Tokens(tokens, sentence_ends)

@@ -251,17 +251,14 @@ class Asked:
     def _computer(self, is_taken: bool) -> Computer:
         if is_taken or settings.JOB_EXECUTOR == "celery":
             return Computer.WORKER
-        n = self._n_judged() + Answer.objects.filter(run__study=self.study).count()
-        return Computer.PROCESS if n > MAX_INLINE_TRIALS else Computer.PAGE
-
-    def _n_judged(self) -> int:
-        """About how many trials a result is about; of imported people who are joined from elsewhere at most so many."""
+        # About how many trials a result is about; of imported people who are joined from elsewhere at most so many
         rows = ItemCount.objects.filter(kind=self.kind)
         own = self.study.participants.filter(kind=self.kind)
         if self.kind != Participant.Kind.IMPORTED or own.exists():
             rows = rows.filter(study=self.study)
-        found: int = rows.aggregate(n=Sum("judged", default=0))["n"]
-        return found
+        n_judged: int = rows.aggregate(n=Sum("judged", default=0))["n"]
+        n = n_judged + Answer.objects.filter(run__study=self.study).count()
+        return Computer.PROCESS if n > MAX_INLINE_TRIALS else Computer.PAGE
 
     def _open_row(self) -> Computation | None:
         """One of the same options that waits or runs, be it of other data: another would be as old once it is finished."""

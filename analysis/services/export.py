@@ -13,7 +13,7 @@ from analysis.report.replication.words import markdown
 from analysis.report.report import SCHEMA, Report, StoredReport
 from analysis.report.services.save import save_report
 from analysis.services.compute import Asked
-from analysis.store import DEFAULT_FORMATS, FORMATS, StoredFigure
+from analysis.store import DEFAULT_FORMATS, FORMATS
 from experiment.models import Study
 from lib.files import write_file
 from lib.names import escaped
@@ -69,29 +69,23 @@ def write_report(
             write_file(folder / name, picture, durable=False)
             written.figures.append(name)
     _remove_stale(folder, written)
-    for path, text in _documents(study, options, stored, report, announce).items():
-        named = path.with_name(prefix + path.name)
-        write_file(folder / named, text, durable=False)
-        written.documents.append(named.as_posix())
-    return written
-
-
-def _documents(
-    study: Study,
-    options: ReportOptions,
-    stored: StoredReport,
-    report: Report,
-    announce: Callable[[str], None],
-) -> dict[Path, str]:
-    documents = {CAPTIONS: _captions(stored.figures)}
+    # Pictures leave their titles and captions to the page around them
+    captions = ["# Figures"]
+    for figure in stored.figures:
+        captions += ["", f"## {figure.stem}: {escaped(figure.title)}", "", escaped(figure.caption)]
+        captions += ["", f"In words: {escaped(figure.alt)}"]
+    documents = {CAPTIONS: "\n".join(captions) + "\n"}
     announce("report.html")
     documents[PAGE] = render_file(stored)
     if is_replicable(report):
         announce("replication.md")
-        replication = replicate(study, report)
-        documents[REPLICATION] = markdown(replication, study.title)
+        documents[REPLICATION] = markdown(replicate(study, report), study.title)
     documents[NUMBERS] = report.text()
-    return documents
+    for path, text in documents.items():
+        named = path.with_name(prefix + path.name)
+        write_file(folder / named, text, durable=False)
+        written.documents.append(named.as_posix())
+    return written
 
 
 def is_replicable(report: Report) -> bool:
@@ -127,12 +121,3 @@ def _is_ours(path: Path) -> bool:
     except (OSError, ValueError):
         return False
     return isinstance(earlier, dict) and earlier.get("schema") == SCHEMA
-
-
-def _captions(figures: Sequence[StoredFigure]) -> str:
-    """Title and caption of each figure, which the pictures themselves leave to the page around them."""
-    lines = ["# Figures"]
-    for figure in figures:
-        lines += ["", f"## {figure.stem}: {escaped(figure.title)}", "", escaped(figure.caption)]
-        lines += ["", f"In words: {escaped(figure.alt)}"]
-    return "\n".join(lines) + "\n"

@@ -184,25 +184,22 @@ def _typed(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
 def read_texts(answers: pd.DataFrame) -> Iterator[pd.DataFrame]:
     """Chunks of (answer, text, expert_answer) of these rows of `answers`, which have pk and of_people."""
     for of_people, rows in answers.groupby("of_people"):
-        read = _texts_of_people if of_people else _texts_of_models
         for first in range(0, len(rows), CHUNK):
             some = rows.iloc[first : first + CHUNK]
-            texts = read(some["pk"].tolist())
+            pks = some["pk"].tolist()
+            found = (
+                WrittenAnswer.objects.filter(judgment__in=pks).values_list(
+                    "judgment_id", "text", "judgment__trial__item__expert_answer"
+                )
+                if of_people
+                else Answer.objects.filter(pk__in=pks).values_list(
+                    "pk", "text", "item__expert_answer"
+                )
+            )
+            texts = {pk: (text, expert) for pk, text, expert in found.order_by()}
             known = [texts.get(pk, ("", "")) for pk in some["pk"]]
             chunk = pd.DataFrame(known, columns=["text", "expert_answer"])
             yield chunk.assign(answer=some.index.to_numpy())[chunk["text"].to_numpy() != ""]
-
-
-def _texts_of_models(pks: list[int]) -> dict[int, tuple[str, str]]:
-    rows = Answer.objects.filter(pk__in=pks).order_by()
-    wanted = rows.values_list("pk", "text", "item__expert_answer")
-    return {pk: (text, expert) for pk, text, expert in wanted}
-
-
-def _texts_of_people(pks: list[int]) -> dict[int, tuple[str, str]]:
-    rows = WrittenAnswer.objects.filter(judgment__in=pks).order_by()
-    wanted = rows.values_list("judgment_id", "text", "judgment__trial__item__expert_answer")
-    return {pk: (text, expert) for pk, text, expert in wanted}
 
 
 CHUNK = 2_000  # rows with their texts at a time

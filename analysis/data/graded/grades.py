@@ -197,17 +197,13 @@ def _person_grades(study: Study, answered: Answered, rubric: Rubric) -> pd.DataF
     table = table[table["answer"] >= 0]
     if not table["is_simulated"].all():
         table = table[~table["is_simulated"]]
-    table["grader"] = _graders(table)
-    wanted = ["answer", "grader", "points", "is_adjudication", "is_simulated"]
-    return table[wanted].reset_index(drop=True)
-
-
-def _graders(table: pd.DataFrame) -> np.ndarray:
-    """Numbers from 0. Those who have no account, or none any more, count as one for each grade that an answer has of them."""
+    # From 0. Those who have no account, or none any more, count as one for each grade that an answer has of them
     unknown = table["grader"].isna()
     nth = table[unknown].groupby("answer").cumcount()
     named = table["grader"].where(~unknown, -1 - nth.reindex(table.index))
-    return np.asarray(pd.factorize(named, sort=True)[0], dtype=np.int64)
+    table["grader"] = np.asarray(pd.factorize(named, sort=True)[0], dtype=np.int64)
+    wanted = ["answer", "grader", "points", "is_adjudication", "is_simulated"]
+    return table[wanted].reset_index(drop=True)
 
 
 def _judge_of_models(

@@ -34,16 +34,17 @@ def markdown(replication: Replication, title: str) -> str:
     counts = [(VERDICTS[verdict], str(len(replication.of(verdict)))) for verdict in Verdict]
     compared = ("value", "printed", "recomputed", "verdict", "why")
     differing = [_row(one, with_place=True) for one in replication.of(Verdict.DIFFERS)]
-    expected, found = ("what", "one would expect", "data", "verdict", "why"), replication.facts
+    expected = ("what", "one would expect", "data", "verdict", "why")
+    found = [*_facts_of_files(replication.facts), *_facts_of_results(replication.facts)]
     cells = []
     for own in replication.cells:
         n, n_above = len(own.known), sum(value > 0 for value in own.known)
         about = f"On {own.source}-created test cases, in percentage points."
         head = ("model", *map(escaped, own.subfields))
-        rows = [(escaped(model), *(f.number(v, 1) for v in row)) for model, row in own.models]
+        lines = [(escaped(model), *(f.number(v, 1) for v in row)) for model, row in own.models]
         cells += [
             f"{about} Of {n} cells {n_above} are above 0.",
-            _table(head, "-" + ":" * len(own.subfields), rows),
+            _table(head, "-" + ":" * len(own.subfields), lines),
         ]
     parts = [
         f"# Replication: {escaped(title)}",
@@ -53,7 +54,7 @@ def markdown(replication: Replication, title: str) -> str:
         _table(compared, "-::--", differing),
         "## Properties of the data",
         ABOUT_DATA,
-        _table(expected, "-----", [*_facts_of_files(found), *_facts_of_results(found)]),
+        _table(expected, "-----", found),
         "## Models minus people, by subfield",
         *(cells or ["None."]),
     ]

@@ -197,7 +197,12 @@ def place_of(item: Item, research_field: ResearchField, user: User) -> Place | N
 
 def place_among(item: Item, scored: Scored, studies: StudyQuerySet) -> Place | None:
     """Among those of its field that models scored and people judged often enough; None where it is none of them."""
-    shares = _shares(scored)
+    # Of each item, its rank with each model as a share of those it scored: from 0, the hardest, to 1
+    shares: dict[int, list[float]] = defaultdict(list)
+    for by_item in scored.values():
+        model_ranks = ranks_of([difficulty for difficulty, *_ in by_item.values()])
+        for pk, rank in zip(by_item, model_ranks, strict=True):
+            shares[pk].append((rank - 0.5) / len(by_item))
     people = people_figures(list(shares), studies)
     pks = sorted(pk for pk, found in people.items() if found.n >= FEWEST_RANKED)
     if item.pk not in pks or len(pks) < 3:
@@ -208,16 +213,6 @@ def place_among(item: Item, scored: Scored, studies: StudyQuerySet) -> Place | N
     at = pks.index(item.pk)
     disagreement = float(rank_differences(accuracy, ranks)[at])
     return Place(tuple(keys[pk] for pk in pks), tuple(accuracy), tuple(ranks), at, disagreement)
-
-
-def _shares(scored: Scored) -> dict[int, list[float]]:
-    """By item, its rank with each model as a share of those it scored: from 0, the hardest, to 1."""
-    shares: dict[int, list[float]] = defaultdict(list)
-    for by_item in scored.values():
-        ranks = ranks_of([difficulty for difficulty, *_ in by_item.values()])
-        for item, rank in zip(by_item, ranks, strict=True):
-            shares[item].append((rank - 0.5) / len(by_item))
-    return shares
 
 
 MOST_ANSWERS = 300_000  # read for a page
