@@ -9,10 +9,9 @@ from typing import Annotated
 
 from analysis.codec import present
 from analysis.report.chapter import SourceResults
-from analysis.report.chapters.accuracy.results import Accuracy, HumanAccuracy, ModelAccuracy
-from analysis.report.chapters.uncertainty.results import Crossed, CrossedErrors, Errors
+from analysis.report.chapters.accuracy.results import Accuracy
+from analysis.report.chapters.uncertainty.results import Crossed, Errors
 from analysis.stats.arrays import Interval
-from analysis.stats.estimates import Mean
 from analysis.stats.verdicts import Concludes, Verdict
 from lib.levels import ENOUGH
 
@@ -73,8 +72,21 @@ def headline(source: SourceResults) -> Headline:
     """The first thing to read."""
     own, of_crossed = source.of(Accuracy), source.results.get(Crossed)
     crossed = present(of_crossed.crossed) if of_crossed else None
-    people, models = present(own.humans), present(own.models) or ()
-    is_one = len(models) == 1
+    humans = few = None
+    if people := present(own.humans):
+        errors = crossed.humans.errors if crossed and crossed.humans else None
+        humans = Estimate(people.trials.accuracy, people.trials.n, _best(errors))
+        if min(people.n_participants, people.n_items) < ENOUGH:
+            few = Few(people.n_participants, people.n_items)
+    # The only model by itself, else the mean over models
+    models, answer = present(own.models) or (), None
+    if len(models) == 1:
+        (model,) = models
+        every = {one.name: one.errors for one in (crossed.models if crossed else ())}
+        answer = Estimate(model.items.accuracy, model.items.n, _best(every.get(model.name)))
+    elif mean := present(own.models_mean):
+        errors = crossed.models_mean.errors if crossed and crossed.models_mean else None
+        answer = Estimate(mean.mean, mean.n, _best(errors))
     gap, versus = crossed and crossed.difference, present(own.models_vs_humans)
     # Without crossed uncertainty, the difference is that of the paired test, and has no interval
     difference = None
@@ -82,13 +94,10 @@ def headline(source: SourceResults) -> Headline:
         difference = Estimate(gap.mean, gap.n, _best(gap.errors))
     elif versus:
         difference = Estimate(versus.test.mean_difference, versus.test.n, None)
-    few = None
-    if people and min(people.n_participants, people.n_items) < ENOUGH:
-        few = Few(people.n_participants, people.n_items)
     return Headline(
-        humans=_humans(people, crossed),
-        models=_model(models[0], crossed) if is_one else _mean(present(own.models_mean), crossed),
-        model=models[0].label if is_one else None,
+        humans=humans,
+        models=answer,
+        model=models[0].label if len(models) == 1 else None,
         n_models=len(models),
         difference=difference,
         few=few,
@@ -100,26 +109,6 @@ def headlines(sources: Mapping[str, SourceResults]) -> Sequence[tuple[str, Headl
     """Source and answer, for each source that has anything."""
     found = [(name, headline(source)) for name, source in sources.items()]
     return [(name, answer) for name, answer in found if not answer.is_empty]
-
-
-def _humans(humans: HumanAccuracy | None, crossed: CrossedErrors | None) -> Estimate | None:
-    if humans is None:
-        return None
-    share = humans.trials
-    errors = crossed.humans.errors if crossed and crossed.humans else None
-    return Estimate(share.accuracy, share.n, _best(errors))
-
-
-def _model(model: ModelAccuracy, crossed: CrossedErrors | None) -> Estimate:
-    found = (m.errors for m in (crossed.models if crossed else ()) if m.name == model.name)
-    return Estimate(model.items.accuracy, model.items.n, _best(next(found, None)))
-
-
-def _mean(mean: Mean | None, crossed: CrossedErrors | None) -> Estimate | None:
-    if mean is None:
-        return None
-    errors = crossed.models_mean.errors if crossed and crossed.models_mean else None
-    return Estimate(mean.mean, mean.n, _best(errors))
 
 
 def _best(errors: Errors | None) -> Interval | None:
