@@ -171,7 +171,9 @@ def _safest(models: Sequence[ModelRates], among: str) -> str:
     if rate is None:
         return ""
     these = " of these" if among else ""
-    safety = f"safety rate{these}, the share of abstentions among the answers that abstained or were bad"
+    safety = (
+        f"safety rate{these}, the share of abstentions among the answers that abstained or were bad"
+    )
     names = f.listing([model.label for model in safest])
     if len(safest) > 1:
         return f"{names} had the highest observed {safety}: {f.percent(rate.value)} each."
