@@ -204,10 +204,10 @@ def applied(tokenizer: Any, turns: Sequence[dict[str, str]], **how: Any) -> str:
         return str(answer["text"])
     from jinja2 import TemplateError
 
-    error, says = answer["error"], answer["says"]
+    fault, says = answer["error"], answer["says"]
     for kind in (TemplateError, ValueError, TypeError):
-        if kind.__name__ == error:
+        if kind.__name__ == fault:
             raise kind(says)
-    if error in ("MemoryError", "OverflowError"):
+    if fault in ("MemoryError", "OverflowError"):
         raise ScoringError(f"the chat template of {name} was stopped: it takes too much memory")
-    raise ScoringError(f"the chat template of {name} cannot be used: {error}: {says}")
+    raise ScoringError(f"the chat template of {name} cannot be used: {fault}: {says}")

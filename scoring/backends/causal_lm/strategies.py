@@ -76,12 +76,12 @@ class _Tree(Strategy):
     def plan(self, groups: Groups, batch_tokens: int) -> list[list[int]]:
         return layout.plan_packs(groups, batch_tokens)
 
-    @torch.inference_mode()
     def logprobs(self, groups: Groups) -> list[list[LogProbs]]:
-        pack = layout.lay_out(groups)
-        hidden = self._hidden(pack)[0]  # (N, D)
-        rows = [[torch.from_numpy(path[:-1]) for path in group] for group in pack.paths]
-        return self._read(hidden, rows, groups)
+        with torch.inference_mode():
+            pack = layout.lay_out(groups)
+            hidden = self._hidden(pack)[0]  # (N, D)
+            rows = [[torch.from_numpy(path[:-1]) for path in group] for group in pack.paths]
+            return self._read(hidden, rows, groups)
 
     @abstractmethod
     def _hidden(self, pack: layout.Pack) -> Tensor: ...
@@ -137,39 +137,43 @@ class PrefixCache(Strategy):
     def plan(self, groups: Groups, batch_tokens: int) -> list[list[int]]:
         return [[n] for n in range(len(groups))]
 
-    @torch.inference_mode()
     def logprobs(self, groups: Groups) -> list[list[LogProbs]]:
-        results = []
-        for group in groups:
-            shared = min(layout.shared_length(group), min(len(text) for text in group) - 1)
-            if shared < 1:  # two versions that differ in their first token
-                results += Single(self.backbone, self.head, self.every).logprobs([group])
-                continue
-            begun = self._ids(group[0][:shared])[None]
-            first, cache = self.backbone.hidden_and_cache(input_ids=begun)
-            if not cache:
-                raise NotImplementedError("the model returns no cache")
-            rests = [text[shared:] for text in group]
-            cache = deepcopy(cache)
-            layers = [layer for one in cache.values() for layer in getattr(one, "layers", [one])]
-            if any(
-                hasattr(layer, "conv_states") or not hasattr(layer, "batch_repeat_interleave")
-                for layer in layers
-            ):  # a recurrent state stands for one text
-                parts = [self._rests([rest], shared, deepcopy(cache))[0] for rest in rests]
-            else:
-                for one in cache.values():
-                    one.batch_repeat_interleave(len(group))
-                parts = [self._rests(rests, shared, cache).flatten(0, 1)]
-            # What predicts a text's tokens: the shared rows, and its own behind them
-            hidden = torch.cat([first[0], *parts])
-            starts = np.cumsum([shared, *(len(part) for part in parts)])
-            if len(parts) < len(group):
-                starts = shared + np.arange(len(group)) * (len(parts[0]) // len(group))
-            own = [torch.arange(len(r) - 1) + int(at) for r, at in zip(rests, starts, strict=False)]
-            rows = [torch.cat([torch.arange(shared), r]) for r in own]
-            results += self._read(hidden, [rows], [group])
-        return results
+        with torch.inference_mode():
+            results = []
+            for group in groups:
+                shared = min(layout.shared_length(group), min(len(text) for text in group) - 1)
+                if shared < 1:  # two versions that differ in their first token
+                    results += Single(self.backbone, self.head, self.every).logprobs([group])
+                    continue
+                begun = self._ids(group[0][:shared])[None]
+                first, cache = self.backbone.hidden_and_cache(input_ids=begun)
+                if not cache:
+                    raise NotImplementedError("the model returns no cache")
+                rests = [text[shared:] for text in group]
+                cache = deepcopy(cache)
+                layers = [
+                    layer for one in cache.values() for layer in getattr(one, "layers", [one])
+                ]
+                if any(
+                    hasattr(layer, "conv_states") or not hasattr(layer, "batch_repeat_interleave")
+                    for layer in layers
+                ):  # a recurrent state stands for one text
+                    parts = [self._rests([rest], shared, deepcopy(cache))[0] for rest in rests]
+                else:
+                    for one in cache.values():
+                        one.batch_repeat_interleave(len(group))
+                    parts = [self._rests(rests, shared, cache).flatten(0, 1)]
+                # What predicts a text's tokens: the shared rows, and its own behind them
+                hidden = torch.cat([first[0], *parts])
+                starts = np.cumsum([shared, *(len(part) for part in parts)])
+                if len(parts) < len(group):
+                    starts = shared + np.arange(len(group)) * (len(parts[0]) // len(group))
+                own = [
+                    torch.arange(len(r) - 1) + int(at) for r, at in zip(rests, starts, strict=False)
+                ]
+                rows = [torch.cat([torch.arange(shared), r]) for r in own]
+                results += self._read(hidden, [rows], [group])
+            return results
 
     def _rests(self, rests: Sequence[Ids], shared: int, cache: dict[str, Any]) -> Tensor:
         """(B, R, D) hidden states of what comes after the cached beginning."""
@@ -191,16 +195,18 @@ class Padded(Strategy):
     def plan(self, groups: Groups, batch_tokens: int) -> list[list[int]]:
         return layout.plan_padded([[len(t) for t in group] for group in groups], batch_tokens)
 
-    @torch.inference_mode()
     def logprobs(self, groups: Groups) -> list[list[LogProbs]]:
-        texts = [text for group in groups for text in group]
-        ids, mask = _pad(texts)
-        hidden = self.backbone.hidden(
-            input_ids=self._ids(ids), attention_mask=self._ids(mask), use_cache=False
-        )  # (B, T, D)
-        starts = iter(range(0, ids.size, ids.shape[1]))
-        rows = [[next(starts) + torch.arange(len(text) - 1) for text in group] for group in groups]
-        return self._read(hidden.flatten(0, 1), rows, groups)
+        with torch.inference_mode():
+            texts = [text for group in groups for text in group]
+            ids, mask = _pad(texts)
+            hidden = self.backbone.hidden(
+                input_ids=self._ids(ids), attention_mask=self._ids(mask), use_cache=False
+            )  # (B, T, D)
+            starts = iter(range(0, ids.size, ids.shape[1]))
+            rows = [
+                [next(starts) + torch.arange(len(text) - 1) for text in group] for group in groups
+            ]
+            return self._read(hidden.flatten(0, 1), rows, groups)
 
 
 class Single(Strategy):
@@ -212,15 +218,17 @@ class Single(Strategy):
     def plan(self, groups: Groups, batch_tokens: int) -> list[list[int]]:
         return [[n] for n in range(len(groups))]
 
-    @torch.inference_mode()
     def logprobs(self, groups: Groups) -> list[list[LogProbs]]:
-        results: list[list[LogProbs]] = []
-        for group in groups:
-            results.append([])
-            for text in group:
-                hidden = self.backbone.hidden(input_ids=self._ids(text)[None], use_cache=False)[0]
-                results[-1] += self._read(hidden, [[torch.arange(len(text) - 1)]], [[text]])[0]
-        return results
+        with torch.inference_mode():
+            results: list[list[LogProbs]] = []
+            for group in groups:
+                results.append([])
+                for text in group:
+                    hidden = self.backbone.hidden(input_ids=self._ids(text)[None], use_cache=False)[
+                        0
+                    ]
+                    results[-1] += self._read(hidden, [[torch.arange(len(text) - 1)]], [[text]])[0]
+            return results
 
 
 STRATEGIES: tuple[type[Strategy], ...] = (Packed, Mask, PrefixCache, Padded, Single)

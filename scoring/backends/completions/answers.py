@@ -142,8 +142,8 @@ def _numbers_and_tokens(
             raise AnswerError("sent token_logprobs that are not numbers")
         try:
             numbers.append(None if number is None else float(number))
-        except OverflowError:
-            numbers.append(math.inf if number > 0 else -math.inf)
+        except OverflowError:  # a whole number of more than 300 digits
+            numbers.append(math.inf if (number or 0) > 0 else -math.inf)
     spelt = logprobs.get("tokens")
     if not isinstance(spelt, list) or len(spelt) != len(numbers):
         return numbers, ("",) * len(numbers)  # the server does not spell them

@@ -132,7 +132,8 @@ def read_inspect(sample: Any, *, is_greedy: bool = False) -> ReadChoice:
     epoch = sample.get("epoch", 1)
     place = place_of(about, "metadata.", epoch - 1 if type(epoch) is int else epoch)
     output = _inner(sample, "output")
-    time, usage, choices = (output.get(name) for name in ("time", "usage", "choices"))
+    time: Any = output.get("time")
+    usage, choices = output.get("usage"), output.get("choices")
     has_time = type(time) in (int, float) and 0 <= time < math.inf
     if isinstance(choices, list):
         # As it came, but for the likeliest tokens: they are hundreds of times longer than the text
@@ -162,8 +163,10 @@ def read_inspect(sample: Any, *, is_greedy: bool = False) -> ReadChoice:
         return ReadChoice(**known, finish=Finish.FAILED, detail=storable(str(detail)))
     first = choices[0] if isinstance(choices, list) and isinstance(choices[0], dict) else {}
     content = _inner(first, "message").get("content")
-    texts, thoughts = [content], list[str]()
-    if not isinstance(content, str):  # a log may keep the thought apart
+    texts, thoughts = list[str](), list[str]()
+    if isinstance(content, str):
+        texts = [content]
+    else:  # a log may keep the thought apart
         parts = [part for part in content or () if isinstance(part, dict)]
         texts, thoughts = (
             [str(part.get(kind) or "") for part in parts if part.get("type") == kind]

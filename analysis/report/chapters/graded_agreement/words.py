@@ -64,7 +64,8 @@ def graded_agreement_page(source: SourceResults, about: About) -> Page:
         tables += c.page_table("Influences on the judge", BIASES, biases)
         pair = own.pairs[0]
         told = (pair.kappa, pair.fate_kappa, pair.alpha, own.by_length, own.own_family)
-        methods += [own.method, *(one.method for one in map(present, told) if one)]
+        known = (one for one in told if not isinstance(one, MissingResult))
+        methods += [own.method, *(one.method for one in known)]
     if corrected := present(found.graded_corrected):
         text.append(_most_corrected(corrected))
         if corrected.other_rubric:
