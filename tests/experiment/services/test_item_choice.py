@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError
 
 from experiment.models import Item, Study
-from experiment.services.fields import ensure_field
+from experiment.services.fields import create_field
 from experiment.services.item_choice import ItemChoice, choose_items
 from tests.experiment import people
 from tests.experiment.lab_client import run, run_json
@@ -70,7 +70,7 @@ def test_counts_per_stratum_follow_what_was_chosen(
 
 
 def test_a_field_is_named_by_its_short_name_as_in_other_commands() -> None:
-    field = ensure_field("Soil ecology")
+    field = create_field("Soil ecology", 1, None)
     make_item("soil-1", field=field.name)
     data = create("--collection", "any", "--field", field.slug)
     assert (field.slug, data["items"]["human"]) == ("soil-ecology", 1)
