@@ -138,12 +138,15 @@ def _numbers_and_tokens(
         )
     numbers: list[float | None] = []
     for number in logprobs["token_logprobs"]:
-        if number is not None and (isinstance(number, bool) or not isinstance(number, int | float)):
+        if number is None:
+            numbers.append(None)
+            continue
+        if isinstance(number, bool) or not isinstance(number, int | float):
             raise AnswerError("sent token_logprobs that are not numbers")
         try:
-            numbers.append(None if number is None else float(number))
-        except OverflowError:  # a whole number of more than 300 digits
-            numbers.append(math.inf if (number or 0) > 0 else -math.inf)
+            numbers.append(float(number))
+        except OverflowError:
+            numbers.append(math.inf if number > 0 else -math.inf)
     spelt = logprobs.get("tokens")
     if not isinstance(spelt, list) or len(spelt) != len(numbers):
         return numbers, ("",) * len(numbers)  # the server does not spell them
