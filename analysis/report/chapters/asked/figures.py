@@ -44,7 +44,6 @@ from analysis.report.chapters.asked.words import (
     sizes_figure,
 )
 from analysis.stats import NotEnough
-from analysis.stats.choices import AskedOrScored
 
 SHAPES = alt.Scale(domain=[PERPLEXITY, CHOICE], range=["circle", "diamond"])
 WORDS = {PERPLEXITY: "by perplexity", CHOICE: "asked"}
@@ -129,24 +128,22 @@ def asked_sizes(source: SourceResults, tables: Tables) -> Figure:
             "State the number of parameters of the models.",
         )
     names = labels([_language_model(m) for m, _found in both])
-    frame = pd.DataFrame(
-        [_sized(model, found, names[model.language_model]) for model, found in both]
-    )
+    sized = [
+        {
+            "language_model": model.language_model,
+            "label": names[model.language_model],
+            "n_parameters": model.n_parameters,
+            "n": found.n,
+            "difference": found.difference,
+            "low": low,
+            "high": high,
+            "colour": family_colour(model.family),
+        }
+        for model, found in both
+        for low, high in [found.ci95 or (np.nan, np.nan)]
+    ]
+    frame = pd.DataFrame(sized)
     return make_figure("asked_sizes", _sizes_chart(frame), sizes_figure(both), plain(frame))
-
-
-def _sized(model: AskedModel, found: AskedOrScored, label: str) -> dict[str, Any]:
-    low, high = found.ci95 or (np.nan, np.nan)
-    return {
-        "language_model": model.language_model,
-        "label": label,
-        "n_parameters": model.n_parameters,
-        "n": found.n,
-        "difference": found.difference,
-        "low": low,
-        "high": high,
-        "colour": family_colour(model.family),
-    }
 
 
 def _sizes_chart(frame: pd.DataFrame) -> Drawn:

@@ -176,6 +176,10 @@ class AskedModel(ModelName):
     def n_answers(self) -> int:
         return sum(state.n for state in self.states)
 
+    def n_ended(self, end: str) -> int:
+        """Answers that ended in this way."""
+        return sum(state.n for state in self.states if state.state == end)
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -189,9 +193,15 @@ def build_asked(data: SourceData) -> Built:
     if data.choices.empty:
         raise NotEnough(NOBODY[0], NOBODY[1].format(study=data.study_slug))
     numbers = data.choices["model"]
-    models = _corrected(
-        [_model(data, int(m), data.choices[numbers == m]) for m in np.unique(numbers)]
-    )
+    found = [_model(data, int(m), data.choices[numbers == m]) for m in np.unique(numbers)]
+    # The p values of all tests of the chapter are one family
+    tests = {name: [present(getattr(model, name)) for model in found] for name in QUESTIONS}
+    after = together({name: [one.p if one else None for one in own] for name, own in tests.items()})
+    for name, own in tests.items():
+        for n, (one, p) in enumerate(zip(own, after[name], strict=True)):
+            if one and p is not None:
+                found[n] = replace(found[n], **{name: one.corrected(p)})
+    models = tuple(found)
     confidences = list(confidences_of(models))
     bins = [(model, kind, one) for model, kind, own in confidences for one in own.bins]
     states = [(model, state) for model in models for state in model.states]
@@ -211,19 +221,6 @@ def build_asked(data: SourceData) -> Built:
 QUESTIONS = ("paired", "position", STATED, P_ORIGINAL)
 
 
-def _corrected(models: list[AskedModel]) -> tuple[AskedModel, ...]:
-    """With the p values of all tests of the chapter as one family, and the verdicts."""
-    tests = {name: [present(getattr(model, name)) for model in models] for name in QUESTIONS}
-    after = together(
-        {name: [one.p if one else None for one in found] for name, found in tests.items()}
-    )
-    for name, found in tests.items():
-        for n, (one, p) in enumerate(zip(found, after[name], strict=True)):
-            if one and p is not None:
-                models[n] = replace(models[n], **{name: one.corrected(p)})
-    return tuple(models)
-
-
 def paired_of(models: Sequence[AskedModel]) -> list[AskedModel]:
     """Those that were scored too."""
     return [model for model in models if not isinstance(model.paired, MissingResult)]
@@ -241,12 +238,18 @@ def _model(data: SourceData, model: int, answers: pd.DataFrame) -> AskedModel:
     about, read = data.models.iloc[model], answers[answers["is_read"]]
     points = data.model_correct[model]
     asked = np.unique(answers["item"])
+    # The name of the language model, not as the one that was asked
+    twin = _twin(data, model)
+    named = data.models.iloc[model if twin is None else twin]
+    # Answers that were read come first, then the most frequent other ends
+    ends = answers.loc[~answers["is_read"], "state"].value_counts().items()
+    others = sorted(ends, key=lambda one: (-one[1], str(one[0])))
     own = data.full[data.full["model"] == model]
     run = own["run"].iloc[0] if len(own) else 0
     return AskedModel(
         **data.model_name(model),
         language_model=str(about["language_model"]),
-        language_label=_label(data, model),
+        language_label=str(named["display_name"] or named["name"]),
         n_parameters=float(about["n_parameters"]),
         form=str(answers["form"].iloc[0]),
         prompt=data.run_prompts.get(int(run), ""),
@@ -254,7 +257,10 @@ def _model(data: SourceData, model: int, answers: pd.DataFrame) -> AskedModel:
         n_asked=len(asked),
         judged=try_estimate(proportion, points),
         strict=proportion(np.nan_to_num(points[asked])),
-        states=_states(answers),
+        states=(
+            State(READ, len(read)),
+            *(State(str(end), int(n)) for end, n in others),
+        ),
         position=try_estimate(
             position, read["original_side"] == "A", read["side"], read["log_odds"], read["item"]
         ),
@@ -268,27 +274,12 @@ def _model(data: SourceData, model: int, answers: pd.DataFrame) -> AskedModel:
     )
 
 
-def _label(data: SourceData, model: int) -> str:
-    """Name of the language model, not as the one that was asked."""
-    twin = _twin(data, model)
-    row = data.models.iloc[model if twin is None else twin]
-    return str(row["display_name"] or row["name"])
-
-
 def _twin(data: SourceData, model: int) -> int | None:
     """The row of the same model scored by perplexity."""
     models = data.models
     same = models["language_model"] == models["language_model"].iloc[model]
     found = np.flatnonzero(same & (models["method"] != CHOICE))
     return int(found[0]) if len(found) else None
-
-
-def _states(answers: pd.DataFrame) -> tuple[State, ...]:
-    """Those that were read first, then the most frequent."""
-    counts = answers.loc[~answers["is_read"], "state"].value_counts()
-    others = sorted(counts.items(), key=lambda one: (-one[1], str(one[0])))
-    read = State(READ, int(answers["is_read"].sum()))
-    return (read, *(State(str(name), int(n)) for name, n in others))
 
 
 def _towards(read: pd.DataFrame) -> Floats:

@@ -1,6 +1,7 @@
 """The chapter on models that were asked, as sentences, tables and captions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 from analysis import columns as c
 from analysis.codec import MissingResult, present
@@ -19,7 +20,7 @@ from analysis.report.chapters.asked.results import (
     paired_of,
 )
 from analysis.report.families import too_few
-from analysis.stats.choices import AskedOrScored, Position, Stated
+from analysis.stats.choices import AskedOrScored, Stated
 from analysis.stats.families import TOGETHER
 from analysis.stats.verdicts import Verdict
 from lib import formatting as f
@@ -37,55 +38,65 @@ LETTERS_ALONE = (
 
 def asked_page(source: SourceResults, about: About) -> Page:
     models = present(source.of(Asked).asked) or ()
-    finding = _asked_or_scored(models)
+    pairs = [(model, found) for model in models if (found := present(model.paired))]
+    finding = _pairs(pairs) if pairs else _asked_alone(models)
+    stated = [
+        _confidence(model.language_label, own)
+        for model, kind, own in confidences_of(models)
+        if kind == STATED
+    ]
+    without = [
+        model.language_label
+        for model in models
+        if isinstance(model.p_original, MissingResult)
+        and model.p_original.reason == NO_PROBABILITY[0]
+    ]
+    no_probability = (
+        f"There is no P(original) to calibrate for {f.listing(without)}: one answer in each order, without the probabilities of tokens, "
+        "is no probability."
+    )
+    # A column for each way in which answers ended
+    ends = list(dict.fromkeys(state.state for model in models for state in model.states))
+    columns = (
+        c.text("Model", "label"),
+        c.count("Answers", "n_answers"),
+        *(c.count(end, partial(AskedModel.n_ended, end=end)) for end in ends),
+    )
+    confidences = [*confidences_of(models)]
     return Page(
         text=[
             *paragraphs(finding),
             *_sides(models),
             *paragraphs(*(_unread(model) for model in models if model.n_unread)),
-            *_overconfidence(models),
-            *paragraphs(_without_probability(models), ELSEWHERE),
+            *([Paragraph("", items=stated)] if stated else []),
+            *paragraphs(no_probability if without else "", ELSEWHERE),
         ],
         tables=[
             *c.page_table("Models asked and scored", PAIRS, paired_of(models), "asked_pairs"),
             *c.page_table("Models that were asked", MODELS, models, "asked"),
-            *c.page_table(
-                "Confidence and accuracy",
-                CONFIDENCES,
-                [*confidences_of(models)],
-                "asked_confidence",
-            ),
+            *c.page_table("Confidence and accuracy", CONFIDENCES, confidences, "asked_confidence"),
             *_people(models),
-            *_states(models),
+            *c.page_table("How the answers ended", columns, models, "asked_states"),
         ],
         methods=_methods(models),
         finding=finding,
     )
 
 
-def _asked_or_scored(models: Sequence[AskedModel]) -> str:
-    pairs = [(model, found) for model in models if (found := present(model.paired))]
+def _pairs(pairs: Sequence[tuple[AskedModel, AskedOrScored]]) -> str:
     if len(pairs) == 1:
-        return _pair(*pairs[0])
-    if pairs:
-        return _pairs([found for _model, found in pairs])
-    return _asked_alone(models)
-
-
-def _pair(model: AskedModel, found: AskedOrScored) -> str:
-    corrected = f", after Holm {f.p_value(found.p_holm)}" if f.is_known(found.p_holm) else ""
-    numbers = (
-        f"95% CI {f.points_interval(found.ci95)}; McNemar {f.p_value(found.mcnemar.p)}{corrected}"
-    )
-    conclusion = {Verdict.UNCLEAR: "This is no clear difference.", Verdict.TOO_FEW: TOO_FEW}
-    return sentences(
-        f"{model.language_label} found the original in {f.percent(found.asked)} when it was asked, and in {f.percent(found.scored)} by its "
-        f"perplexities, on the same {f.count(found.n, 'test case')}: {f.points(found.difference)} points ({numbers}).",
-        conclusion.get(found.verdict, ""),
-    )
-
-
-def _pairs(found: Sequence[AskedOrScored]) -> str:
+        ((model, own),) = pairs
+        corrected = f", after Holm {f.p_value(own.p_holm)}" if f.is_known(own.p_holm) else ""
+        numbers = (
+            f"95% CI {f.points_interval(own.ci95)}; McNemar {f.p_value(own.mcnemar.p)}{corrected}"
+        )
+        conclusion = {Verdict.UNCLEAR: "This is no clear difference.", Verdict.TOO_FEW: TOO_FEW}
+        return sentences(
+            f"{model.language_label} found the original in {f.percent(own.asked)} when it was asked, and in {f.percent(own.scored)} by its "
+            f"perplexities, on the same {f.count(own.n, 'test case')}: {f.points(own.difference)} points ({numbers}).",
+            conclusion.get(own.verdict, ""),
+        )
+    found = [own for _model, own in pairs]
     verdicts = [one.verdict for one in found]
     n_lower, n_higher = (
         f.number(verdicts.count(side), 0) for side in (Verdict.BELOW, Verdict.ABOVE)
@@ -129,7 +140,18 @@ def _asked_alone(models: Sequence[AskedModel]) -> str:
 def _sides(models: Sequence[AskedModel]) -> list[Paragraph]:
     """A line for each model that prefers a side, or says so of all of them."""
     known = [(model, own) for model in models if (own := present(model.position))]
-    preferred = [line for model, own in known if (line := _side(model.language_label, own))]
+    preferred = []
+    for model, own in known:
+        name, side = model.language_label, "A" if own.verdict is Verdict.ABOVE else "B"
+        if own.answers.share in (0.0, 1.0):
+            preferred.append(
+                f"{name} always answers {'A' if own.answers.share else 'B'}, {LETTERS_ALONE}"
+            )
+        elif own.verdict.is_clear:
+            preferred.append(
+                f"{name} prefers side {side}: {f.percent(own.answers.share)} (95% CI {f.share_interval(own.answers.ci95)}) of its answers "
+                "name A, although the original was on side A in half of the cases."
+            )
     if preferred:
         return [Paragraph("", items=preferred)]
     verdicts = [own.verdict for _model, own in known]
@@ -137,18 +159,6 @@ def _sides(models: Sequence[AskedModel]) -> list[Paragraph]:
         unclear = "No model showed a clear preference for a side."
         return [Paragraph(sentences(unclear, too_few(verdicts)))]
     return []
-
-
-def _side(name: str, own: Position) -> str:
-    """Empty where a model neither prefers a side nor names the same one without exception."""
-    if own.answers.share in (0.0, 1.0):
-        return f"{name} always answers {'A' if own.answers.share else 'B'}, {LETTERS_ALONE}"
-    if not own.verdict.is_clear:
-        return ""
-    return (
-        f"{name} prefers side {'A' if own.verdict is Verdict.ABOVE else 'B'}: {f.percent(own.answers.share)} "
-        f"(95% CI {f.share_interval(own.answers.ci95)}) of its answers name A, although the original was on side A in half of the cases."
-    )
 
 
 def _unread(model: AskedModel) -> str:
@@ -163,15 +173,6 @@ def _unread(model: AskedModel) -> str:
     )
 
 
-def _overconfidence(models: Sequence[AskedModel]) -> list[Paragraph]:
-    lines = [
-        _confidence(model.language_label, own)
-        for model, kind, own in confidences_of(models)
-        if kind == STATED
-    ]
-    return [Paragraph("", items=lines)] if lines else []
-
-
 def _confidence(name: str, own: Stated) -> str:
     said = f"state {f.percent(own.mean_confidence)} on average, and {f.percent(own.accuracy)} are correct"
     if not own.verdict.is_clear:
@@ -179,21 +180,6 @@ def _confidence(name: str, own: Stated) -> str:
     side = "overconfident" if own.verdict is Verdict.ABOVE else "underconfident"
     apart = f.percentage_points(abs(own.overconfidence))
     return f"{name} is {side}: its answers {said} ({apart} points apart)."
-
-
-def _without_probability(models: Sequence[AskedModel]) -> str:
-    names = [
-        model.language_label
-        for model in models
-        if isinstance(model.p_original, MissingResult)
-        and model.p_original.reason == NO_PROBABILITY[0]
-    ]
-    if not names:
-        return ""
-    return (
-        f"There is no P(original) to calibrate for {f.listing(names)}: one answer in each order, without the probabilities of tokens, is no "
-        "probability."
-    )
 
 
 def _people(models: Sequence[AskedModel]) -> list[Table]:
@@ -213,16 +199,6 @@ def _people(models: Sequence[AskedModel]) -> list[Table]:
     return c.page_table(caption, columns, rows)
 
 
-def _states(models: Sequence[AskedModel]) -> list[Table]:
-    names = list(dict.fromkeys(state.state for model in models for state in model.states))
-
-    def number(name: str) -> c.Column:
-        return c.count(name, lambda m: sum(s.n for s in m.states if s.state == name))
-
-    columns = (c.text("Model", "label"), c.count("Answers", "n_answers"), *map(number, names))
-    return c.page_table("How the answers ended", columns, models, "asked_states")
-
-
 def _methods(models: Sequence[AskedModel]) -> list[str]:
     """Each once: they are the same for all models but for the filled bins."""
     paired = [found.method for model in models if (found := present(model.paired))]
@@ -239,22 +215,20 @@ def _methods(models: Sequence[AskedModel]) -> list[str]:
 
 def asked_figure(models: Sequence[AskedModel], n_models: int, most_items: int) -> FigureText:
     """n_models, most_items: of those that are shown."""
+    accuracies = []
+    for model in models:
+        if found := present(model.paired):
+            scored, asked = f.percent(found.scored), f.percent(found.asked)
+            accuracies.append(f"{model.language_label} {scored} by perplexity, {asked} when asked")
+        elif share := present(model.judged):
+            accuracies.append(f"{model.language_label} {f.percent(share.accuracy)} when asked")
     return FigureText(
         "Accuracy of language models when asked and by perplexity",
         f"n = {f.count(n_models, 'model')} on up to {f.count(most_items, 'test case')}. For a model that was both asked and scored, only test "
         "cases that have both are used. Thin lines are 95% score intervals; the upper line is for perplexity, the lower one for asking. "
         "A tie counts half.",
-        f"{'; '.join(_accuracies(models))}. Chance is 50%.",
+        f"{'; '.join(accuracies)}. Chance is 50%.",
     )
-
-
-def _accuracies(models: Sequence[AskedModel]) -> Iterator[str]:
-    for model in models:
-        if found := present(model.paired):
-            scored, asked = f.percent(found.scored), f.percent(found.asked)
-            yield f"{model.language_label} {scored} by perplexity, {asked} when asked"
-        elif share := present(model.judged):
-            yield f"{model.language_label} {f.percent(share.accuracy)} when asked"
 
 
 def sizes_figure(pairs: Sequence[tuple[AskedModel, AskedOrScored]]) -> FigureText:

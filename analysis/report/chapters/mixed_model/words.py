@@ -26,7 +26,20 @@ NO_FLOOR = 0.0005  # a width below it is shown as 0
 
 def mixed_model_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(Mixed).mixed_model)
-    finding = _accuracies(own)
+    marginal = f.with_interval(
+        f.percent(own.accuracy_marginal), f.share_interval(own.accuracy_marginal_ci95)
+    )
+    finding = (
+        "In a logistic model with participants and test cases as random effects, a typical participant on a typical test case is right "
+        f"with probability {f.percent(own.accuracy_typical)}; averaged over both, it is {marginal}."
+    )
+    # The model without variation between participants, where the test does not reject it
+    test, without = own.lrt.participants, ""
+    if own.sd_participants > 0 and test.p >= LEVEL and test.without is not None:
+        without = (
+            f"A likelihood ratio test against no variation between participants gives {f.p_value(test.p)}. In the model without this "
+            f"variation, the SD of test cases is {f.number(test.without.sd_other, 3)}."
+        )
     is_few = min(own.n_participants, own.n_items) < ENOUGH
     has_no_variation = min(own.sd_participants, own.sd_items) < NONE_FOUND
     columns = (c.text("Parameter", "0"), c.number("Estimate", "1"), c.ci("95% CI", "2"))
@@ -39,7 +52,7 @@ def mixed_model_page(source: SourceResults, about: About) -> Page:
         text=paragraphs(
             finding,
             _which_vary_more(own, own.items_share),
-            _without_participants(own),
+            without,
             "There are too few participants or test cases for the intervals of this model, which are too narrow."
             if is_few
             else "",
@@ -51,16 +64,6 @@ def mixed_model_page(source: SourceResults, about: About) -> Page:
         tables=c.page_table("Mixed-effects logistic model", columns, rows),
         methods=[own.method, own.items_share.method],
         finding=finding,
-    )
-
-
-def _accuracies(own: RandomEffects) -> str:
-    marginal = f.with_interval(
-        f.percent(own.accuracy_marginal), f.share_interval(own.accuracy_marginal_ci95)
-    )
-    return (
-        "In a logistic model with participants and test cases as random effects, a typical participant on a typical test case is right "
-        f"with probability {f.percent(own.accuracy_typical)}; averaged over both, it is {marginal}."
     )
 
 
@@ -76,18 +79,6 @@ def _which_vary_more(own: RandomEffects, found: ItemShare) -> str:
     if found.verdict is Verdict.TOO_FEW:
         return f"{sds}. There are too few of them to say which vary more."
     return f"{sds}, which is not clearly different: test cases have {share} of the two variances together."
-
-
-def _without_participants(own: RandomEffects) -> str:
-    """Sentence on the model without variation between participants, where the test does not reject it."""
-    test = own.lrt.participants
-    may_be_0 = own.sd_participants > 0 and test.p >= LEVEL
-    if not may_be_0 or test.without is None:
-        return ""
-    return (
-        f"A likelihood ratio test against no variation between participants gives {f.p_value(test.p)}. In the model without this "
-        f"variation, the SD of test cases is {f.number(test.without.sd_other, 3)}."
-    )
 
 
 def mixed_model_figure(own: RandomEffects) -> FigureText:
@@ -128,18 +119,33 @@ class Aim:
         )
 
 
+CURVE = (
+    c.count("Participants", "n_participants"),
+    c.shown("Width of the two-way 95% CI, points", lambda row: _points(row.ci_width)),
+    c.shown("If test cases vary least (lower end)", lambda row: _points(row.ci_width_low)),
+    c.shown("If they vary most (upper end)", lambda row: _points(row.ci_width_high)),
+)
+
+
 def power_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(Power).power)
     aims = [Aim.of(target, own) for target in own.targets]
     has_ends = own.fitted.sd_items_ci95 is not None
     finding = _reached(own, [aim for aim in aims if not aim.is_out_of_reach], has_ends)
+    floor = (
+        f"With only the test cases of this study, no number of participants narrows the interval below {f.number(100 * own.floor_width, 1)} "
+        "points, according to the fit. A narrower interval needs more test cases."
+    )
+    widths = c.page_table(
+        "Width of the interval, by the variance formula", CURVE, own.curve, "power_curve"
+    )
     return Page(
         text=paragraphs(
             finding,
             *(_out_of_reach(aim) for aim in aims if aim.is_out_of_reach),
-            _floor(own.floor_width),
+            "" if own.floor_width < NO_FLOOR else floor,
         ),
-        tables=[*_targets_table(aims, has_ends), *_curve_table(own)],
+        tables=[*_targets_table(aims, has_ends), *widths],
         methods=[own.method],
         finding=finding,
     )
@@ -148,10 +154,15 @@ def power_page(source: SourceResults, about: About) -> Page:
 def _reached(own: PowerAnalysis, aims: Sequence[Aim], has_ends: bool) -> str:
     if not aims:
         return ""
-    needed = "; ".join(
-        f"{f.number(aim.n_participants, 0)} for {f.number(aim.points, 0)} points{_ends(aim) if has_ends else ''}"
-        for aim in aims
-    )
+    told = []
+    for aim in aims:
+        low, high = f.number(aim.n_participants_low, 0), f.number(aim.n_participants_high, 0)
+        ends = f" ({low} to {high})"
+        if aim.n_participants_high is None:
+            ends = f" ({low} at the lower end, out of reach at the upper)"
+        points = f"{f.number(aim.n_participants, 0)} for {f.number(aim.points, 0)} points"
+        told.append(points + (ends if has_ends else ""))
+    needed = "; ".join(told)
     return sentences(
         f"By the variance formula of the fitted mixed model, with about {_trials_each(own, 'trial')} per participant and "
         f"{f.count(own.n_items, 'test case')} in the study, a two-way 95% CI of a given width needs about this many "
@@ -160,13 +171,6 @@ def _reached(own: PowerAnalysis, aims: Sequence[Aim], has_ends: bool) -> str:
         if has_ends
         else "",
     )
-
-
-def _ends(aim: Aim) -> str:
-    low, high = f.number(aim.n_participants_low, 0), f.number(aim.n_participants_high, 0)
-    if aim.n_participants_high is None:
-        return f" ({low} at the lower end, out of reach at the upper)"
-    return f" ({low} to {high})"
 
 
 def _trials_each(own: PowerAnalysis, noun: str) -> str:
@@ -190,15 +194,6 @@ def _out_of_reach(aim: Aim) -> str:
     return f"{width} out of reach with these test cases{unless}{instead}."
 
 
-def _floor(width: float) -> str:
-    if width < NO_FLOOR:
-        return ""
-    return (
-        f"With only the test cases of this study, no number of participants narrows the interval below {f.number(100 * width, 1)} points, "
-        "according to the fit. A narrower interval needs more test cases."
-    )
-
-
 def _targets_table(aims: Sequence[Aim], has_ends: bool) -> list[Table]:
     columns = (
         c.count("Width wanted, points", "points"),
@@ -219,17 +214,6 @@ def _targets_table(aims: Sequence[Aim], has_ends: bool) -> list[Table]:
 
 def _participants(n: int | None) -> str:
     return "out of reach" if n is None else f.number(n, 0)
-
-
-def _curve_table(own: PowerAnalysis) -> list[Table]:
-    columns = (
-        c.count("Participants", "n_participants"),
-        c.shown("Width of the two-way 95% CI, points", lambda row: _points(row.ci_width)),
-        c.shown("If test cases vary least (lower end)", lambda row: _points(row.ci_width_low)),
-        c.shown("If they vary most (upper end)", lambda row: _points(row.ci_width_high)),
-    )
-    caption = "Width of the interval, by the variance formula"
-    return c.page_table(caption, columns, own.curve, "power_curve")
 
 
 def _points(width: float | None) -> str:

@@ -11,7 +11,7 @@ from analysis.report.chapter import Built
 from analysis.stats import MissingResult, NotEnough
 from analysis.teams.domain.deferral import policies
 from analysis.teams.domain.evaluation import MULTIPLICITY
-from analysis.teams.domain.evidence import HUMAN, Evidence, Names, gather
+from analysis.teams.domain.evidence import HUMAN, Names, gather
 from analysis.teams.domain.families import (
     AND_DEFERRAL,
     AND_METHODS,
@@ -62,7 +62,10 @@ def build_teams(data: SourceData) -> Built:
     others = n_humans and set(evidence.names) - set(chosen)
     _try_all(runs, chosen, data.seed)
     pairs, adding_pairs = _people_together(data) if n_humans else ([], [])
-    found = policies(runs, Method.LOGISTIC, of=_deciders(evidence, chosen))
+    # The panel's models decide, each alone and all together
+    models_of_panel = tuple(m.name for m in evidence.of(chosen).members if not m.is_human)
+    deciders = list(dict.fromkeys([*((name,) for name in models_of_panel), models_of_panel]))
+    found = policies(runs, Method.LOGISTIC, of=deciders)
 
     def question(team: Team) -> str:
         """The teams that the chapter shows are one question; each other model with a human is another."""
@@ -108,12 +111,6 @@ def build_teams(data: SourceData) -> Built:
 
 def _of(method: Method, rows: Sequence[TeamResult]) -> tuple[TeamResult, ...]:
     return tuple(row for row in rows if row.method == method)
-
-
-def _deciders(evidence: Evidence, chosen: Names) -> list[Names]:
-    """The panel's models, each alone and all together."""
-    models = tuple(m.name for m in evidence.of(chosen).members if not m.is_human)
-    return list(dict.fromkeys([*((name,) for name in models), models]))
 
 
 def _try_all(runs: Runs, chosen: Names, seed: int) -> None:

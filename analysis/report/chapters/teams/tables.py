@@ -18,9 +18,23 @@ from lib import formatting as f
 
 def tables(found: TeamingResult) -> list[Table]:
     """The panel's teams, the other methods, each model with a human, thresholds, correlations."""
+    main = of_panel(found, found.logistic)
+    by_method = found.by_method()
+    others = [
+        row
+        for method in METHOD_NAMES
+        if method != Method.LOGISTIC
+        for row in of_panel(found, by_method.get(method, ()))
+    ]
+    with_method = (
+        c.text("Method", lambda row: method_name(row.method)),
+        *team_columns("team.display_name", others),
+    )
+    method = method_name(Method.LOGISTIC).lower()
+    caption = f"Members and their teams, combined by {method}; gain over the best member"
     return [
-        *_teams(found),
-        *_other_methods(found),
+        *c.page_table(caption, team_columns("team.display_name", main), main, "teams"),
+        *c.page_table("The same teams with other methods", with_method, others, "teams"),
         *_adding_table(found),
         *_thresholds(found),
         *_correlations(found),
@@ -38,27 +52,6 @@ def correlated_pairs(rows: Sequence[TeamResult]) -> list[tuple[TeamResult, Bayes
         for row in rows
         if isinstance(row.about, BayesianAbout) and (correlation := row.correlation) is not None
     ]
-
-
-def _teams(found: TeamingResult) -> list[Table]:
-    rows = of_panel(found, found.logistic)
-    columns = team_columns("team.display_name", rows)
-    method = method_name(Method.LOGISTIC).lower()
-    caption = f"Members and their teams, combined by {method}; gain over the best member"
-    return c.page_table(caption, columns, rows, "teams")
-
-
-def _other_methods(found: TeamingResult) -> list[Table]:
-    by_method = found.by_method()
-    rows = [
-        row
-        for method in METHOD_NAMES
-        if method != Method.LOGISTIC
-        for row in of_panel(found, by_method.get(method, ()))
-    ]
-    method = c.text("Method", lambda row: method_name(row.method))
-    columns = (method, *team_columns("team.display_name", rows))
-    return c.page_table("The same teams with other methods", columns, rows, "teams")
 
 
 def _adding_table(found: TeamingResult) -> list[Table]:
@@ -96,21 +89,21 @@ def _thresholds(found: TeamingResult) -> list[Table]:
 
 
 def _correlations(found: TeamingResult) -> list[Table]:
+    rows = []
+    for team, about, correlation in correlated_pairs(found.bayesian):
+        # How far the draws can be relied on
+        fit = about.diagnostics
+        quality = [] if fit.converged else ["not converged"]
+        quality += [
+            f"{f.percent(fit.ess_share, 0)} of draws effective",
+            f"{f.count(about.n_refitted, 'fold')} refitted",
+        ]
+        rows.append((team, correlation, ", ".join(quality)))
     columns = (
         c.text("Pair", "0.team.display_name"),
-        c.coefficient("Correlation", "2.mean"),
-        c.coefficient_ci("95% credible interval", "2.ci95"),
-        c.text("Fit", lambda row: _quality(row[1])),
+        c.coefficient("Correlation", "1.mean"),
+        c.coefficient_ci("95% credible interval", "1.ci95"),
+        c.text("Fit", "2"),
     )
-    rows = correlated_pairs(found.bayesian)
     caption = "Bayesian fits: correlation of the members' latent evidence, given which version is the original"  # fmt: skip
     return c.page_table(caption, columns, rows)
-
-
-def _quality(about: BayesianAbout) -> str:
-    """How far the draws can be relied on."""
-    fit, n = about.diagnostics, about.n_refitted
-    share = f"{f.percent(fit.ess_share, 0)} of draws effective"
-    return ", ".join(
-        [*([] if fit.converged else ["not converged"]), share, f"{f.count(n, 'fold')} refitted"]
-    )

@@ -18,9 +18,7 @@ from analysis.teams.names import (
 )
 from analysis.teams.results import (
     AddingHuman,
-    ChosenPolicy,
     MemberKind,
-    MemberResult,
     Method,
     Policy,
     Posterior,
@@ -49,7 +47,19 @@ def teams_page(source: SourceResults, about: About) -> Page:
     best = max(tried, key=lambda r: r.accuracy, default=None)
     partner = found.partner
     added = _adding(found, partner)
-    caution, first = few_cases(found.few_items), _best_team(best, len(tried))
+    caution, first, tied = few_cases(found.few_items), "", ""
+    if best:
+        selected = (
+            f"Of {len(tried)} teams on held-out test cases, this one has the highest observed accuracy. Its accuracy is biased upwards "
+            "because it was selected as the best."
+        )
+        first = sentences(
+            how_accurate(best, the_member(best.best) if best.best else ""),
+            selected if len(tried) > 1 else "",
+        )
+    if partner:
+        tying = [m for m in found.members if m.n_ties and m.name in partner.team.names]
+        tied = ties(tying, partner.n_trials, partner.method, partner)
     text = [
         *([Paragraph(caution, is_strong=True)] if caution else ()),
         *paragraphs(
@@ -60,7 +70,7 @@ def teams_page(source: SourceResults, about: About) -> Page:
             *(adding_one(row, is_simulated=about.is_simulated) for row in added),
             _over_models(found, is_simulated=about.is_simulated),
             together(partner, called(partner.team)) if partner else "",
-            _ties(found, partner) if partner else "",
+            tied,
             _reach(tried),
             *_deferral(found, best, is_simulated=about.is_simulated),
             _shared_evidence(found, is_simulated=about.is_simulated),
@@ -82,22 +92,6 @@ def teams_of(found: TeamingResult, method: Method) -> list[TeamResult]:
 
 def _person(*, is_simulated: bool) -> str:
     return "simulated participant" if is_simulated else "human"
-
-
-def _ties(found: TeamingResult, partner: TeamResult) -> str:
-    tied = [m for m in found.members if m.n_ties and m.name in partner.team.names]
-    return ties(tied, partner.n_trials, partner.method, partner)
-
-
-def _best_team(best: TeamResult | None, n_teams: int) -> str:
-    if best is None:
-        return ""
-    selected = (
-        f"Of {n_teams} teams on held-out test cases, this one has the highest observed accuracy. Its accuracy is biased upwards because it "
-        "was selected as the best."
-    )
-    own = how_accurate(best, the_member(best.best) if best.best else "")
-    return sentences(own, selected if n_teams > 1 else "")
 
 
 def _panel(found: TeamingResult, best: TeamResult | None) -> str:
@@ -225,28 +219,29 @@ def _deferral(
             continue
         costs = all(row.gain_verdict is Verdict.BELOW for row in chosen)
         of = row_noun(best) if best else "trials"
+        policies = []
+        for row in chosen:
+            who = "the team" if row.policy is Policy.TEAM else f"the {person}"
+            right = f.with_interval(f.percent(row.accuracy), f.share_interval(row.accuracy_ci95))
+            change = (
+                f"{f.points(row.accuracy - (model.accuracy or 0))} points{brackets(row.gain_ci95)}"
+            )
+            if row.gain_verdict is Verdict.UNCLEAR:
+                change += "; this is no clear change"
+            elif row.gain_verdict is Verdict.TOO_FEW:
+                change += f"; {TOO_FEW} it changes"
+            policies.append(
+                f"If {who} then decides, the accuracy is {right}, with {f.percent(row.share_asked, 0)} of trials deferred ({change})."
+            )
         yield sentences(
             f"On its own, {model.display_name}, {which} in these teams, is right in {f.percent(model.accuracy)} of {of}.",
             f"In deferral, this model decides alone where it is confident, and a {person} is asked elsewhere; the threshold is chosen on "
             "other test cases.",
-            *(_policy(row, model, person) for row in chosen),
+            *policies,
             "Asking lowers the accuracy here, after Holm's correction over all comparisons of this chapter."
             if costs
             else "",
         )
-
-
-def _policy(row: ChosenPolicy, model: MemberResult, person: str) -> str:
-    """One who decides where the model is not confident. person: what people are called."""
-    who = "the team" if row.policy is Policy.TEAM else f"the {person}"
-    right = f.with_interval(f.percent(row.accuracy), f.share_interval(row.accuracy_ci95))
-    change = f"{f.points(row.accuracy - (model.accuracy or 0))} points{brackets(row.gain_ci95)}"
-    clear = ""
-    if row.gain_verdict is Verdict.UNCLEAR:
-        clear = "; this is no clear change"
-    elif row.gain_verdict is Verdict.TOO_FEW:
-        clear = f"; {TOO_FEW} it changes"
-    return f"If {who} then decides, the accuracy is {right}, with {f.percent(row.share_asked, 0)} of trials deferred ({change}{clear})."
 
 
 # --- What the members' evidence shares, and teams by size.
@@ -259,8 +254,10 @@ def _shared_evidence(found: TeamingResult, *, is_simulated: bool) -> str:
     if team is None or correlation is None:
         return ""
     credible = f.coefficient_interval(correlation.ci95)
+    one, two = ("a simulated participant's", "two simulated participants'") if is_simulated else ("a person's", "two people's")  # fmt: skip
+    whose = {0: "the two models'", 2: two}.get(_n_people(correlation), f"{one} and the model's")
     return (
-        f"In the Bayesian fit of {team.team.display_name}, {_whose(correlation, is_simulated=is_simulated)} evidence on a test case "
+        f"In the Bayesian fit of {team.team.display_name}, {whose} evidence on a test case "
         f"correlates {f.coefficient(correlation.mean)} (95% credible interval {credible}): {_independence(found.evidence_verdict, correlation)}; that team "
         f"was right in {f.percent(team.accuracy)} of {row_noun(team)}, {f.points(team.gain)} points compared with its best member."
     )
@@ -268,15 +265,6 @@ def _shared_evidence(found: TeamingResult, *, is_simulated: bool) -> str:
 
 def _n_people(correlation: Posterior) -> int:
     return correlation.member_kinds.count(MemberKind.HUMAN)
-
-
-def _whose(correlation: Posterior, *, is_simulated: bool) -> str:
-    n = _n_people(correlation)
-    if n == 0:
-        return "the two models'"
-    if n == 2:
-        return "two simulated participants'" if is_simulated else "two people's"
-    return f"a {'simulated participant' if is_simulated else 'person'}'s and the model's"
 
 
 def _independence(verdict: Verdict | None, correlation: Posterior) -> str:
@@ -345,15 +333,10 @@ def _methods(found: TeamingResult) -> list[str]:
     first = [next(iter(teams_of(found, method)), None) for method in METHOD_NAMES]
     rules = [result.about.rule for result in first if result]
     rest = [part.method for part in (present(found.sizes),) if part]
-    return [
-        capitalised(s) for s in dict.fromkeys([*shared, *rules, *rest, *_not_possible(found)]) if s
-    ]
-
-
-def _not_possible(found: TeamingResult) -> list[str]:
-    """Teams that could not be fitted, by reason."""
+    # Teams that could not be fitted, by reason
     by_reason: dict[str, list[str]] = {}
     for row in found.not_possible:
         team = f"{row.team.display_name} ({method_name(row.method)})"
         by_reason.setdefault(row.reason, []).append(team)
-    return [f"Not possible: {f.listing(teams)}. {reason}" for reason, teams in by_reason.items()]
+    rest += [f"Not possible: {f.listing(teams)}. {why}" for why, teams in by_reason.items()]
+    return [capitalised(s) for s in dict.fromkeys([*shared, *rules, *rest]) if s]

@@ -202,21 +202,50 @@ def build_crossed(data: SourceData) -> Built:
     drawn = crossed_bootstrap(who, item, right, correct, resamples=data.resamples, seed=data.seed)
     deviations = None if data.trials.empty else Deviations.of(who, item, right)
     both = deviations.accuracy_error() if deviations else None
-    humans = _humans(data, drawn, both) if both else None
-    mean = _mean(correct, drawn) if len(members) else None
+    humans, mean, difference = None, None, None
+    if both:
+        humans = CrossedHumans(
+            n_trials=len(data.trials),
+            n_participants=data.trials["participant"].nunique(),
+            n_items=data.trials["item"].nunique(),
+            accuracy=float(data.trials["is_correct"].mean()),
+            errors=_share_errors(drawn.humans, both),
+        )
+    if len(members):
+        mean = CrossedModels(
+            n=len(correct),
+            mean=float(np.nanmean(correct, axis=1).mean()),
+            errors=_share_errors(drawn.models.mean(axis=1), over_items(correct)),
+        )
+    if mean and humans and deviations:
+        gap = drawn.models.mean(axis=1) - drawn.humans
+        paired = deviations.difference_error(correct)
+        errors = _gap_errors(gap, paired)
+        difference = Difference(
+            n=mean.n,
+            mean=mean.mean - humans.accuracy,
+            p=p_with(gap, paired),
+            two_way_p=known(paired.p),
+            errors=errors,
+            verdict=Verdict.of_interval(errors.best_ci95, n_clusters=paired.n_clusters),
+        )
     found = CrossedErrors(
         resamples=data.resamples,
         seed=data.seed,
         humans=humans,
         models=_crossed_models(data, members, correct, drawn, humans, deviations),
         models_mean=mean,
-        difference=_difference(mean, humans, drawn, deviations.difference_error(correct))
-        if mean and humans and deviations
-        else None,
+        difference=difference,
         components=_components(drawn, deviations, right) if deviations else None,
         method=METHOD.format(resamples=data.resamples, seed=data.seed),
     )
-    return Built(Crossed(found), {"crossed": _table(found)})
+    rows = [
+        ("humans", None, None, found.human_row),
+        ("models_mean", None, None, found.mean_row),
+        *((*model.named.values(), row) for model, row in found.model_rows),
+    ]
+    table = c.tidy(COLUMNS, [row for row in rows if row[-1]])
+    return Built(Crossed(found), {"crossed": table})
 
 
 def _share_errors(resampled: Floats, two_way: TwoWay) -> Errors:
@@ -235,16 +264,6 @@ def _gap_errors(resampled: Floats, two_way: TwoWay | None) -> Errors:
     ci95 = interval_with(resampled, two_way)
     both = two_way.within(-1.0, 1.0)
     return Errors(two_way.se, ci95, two_way.se, both, two_way.from_parts)
-
-
-def _humans(data: SourceData, drawn: Resampled, both: TwoWay) -> CrossedHumans:
-    return CrossedHumans(
-        n_trials=len(data.trials),
-        n_participants=data.trials["participant"].nunique(),
-        n_items=data.trials["item"].nunique(),
-        accuracy=float(data.trials["is_correct"].mean()),
-        errors=_share_errors(drawn.humans, both),
-    )
 
 
 def _crossed_models(
@@ -273,14 +292,6 @@ def _crossed_models(
     return tuple(rows)
 
 
-def _mean(correct: Floats, drawn: Resampled) -> CrossedModels:
-    return CrossedModels(
-        n=len(correct),
-        mean=float(np.nanmean(correct, axis=1).mean()),
-        errors=_share_errors(drawn.models.mean(axis=1), over_items(correct)),
-    )
-
-
 def _components(drawn: Resampled, deviations: Deviations, right: Floats) -> Components:
     p, both = right.mean(), deviations.accuracy_error()
     people, items = (
@@ -295,30 +306,6 @@ def _components(drawn: Resampled, deviations: Deviations, right: Floats) -> Comp
         trials_se=known(deviations.at_random**0.5),
         binomial_se=float(np.sqrt(p * (1 - p) / len(right))),
     )
-
-
-def _difference(
-    mean: CrossedModels, humans: CrossedHumans, drawn: Resampled, paired: TwoWay
-) -> Difference:
-    gap = drawn.models.mean(axis=1) - drawn.humans
-    errors = _gap_errors(gap, paired)
-    return Difference(
-        n=mean.n,
-        mean=mean.mean - humans.accuracy,
-        p=p_with(gap, paired),
-        two_way_p=known(paired.p),
-        errors=errors,
-        verdict=Verdict.of_interval(errors.best_ci95, n_clusters=paired.n_clusters),
-    )
-
-
-def _table(found: CrossedErrors) -> pd.DataFrame:
-    rows = [
-        ("humans", None, None, found.human_row),
-        ("models_mean", None, None, found.mean_row),
-        *((*model.named.values(), row) for model, row in found.model_rows),
-    ]
-    return c.tidy(COLUMNS, [row for row in rows if row[-1]])
 
 
 # --- The items on which people and the models of the set differ.
@@ -491,7 +478,9 @@ def build_sensitivity(data: SourceData) -> Built:
     data.need_trials_or_models()
     trials, whole = data.trials, ~data.items["is_damaged"].to_numpy(dtype=bool)
     correct = data.model_correct[data.set_models]
-    near = _near_ties(data)
+    is_near = np.zeros((len(data.models), data.n_items), dtype=bool)
+    is_near[data.full["model"], data.full["item"]] = data.full["is_near_tie"]
+    near = is_near[data.set_models]
     far, halved = (np.where(near, other, correct) for other in (np.nan, TIE))
     n, n_whole = data.n_items, int(whole.sum())
     moved = trials["slider_moved"].to_numpy(dtype=bool)
@@ -511,17 +500,18 @@ def build_sensitivity(data: SourceData) -> Built:
                _units(participant_accuracy(trials), len(trials)), None, n),
     ]
     # fmt: on
-    choices += _without_rules(data)
-    first, *others = choices
-    return Built(Sensitivity((first, *(_compared(choice, first) for choice in others))))
-
-
-def _without_rules(data: SourceData) -> Iterator[Choice]:
-    """People's accuracy with exclusions undone; the models' has none."""
+    # People's accuracy with exclusions undone; the models' has none
     for other in undone(data.judged):
-        right = data.judged["is_correct"].to_numpy(dtype=bool)[other.kept]
-        name = f"undone: {other.code}"
-        yield Choice(name, other.what, _trials(right), None, data.n_items)
+        kept = data.judged["is_correct"].to_numpy(dtype=bool)[other.kept]
+        choices.append(Choice(f"undone: {other.code}", other.what, _trials(kept), None, n))
+    first = choices[0]
+    rows = [first]
+    for choice in choices[1:]:
+        if choice.humans and first.humans:
+            change = choice.humans.accuracy - first.humans.accuracy
+            choice = replace(choice, difference_humans=change)
+        rows.append(choice)
+    return Built(Sensitivity(tuple(rows)))
 
 
 def _trials(right: Bools) -> OverTrials | None:
@@ -544,16 +534,3 @@ def _change(correct: Floats, before: Floats) -> float | None:
     left = ~np.isnan(correct).all(axis=1)
     changes = np.nanmean(correct[left], axis=1) - np.nanmean(before[left], axis=1)
     return float(changes.mean()) if left.any() else None
-
-
-def _near_ties(data: SourceData) -> Bools:
-    near = np.zeros((len(data.models), data.n_items), dtype=bool)
-    near[data.full["model"], data.full["item"]] = data.full["is_near_tie"]
-    some: Bools = near[data.set_models]
-    return some
-
-
-def _compared(choice: Choice, first: Choice) -> Choice:
-    if not (choice.humans and first.humans):
-        return choice
-    return replace(choice, difference_humans=choice.humans.accuracy - first.humans.accuracy)

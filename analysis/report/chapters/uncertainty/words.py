@@ -12,7 +12,6 @@ from analysis.report.chapters.uncertainty.results import (
     Components,
     Crossed,
     CrossedErrors,
-    Difference,
     Differences,
     ItemDifferences,
     Row,
@@ -37,32 +36,27 @@ PARTS = (
 
 def crossed_page(source: SourceResults, about: About) -> Page:
     own = need(source.of(Crossed).crossed)
-    finding = (
-        (_difference(own.difference), _resampled(own, own.difference)) if own.difference else ()
-    )
+    finding = []
+    if gap := own.difference:
+        # With the interval that the verdict goes by
+        value = f.with_interval(
+            f"{f.points(gap.mean)} points", f.points_interval(gap.errors.best_ci95)
+        )
+        finding.append(
+            f"For other participants and other test cases, the difference (models minus humans) is {value}; {CONCLUSIONS[gap.verdict]}."
+        )
+        if gap.errors.two_way_ci95 and gap.errors.ci95:
+            resampled = (
+                f"If participants and test cases are resampled together, the interval is {f.points_interval(gap.errors.ci95)} points "
+                f"({f.count(own.resamples, 'resample')}, seed {own.seed}). Its width also comes from two-way cluster-robust errors, because "
+                "resampling both counts the noise of single trials more than once."
+            )
+            finding.append(PARTS if gap.errors.from_parts else resampled)
     return Page(
         text=paragraphs(*finding, _components(own.components) if own.components else ""),
         tables=_accuracies(own),
         methods=[own.method],
         finding=sentences(*finding),
-    )
-
-
-def _difference(gap: Difference) -> str:
-    """With the interval that the verdict goes by."""
-    value = f.with_interval(f"{f.points(gap.mean)} points", f.points_interval(gap.errors.best_ci95))
-    return f"For other participants and other test cases, the difference (models minus humans) is {value}; {CONCLUSIONS[gap.verdict]}."
-
-
-def _resampled(own: CrossedErrors, gap: Difference) -> str:
-    if not (gap.errors.two_way_ci95 and gap.errors.ci95):
-        return ""
-    if gap.errors.from_parts:
-        return PARTS
-    return (
-        f"If participants and test cases are resampled together, the interval is {f.points_interval(gap.errors.ci95)} points "
-        f"({f.count(own.resamples, 'resample')}, seed {own.seed}). Its width also comes from two-way cluster-robust errors, because "
-        "resampling both counts the noise of single trials more than once."
     )
 
 
@@ -168,22 +162,18 @@ def item_differences_page(source: SourceResults, about: About) -> Page:
         c.p_value("q (FDR)", "q"),
     )
     caption = "Test cases with the largest differences, those significant by q first"
-    finding = _differing(own)
+    n = own.n_significant_fdr
+    finding = (
+        f"Of {f.count(own.n_items, 'test case')} tested one by one, {f.number(n, 0)} {f.verb(n, 'shows', 'show')} a difference between humans "
+        f"and models at a false discovery rate of 5%, {f.number(own.n_significant_holm, 0)} after Holm's correction. With few trials or few "
+        "models per test case, most differences go undetected, and models trained on the same texts are not independent. This analysis "
+        "suggests test cases to examine; it does not prove anything about a single one."
+    )
     return Page(
         text=paragraphs(finding),
         tables=c.page_table(caption, columns, own.items, "item_differences"),
         methods=[own.method],
         finding=finding,
-    )
-
-
-def _differing(own: ItemDifferences) -> str:
-    n = own.n_significant_fdr
-    return (
-        f"Of {f.count(own.n_items, 'test case')} tested one by one, {f.number(n, 0)} {f.verb(n, 'shows', 'show')} a difference between humans "
-        f"and models at a false discovery rate of 5%, {f.number(own.n_significant_holm, 0)} after Holm's correction. With few trials or few "
-        "models per test case, most differences go undetected, and models trained on the same texts are not independent. This analysis "
-        "suggests test cases to examine; it does not prove anything about a single one."
     )
 
 
