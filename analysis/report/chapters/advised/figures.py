@@ -38,7 +38,6 @@ from analysis.report.chapters.advised.results import (
     AccuracyWithAdvice,
     Advised,
     ConditionReliance,
-    Decider,
 )
 from analysis.report.chapters.advised.tables import FINAL, FIRST, FLOW
 from analysis.report.chapters.advised.words.accuracy import advised_figure
@@ -60,17 +59,14 @@ BESIDE = 4  # px from a row's middle to its two intervals
 def advised(source: SourceResults, tables: Tables) -> Figure:
     """A row per arm: accuracy of first and final answers, joined; a line at the adviser's."""
     own = need(source.of(Advised).advised_accuracy)
-    frame = pd.DataFrame([mark for one in own.conditions for mark in _marks(one)])
-    return make_figure("advised", _accuracies(frame, own), advised_figure(own), plain(frame))
-
-
-def _marks(one: Any) -> list[dict[str, Any]]:
-    both = ((BEFORE_ADVICE, present(one.before)), (LAST, one.after))
-    return [
+    marks = [
         {"condition": one.name, "answer": answer, **_numbers(found)}
-        for answer, found in both
+        for one in own.conditions
+        for answer, found in ((BEFORE_ADVICE, present(one.before)), (LAST, one.after))
         if found
     ]
+    frame = pd.DataFrame(marks)
+    return make_figure("advised", _accuracies(frame, own), advised_figure(own), plain(frame))
 
 
 def _numbers(found: Estimate) -> dict[str, Any]:
@@ -111,7 +107,11 @@ def _accuracies(frame: pd.DataFrame, own: AccuracyWithAdvice) -> Drawn:
     ends = frame.groupby("condition", sort=False)["accuracy"].agg(["min", "max"]).reset_index()
     bar = chart(ends).mark_rule(color=LINE, strokeWidth=3, opacity=0.6)
     bar = bar.encode(x=alt.X("min:Q"), x2="max:Q", y=y)
-    layers: list[Any] = [*_adviser(own.adviser.accuracy, domain), bar]
+    layers: list[Any] = chance_and_people(None, domain)
+    # The adviser has a name where it would not be written over that of chance
+    if abs(own.adviser.accuracy - 0.5) > 0.12 * (domain[1] - domain[0]):
+        layers.append(flag(own.adviser.accuracy, "adviser", MODELS))
+    layers += [upright(own.adviser.accuracy, colour=MODELS, width=0.8, dash=False), bar]
     is_one = frame.groupby("condition")["answer"].transform("size") == 1
     places = ((is_one, 0), (~is_one & (frame["answer"] == BEFORE_ADVICE), -BESIDE))
     for of, offset in (*places, (~is_one & (frame["answer"] == LAST), BESIDE)):
@@ -124,13 +124,6 @@ def _accuracies(frame: pd.DataFrame, own: AccuracyWithAdvice) -> Drawn:
     )
     height = 2 * ROW * max(len(names), 2)
     return alt.layer(*layers, points).properties(width=FULL - width - 30, height=height)
-
-
-def _adviser(accuracy: float, domain: Sequence[float]) -> list[Drawn]:
-    lines = chance_and_people(None, domain)
-    if abs(accuracy - 0.5) > 0.12 * (domain[1] - domain[0]):
-        lines.append(flag(accuracy, "adviser", MODELS))
-    return [*lines, upright(accuracy, colour=MODELS, width=0.8, dash=False)]
 
 
 # --- The flow of answers.
@@ -166,7 +159,7 @@ def advised_flow(source: SourceResults, tables: Tables) -> Figure:
     frame = pd.DataFrame([row for one in found for row in _flows(one)])
     most = float(frame["end"].max())
     drawn = grid(
-        [(one.name, f"n = {_total(one):,}") for one in found],
+        [(one.name, f"n = {sum(cell.n for cell in need(one.flow)):,}") for one in found],
         lambda place: _flow_panel(frame, found[place.number].name, most, place),
         columns=columns_for(len(found), 3),
         left=text_width([words for *_, words in STARTS]) + 30,
@@ -174,10 +167,6 @@ def advised_flow(source: SourceResults, tables: Tables) -> Figure:
     )
     cells = [(one.name, cell) for one in found for cell in need(one.flow)]
     return make_figure("advised_flow", drawn, advised_flow_figure(found), c.tidy(FLOW, cells))
-
-
-def _total(one: ConditionReliance) -> int:
-    return sum(cell.n for cell in need(one.flow))
 
 
 def _flows(one: ConditionReliance) -> list[dict[str, Any]]:
@@ -326,20 +315,20 @@ COLOURS = {FIRST: HUMANS, FINAL: HUMANS, ADVISER: MODELS}
 def advised_teams(source: SourceResults, tables: Tables) -> Figure:
     """Left, accuracy of who decides on the same trials; right, that of people after advice minus it."""
     own = need(source.of(Advised).advised_teams)
-    frame = pd.DataFrame([_decided(one) for one in own.deciders])
+    rows = []
+    for one in own.deciders:
+        versus = one.versus_final
+        row = {
+            "row": decider_row(one.code),
+            **_numbers(one.accuracy),
+            "final_minus": versus.value if versus else np.nan,
+            **_ends("final_minus", versus.ci95 if versus else None),
+            "colour": COLOURS.get(one.code, GAINED),
+        }
+        rows.append(row)
+    frame = pd.DataFrame(rows)
     text = advised_teams_figure(own)
     return make_figure("advised_teams", _deciders(frame), text, plain(frame, row="who"))
-
-
-def _decided(one: Decider) -> dict[str, Any]:
-    versus = one.versus_final
-    return {
-        "row": decider_row(one.code),
-        **_numbers(one.accuracy),
-        "final_minus": versus.value if versus else np.nan,
-        **_ends("final_minus", versus.ci95 if versus else None),
-        "colour": COLOURS.get(one.code, GAINED),
-    }
 
 
 def _deciders(frame: pd.DataFrame) -> Drawn:

@@ -330,34 +330,31 @@ def _accuracy(
     data: SourceData, trials: AdvisedTrials, groups: dict[str, Bools]
 ) -> AccuracyWithAdvice:
     conditions = tuple(_condition(name, trials.of(of)) for name, of in groups.items())
-    reference = _reference(conditions)
+    # The first arm without any advice, or else the first condition without it: those people have seen advice before
+    advised = {one.arm for one in conditions if one.procedure != NONE}
+    reference = min(conditions, key=lambda one: (one.procedure != NONE, one.arm in advised))
     others = [one for one in conditions if one is not reference]
     names = np.empty(len(trials), dtype=object)
     for name, of in groups.items():
         names[of] = name
+    comparisons = []
+    for one in _contrasts(trials, groups, reference.name, [other.name for other in others]):
+        pair = groups[reference.name] | groups[one.name]
+        own, second = trials.of(pair), groups[one.name][pair]
+        time = try_estimate(time_ratio, own, own.rt_ms, second)
+        comparisons.append(Comparison(one.name, one.reference, one.accuracy, time=time))
+    # The adviser counts once on each test case
+    known = np.isfinite(trials.advice_right)
+    first = np.unique(trials.item[known], return_index=True)[1]
     return AccuracyWithAdvice(
         adviser_name=data.adviser_name,
-        adviser=proportion(_by_item(trials)),
+        adviser=proportion(trials.advice_right[known][first]),
         conditions=conditions,
-        comparisons=tuple(_comparisons(trials, groups, reference.name, [o.name for o in others])),
+        comparisons=tuple(comparisons),
         other_analyses=tuple(_other_analyses(data.assigned, reference.name)),
         model=try_estimate(accuracy_model, trials, names.tolist(), reference.name),
         confidence_model=try_estimate(confident_model, trials),
     )
-
-
-def _reference(conditions: Sequence[Condition]) -> Condition:
-    """The first arm without any advice, or else the first condition without it: those people have seen advice before."""
-    advised = {one.arm for one in conditions if one.procedure != NONE}
-    return min(conditions, key=lambda one: (one.procedure != NONE, one.arm in advised))
-
-
-def _by_item(trials: AdvisedTrials) -> Floats:
-    """(items,) whether the advice is right, of those that have any."""
-    known = np.isfinite(trials.advice_right)
-    first = np.unique(trials.item[known], return_index=True)[1]
-    right: Floats = trials.advice_right[known][first]
-    return right
 
 
 def _condition(name: str, own: AdvisedTrials) -> Condition:
@@ -388,16 +385,6 @@ def _change(own: AdvisedTrials) -> Estimate:
 def _seconds_before(own: AdvisedTrials) -> Seconds:
     both = own.with_both()
     return typical_seconds(both, both.rt_before_ms)
-
-
-def _comparisons(
-    trials: AdvisedTrials, groups: dict[str, Bools], reference: str, others: Sequence[str]
-) -> Iterator[Comparison]:
-    for one in _contrasts(trials, groups, reference, others):
-        pair = groups[reference] | groups[one.name]
-        own, second = trials.of(pair), groups[one.name][pair]
-        time = try_estimate(time_ratio, own, own.rt_ms, second)
-        yield Comparison(one.name, one.reference, one.accuracy, time=time)
 
 
 def _contrasts(
@@ -523,7 +510,11 @@ def corrected(found: Advised) -> Advised:
     p = _tests(accuracy, reliance, teams)
     after = families.together(p)
     if accuracy:
-        others = (_other_corrected(one, p) for one in accuracy.other_analyses)
+        others = []
+        for one in accuracy.other_analyses:
+            # With its p in the place of the analysed trials'
+            own = families.together({**p, ARMS: [two.accuracy.p for two in one.comparisons]})
+            others.append(replace(one, comparisons=_with_p(one.comparisons, own[ARMS])))
         accuracy = replace(
             accuracy,
             comparisons=_with_p(accuracy.comparisons, after[ARMS]),
@@ -580,11 +571,6 @@ def _rated(own: Reliance | None) -> list[BeforeAndAfter]:
 
 def _with_p(found: Sequence[Tested], p: Sequence[float | None]) -> tuple[Tested, ...]:
     return tuple(replace(one, p_holm=after) for one, after in zip(found, p, strict=True))
-
-
-def _other_corrected(own: Analysis, p: dict[str, list[float | None]]) -> Analysis:
-    after = families.together({**p, ARMS: [one.accuracy.p for one in own.comparisons]})
-    return replace(own, comparisons=_with_p(own.comparisons, after[ARMS]))
 
 
 def _reliance_corrected(own: Reliance, after: dict[str, list[float | None]]) -> Reliance:

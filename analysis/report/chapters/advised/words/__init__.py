@@ -44,6 +44,25 @@ def advised_page(source: SourceResults, about: About) -> Page:
     accuracy, reliance = present(own.advised_accuracy), present(own.advised_reliance)
     teams, tests = present(own.advised_teams), present(own.advised_tests)
     models = _models(accuracy, reliance)
+    tables: list[Table] = []
+    if accuracy:
+        others = "Arms compared in other analyses"
+        tables += c.page_table("Accuracy by arm", CONDITIONS, accuracy.conditions, "advised")
+        tables += c.page_table("Arms compared", COMPARISONS, accuracy.comparisons, "advised_arms")
+        tables += c.page_table(others, ANALYSES, analyses_of(accuracy), "advised_analyses")
+    if reliance:
+        rated, measures = "Confidence before and after advice", measures_of(reliance)
+        tables += c.page_table("Reliance on advice", RELIANCE, measures, "advised_reliance")
+        tables += c.page_table(
+            rated, CALIBRATIONS, calibrations_of(reliance), "advised_calibration"
+        )
+    if teams:
+        decide, gain = "Who decides, on the same trials", "Computed gain that is realised"
+        tables += c.page_table(decide, DECISIONS, teams.deciders, "advised_deciders")
+        tables += c.page_table(gain, REALISED, teams.teams, "advised_realised")
+    if tests:
+        together = "Tests of this chapter, corrected together"
+        tables += c.page_table(together, TESTS, tests.questions, "advised_tests")
     finding = after_advice(accuracy) if accuracy else ""
     return Page(
         text=[
@@ -57,10 +76,7 @@ def advised_page(source: SourceResults, about: About) -> Page:
             ),
         ],
         tables=[
-            *(_accuracy_tables(accuracy) if accuracy else ()),
-            *(_reliance_tables(reliance) if reliance else ()),
-            *(_team_tables(teams) if teams else ()),
-            *(_test_table(tests) if tests else ()),
+            *tables,
             *(table for caption, model in models for table in effects_table(caption, model)),
         ],
         methods=list(dict.fromkeys(_methods(accuracy, reliance, teams, tests))),
@@ -87,36 +103,6 @@ def _separated(models: Sequence[tuple[str, Moderators]]) -> Iterator[str]:
                 f"{caption}: in these trials, the outcome follows without exception from {'; '.join(effects)} (complete separation). "
                 "The effects in the table therefore have Firth's penalty and no intervals, and nothing is concluded from this model."
             )
-
-
-def _accuracy_tables(own: AccuracyWithAdvice) -> list[Table]:
-    others = "Arms compared in other analyses"
-    return [
-        *c.page_table("Accuracy by arm", CONDITIONS, own.conditions, "advised"),
-        *c.page_table("Arms compared", COMPARISONS, own.comparisons, "advised_arms"),
-        *c.page_table(others, ANALYSES, analyses_of(own), "advised_analyses"),
-    ]
-
-
-def _reliance_tables(own: Reliance) -> list[Table]:
-    rated = "Confidence before and after advice"
-    return [
-        *c.page_table("Reliance on advice", RELIANCE, measures_of(own), "advised_reliance"),
-        *c.page_table(rated, CALIBRATIONS, calibrations_of(own), "advised_calibration"),
-    ]
-
-
-def _team_tables(own: RealAndComputed) -> list[Table]:
-    decide, gain = "Who decides, on the same trials", "Computed gain that is realised"
-    return [
-        *c.page_table(decide, DECISIONS, own.deciders, "advised_deciders"),
-        *c.page_table(gain, REALISED, own.teams, "advised_realised"),
-    ]
-
-
-def _test_table(tests: Questions) -> list[Table]:
-    caption = "Tests of this chapter, corrected together"
-    return c.page_table(caption, TESTS, tests.questions, "advised_tests")
 
 
 def _methods(

@@ -61,19 +61,14 @@ def _changed(own: AccuracyWithAdvice) -> Iterator[str]:
 def on_accuracy(own: AccuracyWithAdvice) -> list[Paragraph]:
     changed = list(_changed_beside_others(own))
     return [
-        Paragraph(_adviser(own)),
+        Paragraph(
+            f"The adviser, shown to participants as “{own.adviser_name}”, was right on {f.percent(own.adviser.accuracy)} of "
+            f"{f.count(own.adviser.n, 'test case')} that were judged."
+        ),
         *itemised(_other_analyses(own)),
         *itemised(changed if own.comparisons else ()),
         *paragraphs(SECOND_LOOK if changed else ""),
     ]
-
-
-def _adviser(own: AccuracyWithAdvice) -> str:
-    right = own.adviser
-    return (
-        f"The adviser, shown to participants as “{own.adviser_name}”, was right on {f.percent(right.accuracy)} of "
-        f"{f.count(right.n, 'test case')} that were judged."
-    )
 
 
 def _other_analyses(own: AccuracyWithAdvice) -> list[str]:
@@ -133,6 +128,13 @@ def advised_figure(own: AccuracyWithAdvice) -> FigureText:
         for one in own.conditions
     )
     has_first = any(present(one.before) for one in own.conditions)
+    drawn = []
+    for one in own.conditions:
+        before, after = present(one.before), f.percent(one.after.value)
+        if before and before.ci95 is not None:
+            drawn.append(f"{one.name}: {f.percent(before.value)} before advice, {after} after it")
+        else:
+            drawn.append(f"{one.name}: {after}")
     return FigureText(
         "Accuracy with and without advice",
         sentences(
@@ -141,14 +143,5 @@ def advised_figure(own: AccuracyWithAdvice) -> FigureText:
             "Diamonds are first answers, before advice." if has_first else "",
             "The solid line is the accuracy of the adviser, the dashed line chance.",
         ),
-        f"{'; '.join(_drawn_accuracies(own))}; the adviser alone {f.percent(own.adviser.accuracy)}.",
+        f"{'; '.join(drawn)}; the adviser alone {f.percent(own.adviser.accuracy)}.",
     )
-
-
-def _drawn_accuracies(own: AccuracyWithAdvice) -> Iterator[str]:
-    for one in own.conditions:
-        before, after = present(one.before), f.percent(one.after.value)
-        if before and before.ci95 is not None:
-            yield f"{one.name}: {f.percent(before.value)} before advice, {after} after it"
-        else:
-            yield f"{one.name}: {after}"

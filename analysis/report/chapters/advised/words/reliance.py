@@ -117,21 +117,19 @@ def advised_flow_figure(arms: Sequence[ConditionReliance]) -> FigureText:
     """arms: those with first answers."""
     trials = {arm.name: f.count(sum(cell.n for cell in need(arm.flow)), "trial") for arm in arms}
     counted = "; ".join(f"{n} in “{name}”" for name, n in trials.items())
-    switched = "; ".join(f"{arm.name}: of {trials[arm.name]}, {_switched(arm)}" for arm in arms)
+    told = []
+    for arm in arms:
+        switched = [cell for cell in need(arm.flow) if not cell.is_kept]
+        corrected = sum(cell.n for cell in switched if cell.is_final_right)
+        spoilt = sum(cell.n for cell in switched if not cell.is_final_right)
+        told.append(
+            f"{arm.name}: of {trials[arm.name]}, {f.number(corrected, 0)} were switched from wrong to right and "
+            f"{f.number(spoilt, 0)} from right to wrong"
+        )
     return FigureText(
         "From first to final answers",
         f"n = {counted}. Trials by whether the first answer and the advice are right, divided by whether the first answer was kept.",
-        f"{switched}.",
-    )
-
-
-def _switched(arm: ConditionReliance) -> str:
-    switched = [cell for cell in need(arm.flow) if not cell.is_kept]
-    corrected = sum(cell.n for cell in switched if cell.is_final_right)
-    spoilt = sum(cell.n for cell in switched if not cell.is_final_right)
-    return (
-        f"{f.number(corrected, 0)} were switched from wrong to right and {f.number(spoilt, 0)} "
-        "from right to wrong"
+        f"{'; '.join(told)}.",
     )
 
 
