@@ -226,6 +226,8 @@ def _deferral(
             change = (
                 f"{f.points(row.accuracy - (model.accuracy or 0))} points{brackets(row.gain_ci95)}"
             )
+            if f.is_known(row.gain_p_holm):
+                change += f", after Holm {f.p_value(row.gain_p_holm)}"
             if row.gain_verdict is Verdict.UNCLEAR:
                 change += "; this is no clear change"
             elif row.gain_verdict is Verdict.TOO_FEW:
