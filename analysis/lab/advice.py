@@ -148,7 +148,7 @@ class Frozen:
     @classmethod
     def of(cls, study: Study, adviser: Adviser, at: datetime) -> "Frozen":
         said = adviser.version
-        whose = f"The advice of {adviser.source}" if adviser.source else "Made-up advice"
+        whose = "Made-up advice" if adviser.is_planted else f"The advice of {adviser.source}"
         when = f"{whose} was frozen on {date_format(at, 'j F Y, H:i')} (UTC)."
         seed = said.get("seed", "")
         how = [said.get("method", ""), f"Seed {seed}."]

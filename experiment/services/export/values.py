@@ -91,7 +91,7 @@ ADVISED = {
         "first_received_at",
     )
 }
-READ_AS: dict[str, Callable[[str], Any]] = {"scale": int, "number": float}  # by kind
+READ_AS: dict[str, Callable[[str], Any]] = {"integer": int, "number": float, "text": str}
 KEYS = ("trial__participant_id", "trial__item_id", "pk", "excluded_by", "flags")
 INCLUSION = ("participant_excluded_by", "trial_excluded_by", "flags", "included", "excluded_by")
 EMPTY_TEXTS = ("side", "original_side", "translated", "answer_text", "first_side")
@@ -117,7 +117,8 @@ class TrialColumns:
         self._same = {name: getattr(study, source) or None for name, source in STUDY.items()}
         self._same["rules_version"] = version
         self.header = names_of(study)
-        self._survey = {q.pk: (q.column, READ_AS.get(q.kind, str)) for q in survey_questions(study)}
+        asked = survey_questions(study)
+        self._survey = {one.pk: (one.column, READ_AS[one.rules.column]) for one in asked}
         of_all = TRIAL | WRITTEN | ARM | ADVISED
         self._own = {name: path for name, path in of_all.items() if name in self.header}
         self._items: dict[int, Row] = {}
@@ -176,7 +177,7 @@ class TrialColumns:
             read = Item.objects.filter(pk__in=missing).values_list("pk", *names)
             for pk, *values, kind, text in read:
                 shown = text if kind == QUESTION else _unambiguous(text)
-                self._items[pk] = (*(value or None for value in values), shown)
+                self._items[pk] = (*(None if value == "" else value for value in values), shown)
         return (self._items[pk] for pk in pks)
 
 

@@ -157,8 +157,9 @@ def test_a_release_does_not_tell_in_which_order_people_came(study: Study) -> Non
         # Nor do test cases, which are told as the trials give them
         given = rows[["item_key", "item_version"]].drop_duplicates()
         assert list(table(archive, "items")["item_key"]) == list(given["item_key"])
-    shown, _about = first_released(study, TrialQuery(kind="real"), Form(k=5), 3)
-    assert [row["participant"] for row in shown] == [sorted(came)[0]] * 3
+    # Two rows, since one of these people has no more trials
+    shown, _about = first_released(study, TrialQuery(kind="real"), Form(k=5), 2)
+    assert [row["participant"] for row in shown] == [sorted(came)[0]] * 2
 
 
 def test_a_zip_holds_the_file_its_manifest_and_the_codebook(study: Study) -> None:
