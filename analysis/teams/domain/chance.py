@@ -39,9 +39,6 @@ WORK = 1_000_000  # rows times fits, beyond which there are fewer flips
 MOST_ROWS = 20_000  # above, no flips at all
 AT_ONCE = 2_000_000  # weights held at once
 
-# The others give each member a vote that no fit turns around
-LEARN_WEIGHTS = {Method.LOGISTIC, Method.AS_PUBLISHED, Method.BAYESIAN}
-
 RULE = (
     "No member differs clearly from chance (the interval of each includes 1/2, with 95% for all members together). A fit to all other test cases "
     "would learn their noise, which is negatively correlated with the test case that is held out. Therefore a "
@@ -53,9 +50,12 @@ RULE = (
 )
 
 
-def learns_noise(evidence: Evidence, method: Method) -> bool:
-    """True if the method fits weights to several members of whom nothing can be learned."""
-    return len(evidence.members) > 1 and method in LEARN_WEIGHTS and near_chance(evidence)
+def learns_noise(evidence: Evidence) -> bool:
+    """True if there are several members, of whom nothing can be learned.
+
+    Every method learns: weights, or the calibrations by which confidences are compared and equal votes decided.
+    """
+    return len(evidence.members) > 1 and near_chance(evidence)
 
 
 def near_chance(evidence: Evidence) -> bool:

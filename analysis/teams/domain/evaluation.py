@@ -295,15 +295,15 @@ def _result(evidence: Evidence, method: Method, held: HeldOut, rows: Rows) -> Te
         selector_accuracy=selector,
         selector_accuracy_ci95=None,
         complementarity=complementarity(names, points, held.points) if is_team else None,
-        near_chance=_near_chance(evidence, method, held),
+        near_chance=_near_chance(evidence, held),
         about=held.about,
     )
 
 
-def _near_chance(evidence: Evidence, method: Method, held: HeldOut) -> NearChance | None:
+def _near_chance(evidence: Evidence, held: HeldOut) -> NearChance | None:
     if held.near_chance:
         return held.near_chance
-    return NearChance() if learns_noise(evidence, method) else None
+    return NearChance() if learns_noise(evidence) else None
 
 
 def _with_intervals(result: TeamResult, again: Floats, rows: Rows, draws: Draws) -> TeamResult:

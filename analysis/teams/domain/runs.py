@@ -100,7 +100,7 @@ class Runs:
                 continue
             evidence = self.evidence.of(names)
             progress(evidence.team.label)
-            if way.name == Method.LOGISTIC and learns_noise(evidence, way.name):
+            if way.name == Method.LOGISTIC and learns_noise(evidence):
                 way = SymmetricHalves()
             try:
                 self.held[names, way.name] = way.held_out(evidence, self.folds)
@@ -162,7 +162,7 @@ class Runs:
 
     def _noise(self, pair: tuple[Team, Team, Method]) -> bool:
         """True if one of the two errs on all its rows together, so that resampling them says nothing."""
-        return any(learns_noise(self.evidence.of(team.names), pair[2]) for team in pair[:2])
+        return any(learns_noise(self.evidence.of(team.names)) for team in pair[:2])
 
     @property
     def folds_of(self) -> dict[Method, Folds]:

@@ -164,7 +164,7 @@ def test_fewer_than_three_items_or_people_give_no_interval():
         assert intervals == [None] * 6
         assert (result.gain_p, result.gain_p_holm, result.gain_se) == (None,) * 3
         assert np.isfinite(result.log_loss_nats)
-    none_asked_for = evaluate(many, held_of(many), Method.MAJORITY, Draws.of(many, resamples=0))
+    none_asked_for = evaluate(MIDDLE, held_of(MIDDLE), Method.MAJORITY, Draws.of(MIDDLE, resamples=0))  # fmt: skip
     assert (none_asked_for.log_loss_nats_ci95, none_asked_for.brier_ci95) == (None, None)
     assert none_asked_for.gain_ci95[0] < none_asked_for.gain < none_asked_for.gain_ci95[1]
 
