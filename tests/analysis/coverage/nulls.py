@@ -3,27 +3,32 @@
 People and models guess, though people and test cases differ; confidence, expertise and dates go with nothing; a tuned model guesses as its
 base does, and so does a model that is asked, which says that it is 50% confident; advice is right as often as a coin, and people change as many
 answers towards it as away from it. Some people with advice are excluded for no reason, and all arms lose people alike.
-Models answer questions equally well, and a judge grades them without bias.
+Models answer questions equally well, and a judge grades them without bias. Two groups of as many people, who judge the same test cases,
+are compared.
 `python -m benchmarks bench inference` measures anew (minutes),
 keeps the figures and writes the table of docs/results.md.
 """
 
 import json
+import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from analysis.data.dataset import ArmCounts, FlowCounts, SourceData
-from analysis.report.chapter import Chapter
+from analysis.report.chapter import Chapter, SourceResults
+from analysis.report.chapters.participants.results import Flow, ItemExposures
 from analysis.report.conclusions import UNSAID, is_verdict
 from analysis.report.contents import chapter_named
+from analysis.report.services.compare import Compared, compare, side
 from analysis.stats import NotEnough
 from analysis.stats.families import Family
 from analysis.stats.reliance.trials import AFTER, NONE
@@ -43,6 +48,7 @@ EXCLUDED = 10  # of so many people, one who had advice
 CHANGED = 0.1  # of first answers, whatever is advised
 N_STUDIES = {(171, 200): 40}
 USUAL = 150
+OF_TEAMS = 40  # whose fits take 10 to 20 seconds a study
 CONCLUDING = (
     "crossed",
     "mixed_model",
@@ -56,7 +62,12 @@ CONCLUDING = (
     "flow",
     "graded_comparisons",
     "graded_agreement",
+    "teams",
+    "compare",
 )
+COMPARE = "compare"  # the page, which is no chapter
+TEAMS = "teams"
+FAST = tuple(name for name in CONCLUDING if name != TEAMS)
 ALIKE = "mixed_model"  # in its studies, people and test cases vary alike
 SD_ALIKE = 0.6
 LOST = 0.15  # of the people of each arm, before they finish
@@ -168,6 +179,41 @@ def _graded(data: SourceData, seed: int) -> SourceData:
 MADE = {"asked": _asked, "flow": _leaving, "graded_comparisons": _graded, "graded_agreement": _graded}  # fmt: skip
 
 
+def compared(seed: int, size: tuple[int, int]) -> Compared:
+    """The page Compare of two groups of people on the same test cases; the models' part is the same on both sides."""
+    n_people, n_items = size
+    both = null_study(seed, 2 * n_people, n_items)
+    sides = []
+    for start in (0, n_people):
+        trials = both.trials[both.trials["participant"].between(start, start + n_people - 1)]
+        group = replace(
+            both,
+            participants=both.participants[start : start + n_people].reset_index(drop=True),
+            trials=trials.assign(participant=trials["participant"] - start).reset_index(drop=True),
+        )
+        sides.append(side("", _stored(group), group.source))
+    return compare(*sides, same_people=False)
+
+
+def _stored(data: SourceData) -> Any:
+    """The parts of a stored report that `side` reads."""
+    built = [chapter_named(name).build(data) for name in ("accuracy", "crossed")]
+    table = built[0].tables["humans_items"].to_csv(index=False).encode()
+    own = SourceResults(
+        data.source,
+        {type(one.results): one.results for one in built} | {ItemExposures: ItemExposures(None)},
+    )
+    return SimpleNamespace(
+        report=SimpleNamespace(
+            header=SimpleNamespace(participants=None),
+            sources={data.source: own},
+            of_study=SourceResults("", {Flow: Flow(None)}),
+        ),
+        result=SimpleNamespace(table_file=lambda _name: table),
+        has_table=lambda *_name: True,
+    )
+
+
 def study_for(name: str, seed: int, size: tuple[int, int]) -> SourceData:
     """A study of this size with what a chapter is about."""
     sds = (SD_ALIKE, SD_ALIKE) if name == ALIKE else (SD_PEOPLE, SD_ITEMS)
@@ -208,22 +254,34 @@ def concluded(data: SourceData, chapters: Sequence[Chapter]) -> dict[str, list[s
 def one(seed: int, size: tuple[int, int], chapters: Sequence[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name in chapters:
-        found |= concluded(study_for(name, seed, size), [chapter_named(name)])
+        if name == COMPARE:
+            found[name] = [*conclusions(compared(seed, size).verdict, "verdict")]
+        else:
+            found |= concluded(study_for(name, seed, size), [chapter_named(name)])
     return found
 
 
-def measure(size: tuple[int, int], n_studies: int, n_processes: int) -> dict[str, float]:
-    """Chapter, and each of its verdicts -> the share of studies in which it concludes something."""
+class Measured(NamedTuple):
+    """false: chapter, and each of its verdicts -> the share of studies in which it concludes something; studies: chapter -> how many."""
+
+    false: dict[str, float]
+    studies: dict[str, int]
+
+
+def measure(size: tuple[int, int], n_studies: int, n_processes: int) -> Measured:
+    every: list[dict[str, list[str]]] = []
     with ProcessPoolExecutor(n_processes) as pool:
-        every = [*pool.map(partial(one, size=size, chapters=CONCLUDING), range(n_studies))]
-    shares = {}
+        for chapters, n in (((TEAMS,), OF_TEAMS), (FAST, n_studies)):
+            every += pool.map(partial(one, size=size, chapters=chapters), range(n))
+    shares, studies = {}, {}
     for name in CONCLUDING:
         known = [found[name] for found in every if name in found]
+        studies[name] = len(known)
         for path in ("", *sorted({path for wrong in known for path in wrong})):
             shares[f"{name} {path}".strip()] = float(
                 np.mean([path in wrong if path else bool(wrong) for wrong in known])
             )
-    return shares
+    return Measured(shares, studies)
 
 
 def measured() -> list[dict[str, Any]]:
@@ -234,20 +292,31 @@ def measured() -> list[dict[str, Any]]:
 def lines(rows: Sequence[Mapping[str, Any]]) -> str:
     heads = [f"{p} people, {n} items" for p, n in SIZES]
     found = [f"| chapter, and its verdicts | {' | '.join(heads)} |", "|---|" + "---|" * len(SIZES)]
-    by = {(*row["size"],): row["false"] for row in rows}
-    names = sorted({name for shares in by.values() for name in shares})
+    by = {(*row["size"],): row for row in rows}
+    names = sorted({name for row in rows for name in row["false"]})
     for name in names:
         chapter, _, path = name.partition(" ")
-        cells = [f"{100 * by[size].get(name, 0.0):.1f}" for size in SIZES]
+        cells = [_cell(by[size], chapter, name) for size in SIZES]
         found.append(f"| {f'… `{path}`' if path else f'`{chapter}`'} | {' | '.join(cells)} |")
     return "\n".join(found) + "\n"
+
+
+def _cell(row: Mapping[str, Any], chapter: str, name: str) -> str:
+    """In percent, of a chapter with its error (Agresti and Coull's, above 0 where nothing was concluded); a dash where it was not measured."""
+    if chapter not in row["false"]:
+        return "-"
+    share, n = row["false"].get(name, 0.0), row["studies"][chapter]
+    if name != chapter:
+        return f"{100 * share:.1f}"
+    about = (share * n + 2) / (n + 4)
+    return f"{100 * share:.1f} ± {100 * math.sqrt(about * (1 - about) / (n + 4)):.1f}"
 
 
 def main(n_processes: int = 1) -> None:
     rows = []
     for size in SIZES:
-        n = N_STUDIES.get(size, USUAL)
-        rows.append({"size": size, "n_studies": n, "false": measure(size, n, n_processes)})
+        found = measure(size, N_STUDIES.get(size, USUAL), n_processes)
+        rows.append({"size": size, **found._asdict()})
         print(json.dumps(rows[-1]), file=sys.stderr)
     MEASURED.write_text(json.dumps(rows, indent=1) + "\n")
     before, rest = DOCS.read_text().split(BEGIN)

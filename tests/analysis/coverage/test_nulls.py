@@ -36,10 +36,12 @@ def test_so_is_a_true_change_over_dates() -> None:
 
 @pytest.mark.parametrize("size", [(20, 12), (60, 30)])
 def test_where_nothing_is_true_few_studies_conclude_anything(size: tuple[int, int]) -> None:
-    quick = [c for c in CONCLUDING if c not in ("advised", ALIKE, "asked", "graded_comparisons")]
+    quick = [
+        c for c in CONCLUDING if c not in ("advised", ALIKE, "asked", "graded_comparisons", "teams")
+    ]
     wrong = [bool(found) for n in range(12) for found in one(n, size, quick).values()]
-    assert len(wrong) > 70
-    assert sum(wrong) <= 11, "5% of 84 to 96 are 5; more than 11 have a chance of 0.3%"
+    assert len(wrong) > 80
+    assert sum(wrong) <= 12, "5% of 96 to 108 are 5; more than 12 have a chance of 0.3%"
 
 
 @pytest.mark.parametrize("effect", EFFECTS[:4], ids=lambda effect: f"{effect.size}")
