@@ -99,7 +99,9 @@ TRIAL_COLUMNS: tuple[Column, ...] = (
         levels=("human", "machine"),
     ),
     Column("generator", "The person, group or model that altered it.", null="not recorded"),
-    Column("subfield", "The part of its field of research that the item is about.", null="not recorded"),
+    Column(
+        "subfield", "The part of its field of research that the item is about.", null="not recorded"
+    ),
     Column("doi", "The article's DOI, without https://doi.org/.", null="the item has none"),
     Column("publication_date", "When the article was published.", "date", null="not recorded"),
     # The answer
