@@ -3,6 +3,7 @@
 import shlex
 import tempfile
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import IO, Any
 
 from django import forms
@@ -175,6 +176,22 @@ class ExportForm(forms.Form):
             "channel": [(name, name) for name in channels(self.study)],
             "subfield": [(name, name) for name in subfields(self.study)],
         }
+
+    @property
+    def narrows(self) -> bool:
+        """True if more is asked than set, kind and rules: the other filters are shown open then."""
+        return any(name not in USUAL for name, _text in self.query.pairs)
+
+    @property
+    def address(self) -> str:
+        """The address of the file, after the question mark."""
+        return f"{self.query.encode()}&{self.form.encode()}"
+
+    @property
+    def data_set_address(self) -> str:
+        """The address of the whole data set of these trials."""
+        form = replace(self.form, format=DATA_SET, bom=False, zip=False)
+        return f"{self.query.encode()}&{form.encode()}"
 
 
 def _shown(values: dict[str, list[str]]) -> dict[str, Any]:
