@@ -24,7 +24,8 @@ from experiment.services.questions import (
 from experiment.services.readiness import item_problems, preflight
 from experiment.services.study_file import as_bytes, copy_study, create_from_file
 from experiment.services.study_setup import change_study, create_study, default_briefing
-from scoring.services.texts import _study_texts
+from scoring.models import ScoringRun
+from scoring.services.texts import texts_of
 from tests.experiment.asked import make_asking_study
 from tests.experiment.lab_client import run
 from tests.factories import make_question, make_research_field, make_study, make_user
@@ -134,9 +135,10 @@ def test_another_number_of_the_same_questions_is_in_the_audit_trail(field):
 
 def test_questions_are_never_scored_as_pairs_nor_read_for_brackets(field):
     study = make_study()
-    n = len(_study_texts(study, "full", "", None, None).texts)
+    run = ScoringRun(study=study, condition="full")
+    n = len(texts_of(run).texts)
     take_questions(study, field, 3)
-    assert len(_study_texts(study, "full", "", None, None).texts) == n
+    assert len(texts_of(run).texts) == n
     item = Item.objects.get(key="q-1")
     assert (item.original, item.altered, item.segments[0].text) == (item.markup, "", item.markup)
     assert standing(item).may_be_reviewed
