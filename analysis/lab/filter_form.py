@@ -97,8 +97,12 @@ class SomeOf(forms.MultipleChoiceField):
     def clean(self, value: Sequence[str]) -> Sequence[str]:
         unknown = [each for each in dict.fromkeys(value) if each and each not in self.names]
         if unknown:
-            said = f"{self.label}: this study has no “{{}}”; it was left out."
-            raise ValidationError([said.format(shortened(each)) for each in unknown])
+            raise ValidationError(
+                [
+                    f"{self.label}: this study has no “{shortened(each)}”; it was left out."
+                    for each in unknown
+                ]
+            )
         return value
 
     def bound_data(self, data: Sequence[str], initial: Any) -> tuple[str, ...]:
