@@ -282,7 +282,7 @@ def test_a_study_of_questions_counts_the_people_whose_answers_are_analysed(small
     assert "test case" not in " ".join(paragraph.text for paragraph in page.text)
     assert [table.caption for table in page.tables][1:] == ["Answers that are not analysed"]
     assert "20 participants, and 72 of 80 answers to questions." in paragraph(source)
-    figure = FLOW.figure_builders()["flow"](source, {})
+    figure = FLOW.figures[0](source, {})
     assert "Answers to questions: 80, analysed 72." in figure.alt
     assert figure.table[figure.table["of"] == "answers"]["n"].tolist() == [80, 8, 72]
 
@@ -291,7 +291,7 @@ def test_a_study_of_both_counts_judgments_and_answers_apart(small):
     both = replace(COUNTS, recruited=None, answers=QUIZ.answers)
     source = participants_source_of(small, counts=both)
     assert "180 of 200 judged trials and 72 of 80 answers to questions." in paragraph(source)
-    alt = FLOW.figure_builders()["flow"](source, {}).alt
+    alt = FLOW.figures[0](source, {}).alt
     assert "Judgments: 200, analysed 180. Answers to questions: 80, analysed 72." in alt
 
 
