@@ -26,7 +26,7 @@ OWN = {
     "action", "source", "prompt", "external_source", "external_id", "external_study_id", "external_session_id",
     "published_id", "sealed_code", "text", "model", "text_id", "folder", "slug", "worker", "texts", "language",
     "abstract_language", "currency", "window", "translated", "cell",
-    "completion_code", "original_side", "screen_out_code", "full_code", "side", "step", "unused",
+    "completion_code", "original_side", "screen_out_code", "full_code", "side", "step", "unused", "backend", "generator",
 }  # fmt: skip
 
 
