@@ -25,6 +25,7 @@ from analysis.teams.figures.accuracy import (  # fmt: skip
 )
 from analysis.teams.figures.adding import sizes as draw_sizes
 from analysis.teams.results import OnlyOne, SomeRight, TeamResult, TeamResults, Tried
+from lib.formatting import percent
 from tests.analysis.teams.made_teams import (
     LONG,
     SIMULATED,
@@ -69,7 +70,7 @@ def test_the_teams_figure_draws_each_team_with_its_accuracy_and_best_member():
     assert len(rows) == 15
     shown = written(figure)
     assert {PEOPLE, MACHINES, BOTH, "Human", "Model 0"} <= shown
-    assert {f"{100 * r.accuracy:.1f}%" for r in found.teams} <= shown
+    assert {percent(r.accuracy) for r in found.teams} <= shown
 
 
 def test_gains_stand_in_a_panel_per_method_and_are_filled_only_where_they_are_sure():

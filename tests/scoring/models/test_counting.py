@@ -13,7 +13,7 @@ from analysis.data import item_figures
 from analysis.data.filters import ReportOptions
 from analysis.data.version import data_version
 from analysis.lab.team_members import offered_models
-from analysis.services.advising import sources_of
+from analysis.services.advisers import sources_of
 from experiment.models import Membership, Study
 from scoring.models import ChoiceRun, ScoringRun
 from scoring.services import runs

@@ -11,6 +11,7 @@ from analysis.stats.verdicts import Verdict
 from analysis.teams.domain import logistic
 from analysis.teams.domain.evaluation import evaluate
 from analysis.teams.domain.evidence import Evidence
+from analysis.teams.domain.families import TEAMS, concluded
 from analysis.teams.domain.folds import Draws, by_item
 from analysis.teams.domain.logistic import Logistic
 from analysis.teams.results import Method, TeamResult
@@ -22,7 +23,10 @@ SIZES = {"n_items": 80, "per_item": 2, "n_participants": 40}
 def result(evidence: Evidence, seed: int = 42, resamples_seed: int = 42) -> TeamResult:
     held = Logistic(seed=seed).held_out(evidence, by_item(evidence, seed=seed))
     draws = Draws.of(evidence, resamples=400, seed=resamples_seed)
-    return evaluate(evidence, held, Method.LOGISTIC, draws)
+    row = evaluate(evidence, held, Method.LOGISTIC, draws)
+    sizes = (draws.n_items, draws.n_people)
+    question = {"main": Method.LOGISTIC, "question": lambda team: TEAMS, "sizes": sizes}
+    return concluded([row], [], [], **question).rows[0]
 
 
 def others(evidence: Evidence) -> Iterator[TeamResult]:
