@@ -20,11 +20,22 @@ IN_JSON = "--json names them all"
 
 def item_lines(plan: ItemPlan, *, written: bool, is_new_field: bool = False) -> list[str]:
     updates = [row for row in plan.rows if row.action == Action.UPDATE]
+    checked = []
+    if n := plan.count_checked(Level.ERROR):
+        once = "reviewed once they are corrected."
+        then = verb(n, f"It can be {once}", f"These can be {once}")
+        checked.append(f"The checks find errors in {count(n, 'text')}. {then}")
+    if n := plan.count_checked(Level.WARNING):
+        checked.append(f"The checks warn about {count(n, 'text')}.")
+    if plan.changing and not (plan.is_checked or written):
+        checked.append(
+            "This file has too many texts to check here. Each text is checked when you open it."
+        )
     return [
         *_of_new_field(plan, written=written, is_new_field=is_new_field),
         *_of_changes(plan, "test case", updates, written=written),
         *_of_columns(plan),
-        *_of_checks(plan, written=written),
+        *checked,
         *_of_remarks(plan.remarks),
         *_of_problems(plan),
     ]
@@ -47,7 +58,12 @@ def question_lines(
         (f"row {row.record.row} {row.note}" for row in plan.repeated), len(plan.repeated)
     )
     if not plan.problems:
-        lines += [*_of_waiting(plan), *_of_gone(plan)]
+        lines += _of_waiting(plan)
+        if n := len(plan.gone):
+            change = verb(n, "does not change", "do not change")
+            lines.append(
+                f"{count(n, 'question')} of the field {verb(n, 'is', 'are')} not in the file and {change}."
+            )
     if n := len(plan.new_templates):
         texts = verb(n, "its texts", "their texts")
         lines.append(f"{_are(n, 'template')} stored by name only, without {texts}.")
@@ -101,6 +117,14 @@ def report_lines(
         else f"The {study} already contains all of this, so nothing was written."
     )
     excluded = f"excluded {left.participants} whole participants and {left.trials} single trials"
+    n, damaged = len(report.damaged), []
+    if n:
+        damaged.append(f"{count(n, 'published text')} {verb(n, 'is', 'are')} damaged:")
+    for text in report.damaged:
+        damaged += [
+            f"  {text.key} ({text.source} row {text.row}, {text.doi}): {text.reason}.",
+            f"    {_repair(text, report.texts)}",
+        ]
     return [
         f"{report.items['human']} human-created and {report.items['machine']} machine-created test cases",
         f"{report.participants} participants with {report.trials} trials (the publication {excluded})",
@@ -108,17 +132,8 @@ def report_lines(
         done,
         *(f"Missing, and left out: {name}" for name in absent),
         *(f"Note: {note}" for note in notes),
-        *_of_damaged(report),
+        *damaged,
     ]
-
-
-def _of_damaged(report: ImportReport) -> Iterator[str]:
-    n = len(report.damaged)
-    if n:
-        yield f"{count(n, 'published text')} {verb(n, 'is', 'are')} damaged:"
-    for text in report.damaged:
-        yield f"  {text.key} ({text.source} row {text.row}, {text.doi}): {text.reason}."
-        yield f"    {_repair(text, report.texts)}"
 
 
 def _repair(text: DamagedText, texts: str) -> str:
@@ -178,31 +193,11 @@ def _of_waiting(plan: QuestionPlan) -> Iterator[str]:
     yield f"{n} {rest} {named}{more}"
 
 
-def _of_gone(plan: QuestionPlan) -> Iterator[str]:
-    if n := len(plan.gone):
-        change = verb(n, "does not change", "do not change")
-        yield f"{count(n, 'question')} of the field {verb(n, 'is', 'are')} not in the file and {change}."
-
-
 def _of_columns(plan: Plan[Any]) -> Iterator[str]:
     if plan.new_subfields:
         yield f"New subfields: {', '.join(plan.new_subfields)}."
     if plan.ignored:
         yield f"Columns that were not read: {', '.join(plan.ignored)}."
-
-
-def _of_checks(plan: ItemPlan, *, written: bool) -> Iterator[str]:
-    if n := plan.count_checked(Level.ERROR):
-        then = verb(
-            n,
-            "It can be reviewed once they are corrected.",
-            "These can be reviewed once they are corrected.",
-        )
-        yield f"The checks find errors in {count(n, 'text')}. {then}"
-    if n := plan.count_checked(Level.WARNING):
-        yield f"The checks warn about {count(n, 'text')}."
-    if plan.changing and not (plan.is_checked or written):
-        yield "This file has too many texts to check here. Each text is checked when you open it."
 
 
 def _of_remarks(remarks: Sequence[Remark]) -> Iterator[str]:

@@ -84,6 +84,11 @@ def make_report(
 def _damaged(item: PublishedItem, texts: str, outcome: Imported | None) -> DamagedText:
     assert item.damage is not None
     successor = outcome.successors.get(item.key) if outcome else None
+    path = None
+    if successor:
+        research_field = ResearchField.objects.filter(name=successor.field).first()
+        if research_field is not None:
+            path = reverse("lab:item", args=[research_field.slug, successor.pk])
     return DamagedText(
         source=item.source,
         row=item.row.number,
@@ -93,15 +98,8 @@ def _damaged(item: PublishedItem, texts: str, outcome: Imported | None) -> Damag
         key=item.key,
         version=successor.version if successor else 1,
         status=successor.status if successor else Item.Status.ACCEPTED.value,
-        path=_page_of(successor) if successor else None,
+        path=path,
     )
-
-
-def _page_of(item: Item) -> str | None:
-    research_field = ResearchField.objects.filter(name=item.field).first()
-    if research_field is None:
-        return None
-    return reverse("lab:item", args=[research_field.slug, item.pk])
 
 
 def nothing_written(n_problems: int) -> str:

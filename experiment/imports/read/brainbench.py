@@ -37,7 +37,10 @@ def read_published(root: Path, codes: CountryCodes, others: Sequence[str] = ()) 
     `others` are what a directory may hold for others to read: one of them there is enough to go on.
     """
     present = [name for name in KNOWN_FILES if (root / name).is_file()]
-    absent = _name_absent(root, present)
+    # A folder that is missing is named once, for all that would be in it
+    missing = [(name, name.split("/")[0]) for name in KNOWN_FILES if name not in present]
+    named = (name if (root / folder).is_dir() else f"{folder}/" for name, folder in missing)
+    absent = list(dict.fromkeys(named))
     if wrong := [Problem(name, why) for name, why in strays(root, FOLDERS, ENDINGS)]:
         return Published(present, absent, problems=wrong)
     if not present and not any((root / name).exists() for name in others):
@@ -59,33 +62,15 @@ def read_published(root: Path, codes: CountryCodes, others: Sequence[str] = ()) 
         people, excluded = trials.read_participants(root, problems, codes)
         notes += _check_against_items(people, items, present, problems)
     if not people and len(problems) == before and (root / trials.FOLDER).is_dir():
-        problems.append(_nobody(root, present))
+        # A folder of people's answers without any is a copy gone wrong, never what was meant
+        lacks = [name for name in (trials.FILE, trials.IDS_FILE) if name not in present]
+        no_rows = f"{trials.FILE} does not have any rows"
+        why = f"there is no {' and no '.join(lacks)}" if lacks else no_rows
+        message = (
+            f"does not contain participants: {why}. Without this folder, everything else is read."
+        )
+        problems.append(Problem(f"{root}/{trials.FOLDER}/", message))
     return Published(present, absent, items, people, excluded, notes, problems)
-
-
-def _nobody(root: Path, present: Sequence[str]) -> Problem:
-    """A folder of people's answers without any is a copy gone wrong, never what was meant."""
-    lacks = [name for name in (trials.FILE, trials.IDS_FILE) if name not in present]
-    why = (
-        f"there is no {' and no '.join(lacks)}"
-        if lacks
-        else f"{trials.FILE} does not have any rows"
-    )
-    where = f"{root}/{trials.FOLDER}/"
-    return Problem(
-        where,
-        f"does not contain participants: {why}. Without this folder, everything else is read.",
-    )
-
-
-def _name_absent(root: Path, present: Sequence[str]) -> list[str]:
-    """Missing files; a folder that is missing is named once, for all that would be in it."""
-    absent: dict[str, None] = {}
-    for name in KNOWN_FILES:
-        if name not in present:
-            folder = name.split("/")[0]
-            absent[name if (root / folder).is_dir() else f"{folder}/"] = None
-    return list(absent)
 
 
 def _check_against_items(

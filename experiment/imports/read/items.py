@@ -3,7 +3,7 @@
 The texts of a row are markup, or two versions, or both, where the versions settle what the markup leaves open.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from types import MappingProxyType
@@ -23,10 +23,10 @@ from experiment.imports.read.records import (
     ColumnsError,
     Record,
     RecordsFile,
+    as_problems,
     names_of,
-    read_file,
 )
-from experiment.imports.read.rows import MOST_ROWS, RowProblem, TextRow, read_rows
+from experiment.imports.read.rows import MOST_ROWS, read_rows
 from lib.tables import folded
 
 COMBINED = "combined_abstract"  # markup as only the published files have it
@@ -79,6 +79,7 @@ class ItemRecord(Record):
 ItemsFile = RecordsFile[ItemRecord]
 
 
+@as_problems
 def read_items(
     data: bytes,
     defaults: Defaults = BY_PEOPLE,
@@ -90,47 +91,33 @@ def read_items(
 
     columns: our name, and what the file calls it. most: rows. unit: as of `RecordsFile`.
     """
-    return read_file(lambda: _read(data, defaults, columns, most, unit))
-
-
-def _read(
-    data: bytes, defaults: Defaults, columns: Mapping[str, str], most: int, unit: str
-) -> ItemsFile:
     table = read_rows(data, [*NAMES, *TEXT, *columns.values()], most)
-    names = _names(table.columns, columns)
-    problems = list(table.problems)
-    records = [r for row in table.rows if (r := _record(row, names, defaults, problems))]
+    for known in (NAMES, NAMES | TEXT):
+        names = names_of(table.columns, known, columns, WORDS)
+        if "markup" in names.values() or {*VERSIONS} <= {*names.values()}:
+            break
+    else:
+        message = "The file has no column “markup”, and not both “original” and “altered”"
+        raise ColumnsError(message, table.columns, WORDS)
+    problems, records = list(table.problems), []
+    for row in table.rows:
+        cells = Cells(row, names)
+        texts = _texts(cells)
+        record = ItemRecord(
+            markup=texts.markup,
+            original=texts.original,
+            altered=texts.altered,
+            is_damaged=texts.is_damaged,
+            read_as=texts.read_as,
+            kind=cells.kind(),
+            publication_date=cells.date(),
+            **cells.common(defaults.source, defaults.generator),
+        )
+        problems += cells.problems
+        if not cells.problems:
+            records.append(record)
     ignored = [name for name in table.columns if names.get(name, "status") in NOT_READ]
     return ItemsFile.of(records, ignored, problems, unit)
-
-
-def _names(columns: Sequence[str], chosen: Mapping[str, str]) -> dict[str, str]:
-    for known in (NAMES, NAMES | TEXT):
-        names = names_of(columns, known, chosen, WORDS)
-        if "markup" in names.values() or {*VERSIONS} <= {*names.values()}:
-            return names
-    message = "The file has no column “markup”, and not both “original” and “altered”"
-    raise ColumnsError(message, columns, WORDS)
-
-
-def _record(
-    row: TextRow, names: dict[str, str], defaults: Defaults, problems: list[RowProblem]
-) -> ItemRecord | None:
-    """The record of a row; None where something is wrong with it."""
-    read = Cells(row, names)
-    texts = _texts(read)
-    record = ItemRecord(
-        markup=texts.markup,
-        original=texts.original,
-        altered=texts.altered,
-        is_damaged=texts.is_damaged,
-        read_as=texts.read_as,
-        kind=read.kind(),
-        publication_date=read.date(),
-        **read.common(defaults.source, defaults.generator),
-    )
-    problems += read.problems
-    return None if read.problems else record
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,13 +187,11 @@ def _marked(cells: Cells, markup: str, original: str, altered: str) -> Texts:
         abstract = parse(markup)
         if original and (abstract.original, abstract.altered) != (original, altered):
             abstract = parse(markup, original, altered)
-    except MarkupError as error:
-        return _settled(cells, markup, original, altered, error)
-    return _checked(cells, markup, abstract)
-
-
-def _settled(cells: Cells, markup: str, original: str, altered: str, error: MarkupError) -> Texts:
-    """Where the markup alone does not do: by its versions, or as the published files were made."""
+    except MarkupError as alone:
+        error = alone
+    else:
+        return _checked(cells, markup, abstract)
+    # The markup alone does not do: it is settled by its versions, or as the published files were made
     if original:
         try:
             abstract = parse(markup, original, altered)

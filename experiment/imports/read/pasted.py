@@ -92,7 +92,11 @@ def _without_number(part: str, number: int) -> tuple[str, list[str]]:
 
 
 def _items(part: str, first: int) -> list[str]:
-    """The items of a numbered list, each with an alternation; else the part, where it is one abstract."""
+    """The items of a numbered list, each with an alternation; else the part, where it is one abstract.
+
+    Raises:
+        FileRefusedError: another abstract may begin on a line of its own, as it may between two alternations.
+    """
     lines = part.split("\n")
     starts: list[int] = []
     for n, line in enumerate(lines):
@@ -103,18 +107,10 @@ def _items(part: str, first: int) -> list[str]:
     items = ["\n".join(lines[start:end]) for start, end in ends]
     if len(items) > 1 and starts[0] == 0 and all("[[" in item for item in items):
         return items
-    _check_lines(lines, first)
-    return [part]
-
-
-def _check_lines(lines: Sequence[str], number: int) -> None:
-    """Raises FileRefusedError where another abstract may begin on a line of its own, as it may between two alternations.
-
-    A line that begins in lower case goes on with the sentence before it, and so do lines of about one length, as a PDF breaks them.
-    """
     marked = [n for n, line in enumerate(lines) if "[[" in line]
     if not marked:
-        return
+        return [part]
+    # A line that begins in lower case goes on with the sentence before it, and so do lines of about one length, as a PDF breaks them
     pairs = list(zip(lines[marked[0] :], lines[marked[0] + 1 : marked[-1] + 1], strict=False))
     short = SHORT * median(map(len, lines))
     begins = [before for before, line in pairs if not re.match(r"\s*[a-zß-öø-ÿ]", line)]
@@ -127,15 +123,20 @@ def _check_lines(lines: Sequence[str], number: int) -> None:
     )
     if begins and not is_broken:
         raise FileRefusedError(
-            f"Several lines of abstract {number} contain “[[”, so it is not clear where the next abstract begins. Leave an empty line "
+            f"Several lines of abstract {first} contain “[[”, so it is not clear where the next abstract begins. Leave an empty line "
             "between abstracts."
         )
+    return [part]
 
 
 def _side_by_side(rows: Sequence[list[str]]) -> Pasted:
     """The original on the left, the altered version on the right, perhaps with a number before them."""
     said: dict[int, Sequence[str]] = {}
-    if all(len(row) == 3 and _is_number(row[0], n) for n, row in enumerate(rows, 1)):
+    is_numbered = all(
+        len(row) == 3 and re.fullmatch(rf"[(\[]?{n}[.)\]:]?", row[0].strip())
+        for n, row in enumerate(rows, 1)
+    )
+    if is_numbered:
         said = {
             n: [f"the list number {shown(row[0])} was left out"] for n, row in enumerate(rows, 1)
         }
@@ -152,10 +153,6 @@ def _side_by_side(rows: Sequence[list[str]]) -> Pasted:
             row, said[n] = [cell for cell, _ in without], without[0][1]
         versions.append(row)
     return Pasted(b"".join(map(line_of, (HEADER, *versions))), said)
-
-
-def _is_number(cell: str, n: int) -> bool:
-    return re.fullmatch(rf"[(\[]?{n}[.)\]:]?", cell.strip()) is not None
 
 
 def _rows(text: str) -> list[list[str]]:

@@ -21,8 +21,8 @@ from experiment.imports.read.records import (
     ColumnsError,
     Record,
     RecordsFile,
+    as_problems,
     names_of,
-    read_file,
 )
 from experiment.imports.read.rows import (
     MOST_ROWS,
@@ -68,6 +68,7 @@ WORDS = {
 }
 
 
+@as_problems
 def read_questions(
     data: bytes, chosen: Mapping[str, str] = MappingProxyType({}), most: int = MOST_ROWS
 ) -> QuestionsFile:
@@ -75,10 +76,6 @@ def read_questions(
 
     chosen: our name of a column, and what the file calls it. most: rows.
     """
-    return read_file(lambda: _read(data, chosen, most))
-
-
-def _read(data: bytes, chosen: Mapping[str, str], most: int) -> QuestionsFile:
     table = read_rows(data, [*NAMES, *chosen.values()], most)
     names = names_of(table.columns, NAMES, chosen, WORDS)
     for wanted in ("question", "answer"):
@@ -106,14 +103,31 @@ def _record(
     """The record of a row; None where something is wrong with it."""
     longest = columns.LONGEST | dict.fromkeys(dimensions, columns.LONGEST_CATEGORIES)
     read = Cells(row, names, longest)
-    # JSON lines need not have the same columns: what a row does not have it says nothing of
-    given = {name: dimension for name, dimension in dimensions.items() if name in read.given()}
+    question, answer = _text(read, "question"), _text(read, "answer")
+    categories: dict[str, list[str]] = {}
+    otherwise: dict[str, str] = {}  # cells that we would write otherwise: an export gives them back
+    for column, dimension in dimensions.items():
+        if column not in read.given():
+            continue  # JSON lines need not have the same columns: what a row does not have it says nothing of
+        categories[dimension] = split(read.text(column))
+        for name in categories[dimension]:
+            if fault := columns.category_fault(name):
+                read.fail(column, f"the category {shown(name)} {fault}")
+        cell = read.cell(column)
+        if cell != join(split(cell)):
+            otherwise[dimension] = cell
+    template = read.name("template")
+    source: dict[str, Any] = {}
+    try:
+        source |= made_from.read(read.cell(columns.MADE_FROM))
+    except made_from.SourceError as error:
+        read.fail(columns.MADE_FROM, str(error))
     record = QuestionRecord(
-        markup=_text(read, "question"),
-        answer=_text(read, "answer"),
-        categories={dimension: _categories(read, name) for name, dimension in given.items()},
-        template=read.name("template"),
-        made_from=_source(read) | _as_written(read, given),
+        markup=question,
+        answer=answer,
+        categories=categories,
+        template=template,
+        made_from=source | ({"cells": otherwise} if otherwise else {}),
         **read.common(),
     )
     problems += read.problems
@@ -127,29 +141,6 @@ def _text(read: Cells, name: str) -> str:
     if not text.strip() and len(read.problems) == failed:
         read.fail(name, "is empty")
     return text
-
-
-def _categories(read: Cells, column: str) -> list[str]:
-    found = split(read.text(column))
-    for name in found:
-        if fault := columns.category_fault(name):
-            read.fail(column, f"the category {shown(name)} {fault}")
-    return found
-
-
-def _source(read: Cells) -> dict[str, Any]:
-    try:
-        return made_from.read(read.cell(columns.MADE_FROM))
-    except made_from.SourceError as error:
-        read.fail(columns.MADE_FROM, str(error))
-        return {}
-
-
-def _as_written(read: Cells, dimensions: Mapping[str, str]) -> dict[str, Any]:
-    """Cells of categories that are written otherwise than we would, so that an export gives them back."""
-    cells = {dimension: read.cell(name) for name, dimension in dimensions.items()}
-    other = {name: cell for name, cell in cells.items() if cell != join(split(cell))}
-    return {"cells": other} if other else {}
 
 
 @dataclass(frozen=True, slots=True)

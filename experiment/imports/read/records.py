@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, ClassVar, Generic, TypeVar
+from functools import wraps
+from typing import Any, ClassVar, Generic, ParamSpec, TypeVar
 
 from experiment.domain.item_checks.characters import check_characters, visible
 from experiment.domain.item_columns import KINDS, LONGEST, SOURCES
@@ -55,6 +56,7 @@ class Record:
         return RowProblem(message, self.row, self.line, column)
 
 
+P = ParamSpec("P")
 R = TypeVar("R", bound=Record)
 
 
@@ -98,14 +100,19 @@ def shortened(problems: list[RowProblem]) -> list[RowProblem]:
     return [*problems[:MOST_PROBLEMS], *said]
 
 
-def read_file(read: Callable[[], RecordsFile[R]]) -> RecordsFile[R]:
-    """The records of a file; one problem, of no row, where it is no such file."""
-    try:
-        return read()
-    except ColumnsError as error:
-        return RecordsFile(problems=[RowProblem(str(error))], unnamed=error.unnamed)
-    except FileRefusedError as error:
-        return RecordsFile(problems=[RowProblem(str(error))])
+def as_problems(read: Callable[P, RecordsFile[R]]) -> Callable[P, RecordsFile[R]]:
+    """A reader that gives one problem, of no row, where a file is no such file."""
+
+    @wraps(read)
+    def reader(*args: P.args, **named: P.kwargs) -> RecordsFile[R]:
+        try:
+            return read(*args, **named)
+        except ColumnsError as error:
+            return RecordsFile(problems=[RowProblem(str(error))], unnamed=error.unnamed)
+        except FileRefusedError as error:
+            return RecordsFile(problems=[RowProblem(str(error))])
+
+    return reader
 
 
 @dataclass(frozen=True, slots=True)

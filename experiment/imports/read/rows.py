@@ -130,15 +130,6 @@ class Table:
     problems: list[RowProblem] = field(default_factory=list)
 
 
-def _read_text(text: str, known: Sequence[str]) -> Table:
-    first = text.lstrip()[0]
-    if first == "[":
-        raise FileRefusedError(
-            "The file is a JSON array. Write one object per line, without commas between them (JSONL)."
-        )
-    return _read_json_lines(text) if first == "{" else _read_csv(text, known)
-
-
 def _read_csv(text: str, known: Sequence[str]) -> Table:
     table = Table()
 
@@ -203,7 +194,16 @@ def read_rows(data: bytes, known: Sequence[str], most: int = MOST_ROWS) -> Table
     Raises:
         FileRefusedError: it is no such file, too large, holds no row, or columns have the same name.
     """
-    table = _read_parquet(data) if data.startswith(PARQUET) else _read_text(text_of(data), known)
+    if data.startswith(PARQUET):
+        table = _read_parquet(data)
+    else:
+        text = text_of(data)
+        first = text.lstrip()[0]
+        if first == "[":
+            raise FileRefusedError(
+                "The file is a JSON array. Write one object per line, without commas between them (JSONL)."
+            )
+        table = _read_json_lines(text) if first == "{" else _read_csv(text, known)
     _check_columns(table.columns)
     if said := same_name(table.columns):
         raise FileRefusedError(f"The file cannot be read: {said}.")

@@ -64,15 +64,22 @@ def read_items(root: Path, present: Sequence[str], problems: list[Problem]) -> l
             rows = read_table(root, name, COLUMNS, problems)
             n_human += len(rows) if source == "human" else 0
             items += [item for row in rows if (item := _read_item(row, source, problems))]
-    _check_identities(items, problems)
+    seen: dict[Identity, PublishedItem] = {}
+    for item in items:
+        first = seen.setdefault(item.identity, item)
+        if first is not item:
+            message = f"{shown(item.doi)} is already in line {first.row.line}"
+            problems.append(item.row.problem(message, "doi"))
     whole = {item.identity: item.original for item in items if item.damage is None}
     other = {"human": "machine", "machine": "human"}
-    items = [
-        item
-        if item.damage is None
-        else _repair(item, whole.get((other[item.source], item.doi.lower())))
-        for item in items
-    ]
+    for n, item in enumerate(items):
+        if item.damage is not None:
+            combined = item.row.cells["combined_abstract"]
+            counterpart = whole.get((other[item.source], item.doi.lower()))
+            repaired = repair.repair(combined, counterpart)
+            suggestion = None if repaired else repair.close_bracket(combined)
+            damage = Damage(item.damage.reason, repaired, suggestion)
+            items[n] = replace(item, damage=damage)
     if DATES_FILE in present and FILES["human"] in present:
         human = {item.row.number: item for item in items if item.source == "human"}
         dates = _read_dates(root, human, n_human, problems)
@@ -101,34 +108,15 @@ def _read_item(row: Row, source: str, problems: list[Problem]) -> PublishedItem 
             if published is None:
                 problems.append(row.problem(str(error), "combined_abstract"))
                 return None
-            markup, damage = published, Damage(_reason(error), None, None)
+            reason = (
+                "commas inside a passage: the published versions contain only its first two pieces"
+                if error.code == "ambiguous"
+                else f"a bracket is missing ({error.reason}, column {error.column}), so the published versions continue behind it"
+            )
+            markup, damage = published, Damage(reason, None, None)
     return (
         None if doi is None else PublishedItem(row, source, doi, subfield, markup, original, damage)
     )
-
-
-def _reason(error: MarkupError) -> str:
-    if error.code == "ambiguous":
-        return "commas inside a passage: the published versions contain only its first two pieces"
-    return f"a bracket is missing ({error.reason}, column {error.column}), so the published versions continue behind it"
-
-
-def _repair(item: PublishedItem, counterpart: str | None) -> PublishedItem:
-    assert item.damage is not None
-    combined = item.row.cells["combined_abstract"]
-    repaired = repair.repair(combined, counterpart)
-    suggestion = None if repaired else repair.close_bracket(combined)
-    return replace(item, damage=Damage(item.damage.reason, repaired, suggestion))
-
-
-def _check_identities(items: Sequence[PublishedItem], problems: list[Problem]) -> None:
-    seen: dict[Identity, PublishedItem] = {}
-    for item in items:
-        first = seen.setdefault(item.identity, item)
-        if first is not item:
-            problems.append(
-                item.row.problem(f"{shown(item.doi)} is already in line {first.row.line}", "doi")
-            )
 
 
 def _read_dates(

@@ -133,7 +133,17 @@ class Excluded:
 def read_participants(
     root: Path, problems: list[Problem], codes: CountryCodes
 ) -> tuple[list[PublishedParticipant], Excluded]:
-    dois = _read_dois(root, problems)
+    # The file's third column was written without proper quoting; it is not needed
+    columns = ("DOI", "abstract_id")
+    dois: dict[int, str] = {}
+    for row in read_table(root, IDS_FILE, columns, problems, delimiter=";", quoted=False):
+        cells = Cells(row, problems)
+        doi, number = cells.doi("DOI"), cells.whole("abstract_id", 1, 1_000_000)
+        if doi is None or number is None:
+            continue
+        if number in dois:
+            problems.append(row.problem(f"{number} occurs twice here", "abstract_id"))
+        dois[number] = doi
     rows = read_table(root, FILE, COLUMNS, problems)
     trials = [trial for row in rows if (trial := _read_trial(row, dois, problems, codes))]
     by_pid: dict[int, list[PublishedTrial]] = {}
@@ -141,7 +151,13 @@ def read_participants(
         by_pid.setdefault(trial.pid, []).append(trial)
     for own in by_pid.values():
         _check_person(own, problems)
-    _check_blocks(trials, problems)
+    owners: dict[int, PublishedTrial] = {}  # of blocks, which two people never share
+    for trial in trials:
+        owner = owners.setdefault(trial.block, trial)
+        if owner.pid != trial.pid:
+            message = f"is among the rows of participant {owner.pid} (line {owner.row.line})"
+            problems.append(trial.row.problem(message, ""))
+            owners[trial.block] = trial
     people = [
         PublishedParticipant(pid, sorted(own, key=lambda trial: trial.position))
         for pid, own in by_pid.items()
@@ -155,22 +171,6 @@ def count_excluded(trials: Sequence[PublishedTrial]) -> Excluded:
     if not blocks:
         return Excluded()
     return Excluded(max(blocks) + 1 - len(blocks), TRIALS_PER_PERSON * len(blocks) - len(trials))
-
-
-def _read_dois(root: Path, problems: list[Problem]) -> dict[int, str]:
-    """abstract_id -> DOI. The file's third column was written without proper quoting; it is not needed."""
-    dois: dict[int, str] = {}
-    for row in read_table(
-        root, IDS_FILE, ("DOI", "abstract_id"), problems, delimiter=";", quoted=False
-    ):
-        cells = Cells(row, problems)
-        doi, number = cells.doi("DOI"), cells.whole("abstract_id", 1, 1_000_000)
-        if doi is None or number is None:
-            continue
-        if number in dois:
-            problems.append(row.problem(f"{number} occurs twice here", "abstract_id"))
-        dois[number] = doi
-    return dois
 
 
 def _read_trial(
@@ -224,14 +224,3 @@ def _check_person(own: Sequence[PublishedTrial], problems: list[Problem]) -> Non
             if row.cells[column] != first.row.cells[column]:
                 message = f"{shown(row.cells[column])} differs from the same participant's line {first.row.line}"
                 problems.append(row.problem(message, column))
-
-
-def _check_blocks(trials: Sequence[PublishedTrial], problems: list[Problem]) -> None:
-    """Two people never share a block of the index."""
-    owners: dict[int, PublishedTrial] = {}
-    for trial in trials:
-        owner = owners.setdefault(trial.block, trial)
-        if owner.pid != trial.pid:
-            message = f"is among the rows of participant {owner.pid} (line {owner.row.line})"
-            problems.append(trial.row.problem(message, ""))
-            owners[trial.block] = trial

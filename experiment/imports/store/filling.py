@@ -4,7 +4,7 @@ import hashlib
 import random
 import tomllib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -92,7 +92,10 @@ def fill_template(
     unique = wanted.unique_answers
     table = filled_of(data, template_of(template), wanted.strata, unique, most)
     filling = _new_to_field(table.filling, template, unique)
-    drawn = _drawn(filling.pairs, table.strata, wanted)
+    drawn = filling.pairs
+    if wanted.n is not None:
+        rng = random.Random(wanted.seed)
+        drawn = sample(drawn, wanted.n, lambda pair: tuple(table.strata[pair.row]), rng)
     sha256 = hashlib.sha256(data).hexdigest()
     return FilledTemplate(template, sha256, table.n_rows, filling, drawn)
 
@@ -128,14 +131,6 @@ def key_of(template: QuestionTemplate, pair: Pair) -> str:
     asked = "\n".join((template.field.slug, template.key, pair.question))
     start = "".join(c for c in template.key if not c.isspace() and c != "#")[:60]
     return f"{start}-{hashlib.sha256(asked.encode()).hexdigest()[:12]}"
-
-
-def _drawn(
-    pairs: Sequence[Pair], strata: Mapping[int, Sequence[str]], wanted: Wanted
-) -> Sequence[Pair]:
-    if wanted.n is None:
-        return pairs
-    return sample(pairs, wanted.n, lambda pair: tuple(strata[pair.row]), random.Random(wanted.seed))
 
 
 FOLDER = Path(__file__).parents[2] / "demo"

@@ -112,9 +112,18 @@ class _Planner(Planner[ItemRecord]):
             yield "doi", item.source, item.doi.lower()
 
     def differences(self, record: ItemRecord, item: Item) -> tuple[Change, ...]:
-        text = [Change("markup", item.markup, record.markup)]
-        is_other = record.given & TEXT and _is_another_text(record, item)
-        return (*(text if is_other else ()), *changes_of(record, item, record.DETAILS))
+        if not record.given & TEXT:
+            is_other = False
+        elif _texts_of(record) != _texts_of(item):
+            # What the reading itself wrote otherwise is no change that the file makes
+            is_other = not (record.read_as and _look_the_same(record, item))
+        elif "markup" not in record.given or record.markup == item.markup:
+            is_other = False
+        else:
+            # Other words set against each other are another test case; another spelling is none
+            is_other = parse(record.markup).segments != item.segments
+        text = [Change("markup", item.markup, record.markup)] if is_other else []
+        return (*text, *changes_of(record, item, record.DETAILS))
 
     def note(self, record: ItemRecord, item: Item | None) -> str:
         if record.is_damaged:
@@ -131,16 +140,6 @@ def _texts_of(one: ItemRecord | Item) -> tuple[str, str]:
 
 def _look_the_same(record: ItemRecord, item: Item) -> bool:
     return [*map(looks, _texts_of(record))] == [*map(looks, _texts_of(item))]
-
-
-def _is_another_text(record: ItemRecord, item: Item) -> bool:
-    if _texts_of(record) != _texts_of(item):
-        # What the reading itself wrote otherwise is no change that the file makes
-        return not (record.read_as and _look_the_same(record, item))
-    # The same texts with other words set against each other are another test case; another spelling is none
-    if "markup" not in record.given or record.markup == item.markup:
-        return False
-    return parse(record.markup).segments != item.segments
 
 
 def _checked(row: ItemRow, research_field: ResearchField) -> ItemRow:

@@ -42,10 +42,17 @@ def store_items(items: Sequence[PublishedItem], texts: str, problems: list[Probl
             if problem:
                 problems.append(problem)
                 continue
-            if item.publication_date:
-                dated += [row for row in known if _fill_date(row, item)]
+            # A date that stands was perhaps corrected by a person
+            undated = [row for row in known if row.publication_date is None]
+            for row in undated if item.publication_date else ():
+                row.publication_date = item.publication_date
+                row.derive_texts()  # bulk_update does not call save()
+                dated.append(row)
         else:
-            new.append(_as_published(item))
+            note = f"Damaged as published: {item.damage.reason}." if item.damage else ""
+            row = _row(item, 1, item.markup, Texts.AS_PUBLISHED, Status.ACCEPTED, note)
+            row.is_damaged = item.damage is not None
+            new.append(row)
             stored.new_keys.add(item.key)
         stored.published[item.key] = known[0] if known else new[-1]
         if item.damage and texts == Texts.REPAIRED:
@@ -78,15 +85,6 @@ def _disagreement(item: PublishedItem, known: Item) -> Problem | None:
     return None
 
 
-def _fill_date(row: Item, item: PublishedItem) -> bool:
-    """A date that was absent before; one that stands was perhaps corrected by a person."""
-    if row.publication_date is not None:
-        return False
-    row.publication_date = item.publication_date
-    row.derive_texts()  # bulk_update does not call save()
-    return True
-
-
 def _successor(item: PublishedItem, known: Sequence[Item]) -> Item | None:
     """The row that an earlier import, or a person since then, put in the place of a damaged text."""
     assert item.damage is not None
@@ -95,13 +93,6 @@ def _successor(item: PublishedItem, known: Sequence[Item]) -> Item | None:
         return next((row for row in later if row.texts == Texts.REPAIRED), None)
     accepted = [row for row in later if row.status == Status.ACCEPTED]
     return next(reversed(accepted or later), None)
-
-
-def _as_published(item: PublishedItem) -> Item:
-    note = f"Damaged as published: {item.damage.reason}." if item.damage else ""
-    row = _row(item, 1, item.markup, Texts.AS_PUBLISHED, Status.ACCEPTED, note)
-    row.is_damaged = item.damage is not None
-    return row
 
 
 def _repaired(item: PublishedItem, version: int) -> Item:
@@ -157,7 +148,10 @@ def pin_published(
     unpinned: list[Item] = []
     notes: list[str] = []
     for item in items:
-        now, wanted = pinned.get(item.key), _wanted(item, stored, texts)
+        now = pinned.get(item.key)
+        is_published = texts == Texts.AS_PUBLISHED or item.damage is None
+        asked = (stored.published if is_published else stored.successors)[item.key]
+        wanted = asked if asked.status == Status.ACCEPTED else None
         if now is None:
             uncorrected = item.damage is not None and not item.damage.repaired
             if wanted and (
@@ -170,22 +164,11 @@ def pin_published(
             unpinned.append(now)
         elif wanted is not None and now != wanted:
             chosen.append(wanted)
-    chosen += _builtin_items(study)
+    # Catch and practice items, where the study has none of its own
+    missing = {Item.Kind.CATCH, Item.Kind.PRACTICE} - {row.kind for row in rows}
+    if missing:
+        chosen += [row for row in ensure_builtin_items() if row.kind in missing]
     replaced = {row.key for row in (*chosen, *unpinned)}
     kept = [row for row in rows if row.key not in replaced]
     revise(study, items=[*kept, *chosen], reason=f"import of published data, texts {texts}")
     return len({row.pk for row in chosen} - {row.pk for row in rows}) + len(unpinned), notes
-
-
-def _wanted(item: PublishedItem, stored: StoredItems, texts: str) -> Item | None:
-    """The version that the choice of texts asks for, if it may be drawn."""
-    published = texts == Texts.AS_PUBLISHED or item.damage is None
-    row = stored.published[item.key] if published else stored.successors[item.key]
-    return row if row.status == Status.ACCEPTED else None
-
-
-def _builtin_items(study: Study) -> list[Item]:
-    """Catch and practice items, where the study has none of its own."""
-    kinds = set(study.items.values_list("kind", flat=True))
-    missing = {Item.Kind.CATCH, Item.Kind.PRACTICE} - kinds
-    return [row for row in ensure_builtin_items() if row.kind in missing] if missing else []

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import Any, ClassVar, Generic
+from typing import ClassVar, Generic
 
 from django.contrib.auth.models import User
 from django.db.models import Q
@@ -92,17 +92,6 @@ class Remark:
         return {"read_as": "changed when it was read", "note": ""}.get(self.kind, self.kind)
 
 
-def _remarks(row: PlannedRow[Any]) -> Iterator[Remark]:
-    n = row.record.row
-    yield from (Remark(n, "read_as", said) for said in row.record.read_as)
-    if row.note:
-        yield Remark(n, "note", row.note)
-    for found in row.findings:
-        about = f": “{found.quote}”" if found.quote and found.quote not in found.message else ""
-        message = f"{found.message}{about}. {found.reason}".rstrip(". ")
-        yield Remark(n, str(found.level), message, found.code)
-
-
 @dataclass(frozen=True)
 class Plan(Generic[R]):
     """The difference that a file makes. Nothing of it is done while there are problems.
@@ -151,9 +140,20 @@ class Plan(Generic[R]):
         ]
 
     @property
-    def remarks(self) -> list["Remark"]:
+    def remarks(self) -> list[Remark]:
         """Remarks on rows that can be done, which a person should know, in their order."""
-        return [remark for row in self.rows for remark in _remarks(row)]
+        remarks = []
+        for row in self.rows:
+            n = row.record.row
+            remarks += [Remark(n, "read_as", said) for said in row.record.read_as]
+            if row.note:
+                remarks.append(Remark(n, "note", row.note))
+            for found in row.findings:
+                quoted = found.quote and found.quote not in found.message
+                about = f": “{found.quote}”" if quoted else ""
+                message = f"{found.message}{about}. {found.reason}".rstrip(". ")
+                remarks.append(Remark(n, str(found.level), message, found.code))
+        return remarks
 
     def count_checked(self, level: Level) -> int:
         """Rows of whose text the checks say something of this level."""
@@ -249,7 +249,10 @@ class Planner(Generic[R]):
         self.hidden |= kept_keys(new, self.by)
         for n, record in enumerate(records, start=1):
             if record.subfield and record.subfield not in self.subfields:
-                self._met_subfield(record)
+                if self.may_make_subfields:
+                    self.new_subfields.add(record.subfield)
+                else:
+                    self.missing_subfields.setdefault(record.subfield, record)
             if record.key in self.hidden:
                 record = replace(record, key="")
             try:
@@ -278,12 +281,6 @@ class Planner(Generic[R]):
         said = f"the key {record.key} was read as {found[1]}, a whole number that a program wrote with a decimal"
         return replace(record, key=found[1], read_as=(*record.read_as, said))
 
-    def _met_subfield(self, record: R) -> None:
-        if self.may_make_subfields:
-            self.new_subfields.add(record.subfield)
-        else:
-            self.missing_subfields.setdefault(record.subfield, record)
-
     def _planned(self, record: R) -> PlannedRow[R]:
         versions = self._find(record)
         if not versions:
@@ -301,7 +298,15 @@ class Planner(Generic[R]):
         if changes and older is not None:
             note = f"as version {older.version} of {older.key}; the newer version {newest.version} does not change"
             return PlannedRow(record, Action.UNCHANGED, older, note=note)
-        _check_changeable(record, newest)
+        if 0 < record.version < newest.version:
+            message = (
+                f"comes from version {record.version}, but {newest} is newer. Export it again."
+            )
+            raise _RefusedError(message, "version")
+        if newest.is_demo:
+            raise _RefusedError(f"{newest.key} is built in and does not change", "key")
+        if newest.status == Item.Status.IN_REVIEW:
+            raise _RefusedError(f"{newest} is in review. Return it to draft first.", "key")
         return PlannedRow(record, Action.UPDATE, newest, changes, self.note(record, newest))
 
     def unchanged(self, record: R, item: Item) -> PlannedRow[R]:
@@ -321,16 +326,6 @@ class Planner(Generic[R]):
             if keys:
                 return self.versions[keys[0]]
         return ()
-
-
-def _check_changeable(record: Record, newest: Item) -> None:
-    if 0 < record.version < newest.version:
-        message = f"comes from version {record.version}, but {newest} is newer. Export it again."
-        raise _RefusedError(message, "version")
-    if newest.is_demo:
-        raise _RefusedError(f"{newest.key} is built in and does not change", "key")
-    if newest.status == Item.Status.IN_REVIEW:
-        raise _RefusedError(f"{newest} is in review. Return it to draft first.", "key")
 
 
 def changes_of(record: Record, item: Item, names: Iterable[str]) -> Iterator[Change]:

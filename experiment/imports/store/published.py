@@ -75,10 +75,19 @@ def import_published(data: Published, slug: str, texts: str) -> Imported:
         # The database's objections are collected even if the files' are known: all are shown together.
         study = Study.objects.filter(slug=slug).first()
         n_studies = int(study is None)
-        if study is not None and _is_another(study):
-            problems.append(Problem(f"study {slug}", ANOTHER_STUDY))
-            raise ImportRefusedError(problems)
-        study = study or _create_study(slug, problems)
+        if study is None:
+            try:
+                study = create_study(slug, "brainbench")
+            except ValidationError as error:
+                problems.append(Problem(f"study {slug}", " ".join(error.messages)))
+                raise ImportRefusedError(problems) from error
+        else:
+            # Published trials and items would change a study under participants of its own
+            kinds = set(study.participants.values_list("kind", flat=True))
+            mixed = study.is_demo or kinds & {Participant.Kind.REAL, Participant.Kind.PILOT}
+            if mixed and Participant.Kind.IMPORTED not in kinds:
+                problems.append(Problem(f"study {slug}", ANOTHER_STUDY))
+                raise ImportRefusedError(problems)
         stored = store_items(data.items, texts, problems)
         people = store_participants(data, study, problems)
         if problems:
@@ -86,18 +95,3 @@ def import_published(data: Published, slug: str, texts: str) -> Imported:
         n_pinned, notes = pin_published(study, data.items, stored, texts)
     created = Created(n_studies, stored.n_created, people.participants, people.trials, n_pinned)
     return Imported(study, created, stored.successors, [*people.notes, *notes], not people.skipped)
-
-
-def _is_another(study: Study) -> bool:
-    """True if the study has participants of its own: published trials and items would change it under its participants."""
-    kinds = set(study.participants.values_list("kind", flat=True))
-    mixed = study.is_demo or kinds & {Participant.Kind.REAL, Participant.Kind.PILOT}
-    return bool(mixed) and Participant.Kind.IMPORTED not in kinds
-
-
-def _create_study(slug: str, problems: Sequence[Problem]) -> Study:
-    try:
-        return create_study(slug, "brainbench")
-    except ValidationError as error:
-        problem = Problem(f"study {slug}", " ".join(error.messages))
-        raise ImportRefusedError([*problems, problem]) from error

@@ -84,12 +84,18 @@ class _Planner(Planner[QuestionRecord]):
             "answer": (item.expert_answer, record.answer),
             "template": (self.template_keys.get(item.template_id or 0, ""), record.template),
         }
+        after = merged_categories(record, item)
+        names = dict.fromkeys([*item.categories, *after])
+        cells = [
+            (f"{n}{DIMENSION}", join(item.categories.get(n, ())), join(after.get(n, ())))
+            for n in names
+        ]
         source = (made_from.written(item.made_from), made_from.written(record.made_from))
         return (
             *_changes(record, texts),
             *changes_of(record, item, record.DETAILS),
             *_changes(record, {MADE_FROM: source}),
-            *_other_categories(record, item),
+            *(Change(*cell) for cell in cells if cell[1] != cell[2]),
         )
 
 
@@ -103,12 +109,3 @@ def merged_categories(record: QuestionRecord, item: Item) -> Mapping[str, Sequen
     """The version's, with what the row says of the dimensions that it has."""
     kept = {n: v for n, v in item.categories.items() if f"{n}{DIMENSION}" not in record.given}
     return kept | dict(record.categories)
-
-
-def _other_categories(record: QuestionRecord, item: Item) -> list[Change]:
-    after = merged_categories(record, item)
-    names = dict.fromkeys([*item.categories, *after])
-    cells = [
-        (f"{n}{DIMENSION}", join(item.categories.get(n, ())), join(after.get(n, ()))) for n in names
-    ]
-    return [Change(*cell) for cell in cells if cell[1] != cell[2]]

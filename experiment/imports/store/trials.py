@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from experiment.imports.read.brainbench import Published
 from experiment.imports.read.tables import Problem
 from experiment.imports.read.testcases import FILES, Identity
-from experiment.imports.read.trials import PublishedParticipant, PublishedTrial
+from experiment.imports.read.trials import PublishedParticipant
 from experiment.models import Item, Judgment, Participant, Study, Trial
 from experiment.services.recounting import recount
 
@@ -31,7 +31,10 @@ def store_participants(data: Published, study: Study, problems: list[Problem]) -
     rows = Item.objects.filter(collection=Item.Collection.BRAINBENCH, version=1)
     rows = rows.filter(kind=Item.Kind.TEST, texts=Item.Texts.AS_PUBLISHED)
     items = {(row.source, row.doi.lower()): row for row in rows.only("source", "doi")}
-    absent = _sources_absent(data, items)
+    # Sources that trials are about, of which neither the directory nor the database has the items
+    judged = {trial.identity for person in data.participants for trial in person.trials}
+    unknown = {source for source, _ in judged - items.keys()}
+    absent = sorted(source for source in unknown if not data.has_items_of(source))
     if absent:
         note = f"The trials were not imported, because {', '.join(FILES[s] for s in absent)} is missing."
         return StoredTrials(skipped=True, notes=[note])
@@ -47,14 +50,6 @@ def store_participants(data: Published, study: Study, problems: list[Problem]) -
     if problems:
         return StoredTrials()
     return StoredTrials(len(new), _create(new, study, items))
-
-
-def _sources_absent(data: Published, items: Mapping[Identity, Item]) -> list[str]:
-    """Sources that trials are about, of which neither the directory nor the database has the items."""
-    judged = {trial.identity for person in data.participants for trial in person.trials}
-    return sorted(
-        {source for source, doi in judged - items.keys() if not data.has_items_of(source)}
-    )
 
 
 def _held(study: Study) -> Held:
@@ -91,15 +86,33 @@ def _create(
     participants = Participant.objects.bulk_create(
         [_participant(person, study) for person in people]
     )
-    pairs = [
-        (trial, _trial(trial, participant, items[trial.identity]))
-        for person, participant in zip(people, participants, strict=True)
-        for trial in person.trials
-    ]
-    Trial.objects.bulk_create([row for _, row in pairs])
-    Judgment.objects.bulk_create([_judgment(trial, row) for trial, row in pairs])
+    trials, judgments = [], []
+    for person, participant in zip(people, participants, strict=True):
+        for trial in person.trials:
+            row = Trial(
+                participant=participant,
+                position=trial.position,
+                stratum=trial.source,
+                item=items[trial.identity],
+            )
+            trials.append(row)
+            judgment = Judgment(
+                trial=row,
+                correct=trial.correct,
+                confidence=trial.confidence,
+                expertise=trial.expertise,
+                # Published is one flag for both sliders
+                confidence_moved=trial.moved,
+                expertise_moved=trial.moved,
+                recognised=trial.recognised,
+                rt_ms=trial.rt_ms,
+                source_record=dict(trial.row.cells),
+            )
+            judgments.append(judgment)
+    Trial.objects.bulk_create(trials)
+    Judgment.objects.bulk_create(judgments)
     recount(study, Participant.Kind.IMPORTED)
-    return len(pairs)
+    return len(trials)
 
 
 def _participant(person: PublishedParticipant, study: Study) -> Participant:
@@ -118,22 +131,3 @@ def _participant(person: PublishedParticipant, study: Study) -> Participant:
     )
     participant.page_reached = participant.page_number
     return participant
-
-
-def _trial(trial: PublishedTrial, participant: Participant, item: Item) -> Trial:
-    return Trial(participant=participant, position=trial.position, stratum=trial.source, item=item)
-
-
-def _judgment(trial: PublishedTrial, row: Trial) -> Judgment:
-    return Judgment(
-        trial=row,
-        correct=trial.correct,
-        confidence=trial.confidence,
-        expertise=trial.expertise,
-        # Published is one flag for both sliders.
-        confidence_moved=trial.moved,
-        expertise_moved=trial.moved,
-        recognised=trial.recognised,
-        rt_ms=trial.rt_ms,
-        source_record=dict(trial.row.cells),
-    )

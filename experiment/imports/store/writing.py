@@ -195,7 +195,15 @@ class _Writer(Generic[R]):
             item.kind = Item.Kind.QUESTION
             item.expert_answer = record.answer
             item.categories = merged_categories(record, item)
-            item.made_from = _merged_source(record, item)
+            # What the row does not say is kept: its row of its table, and how cells that it lacks were written
+            cells = {
+                name: cell
+                for name, cell in item.made_from.get("cells", {}).items()
+                if f"{name}{DIMENSION}" not in record.given
+            } | record.made_from.get("cells", {})
+            kept = {} if MADE_FROM in record.given else source_of(item.made_from)
+            merged = kept | source_of(record.made_from)
+            item.made_from = merged | ({"cells": cells} if cells else {})
             if "template" in record.given:
                 item.template_id = self.templates.get(record.template)
         if self.plan.accept:
@@ -227,18 +235,6 @@ class _Writer(Generic[R]):
             yield change(
                 ItemChange.Action.STATUS, {"status": Status.DRAFT}, {"status": Status.ACCEPTED}
             )
-
-
-def _merged_source(record: QuestionRecord, item: Item) -> dict[str, Any]:
-    """The source of a row. It keeps what the row does not say: its row of its table, and how cells that it lacks were written."""
-    cells = {
-        name: cell
-        for name, cell in item.made_from.get("cells", {}).items()
-        if f"{name}{DIMENSION}" not in record.given
-    } | record.made_from.get("cells", {})
-    kept = {} if MADE_FROM in record.given else source_of(item.made_from)
-    merged = kept | source_of(record.made_from)
-    return merged | ({"cells": cells} if cells else {})
 
 
 class RefusedError(Exception):
