@@ -9,7 +9,8 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import StringIO
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
 
 from django.core.checks import Tags
 from django.core.exceptions import ValidationError
@@ -59,7 +60,17 @@ class ReportingCommand(BaseCommand):
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         try:
-            return self._run_command(*args, **options)
+            try:
+                return super().execute(*args, **options)
+            except BrokenPipeError:
+                raise  # who read the output has seen enough
+            except (OSError, DatabaseError) as error:
+                # A disk that is full, and a file that may not be written, end the command in one sentence
+                if not (sentence := disk.sentence(error)):
+                    raise
+                raise CommandError(f"{sentence}.") from error
+            except ValidationError as error:  # a name that no row takes, for instance
+                raise CommandError(" ".join(error.messages)) from error
         except (
             CommandError,
             DatabaseError,
@@ -76,19 +87,6 @@ class ReportingCommand(BaseCommand):
             value = PrintedOutput(getattr(value, "_out", value))
         super().__setattr__(name, value)
 
-    def _run_command(self, *args: Any, **options: Any) -> str | None:
-        """A disk that is full, and a file that may not be written, end the command in one sentence."""
-        try:
-            return super().execute(*args, **options)
-        except BrokenPipeError:
-            raise  # who read the output has seen enough
-        except (OSError, DatabaseError) as error:
-            if not (sentence := disk.sentence(error)):
-                raise
-            raise CommandError(f"{sentence}.") from error
-        except ValidationError as error:  # a name that no row takes, for instance
-            raise CommandError(" ".join(error.messages)) from error
-
     def report(
         self, options: Mapping[str, Any], data: Mapping[str, Any], lines: Iterable[str]
     ) -> None:
@@ -99,6 +97,20 @@ class ReportingCommand(BaseCommand):
         else:
             # A name must not talk to the terminal
             self.stdout.write(printed("\n".join(lines)))
+
+
+def output_file(named: str) -> Path:
+    """The path of a file to write. Raises CommandError where something else has this name."""
+    path = Path(named)
+    if path.is_dir() or (path.exists() and not path.is_file()):
+        raise CommandError(f"{path} exists and is not a regular file. Name another file.")
+    return path
+
+
+def binary_output() -> BinaryIO:
+    """Standard output, for bytes."""
+    stream: BinaryIO = getattr(sys.stdout, "buffer", sys.stdout)
+    return stream
 
 
 def add_json_argument(parser: CommandParser) -> None:

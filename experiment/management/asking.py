@@ -71,8 +71,12 @@ def asked(study: Study, options: Mapping[str, Any]) -> tuple[TrialQuery, Form]:
     Raises:
         CommandError: an option's value is not known, or the study has no participants of that kind, but others.
     """
+    given = {name: options[name] for name in HELP if options[name] is not None}
+    values = {n: v if isinstance(v, list) else [str(v)] for n, v in given.items()}
+    of_form = {"format": [options.get("format", CSV.format)], "k": [options["k"] or ""]}
+    of_form |= {name: ["true"] for name in ("bom", "zip", "release", "words") if options.get(name)}
     try:
-        query, form = _parsed(options)
+        query, form = trial_query.parse(values), release.parse(of_form)
         query = completed(study, query)
         refuse_mixed_release(study, query, form)
     except QueryError as error:
@@ -89,11 +93,3 @@ def warn(command: BaseCommand, study: Study, written: Manifest) -> None:
     for note in (kind_note(study, written.kind), nothing_left(written.released)):
         if note:
             command.stderr.write(note, command.style.WARNING)
-
-
-def _parsed(options: Mapping[str, Any]) -> tuple[TrialQuery, Form]:
-    given = {name: options[name] for name in HELP if options[name] is not None}
-    values = {n: v if isinstance(v, list) else [str(v)] for n, v in given.items()}
-    form = {"format": [options.get("format", CSV.format)], "k": [options["k"] or ""]}
-    form |= {name: ["true"] for name in ("bom", "zip", "release", "words") if options.get(name)}
-    return trial_query.parse(values), release.parse(form)

@@ -56,20 +56,17 @@ def add_keys(group: argparse._ArgumentGroup) -> None:
 
 def choice_of(options: Mapping[str, Any], default_collection: str = "") -> ItemChoice:
     collection = options["collection"] or default_collection
+    # Other commands know a field by its short name
+    given = options["field"]
+    fields = ResearchField.objects.filter(Q(name=given) | Q(slug=given))
+    names = fields.values_list("name", flat=True)
     return ItemChoice(
         collection="" if collection == ANY else collection,
         source=options["source"] or "",
-        field=_field_named(options["field"]),
+        field=given if given in names else next(iter(names), given),
         subfields=tuple(options["subfields"]),
         keys=keys_of(options),
     )
-
-
-def _field_named(given: str) -> str:
-    """The name of the field of this name, or of this short name, by which other commands know it."""
-    fields = ResearchField.objects.filter(Q(name=given) | Q(slug=given))
-    names = fields.values_list("name", flat=True)
-    return given if given in names else next(iter(names), given)
 
 
 def keys_of(options: Mapping[str, Any]) -> tuple[ListedKey, ...]:

@@ -59,17 +59,18 @@ class Command(ReportingCommand):
                 f"{size / 1e6:,.1f} MB, verified."
             ),
             *(f"Deleted the older backup {name}." for name in made.pruned),
-            *_warnings(database.facts),
+        ]
+        facts = database.facts
+        if not facts:
+            lines.append(
+                "The database needs migrations of this release, so the content of its rows was not checked."
+            )
+        lines += [
+            f"The site itself has a problem ({name}: {facts[name]}), which `restore --verify` will also report."
+            for name, must in chores.MUST.items()
+            if facts and facts[name] != must
         ]
         self.report(options, data, lines)
-
-
-def _warnings(facts: Any) -> Iterator[str]:
-    if not facts:
-        yield "The database needs migrations of this release, so the content of its rows was not checked."
-    for name, must in chores.MUST.items():
-        if facts and facts[name] != must:
-            yield f"The site itself has a problem ({name}: {facts[name]}), which `restore --verify` will also report."
 
 
 @contextmanager

@@ -136,7 +136,15 @@ class Command(ReportingCommand):
         try:
             people = concerned(study)
             if not options["dry_run"]:
-                self._purge_here(study)
+                with transaction.atomic():  # no worker is quicker
+                    # One that was killed goes on
+                    opened = study.purges.filter(status__in=Purge.OPEN_STATUSES).first()
+                    job = opened or ask(study, timezone.localdate())
+                    leases.reserve(job)
+                job = run(job)
+                if job.status != Purge.Status.FINISHED:
+                    why = job.error or "a worker is doing this, or it was stopped"
+                    raise CommandError(f"{study.slug}: {why}")
         except NotDueError as error:
             if study.retain_until is None:
                 raise CommandError(
@@ -151,18 +159,6 @@ class Command(ReportingCommand):
             f"{people['with_comment']} with a comment, {people['with_ids']} with recruitment IDs)."
         )
         self.report(options, people | {"dry_run": options["dry_run"]}, [line])
-
-    def _purge_here(self, study: Study) -> None:
-        """One that was killed goes on."""
-        with transaction.atomic():  # no worker is quicker
-            opened = study.purges.filter(status__in=Purge.OPEN_STATUSES).first()
-            job = opened or ask(study, timezone.localdate())
-            leases.reserve(job)
-        job = run(job)
-        if job.status != Purge.Status.FINISHED:
-            raise CommandError(
-                f"{study.slug}: {job.error or 'a worker is doing this, or it was stopped'}"
-            )
 
     def _codes(self, options: dict[str, Any]) -> None:
         path: Path = options["old_key"]

@@ -30,7 +30,9 @@ class Command(ReportingCommand):
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        present = self._with_password() if options["if_none"] else None
+        admins = User.objects.filter(is_superuser=True, is_active=True).order_by("pk")
+        able = (user for user in admins if user.has_usable_password())
+        present = next(able, None) if options["if_none"] else None
         if present is not None:
             line = (
                 f"The administrator {present} already exists. Sign in at {_address('lab:sign_in')}"
@@ -43,10 +45,6 @@ class Command(ReportingCommand):
         days = settings.PASSWORD_RESET_TIMEOUT // 86_400
         lines = [f"To sign in as {user}, open this link (it works once, within {days} days):", url]
         self.report(options, {"username": user.get_username(), "url": url}, lines)
-
-    def _with_password(self) -> Any:
-        admins = User.objects.filter(is_superuser=True, is_active=True).order_by("pk")
-        return next((user for user in admins if user.has_usable_password()), None)
 
     @transaction.atomic
     def _get_or_create(self, name: str, email: str) -> Any:

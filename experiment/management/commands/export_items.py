@@ -1,4 +1,3 @@
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from experiment.services.item_files import (
     lines,
     write,
 )
-from lib.commands import ReportingCommand, add_json_argument
+from lib.commands import ReportingCommand, add_json_argument, binary_output, output_file
 
 
 class Command(ReportingCommand):
@@ -52,6 +51,7 @@ class Command(ReportingCommand):
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        to = options["output"]
         wanted = Wanted(
             find_field(options["field"]),
             options["format"],
@@ -60,30 +60,21 @@ class Command(ReportingCommand):
             options["license"],
             options["language"],
         )
+        is_folder = wanted.form == HUGGING_FACE
+        if to == "-" and (options["json"] or is_folder):
+            raise CommandError("Name a file or folder. Standard output can contain only one file.")
         try:
-            if options["output"] == "-":
-                self._to_standard_output(wanted, options)
+            if to == "-":
+                items = wanted.items
+                for content in lines(wanted, items):
+                    binary_output().write(content)
+                self.stderr.write(f"{len(items)} test cases written to standard output.")
                 return
-            n = write(wanted, _place(wanted, Path(options["output"])))
+            path = Path(to) if is_folder else output_file(to)
+            if is_folder and path.exists() and not (path.is_dir() and not any(path.iterdir())):
+                raise CommandError(f"{path} already exists. Name a new or empty folder.")
+            n = write(wanted, path)
         except (NotInThisFormError, NothingToExportError) as error:
             raise CommandError(f"Nothing was written. {error}") from error
-        data = {"items": n, "file": options["output"], "format": wanted.form}
-        self.report(options, data, [f"{n} test cases written to {options['output']}."])
-
-    def _to_standard_output(self, wanted: Wanted, options: dict[str, Any]) -> None:
-        if options["json"] or wanted.form == HUGGING_FACE:
-            raise CommandError("Name a file or folder. Standard output can contain only one file.")
-        items = wanted.items
-        stream: Any = getattr(sys.stdout, "buffer", sys.stdout)
-        for content in lines(wanted, items):
-            stream.write(content)
-        self.stderr.write(f"{len(items)} test cases written to standard output.")
-
-
-def _place(wanted: Wanted, path: Path) -> Path:
-    if wanted.form == HUGGING_FACE:
-        if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-            raise CommandError(f"{path} already exists. Name a new or empty folder.")
-    elif path.is_dir() or (path.exists() and not path.is_file()):
-        raise CommandError(f"{path} exists and is not a regular file. Name another file.")
-    return path
+        data = {"items": n, "file": to, "format": wanted.form}
+        self.report(options, data, [f"{n} test cases written to {to}."])

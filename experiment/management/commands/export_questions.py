@@ -1,15 +1,13 @@
-import sys
 from argparse import ArgumentTypeError
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
 from experiment.management.finding import find_field
-from experiment.models import Item, QuestionTemplate, ResearchField
+from experiment.models import Item, QuestionTemplate
 from experiment.services.item_files import STATUSES
 from experiment.services.questions import COLUMNS, FORMATS, WantedQuestions, as_toml, content
-from lib.commands import ReportingCommand, add_json_argument
+from lib.commands import ReportingCommand, add_json_argument, binary_output, output_file
 from lib.files import write_file
 
 
@@ -69,7 +67,10 @@ class Command(ReportingCommand):
         if to == "-" and options["json"]:
             raise CommandError("Name a file. Standard output can contain only one file.")
         if options["template"]:
-            row = _template(wanted.research_field, options["template"])
+            field, key = wanted.research_field, options["template"]
+            row = QuestionTemplate.objects.filter(field=field, key=key).first()
+            if row is None or not row.rules:
+                raise CommandError(f"{field.name} does not have a template “{key}” with texts.")
             written, form, n = as_toml(row).encode(), "toml", 0
             what = f"The template {row.key}"
         else:
@@ -77,14 +78,10 @@ class Command(ReportingCommand):
             written, form, n = content(wanted, items), wanted.form, len(items)
             what = f"{n} questions"
         if to == "-":
-            stream: Any = getattr(sys.stdout, "buffer", sys.stdout)
-            stream.write(written)
+            binary_output().write(written)
             self.stderr.write(f"{what} written to standard output.")
             return
-        path = Path(to)
-        if path.is_dir() or (path.exists() and not path.is_file()):
-            raise CommandError(f"{path} exists and is not a regular file. Name another file.")
-        write_file(path, written)
+        write_file(output_file(to), written)
         self.report(
             options, {"questions": n, "file": to, "format": form}, [f"{what} written to {to}."]
         )
@@ -97,10 +94,3 @@ def _share(text: str) -> float:
     except ValueError:
         pass
     raise ArgumentTypeError(f"{text} is not a share between 0 and 1")
-
-
-def _template(research_field: ResearchField, key: str) -> QuestionTemplate:
-    row = QuestionTemplate.objects.filter(field=research_field, key=key).first()
-    if row is None or not row.rules:
-        raise CommandError(f"{research_field.name} does not have a template “{key}” with texts.")
-    return row

@@ -1,16 +1,12 @@
 import shutil
-import sys
 import tempfile
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from experiment.domain.release import FORMATS, PSYCH_DS, Form
-from experiment.domain.trial_query import TrialQuery
+from experiment.domain.release import FORMATS, PSYCH_DS
 from experiment.management.asking import add_filters, add_release, asked, warn
 from experiment.management.finding import find_study
-from experiment.models import Study
 from experiment.services.export.files import (
     Manifest,
     export_to_file,
@@ -18,7 +14,7 @@ from experiment.services.export.files import (
     manifest_path,
     record_export,
 )
-from lib.commands import ReportingCommand, add_json_argument
+from lib.commands import ReportingCommand, add_json_argument, binary_output, output_file
 
 
 class Command(ReportingCommand):
@@ -47,11 +43,19 @@ class Command(ReportingCommand):
         study = find_study(options["study"])
         query, form = asked(study, options)
         if options["output"] == "-":
-            self._to_standard_output(study, query, form, options)
+            if options["json"]:
+                raise CommandError(
+                    "--json and --output - would both use standard output. Name a file."
+                )
+            # By way of a file: whoever reads on gets everything or nothing
+            with tempfile.TemporaryFile() as file:
+                written = export_trials(study, query, file, form)
+                record_export(study, written, form)
+                shutil.copyfileobj(file, binary_output())
+            self.stderr.write(_summary(written, "standard output"))
+            warn(self, study, written)
             return
-        path = Path(options["output"])
-        if path.is_dir() or (path.exists() and not path.is_file()):
-            raise CommandError(f"{path} exists and is not a regular file. Name another file.")
+        path = output_file(options["output"])
         try:
             written = export_to_file(study, query, path, form)
         except OSError as error:
@@ -60,19 +64,6 @@ class Command(ReportingCommand):
         warn(self, study, written)
         data = {**written.as_dict(), "file": str(path), "manifest": str(manifest_path(path))}
         self.report(options, data, [_summary(written, str(path))])
-
-    def _to_standard_output(
-        self, study: Study, query: TrialQuery, form: Form, options: dict[str, Any]
-    ) -> None:
-        if options["json"]:
-            raise CommandError("--json and --output - would both use standard output. Name a file.")
-        # By way of a file: whoever reads on gets everything or nothing.
-        with tempfile.TemporaryFile() as file:
-            written = export_trials(study, query, file, form)
-            record_export(study, written, form)
-            shutil.copyfileobj(file, getattr(sys.stdout, "buffer", sys.stdout))
-        self.stderr.write(_summary(written, "standard output"))
-        warn(self, study, written)
 
 
 def _summary(written: Manifest, target: str) -> str:

@@ -80,7 +80,10 @@ class Command(ReportingCommand):
                 else:
                     plan = import_questions(filled.as_file, research_field, accept, by=by)
         except (FileRefusedError, TemplateFaultsError, ValidationError) as error:
-            raise CommandError(f"Nothing was written: {_said(error)}") from error
+            # Some sentences end with a full stop and some do not
+            parts = error.messages if isinstance(error, ValidationError) else [str(error)]
+            said = "; ".join(part.removesuffix(".") for part in parts)
+            raise CommandError(f"Nothing was written: {said}.") from error
         except PlanRefusedError as error:
             plan = error.plan
         written = not (plan.problems or options["dry_run"])
@@ -111,9 +114,3 @@ def _template(named: str, research_field: ResearchField, by: Any) -> QuestionTem
     return save_template(
         research_field, read.key, read.question, read.rules, read.categories, by=by
     )
-
-
-def _said(error: FileRefusedError | TemplateFaultsError | ValidationError) -> str:
-    """Its sentences, of which some end with a full stop and some do not."""
-    parts = error.messages if isinstance(error, ValidationError) else [str(error)]
-    return "; ".join(part.removesuffix(".") for part in parts) + "."

@@ -1,7 +1,6 @@
 from pathlib import Path
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
@@ -18,7 +17,7 @@ from experiment.management.importing import (
     field_of,
     makes_subfields,
 )
-from experiment.models import Item, ResearchField
+from experiment.models import Item
 from lib.commands import ReportingCommand, add_json_argument, progress
 
 
@@ -51,7 +50,7 @@ class Command(ReportingCommand):
         add_json_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        by = find_user(options["by"])
+        by, dry_run = find_user(options["by"]), options["dry_run"]
         how = Options(
             Defaults(options["source"], options["generator"]),
             makes_subfields(options),
@@ -61,33 +60,20 @@ class Command(ReportingCommand):
         with transaction.atomic():
             research_field = field_of(options, by)
             check_writer(by, research_field, as_lead=how.new_subfields or bool(how.accepted_before))
-            plan = _import(options["file"], research_field, how, by=by, dry_run=options["dry_run"])
-            written = not (plan.problems or options["dry_run"])
+            try:
+                file = how.read(read_content(options["file"]))
+                plan = plan_import(file, research_field, how, by=by)
+                if not (dry_run or plan.problems):
+                    with progress("Test cases", len(plan.rows), "rows") as show:
+                        plan = import_items(file, research_field, how, by=by, progress=show)
+            except FileRefusedError as error:
+                refused = [RowProblem(str(error))]
+                plan = ItemPlan(research_field, how.accepted_before, problems=refused)
+            except PlanRefusedError as error:
+                plan = error.plan
+            written = not (plan.problems or dry_run)
             transaction.set_rollback(not written)
-        self.report(
-            options,
-            item_json(plan),
-            item_lines(plan, written=written, is_new_field=bool(options["new_field"])),
-        )
+        lines = item_lines(plan, written=written, is_new_field=bool(options["new_field"]))
+        self.report(options, item_json(plan), lines)
         if plan.problems:
             raise CommandError(nothing_written(len(plan.problems)))
-
-
-def _import(
-    path: Path, research_field: ResearchField, how: Options, *, by: User | None, dry_run: bool
-) -> ItemPlan:
-    try:
-        data = read_content(path)
-    except FileRefusedError as error:
-        return ItemPlan(research_field, how.accepted_before, problems=[RowProblem(str(error))])
-    file = how.read(data)
-    if dry_run:
-        return plan_import(file, research_field, how, by=by)
-    try:
-        plan = plan_import(file, research_field, how, by=by)
-        if plan.problems:
-            return plan
-        with progress("Test cases", len(plan.rows), "rows") as show:
-            return import_items(file, research_field, how, by=by, progress=show)
-    except PlanRefusedError as error:
-        return error.plan

@@ -1,11 +1,11 @@
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
 from experiment.imports.store.demo import SLUG, ensure_demo
-from experiment.models import Study
 from experiment.services.item_choice import taken
 from experiment.simulation.run import Plan, ServiceDriver, count_flow, simulate
 from lib.commands import ReportingCommand, add_json_argument
@@ -29,7 +29,12 @@ class Command(ReportingCommand):
             raise CommandError("--simulate must be a number of finishers, or 0.")
         study, questions = ensure_demo()
         for each in (study, questions):
-            _simulate(each, options["simulate"])
+            if options["simulate"] and not each.participants.exists():
+                plan = Plan(
+                    options["simulate"], dropout=0.3, arrival="steady", accuracy=0.63, seed=1
+                )
+                for _ in simulate(each, plan, partial(ServiceDriver, each, each.policy)):
+                    pass
         site = settings.BASE_URL.rstrip("/")
         url = site + study.get_absolute_url()
         flow = count_flow(study)
@@ -40,10 +45,3 @@ class Command(ReportingCommand):
             f"  Answer questions:  {site}{questions.get_absolute_url()}",
         ]
         self.report(options, data, lines)
-
-
-def _simulate(study: Study, n: int) -> None:
-    if n and not study.participants.exists():
-        plan = Plan(n, dropout=0.3, arrival="steady", accuracy=0.63, seed=1)
-        for _ in simulate(study, plan, lambda: ServiceDriver(study, study.policy)):
-            pass

@@ -69,7 +69,11 @@ class Command(ReportingCommand):
             if options["verify"]:
                 self._verify(folder, manifest, values, must, options)
                 return
-            self._refuse_other_key(manifest, options)
+            if manifest.key != chores.key_name() and not options["other_key"]:
+                raise BackupError(
+                    "The backup comes from a site with another WITHDRAWAL_KEY, without which participants' own codes do not work. "
+                    "Restore that key first. If it is lost, add --other-key."
+                )
             if is_site:
                 chores.refuse_served()
             connection.close()
@@ -98,13 +102,6 @@ class Command(ReportingCommand):
         except ValueError as error:
             raise CommandError(str(error)) from error
         return {**values, "OPTIONS": {}, **read}, False
-
-    def _refuse_other_key(self, manifest: Manifest, options: Any) -> None:
-        if manifest.key != chores.key_name() and not options["other_key"]:
-            raise BackupError(
-                "The backup comes from a site with another WITHDRAWAL_KEY, without which participants' own codes do not work. "
-                "Restore that key first. If it is lost, add --other-key."
-            )
 
     def _verify(
         self, folder: Path, manifest: Manifest, values: Values, must: Facts, options: Any

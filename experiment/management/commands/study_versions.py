@@ -10,7 +10,6 @@ from experiment.services.counts import default_kind
 from experiment.services.study_versions import (
     ChangedParticipant,
     ChangedTrial,
-    Outcome,
     UnknownVersionError,
     VersionsCompared,
     compare_versions,
@@ -52,7 +51,11 @@ class Command(ReportingCommand):
         except UnknownVersionError as error:
             raise CommandError(str(error)) from error
         data = {"study": study.slug, "kind": kind}
-        data |= _compared(found, *options["compare"])
+        values: dict[str, Any] = asdict(found)
+        of_rules: dict[str, Any] = values.pop("decisions")
+        for side, number in zip(("before", "after"), options["compare"], strict=True):
+            of_rules[side] = {"number": number} | of_rules[side]
+        data |= values | of_rules
         self.report(options, data, _lines(found, options["compare"], kind))
 
 
@@ -81,19 +84,19 @@ def _cells(version: StudyVersion) -> dict[str, str]:
     }
 
 
-def _compared(found: VersionsCompared, first: int, second: int) -> dict[str, Any]:
-    values: dict[str, Any] = asdict(found)
-    of_rules: dict[str, Any] = values.pop("decisions")
-    numbers = {"before": {"number": first}, "after": {"number": second}}
-    for side, number in numbers.items():
-        of_rules[side] = number | of_rules[side]
-    return values | of_rules
-
-
 def _lines(found: VersionsCompared, numbers: Sequence[int], kind: str) -> Iterator[str]:
     rules = found.decisions
     outcomes = zip(numbers, (rules.before, rules.after), strict=True)
-    yield from table_lines([_outcome(number, outcome, kind) for number, outcome in outcomes])
+    rows = [
+        {
+            "version": str(number),
+            f"valid {kind} participants": str(outcome.participants),
+            "trials": str(outcome.trials),
+            "accuracy": "-" if outcome.accuracy is None else f"{outcome.accuracy:.4f}",
+        }
+        for number, outcome in outcomes
+    ]
+    yield from table_lines(rows)
     for change in found.rules:
         yield f"rule {change.rule}: {change.before} -> {change.after}"
     if found.consent_changed:
@@ -107,15 +110,6 @@ def _lines(found: VersionsCompared, numbers: Sequence[int], kind: str) -> Iterat
         yield f"trial {place}: {_codes(trial)}"
     if not rules.participants and not rules.trials:
         yield "The exclusion of participants and trials does not differ."
-
-
-def _outcome(number: int, outcome: Outcome, kind: str) -> dict[str, str]:
-    return {
-        "version": str(number),
-        f"valid {kind} participants": str(outcome.participants),
-        "trials": str(outcome.trials),
-        "accuracy": "-" if outcome.accuracy is None else f"{outcome.accuracy:.4f}",
-    }
 
 
 def _codes(changed: ChangedParticipant | ChangedTrial) -> str:

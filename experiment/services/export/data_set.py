@@ -228,7 +228,10 @@ def describe(
     }
     archive.writestr("dataset_description.json", _json(description))
     archive.writestr("README.md", _readme(study, manifest, text, written))
-    archive.writestr("CHANGES.md", _changes(manifest))
+    code, codebook = escaped(manifest["code"]), escaped(str(manifest["codebook"]))
+    day = manifest["made_at"][:10]
+    change = f"- {day}: exported from BrainBench Live {code}, codebook {codebook}."
+    archive.writestr("CHANGES.md", blocks(("# Changes", change)))
     archive.writestr("documentation/manifest.json", _json(manifest))
     archive.writestr("documentation/codebook.md", export_columns.as_markdown())
 
@@ -271,6 +274,11 @@ def _about(study: Study, manifest: Mapping[str, Any]) -> str:
 def _readme(
     study: Study, manifest: Mapping[str, Any], about: str, written: Sequence[Written]
 ) -> str:
+    left_out = ""
+    if released := manifest.get("released"):
+        dropped = escaped(", ".join(released["dropped"]))
+        suppressed = ", ".join(f"{escaped(name)} {n}" for name, n in released["suppressed"].items())
+        left_out = f"Left out for the release: the columns {dropped}. Answers that read `suppressed`: {suppressed} (participants)."
     return blocks(
         (
             f"# {escaped(study.title)}",
@@ -279,22 +287,8 @@ def _readme(
             bullets(f"`{one.file}`: {escaped(one.table.description)}" for one in written),
             HOW_TO_JOIN,
             HOW_TO_READ,
-            _left_out(manifest["released"]) if manifest.get("released") else "",
+            left_out,
         )
-    )
-
-
-def _left_out(released: Mapping[str, Any]) -> str:
-    dropped = escaped(", ".join(released["dropped"]))
-    suppressed = ", ".join(f"{escaped(name)} {n}" for name, n in released["suppressed"].items())
-    return f"Left out for the release: the columns {dropped}. Answers that read `suppressed`: {suppressed} (participants)."
-
-
-def _changes(manifest: Mapping[str, Any]) -> str:
-    code, codebook = escaped(manifest["code"]), escaped(str(manifest["codebook"]))
-    day = manifest["made_at"][:10]
-    return blocks(
-        ("# Changes", f"- {day}: exported from BrainBench Live {code}, codebook {codebook}.")
     )
 
 

@@ -1,7 +1,7 @@
 """A query's trials as a file of one moment, which appears whole or not at all, with a manifest that says what it holds."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -120,7 +120,12 @@ def export_trials(
         if form.is_in_tables:
             manifest = _write_data_set(rows, file, more)
         elif form.zip:
-            manifest = _write_zip(rows, file)
+            # With its manifest, whose hash is of the file, and the codebook
+            with _archive(file) as archive:
+                with archive.open(f"trials.{form.format}", "w", force_zip64=True) as target:
+                    manifest = rows.write(cast("BinaryIO", target))
+                archive.writestr("manifest.json", manifest.as_json())
+                archive.writestr("codebook.md", export_columns.as_markdown())
         else:
             manifest = rows.write(file)
     file.seek(0)
@@ -176,23 +181,8 @@ class _Rows:
             code=code_version(),
             made_at=self.made_at,
             rules_mixed=are_mixed(self.study, self.query.kind, self.query.rules),
-            released=self._what_is_released(),
+            released=about(self._released, self._read, self.form) if self._released else None,
         )
-
-    def _what_is_released(self) -> dict[str, Any] | None:
-        if self._released is None:
-            return None
-        return about(self._released, self._read, self.form)
-
-
-def _write_zip(rows: _Rows, file: BinaryIO) -> Manifest:
-    """The file, its manifest and the codebook; the manifest's hash is of the file."""
-    with _archive(file) as archive:
-        with archive.open(f"trials.{rows.form.format}", "w", force_zip64=True) as target:
-            manifest = rows.write(cast("BinaryIO", target))
-        archive.writestr("manifest.json", manifest.as_json())
-        archive.writestr("codebook.md", export_columns.as_markdown())
-    return manifest
 
 
 def _write_data_set(rows: _Rows, file: BinaryIO, more: MoreTables) -> Manifest:
@@ -214,26 +204,18 @@ def _write_data_set(rows: _Rows, file: BinaryIO, more: MoreTables) -> Manifest:
     with _archive(file) as archive:
         written = data_set.write_tables(archive, rows.study, tables())
         manifest = rows.manifest(written[0].sha256)
+        released = manifest.released
+        if released is not None:
+            dropped = [f"{one.table.name}.{name}" for one in written for name in one.table.dropped]
+            released = released | {"dropped": [*released["dropped"], *dropped]}
         manifest = replace(
             manifest,
             files={one.file: one.sha256 for one in written},
             table_rows={one.table.name: one.rows for one in written},
-            released=_with_dropped(manifest.released, [one.table for one in written]),
+            released=released,
         )
         data_set.describe(archive, rows.study, written, manifest.as_dict())
     return manifest
-
-
-def _with_dropped(
-    released: dict[str, Any] | None, tables: Sequence[Table]
-) -> dict[str, Any] | None:
-    if released is None:
-        return None
-    names = [
-        *released["dropped"],
-        *(f"{table.name}.{name}" for table in tables for name in table.dropped),
-    ]
-    return released | {"dropped": names}
 
 
 def _archive(file: BinaryIO) -> ZipFile:

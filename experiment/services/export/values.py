@@ -176,7 +176,8 @@ class TrialColumns:
             names = (*ITEM.values(), "kind", "markup")
             read = Item.objects.filter(pk__in=missing).values_list("pk", *names)
             for pk, *values, kind, text in read:
-                shown = text if kind == QUESTION else _unambiguous(text)
+                is_plain = kind == QUESTION  # of other texts, markup that can be read in one way
+                shown = text if is_plain else markup.render(markup.parse(text).segments)
                 self._items[pk] = (*(None if value == "" else value for value in values), shown)
         return (self._items[pk] for pk in pks)
 
@@ -285,10 +286,6 @@ def _of_advice(values: Mapping[str, Values]) -> dict[str, Values]:
 
 def _is_equal(side: str | None, original: str | None) -> bool | None:
     return None if side is None else side == original
-
-
-def _unambiguous(text: str) -> str:
-    return markup.render(markup.parse(text).segments)
 
 
 def asks_questions(study: Study) -> bool:
