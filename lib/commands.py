@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol, cast
 
 from django.core.checks import Tags
 from django.core.exceptions import ValidationError
@@ -109,8 +109,8 @@ def output_file(named: str) -> Path:
 
 def binary_output() -> BinaryIO:
     """Standard output, for bytes."""
-    stream: BinaryIO = getattr(sys.stdout, "buffer", sys.stdout)
-    return stream
+    # A test's stream has no buffer
+    return cast("BinaryIO", getattr(sys.stdout, "buffer", sys.stdout))
 
 
 def add_json_argument(parser: CommandParser) -> None:

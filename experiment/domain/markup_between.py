@@ -1,7 +1,7 @@
 """Differences between two texts: as markup, and word by word as a person reads an edit. Pure."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import Match, SequenceMatcher
 from typing import Literal
@@ -69,7 +69,14 @@ def _segments(pieces: list[_Piece]) -> list[Segment]:
             old, new = "".join(one), "".join(other)
             space = old[: len(old) - len(old.lstrip())]
             segments += [Plain(space), Alternation(old.strip(), new.strip())]
-    return _joined(segments)
+    # Stretches of plain text that meet are one
+    joined: list[Segment] = []
+    for segment in segments:
+        if isinstance(segment, Plain) and joined and isinstance(last := joined[-1], Plain):
+            joined[-1] = Plain(last.text + segment.text)
+        elif not isinstance(segment, Plain) or segment.text:
+            joined.append(segment)
+    return joined
 
 
 def _pieces(original: list[str], altered: list[str], most_steps: int) -> list[_Piece]:
@@ -117,24 +124,19 @@ class _Bounded(SequenceMatcher[str]):
         return super().find_longest_match(alo, ahi, blo, bhi)
 
 
-def _changes(old: Sequence[str], new: Sequence[str], most_steps: int) -> Sequence[_Opcode]:
-    """As SequenceMatcher gives them; one replacement of everything where finding what is common would take too long."""
-    try:
-        return _Bounded(old, new, most_steps).get_opcodes()
-    except _TooLongError:
-        return [("replace", 0, len(old), 0, len(new))]
-
-
 def _opcodes(original: list[str], altered: list[str], most_steps: int) -> list[_Opcode]:
     """The beginning and the end that both have are found first."""
     n, m = len(original), len(altered)
     head = _n_common(original, altered)
     tail = _n_common(original[head:][::-1], altered[head:][::-1])
     i, j = n - tail, m - tail
-    middle = [
-        (tag, a + head, b + head, c + head, d + head)
-        for tag, a, b, c, d in _changes(original[head:i], altered[head:j], most_steps)
-    ]
+    old, new = original[head:i], altered[head:j]
+    changes: Sequence[_Opcode]
+    try:
+        changes = _Bounded(old, new, most_steps).get_opcodes()
+    except _TooLongError:
+        changes = [("replace", 0, len(old), 0, len(new))]  # of everything
+    middle = [(tag, a + head, b + head, c + head, d + head) for tag, a, b, c, d in changes]
     ends = [("equal", 0, head, 0, head)] if head else [], [("equal", i, n, j, m)] if tail else []
     return [*ends[0], *middle, *ends[1]]
 
@@ -143,17 +145,6 @@ def _n_common(one: Sequence[str], other: Sequence[str]) -> int:
     """How many words they begin with alike."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
-
-
-def _joined(segments: list[Segment]) -> list[Segment]:
-    """Stretches of plain text that meet are one."""
-    joined: list[Segment] = []
-    for segment in segments:
-        if isinstance(segment, Plain) and joined and isinstance(last := joined[-1], Plain):
-            joined[-1] = Plain(last.text + segment.text)
-        elif not isinstance(segment, Plain) or segment.text:
-            joined.append(segment)
-    return joined
 
 
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
@@ -176,8 +167,13 @@ def word_diff(before: str, after: str, most_steps: int = MOST_STEPS) -> tuple[Pi
     >>> [(p.kind, p.text) for p in word_diff("Rats slept more.", "Rats ran more.")]
     [('same', 'Rats '), ('removed', 'slept'), ('added', 'ran'), ('same', ' more.')]
     """
-    shown = _shortened(_merged(_differences(before, after, most_steps)))
-    return tuple(piece for piece in shown if piece.text or piece.kind == "gap")
+    merged: list[Piece] = []
+    for piece in _differences(before, after, most_steps):
+        if merged and merged[-1].kind == piece.kind == "same":
+            merged[-1] = Piece("same", merged[-1].text + piece.text)
+        elif piece.text:
+            merged.append(piece)
+    return tuple(piece for piece in _shortened(merged) if piece.text or piece.kind == "gap")
 
 
 def _differences(before: str, after: str, most_steps: int) -> Iterator[Piece]:
@@ -196,17 +192,6 @@ def _differences(before: str, after: str, most_steps: int) -> Iterator[Piece]:
 
 def _indent(text: str) -> int:
     return len(text) - len(text.lstrip())
-
-
-def _merged(pieces: Iterable[Piece]) -> list[Piece]:
-    """Without empty ones; stretches that stayed the same and meet are one."""
-    merged: list[Piece] = []
-    for piece in pieces:
-        if merged and merged[-1].kind == piece.kind == "same":
-            merged[-1] = Piece("same", merged[-1].text + piece.text)
-        elif piece.text:
-            merged.append(piece)
-    return merged
 
 
 def _shortened(pieces: Sequence[Piece]) -> Iterator[Piece]:

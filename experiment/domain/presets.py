@@ -190,7 +190,16 @@ def as_markdown() -> str:
     >>> as_markdown().splitlines()[0]
     '| setting | `brainbench-strict` | `brainbench` | why it differs |'
     """
-    return "\n".join(_lines()) + "\n"
+    lines = [
+        "| setting | `brainbench-strict` | `brainbench` | why it differs |",
+        "| --- | --- | --- | --- |",
+    ]
+    for row in comparison():
+        same = f"**{row.ours}**" if row.reason else "the same"
+        lines.append(f"| {row.label} | {row.strict} | {same} | {row.reason} |")
+    lines += ["", "| in both presets, but not in print | why |", "| --- | --- |"]
+    lines += [f"| {what} | {why} |" for what, why in ADDITIONS.items()]
+    return "\n".join(lines) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,16 +217,6 @@ def comparison() -> Iterator[Compared]:
     for f in fields(Preset):
         strict, ours = (_words(getattr(p, f.name)) for p in (BRAINBENCH_STRICT, BRAINBENCH))
         yield Compared(LABELS[f.name], strict, ours, reasons.get(f.name, ""))
-
-
-def _lines() -> Iterator[str]:
-    yield "| setting | `brainbench-strict` | `brainbench` | why it differs |"
-    yield "| --- | --- | --- | --- |"
-    for row in comparison():
-        same = f"**{row.ours}**" if row.reason else "the same"
-        yield f"| {row.label} | {row.strict} | {same} | {row.reason} |"
-    yield from ("", "| in both presets, but not in print | why |", "| --- | --- |")
-    yield from (f"| {what} | {why} |" for what, why in ADDITIONS.items())
 
 
 def _words(value: Any) -> str:

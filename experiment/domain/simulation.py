@@ -166,7 +166,22 @@ def draw_arrivals(scripts: list[Script], arrival: Arrival, rng: random.Random) -
 def _draw_script(
     leaves: bool, is_excluded: bool, accuracy: float, n_trials: int, rng: random.Random
 ) -> Script:
-    trials = tuple(_draw_trial(accuracy, rng) for _ in range(n_trials))
+    trials = []
+    for _ in range(n_trials):
+        correct = rng.random() < accuracy
+        spoiled = rng.random() < EXCLUDED_TRIALS
+        recognised = spoiled and rng.random() < 0.5
+        rt_ms = (
+            rng.randrange(1_000, 5_000)
+            if spoiled and not recognised
+            else _log_normal(TRIAL_LOG_MEAN, TRIAL_LOG_SD, rng)
+        )
+        # Surer when right, as people are; the published slope of accuracy on confidence is of this size.
+        confidence, expertise = (
+            min(100, max(1, round(rng.gauss(mean, sd))))
+            for mean, sd in ((52 + 8 * correct, 24), (35, 22))
+        )
+        trials.append(TrialScript(rt_ms, correct, confidence, expertise, recognised))
     about_you = _log_normal(ABOUT_YOU_LOG_MEAN, OTHER_LOG_SD, rng)
     practice = _log_normal(PRACTICE_LOG_MEAN, OTHER_LOG_SD, rng)
     debrief = _log_normal(DEBRIEF_LOG_MEAN, OTHER_LOG_SD, rng)
@@ -175,7 +190,7 @@ def _draw_script(
     return Script(
         seed=rng.getrandbits(62),
         page_ms=page_ms,
-        trials=trials,
+        trials=tuple(trials),
         leaves_on=rng.randrange(len(page_ms)) if leaves else None,
         stays=rng.random(),
         misses_catch=misses_catch,
@@ -183,23 +198,5 @@ def _draw_script(
     )
 
 
-def _draw_trial(accuracy: float, rng: random.Random) -> TrialScript:
-    correct = rng.random() < accuracy
-    spoiled = rng.random() < EXCLUDED_TRIALS
-    recognised = spoiled and rng.random() < 0.5
-    rt_ms = (
-        rng.randrange(1_000, 5_000)
-        if spoiled and not recognised
-        else _log_normal(TRIAL_LOG_MEAN, TRIAL_LOG_SD, rng)
-    )
-    # Surer when right, as people are; the published slope of accuracy on confidence is of this size.
-    confidence = _rating(rng.gauss(52 + 8 * correct, 24))
-    return TrialScript(rt_ms, correct, confidence, _rating(rng.gauss(35, 22)), recognised)
-
-
 def _log_normal(mean: float, sd: float, rng: random.Random) -> int:
     return round(rng.lognormvariate(mean, sd))
-
-
-def _rating(value: float) -> int:
-    return min(100, max(1, round(value)))

@@ -144,14 +144,15 @@ def least_tokens(text: str) -> int:
 
 def estimated_tokens(text: str) -> int:
     """About how many, rather a few too many."""
-    return sum(_tokens_of(found[0].strip()) for found in _PIECES.finditer(text))
-
-
-def _tokens_of(piece: str) -> int:
-    n_bytes = len(piece.encode(errors="surrogatepass"))
-    if n_bytes > len(piece):  # letters beyond ASCII are joined seldom
-        return n_bytes
-    return 1 + math.ceil(max(0, n_bytes - WHOLE_WORD) / LETTERS_PER_TOKEN)
+    total = 0
+    for found in _PIECES.finditer(text):
+        piece = found[0].strip()
+        n_bytes = len(piece.encode(errors="surrogatepass"))
+        if n_bytes > len(piece):  # letters beyond ASCII are joined seldom
+            total += n_bytes
+        else:
+            total += 1 + math.ceil(max(0, n_bytes - WHOLE_WORD) / LETTERS_PER_TOKEN)
+    return total
 
 
 def check_tokens(abstract: Abstract) -> Iterator[Finding]:

@@ -199,7 +199,13 @@ def check_whole_sentences(abstract: Abstract) -> Iterator[Finding]:
     """
     spans = [sentence_spans(text) for text in (abstract.original, abstract.altered)]
     for one in placed(abstract):
-        if not _has_whole_sentence(one, spans):
+        # The full stop may stand behind the passage
+        is_whole = any(
+            side.start <= start and end - 1 <= side.end
+            for (side, _), sentences in zip(one.sides, spans, strict=True)
+            for start, end in sentences
+        )
+        if not is_whole:
             continue
         mine, other = (side.split() for _, side in one.sides)
         n_same, n = LCSseq.similarity(mine, other), max(len(mine), len(other))
@@ -209,12 +215,3 @@ def check_whole_sentences(abstract: Abstract) -> Iterator[Finding]:
                 f"a whole sentence, of which {n_same} of {n} words are the same",
                 "An alternation should contain only the words that differ. A long one hides the question.",
             )
-
-
-def _has_whole_sentence(one: Placed, spans: list[list[tuple[int, int]]]) -> bool:
-    """True if either passage covers a sentence; the full stop may stand behind it."""
-    return any(
-        side.start <= start and end - 1 <= side.end
-        for (side, _), sentences in zip(one.sides, spans, strict=True)
-        for start, end in sentences
-    )

@@ -217,7 +217,17 @@ def check_others(original: str, facts: Facts, others: Sequence[Other]) -> Iterat
     >>> [(f.code, f.message) for f in check_others("Rats sleep. They did!", Facts("sleep"), others)]
     [('near_original', 'the original is 95% the same as that of sleep-2')]
     """
-    near = _near(_flat(original), facts.key, others)
+    flat = _flat(original)
+    best: dict[str, tuple[float, Other]] = {}
+    for other in others:
+        if other.key == facts.key:
+            continue
+        similarity = Indel.normalized_similarity(
+            flat, _flat(other.original), score_cutoff=MIN_SIMILARITY
+        )
+        if similarity and similarity > best.get(other.key, (0.0, other))[0]:
+            best[other.key] = similarity, other
+    near = sorted(best.values(), key=lambda found: (-found[0], found[1].key))
     for similarity, other in near[:MAX_SHOWN]:
         is_equal = similarity == 1
         how = "the same as" if is_equal else f"{min(similarity, 0.99):.0%} the same as"
@@ -243,20 +253,6 @@ def probes(original: str) -> list[str]:
     starts = sorted({round(last * n / (N_PROBES - 1)) for n in range(N_PROBES)})
     runs = [spans[start : start + PROBE_WORDS] for start in starts]
     return [original[run[0][0] : run[-1][1]] for run in runs if run]
-
-
-def _near(flat: str, key: str, others: Sequence[Other]) -> list[tuple[float, Other]]:
-    """Other items whose original is near, with how near, each once."""
-    best: dict[str, tuple[float, Other]] = {}
-    for other in others:
-        if other.key == key:
-            continue
-        similarity = Indel.normalized_similarity(
-            flat, _flat(other.original), score_cutoff=MIN_SIMILARITY
-        )
-        if similarity and similarity > best.get(other.key, (0.0, other))[0]:
-            best[other.key] = similarity, other
-    return sorted(best.values(), key=lambda found: (-found[0], found[1].key))
 
 
 def _flat(text: str) -> str:

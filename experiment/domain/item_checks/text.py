@@ -65,7 +65,14 @@ def check_text(
     try:
         abstract = parse(markup)
     except MarkupError as error:
-        found.insert(0, _markup_finding(markup, error))
+        start = offset(markup, error.line, error.column)
+        quote, remedy = markup[start : start + 40], ""
+        at = Place("markup", start, min(len(markup), start + 2))
+        if error.code == "no_alternation" and (pair := next(single_pairs(markup), None)):
+            quote, remedy = pair.written, pair.doubled
+            at = Place("markup", pair.start, pair.end)
+        reason = "Every alternation needs both passages, because participants choose between two versions."
+        found.insert(0, Finding("markup", Level.ERROR, str(error), reason, quote, at, remedy))
     else:
         found += check_item(abstract, facts.kind)
         found += check_others(abstract.original, facts, others)
@@ -77,17 +84,3 @@ def check_item(abstract: Abstract, kind: str = "test") -> list[Finding]:
     """The checks of a text that can be read, by itself."""
     checks = (*OF_FORM, *(OF_TESTS if kind == "test" else ()))
     return [finding for check in checks for finding in check(abstract)]
-
-
-def _markup_finding(markup: str, error: MarkupError) -> Finding:
-    start = offset(markup, error.line, error.column)
-    end = min(len(markup), start + 2)
-    pair = next(single_pairs(markup), None) if error.code == "no_alternation" else None
-    reason = (
-        "Every alternation needs both passages, because participants choose between two versions."
-    )
-    at = Place("markup", start, end)
-    if pair:
-        at = Place("markup", pair.start, pair.end)
-        return Finding("markup", Level.ERROR, str(error), reason, pair.written, at, pair.doubled)
-    return Finding("markup", Level.ERROR, str(error), reason, markup[start : start + 40], at)

@@ -308,7 +308,10 @@ def _check(node: nodes.Node) -> None:
         case nodes.Filter():
             _check_filter(node)
         case nodes.Test():
-            _check_test(node)
+            if node.name != EMPTY or node.args or node.kwargs or node.dyn_args or node.dyn_kwargs:
+                raise LanguageError(
+                    f"“is {node.name}” is not known: there are “is {EMPTY}” and “is not {EMPTY}”"
+                )
         case nodes.Compare():
             _check_compare(node)
         case nodes.And() | nodes.Or():
@@ -343,13 +346,6 @@ def _check_truth(node: nodes.Node) -> None:
     raise LanguageError(
         f"{named} alone is neither true nor false. Compare it, or write “{name} is not {EMPTY}”."
     )
-
-
-def _check_test(node: nodes.Test) -> None:
-    if node.name != EMPTY or node.args or node.kwargs or node.dyn_args or node.dyn_kwargs:
-        raise LanguageError(
-            f"“is {node.name}” is not known: there are “is {EMPTY}” and “is not {EMPTY}”"
-        )
 
 
 def _check_compare(node: nodes.Compare) -> None:

@@ -55,7 +55,14 @@ class Rows:
         if not isinstance(own, Number):
             raise UnlikeError(f"“{own}” in “{column}” is not a number")
         line = self.table.line(column, same, str(self._own[same]) if same else "")
-        found = self._around(line, Decimal(own.text), n + 1)
+        value, most = Decimal(own.text), n + 1  # one more, which may be as near as the last
+        after = bisect_left(line, (value, -1))
+        near = [*line[max(0, after - most) : after], *line[after : after + most + 1]]
+        found = sorted(
+            (_EXACT.abs(_EXACT.subtract(other, value)), row)
+            for other, row in near
+            if row != self.row
+        )[:most]
         if len(found) < n:
             raise UnlikeError(f"only {len(found)} of {n} rows are near in “{column}”")
         if len({distance for distance, _ in found}) < len(found):
@@ -65,12 +72,3 @@ class Rows:
     @cached_property
     def _own(self) -> Mapping[str, Value]:
         return self.table.rows[self.row]
-
-    def _around(self, line: Line, own: Decimal, n: int) -> list[tuple[Decimal, int]]:
-        """Up to n (distance, row), without this row, the nearest first and of equals the first."""
-        after = bisect_left(line, (own, -1))
-        near = [*line[max(0, after - n) : after], *line[after : after + n + 1]]
-        found = sorted(
-            (_EXACT.abs(_EXACT.subtract(value, own)), row) for value, row in near if row != self.row
-        )
-        return found[:n]
