@@ -246,7 +246,16 @@ def main() -> None:
     os.dup2(2, 1)
     question = json.loads(sys.stdin.buffer.readline())
     limits = Limits(**question["limits"])
-    _bound(limits)
+    os.nice(POLITENESS)
+    for what, most in (
+        (resource.RLIMIT_DATA, limits.memory),
+        (resource.RLIMIT_AS, limits.memory + CODE),
+        (resource.RLIMIT_FSIZE, max(MOST_FILE, limits.answer)),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        with suppress(ValueError, OSError):  # not every system has each
+            resource.setrlimit(what, (most, most))
+    resource.setrlimit(resource.RLIMIT_CPU, (limits.cpu_s, limits.cpu_s + 2))
     try:
         said = _answer(question)
         is_much = len(said) > limits.answer
@@ -258,19 +267,6 @@ def main() -> None:
     os._exit(0)
 
 
-def _bound(limits: Limits) -> None:
-    os.nice(POLITENESS)
-    for what, most in (
-        (resource.RLIMIT_DATA, limits.memory),
-        (resource.RLIMIT_AS, limits.memory + CODE),
-        (resource.RLIMIT_FSIZE, max(MOST_FILE, limits.answer)),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        with suppress(ValueError, OSError):  # not every system has each
-            resource.setrlimit(what, (most, most))
-    resource.setrlimit(resource.RLIMIT_CPU, (limits.cpu_s, limits.cpu_s + 2))
-
-
 def _answer(question: Mapping[str, Any]) -> bytes:
     refusals = [_named(name) for name in question["refusals"]]
     try:
@@ -279,7 +275,13 @@ def _answer(question: Mapping[str, Any]) -> bytes:
         args = [
             kind.validate_python(arg) for kind, arg in zip(kinds, question["args"], strict=False)
         ]
-        return _as_json(reader(sys.stdin.buffer.read(), *args))
+        value = reader(sys.stdin.buffer.read(), *args)
+        # With its kind before it: pydantic writes and reads no halves of characters, which JSON may hold
+        try:
+            return b"value\n" + pydantic_core.to_json(value, fallback=_plain)
+        except pydantic_core.PydanticSerializationError:
+            plain = pydantic_core.to_jsonable_python(value, fallback=_plain)
+            return b"halves\n" + json.dumps(plain).encode()
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 (the other process raises it)
@@ -289,15 +291,6 @@ def _answer(question: Mapping[str, Any]) -> bytes:
         # Without its message, which may hold what was sent
         *_, last = traceback.extract_tb(error.__traceback__)
         return f"fault\n{type(error).__name__} in {last.filename}, line {last.lineno}".encode()
-
-
-def _as_json(value: Any) -> bytes:
-    """With its kind before it: pydantic writes and reads no halves of characters, which JSON may hold."""
-    try:
-        return b"value\n" + pydantic_core.to_json(value, fallback=_plain)
-    except pydantic_core.PydanticSerializationError:
-        plain = pydantic_core.to_jsonable_python(value, fallback=_plain)
-        return b"halves\n" + json.dumps(plain).encode()
 
 
 def _words(error: Exception) -> list[Any]:

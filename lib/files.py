@@ -44,18 +44,15 @@ def open_regular(path: Path, *, follow: bool = True) -> BinaryIO:
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
     handle = os.open(path, flags)
     try:
-        _check_regular(os.fstat(handle).st_mode, path)
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISDIR(mode):
+            raise OSError(errno.EISDIR, "it is a folder, not a file", str(path))
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
         return open(handle, "rb")
     except BaseException:
         os.close(handle)
         raise
-
-
-def _check_regular(mode: int, path: Path) -> None:
-    if stat.S_ISDIR(mode):
-        raise OSError(errno.EISDIR, "it is a folder, not a file", str(path))
-    if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
 
 
 def sha256_of(path: Path) -> str:

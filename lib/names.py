@@ -108,20 +108,16 @@ def looks(*names: str) -> set[str]:
     """
     found = set()
     for name in names:
-        latin = _latin(name)
+        latin = name
+        if not name.isascii():
+            seen = _UNSEEN.sub("", name).translate(_LATIN)
+            latin = unicodedata.normalize("NFKD", seen).translate(_LATIN)
+            latin = _MARKS_ALONE.sub("", unicodedata.normalize("NFKC", latin))
         shape = _folded(latin.translate(_SHAPES))
         for pair, letter in _PAIRS:
             shape = shape.replace(pair, letter)
         found |= {_folded(name), _folded(latin), shape}
     return found
-
-
-def _latin(name: str) -> str:
-    if name.isascii():
-        return name
-    seen = _UNSEEN.sub("", name).translate(_LATIN)
-    latin = unicodedata.normalize("NFKD", seen).translate(_LATIN)
-    return _MARKS_ALONE.sub("", unicodedata.normalize("NFKC", latin))
 
 
 def _folded(name: str) -> str:

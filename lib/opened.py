@@ -177,11 +177,8 @@ class OpenedForm(forms.BaseForm):
             self._merge()
         super().full_clean()
         if self.conflicts:
-            self._refuse()
-
-    def _refuse(self) -> None:
-        """Where the conflicts are, the page says why (templates/lab/_opened.html)."""
-        self.errors[OPENED] = self.error_class([str(each) for each in self.conflicts])
+            # Where the conflicts are, the page says why (templates/lab/_opened.html)
+            self.errors[OPENED] = self.error_class([str(each) for each in self.conflicts])
 
     def _compared(self) -> list[str]:
         return [name for name in self.fields if name not in self.apart and not self._is_fixed(name)]
@@ -343,7 +340,9 @@ def check_seen(
     for name in changed if opened else [*names]:
         field = row._meta.get_field(_plain_name(name))
         label = str(getattr(field, "verbose_name", name))
-        line = f"{label} is now “{_shown(row, field.name)}”."
+        display = getattr(row, f"get_{field.name}_display", None)
+        value = Truncator(str(display() if display else getattr(row, field.name))).chars(100)
+        line = f"{label} is now “{value}”."
         edit = found.get(field.name)
         lines.append(line if edit is None else f"{line} {edit}")
     why = (
@@ -363,8 +362,3 @@ def _columns(row: models.Model, names: Iterable[str]) -> dict[str, Sent]:
 
 def _plain_name(name: str) -> str:
     return name.removesuffix("_id")
-
-
-def _shown(row: models.Model, name: str) -> str:
-    display = getattr(row, f"get_{name}_display", None)
-    return Truncator(str(display() if display else getattr(row, name))).chars(100)

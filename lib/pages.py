@@ -71,18 +71,15 @@ class refused(AbstractContextManager[None]):
         if isinstance(self.place, HttpRequest):
             messages.error(self.place, " ".join(why.messages))
         else:
-            self.place.add_error(self.field, _fitting(why, self.place))
+            if hasattr(why, "error_dict"):
+                # Messages about columns that the form does not ask for go to its top
+                found: dict[str, list[ValidationError]] = {}
+                for name, errors in why.error_dict.items():
+                    place = name if name in self.place.fields else NON_FIELD_ERRORS
+                    found.setdefault(place, []).extend(errors)
+                why = ValidationError(found)
+            self.place.add_error(self.field, why)
         return True
-
-
-def _fitting(why: ValidationError, form: forms.BaseForm) -> ValidationError:
-    """The error with messages about columns that the form does not ask for moved to its top."""
-    if not hasattr(why, "error_dict"):
-        return why
-    found: dict[str, list[ValidationError]] = {}
-    for name, errors in why.error_dict.items():
-        found.setdefault(name if name in form.fields else NON_FIELD_ERRORS, []).extend(errors)
-    return ValidationError(found)
 
 
 def attached(content: Any, name: str, content_type: str) -> HttpResponse:

@@ -91,18 +91,14 @@ def _parsed(text: str) -> polib.POFile:
 def _messages(file: polib.POFile) -> Iterator[Message]:
     for entry in file:
         if entry.msgid and not entry.obsolete:
-            yield _message(entry)
-
-
-def _message(entry: polib.POEntry) -> Message:
-    plurals = entry.msgstr_plural
-    forms = [plurals[n] for n in sorted(plurals)] if entry.msgid_plural else [entry.msgstr]
-    return Message(
-        entry.msgid,
-        () if entry.fuzzy else tuple(forms),
-        entry.msgid_plural,
-        entry.msgctxt or "",
-    )
+            plurals = entry.msgstr_plural
+            forms = [plurals[n] for n in sorted(plurals)] if entry.msgid_plural else [entry.msgstr]
+            yield Message(
+                entry.msgid,
+                () if entry.fuzzy else tuple(forms),
+                entry.msgid_plural,
+                entry.msgctxt or "",
+            )
 
 
 def write(language: str, messages: Iterable[Message], more: Mapping[str, str] | None = None) -> str:

@@ -28,13 +28,10 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     found = get_sentence_boundaries(LANGUAGE, text.translate(_COMPARISONS))
     starts = {int(sentence["start_index"]) for sentence in found}
     starts |= {match.end() for match in _ACRONYM_END.finditer(text)}
-    cuts = sorted(at for at in starts if 0 < at < len(text) and _after_whitespace(text, at))
+    inside = (at for at in starts if 0 < at < len(text))
+    cuts = sorted(at for at in inside if text[at].isspace() or text[at - 1].isspace())
     pieces = zip([0, *cuts], [*cuts, len(text)], strict=True)
     return [span for start, end in pieces if (span := _trimmed(text, start, end))]
-
-
-def _after_whitespace(text: str, at: int) -> bool:
-    return text[at].isspace() or text[at - 1].isspace()
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:

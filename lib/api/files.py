@@ -57,20 +57,18 @@ def attached(kind: str, name: str, file: IO[bytes]) -> FileResponse:
 
 def write(kind: str, fields: Fields, blocks: Blocks, file: BinaryIO) -> None:
     """Rows as a serializer with these fields gives them, a block at a time."""
-    columns = [Column(name, str(f.help_text or ""), _type(f)) for name, f in fields.items()]
+    columns = []
+    for name, field in fields.items():
+        kinds = (kind for known, kind in TYPES.items() if isinstance(field, known))
+        columns.append(Column(name, str(field.help_text or ""), next(kinds, "text")))
     # In texts, times stand as the pages have them
     typed = READ if kind == "parquet" else {}
     with writing(kind, file, columns) as append:
         for block in blocks:
-            append([_read((row[c.name] for row in block), typed.get(c.type)) for c in columns])
-
-
-def _type(field: Field) -> str:
-    return next((name for known, name in TYPES.items() if isinstance(field, known)), "text")
-
-
-def _read(values: Iterable[Any], read: Callable[[str], Any] | None) -> Values:
-    """A column; with `read`, of what a serializer gives as texts."""
-    if read is None:
-        return list(values)
-    return [read(value) if isinstance(value, str) else value for value in values]
+            values: list[Values] = []
+            for column in columns:
+                read, cells = typed.get(column.type), [row[column.name] for row in block]
+                if read is not None:
+                    cells = [read(cell) if isinstance(cell, str) else cell for cell in cells]
+                values.append(cells)
+            append(values)

@@ -62,7 +62,10 @@ def handle(error: Exception, context: Mapping[str, Any]) -> JsonResponse | None:
         case RequestDataTooBig():
             return problem(413, "too_large", "The request's body is too large.")
         case serializers.ValidationError():
-            faults = _named(error.detail)
+            found = _faults(error.detail)
+            faults = list(islice(found, MOST_NAMED))
+            if more := sum(1 for _ in found):
+                faults.append({"name": "", "reason": f"{more} more errors are not listed."})
             sentences = (
                 f"{f['name']}: {f['reason']}" if f["name"] else f["reason"] for f in faults
             )
@@ -87,15 +90,6 @@ def _headers(error: exceptions.APIException) -> dict[str, str]:
     if (wait := getattr(error, "wait", None)) is not None:
         headers["Retry-After"] = str(int(wait) + 1)
     return headers
-
-
-def _named(detail: Any) -> list[dict[str, str]]:
-    """The first faults; the last of them says how many more there are."""
-    found = _faults(detail)
-    named = list(islice(found, MOST_NAMED))
-    if more := sum(1 for _ in found):
-        named.append({"name": "", "reason": f"{more} more errors are not listed."})
-    return named
 
 
 def _faults(detail: Any, name: str = "") -> Iterator[dict[str, str]]:

@@ -1,6 +1,5 @@
 """The OpenAPI description, from what views say of themselves; and the answer to what the API does not have."""
 
-from collections.abc import Iterable
 from functools import cache
 from typing import Any, ClassVar
 
@@ -67,13 +66,10 @@ class Schema(AutoSchema):
         else:
             found[status, "application/json"] = view.result_class or OpenApiTypes.OBJECT
         found |= {(code, "application/json"): result for code, result in view.more_results.items()}
-        for code in self._problems():
+        with_body = (413, 415) if view.body_class else ()
+        for code in sorted({400, 401, 403, 404, 429, *with_body, *view.problems}):
             found[code, MEDIA_TYPE] = OpenApiResponse(ProblemSerializer, WORDS[code])
         return found
-
-    def _problems(self) -> Iterable[int]:
-        with_body = (413, 415) if self.view.body_class else ()
-        return sorted({400, 401, 403, 404, 429, *with_body, *self.view.problems})
 
 
 class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

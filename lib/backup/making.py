@@ -63,7 +63,9 @@ def make(output: Path, wanted: Wanted, keep: int | None, announce: Announce) -> 
         for left in output.glob(f"{PREFIX}*{PARTIAL}"):
             shutil.rmtree(left)  # of a process that was killed
         _refuse_small_disk(output, wanted)
-        folder = _new_folder(output)
+        name = f"{PREFIX}{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+        names = (name, *(f"{name}-{n}" for n in range(2, 1000)))
+        folder = next(path for each in names if not (path := output / each).exists())
         partial = folder.with_name(folder.name + PARTIAL)
         try:
             partial.mkdir(mode=0o700)
@@ -75,7 +77,13 @@ def make(output: Path, wanted: Wanted, keep: int | None, announce: Announce) -> 
             shutil.rmtree(partial, ignore_errors=True)
             raise
         _sync(output)
-        return Made(folder, manifest, _prune(output, keep) if keep else [])
+        old = backups(output)[keep:] if keep else []
+        for each in old:
+            # Marked as partial before anything of it goes: half a backup never looks like one
+            doomed = each.with_name(each.name + PARTIAL)
+            each.rename(doomed)
+            shutil.rmtree(doomed)
+        return Made(folder, manifest, [each.name for each in old])
 
 
 def backups(output: Path) -> list[Path]:
@@ -99,35 +107,30 @@ def check(folder: Path, manifest: Manifest, announce: Announce) -> None:
     if database.engine == "sqlite":
         sqlite.check(folder / database.file)
     else:
-        postgres.check(folder / database.file, _major(database))
+        version = int(database.server.partition(".")[0])
+        postgres.check(folder / database.file, version)
 
 
 def _fill(folder: Path, wanted: Wanted, announce: Announce) -> Manifest:
     """The database first: files that it names are there by then, as are the tombstones of who is withdrawn in it."""
     made_at = datetime.now(UTC).isoformat(timespec="seconds")
-    is_sqlite = connection.vendor == "sqlite"
-    database = (_copy_sqlite if is_sqlite else _copy_postgres)(folder, wanted, announce)
+    if connection.vendor == "sqlite":
+        source, target = Path(connection.settings_dict["NAME"]), folder / sqlite.FILE
+        sqlite.copy(source, target, lambda done, total: announce("Copying pages", done, total))
+        with opened(sqlite_file(target)):
+            database = _counted(sqlite.FILE, wanted)
+    else:
+        total = postgres.size()
+        with snapshot():
+            name, target = postgres.export_snapshot(), folder / postgres.FILE
+            postgres.dump(name, target, lambda done: announce("Dumping", done, total))
+            database = _counted(postgres.FILE, wanted)
     held = {database.file: files.read(folder / database.file)}
     for part in wanted.parts:
         held |= _copy_storage(folder, part, announce)
     for name, key in wanted.keys.items():
         held[f"{KEYS}/{name}"] = files.write(folder / KEYS / name, [key.encode()])
     return Manifest(made_at, code_version(), database, wanted.key, held)
-
-
-def _copy_sqlite(folder: Path, wanted: Wanted, announce: Announce) -> DatabaseCopy:
-    source, target = Path(connection.settings_dict["NAME"]), folder / sqlite.FILE
-    sqlite.copy(source, target, lambda done, total: announce("Copying pages", done, total))
-    with opened(sqlite_file(target)):
-        return _counted(sqlite.FILE, wanted)
-
-
-def _copy_postgres(folder: Path, wanted: Wanted, announce: Announce) -> DatabaseCopy:
-    total = postgres.size()
-    with snapshot():
-        name = postgres.export_snapshot()
-        postgres.dump(name, folder / postgres.FILE, lambda done: announce("Dumping", done, total))
-        return _counted(postgres.FILE, wanted)
 
 
 def _counted(file: str, wanted: Wanted) -> DatabaseCopy:
@@ -180,32 +183,12 @@ def _refuse_small_disk(output: Path, wanted: Wanted) -> None:
         )
 
 
-def _new_folder(output: Path) -> Path:
-    name = f"{PREFIX}{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-    names = (name, *(f"{name}-{n}" for n in range(2, 1000)))
-    return next(path for each in names if not (path := output / each).exists())
-
-
-def _prune(output: Path, keep: int) -> list[str]:
-    """Marked as partial before anything of them goes: half a backup never looks like one."""
-    old = backups(output)[keep:]
-    for folder in old:
-        doomed = folder.with_name(folder.name + PARTIAL)
-        folder.rename(doomed)
-        shutil.rmtree(doomed)
-    return [folder.name for folder in old]
-
-
 def _sync(folder: Path) -> None:
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _major(database: DatabaseCopy) -> int:
-    return int(database.server.partition(".")[0])
 
 
 ALIAS = "default"

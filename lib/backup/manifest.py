@@ -74,18 +74,14 @@ def read(folder: Path) -> Manifest:
             raise BackupError(
                 f"{path} has another format ({said['format']}). Use the release that made it."
             )
-        return _typed(said, folder)
+        files = {name: StoredFile(**file) for name, file in said.pop("files").items()}
+        manifest = Manifest(database=DatabaseCopy(**said.pop("database")), files=files, **said)
+        for name in (*files, manifest.database.file):
+            if inside(folder, name) is None:
+                raise BackupError(f"{path} names a file outside the backup: {name!r}.")
+        return manifest
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise BackupError(f"{path} cannot be read because it was truncated or changed.") from error
-
-
-def _typed(said: dict[str, Any], folder: Path) -> Manifest:
-    files = {name: StoredFile(**file) for name, file in said.pop("files").items()}
-    manifest = Manifest(database=DatabaseCopy(**said.pop("database")), files=files, **said)
-    for name in (*files, manifest.database.file):
-        if inside(folder, name) is None:
-            raise BackupError(f"{folder / NAME} names a file outside the backup: {name!r}.")
-    return manifest
 
 
 def _digest(said: Mapping[str, Any]) -> str:

@@ -99,31 +99,23 @@ def restore(dump_file: Path, values: Mapping[str, Any], server: int, rows: Rows)
     """Have in that database what is in the dump and nothing else, or all that was there before."""
     command = [program("psql", server), "--no-psqlrc", "--quiet", "--no-password", "--file=-"]
     command += ["--single-transaction", "--set=ON_ERROR_STOP=1", "--output=/dev/null"]
-    with _script(dump_file, server) as script, running(command, values, reads=True) as psql:
-        psql.write(_before(rows).encode())
-        _feed(script, psql, server)
-        psql.write(COUNTED.encode())
-
-
-def _before(rows: Rows) -> str:
     said = json.dumps(dict(rows)).replace("'", "''")
     settings = {"schema": "current_schema()", "rows": f"'{said}'"}
     kept = [f"SELECT set_config('backup.{name}', {value}, false);\n" for name, value in settings.items()]  # fmt: skip
-    return "".join(["SET client_min_messages = error;\n", *kept, EMPTY])
-
-
-def _feed(script: IO[bytes], to: IO[bytes], server: int) -> None:
-    """Without its end psql would still commit: an error makes it roll all back."""
-    for _ in range(HEADER_LINES):
-        line = script.readline()
-        if server >= 17 or not UNKNOWN_SETTING.fullmatch(line):
-            to.write(line)
-    last = b""
-    while chunk := script.read(files.CHUNK):
-        to.write(chunk)
-        last = (last + chunk)[-1000:]
-    if ENDS_WITH.encode() not in last:
-        to.write(b"\nDO $$ BEGIN RAISE EXCEPTION 'the dump has no end'; END $$;\n")
+    with _script(dump_file, server) as script, running(command, values, reads=True) as psql:
+        psql.write("".join(["SET client_min_messages = error;\n", *kept, EMPTY]).encode())
+        for _ in range(HEADER_LINES):
+            line = script.readline()
+            if server >= 17 or not UNKNOWN_SETTING.fullmatch(line):
+                psql.write(line)
+        last = b""
+        while chunk := script.read(files.CHUNK):
+            psql.write(chunk)
+            last = (last + chunk)[-1000:]
+        if ENDS_WITH.encode() not in last:
+            # Without its end psql would still commit: an error makes it roll all back
+            psql.write(b"\nDO $$ BEGIN RAISE EXCEPTION 'the dump has no end'; END $$;\n")
+        psql.write(COUNTED.encode())
 
 
 def table_count(values: Mapping[str, Any]) -> int:

@@ -230,7 +230,8 @@ def temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
     """Locked as long as this process lives: of another's, the lock tells whether anybody uses it."""
     with _locked(parent, fcntl.LOCK_EX):  # nobody takes a new one for a left one
         for left in parent.glob(f"{prefix}*"):
-            _remove_left(left)
+            with suppress(BlockingIOError), _locked(left, fcntl.LOCK_EX | fcntl.LOCK_NB):
+                shutil.rmtree(left)
         place = Path(mkdtemp(prefix=prefix, dir=parent))
         held = os.open(place, os.O_RDONLY)
         fcntl.flock(held, fcntl.LOCK_EX)
@@ -239,14 +240,6 @@ def temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
     finally:
         shutil.rmtree(place)
         os.close(held)
-
-
-def _remove_left(folder: Path) -> None:
-    try:
-        with _locked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
-            shutil.rmtree(folder)
-    except BlockingIOError:
-        return
 
 
 @contextmanager

@@ -27,20 +27,16 @@ def copy(source: Path, target: Path, announce: Announce) -> None:
         with closing(sqlite3.connect(source, isolation_level=None)) as live:
             live.execute("BEGIN")
             live.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            _copy_pages(live, target, announce)
+            with closing(sqlite3.connect(target)) as made:
+                live.backup(
+                    made,
+                    pages=PAGES_AT_ONCE,
+                    progress=lambda _, left, total: announce(total - left, total),
+                )
+                made.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
     except sqlite3.OperationalError as error:
         advice = disk.DATABASE_ADVICE.get(error.sqlite_errorcode & 0xFF, disk.CHECK)
         raise BackupError(f"{target} cannot be used: {error} ({advice}).") from error
-
-
-def _copy_pages(live: sqlite3.Connection, target: Path, announce: Announce) -> None:
-    with closing(sqlite3.connect(target)) as made:
-        live.backup(
-            made,
-            pages=PAGES_AT_ONCE,
-            progress=lambda _, left, total: announce(total - left, total),
-        )
-        made.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
 
 
 def size(source: Path) -> int:

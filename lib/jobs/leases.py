@@ -90,8 +90,10 @@ class Lease:
         is_cancelled, asked_by = row
         if is_cancelled:
             raise CancelledError
-        if not _may_ask(asked_by, self.job):
-            raise NoRightError(NO_RIGHT)
+        if asked_by != NOBODY and self.job.may_ask:
+            user = get_user_model()._default_manager.filter(pk=asked_by).first()
+            if user is None or not import_string(self.job.may_ask)(user, self.job):
+                raise NoRightError(NO_RIGHT)
 
     def release(self) -> None:
         """Let any worker go on with it; or none, if it was cancelled meanwhile."""
@@ -323,13 +325,6 @@ def _row(job: Job) -> QuerySet[Job]:
     return type(job)._default_manager.filter(pk=job.pk)
 
 
-def _may_ask(person: int, job: Job) -> bool:
-    if person == NOBODY or not job.may_ask:
-        return True
-    user = get_user_model()._default_manager.filter(pk=person).first()
-    return user is not None and bool(import_string(job.may_ask)(user, job))
-
-
 def _fail(jobs: QuerySet[J]) -> None:
     for job in jobs:
         worker = Worker.read(job.worker)
@@ -393,16 +388,12 @@ def _run(
             lease.end(Status.FAILED, f"{type(error).__name__}: {error}")
         raise
     except BaseException:  # Ctrl-C, or a worker that is shut down: another goes on later
-        _release(lease)
-        raise
-
-
-def _release(lease: Lease) -> None:
-    try:
-        lease.release()
-    except DatabaseAnyError as error:
-        # An interrupted query can leave its connection unusable
-        logger.warning("%s is released by a new connection: %s", lease.job.label, error)
-        connection.close()
-        with suppress(DatabaseAnyError):
+        try:
             lease.release()
+        except DatabaseAnyError as error:
+            # An interrupted query can leave its connection unusable
+            logger.warning("%s is released by a new connection: %s", job.label, error)
+            connection.close()
+            with suppress(DatabaseAnyError):
+                lease.release()
+        raise

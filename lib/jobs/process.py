@@ -20,21 +20,17 @@ def main(*arguments: str) -> None:
         signal.signal(number, _end)
     django.setup()
     if len(arguments) == 2:
-        _do(*arguments)
+        from django.apps import apps
+        from django.utils.module_loading import import_string
+
+        kind, pk = arguments
+        job = apps.get_model(kind)._default_manager.filter(pk=pk).first()
+        if job is not None:  # its row is still there
+            import_string(job.runner)(job)
     else:
         from lib.jobs.worker import work_off
 
         work_off(int(arguments[0]))
-
-
-def _do(kind: str, pk: str) -> None:
-    """Do the work of the job's row, if it is still there."""
-    from django.apps import apps
-    from django.utils.module_loading import import_string
-
-    job = apps.get_model(kind)._default_manager.filter(pk=pk).first()
-    if job is not None:
-        import_string(job.runner)(job)
 
 
 def _end(number: int, _: FrameType | None) -> None:

@@ -62,10 +62,7 @@ class Requeuer:
             finally:
                 connections.close_all()
             if self.stopped.wait(every_s):
-                self._leave(presence)
-                return
-
-    def _leave(self, presence: Presence) -> None:
+                break
         try:
             presence.leave()
         except Error as error:

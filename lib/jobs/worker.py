@@ -95,7 +95,10 @@ class PollingWorker:
     def __init__(self) -> None:
         self.stopped = threading.Event()
         self.presence = Presence()
-        self.lanes = [_Lane(queues) for queues in _lanes()]
+        # Done in parallel: the apps' jobs in turn, and each queue of long work
+        long = sorted({kind.queue for kind in kinds()} - {""})
+        rest = [queue for queue in settings.JOB_APPS if queue not in long]
+        self.lanes = [_Lane(queues) for queues in (rest, *([queue] for queue in long)) if queues]
         self.chores_at = 0.0
 
     def run(self) -> None:
@@ -114,19 +117,16 @@ class PollingWorker:
         """Start what is to be started; after how many seconds to look again."""
         try:
             self.presence.beat()
-            is_chore_due = self._is_chore_due()
+            is_chore_due = monotonic() >= self.chores_at
+            if is_chore_due:
+                self.chores_at = monotonic() + CHORES_S
+                is_chore_due = are_chores_due()
             waits = [lane.look(is_chore_due and lane is self.lanes[0]) for lane in self.lanes]
             return max(waits)
         except DatabaseAnyError as error:
             logger.warning("Could not look for work: %s", error)
             connections.close_all()
             return PAUSE_S
-
-    def _is_chore_due(self) -> bool:
-        if monotonic() < self.chores_at:
-            return False
-        self.chores_at = monotonic() + CHORES_S
-        return are_chores_due()
 
 
 class _Lane:
@@ -140,9 +140,11 @@ class _Lane:
         """Start a process if there is something for it; after how many seconds to look again."""
         if self.process is not None and self.process.poll() is None:
             return POLL_S
-        if self.process is not None and self._has_died(self.process):
+        ended, self.process = self.process, None
+        if ended is not None and ended.returncode:
+            # It was killed; its job is found again like any whose worker is gone
+            logger.warning("The process of a job ended with exit status %s.", ended.returncode)
             return PAUSE_S
-        self.process = None
         if is_chore_due or next_job(queues=self.queues) is not None:
             self.process = subprocess.Popen(
                 [*COMMAND, str(os.getpid())],
@@ -151,13 +153,6 @@ class _Lane:
                 env={**os.environ, "JOB_APPS": ",".join(self.queues)},
             )
         return POLL_S
-
-    def _has_died(self, process: subprocess.Popen[bytes]) -> bool:
-        """True if it was killed, said once; its job is found again like any whose worker is gone."""
-        self.process = None
-        if process.returncode:
-            logger.warning("The process of a job ended with exit status %s.", process.returncode)
-        return bool(process.returncode)
 
     def ask_to_end(self) -> None:
         if self.process is not None:
@@ -171,13 +166,6 @@ class _Lane:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-
-
-def _lanes() -> list[list[str]]:
-    """Work that is done in parallel: the apps' jobs in turn, and each queue of long work."""
-    long = sorted({kind.queue for kind in kinds()} - {""})
-    rest = [queue for queue in settings.JOB_APPS if queue not in long]
-    return [queues for queues in (rest, *([queue] for queue in long)) if queues]
 
 
 def work_off(worker: int) -> None:

@@ -112,14 +112,10 @@ class Presence:
 def living() -> list[LivingWorker]:
     """The workers that live, the oldest first. One of this machine that was killed is missed at once."""
     recent = LivingWorker.objects.filter(beat_at__gte=Now() - timedelta(seconds=SILENT_S))
-    return [row for row in recent.order_by("pk") if not _is_known_dead(row.name)]
+    found = [(row, Worker.read(row.name)) for row in recent.order_by("pk")]
+    return [row for row, worker in found if worker is None or not worker.is_known_dead]
 
 
 def is_taken(kind: type[Job]) -> bool:
     """True if a living worker takes jobs of this kind."""
     return any(kind._meta.label_lower in row.kinds for row in living())
-
-
-def _is_known_dead(name: str) -> bool:
-    worker = Worker.read(name)
-    return worker is not None and worker.is_known_dead

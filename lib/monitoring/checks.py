@@ -42,17 +42,17 @@ class Part:
 
 def look_at(checks: Iterable[tuple[str, Callable[[], None]]]) -> list[Part]:
     """Every part, whatever the others do."""
-    return [_look_at(name, check) for name, check in checks]
-
-
-def _look_at(name: str, check: Callable[[], None]) -> Part:
-    try:
-        check()
-    except NotWellError as error:
-        return Part(name, str(error))
-    except Exception as error:  # noqa: BLE001 (a driver's, of any kind; its text may hold an address)
-        return Part(name, type(error).__name__)
-    return Part(name)
+    found = []
+    for name, check in checks:
+        problem = ""
+        try:
+            check()
+        except NotWellError as error:
+            problem = str(error)
+        except Exception as error:  # noqa: BLE001 (a driver's, of any kind; its text may hold an address)
+            problem = type(error).__name__
+        found.append(Part(name, problem))
+    return found
 
 
 def database() -> None:
