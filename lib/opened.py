@@ -177,8 +177,11 @@ class OpenedForm(forms.BaseForm):
             self._merge()
         super().full_clean()
         if self.conflicts:
-            # Where the conflicts are, the page says why (templates/lab/_opened.html)
-            self.errors[OPENED] = self.error_class([str(each) for each in self.conflicts])
+            self._refuse()
+
+    def _refuse(self) -> None:
+        """Where the conflicts are, the page says why (templates/lab/_opened.html)."""
+        self.errors[OPENED] = self.error_class([str(each) for each in self.conflicts])
 
     def _compared(self) -> list[str]:
         return [name for name in self.fields if name not in self.apart and not self._is_fixed(name)]

@@ -23,6 +23,7 @@ from experiment.imports.store.plans import (
     Planner,
     Progress,
     changes_of,
+    in_order,
     unseen,
 )
 from experiment.models import Item, ResearchField
@@ -81,23 +82,12 @@ def plan_import(
         locked=locked,
         unit=file.unit,
     )
-    rows = planner.plan(file.records, progress)
-    changing = sum(row.action != Action.UNCHANGED for row in rows)
-    is_checked = bool(accept) or (not locked and changing <= MOST_CHECKED)
-    if is_checked:
-        rows = [_checked(row, research_field) for row in rows]
-    problems = [*file.problems, *planner.problems, *(_unacceptable(rows) if accept else ())]
-    return Plan(
-        research_field,
-        accept,
-        rows,
-        sorted(problems, key=lambda problem: problem.row or 0),
-        file.ignored,
-        new_subfields=sorted(planner.new_subfields),
-        missing_subfields=sorted(planner.missing_subfields),
-        is_checked=is_checked,
-        unnamed=file.unnamed,
-    )
+    plan = planner.plan(file, progress)
+    if not accept and (locked or len(plan.changing) > MOST_CHECKED):
+        return plan
+    rows = [_checked(row, research_field) for row in plan.rows]
+    problems = in_order([*plan.problems, *(_unacceptable(rows) if accept else ())])
+    return replace(plan, rows=rows, problems=problems, is_checked=True)
 
 
 class _Planner(Planner[ItemRecord]):

@@ -13,13 +13,18 @@ from django.contrib.auth.models import User
 from django.db.models import Q
 
 from experiment.domain.item_checks.findings import Finding, Level
-from experiment.imports.read.records import R, Record, Unnamed
+from experiment.imports.read.records import R, Record, RecordsFile, Unnamed
 from experiment.imports.read.rows import RowProblem
 from experiment.models import Item, ResearchField
 from experiment.services.usable import kept_keys, known_items
 
 Progress = Callable[[int], None]
 MOST_NAMED = 20
+
+
+def in_order(problems: Iterable[RowProblem]) -> list[RowProblem]:
+    """By row; those of the whole file first."""
+    return sorted(problems, key=lambda problem: problem.row or 0)
 
 
 def unseen(_: int) -> None:
@@ -239,9 +244,22 @@ class Planner(Generic[R]):
         """A remark on a row that is new, or changes the item, which a person should know."""
         return ""
 
-    def plan(self, records: Iterable[R], progress: Progress = unseen) -> list[PlannedRow[R]]:
-        """The rows that can be done; a problem for each of the others."""
-        rows, records = [], list(records)
+    def plan(self, file: RecordsFile[R], progress: Progress = unseen) -> Plan[R]:
+        """The plan of a file: the rows that can be done, and a problem for each of the others."""
+        rows = self._rows(file.records, progress)
+        return Plan(
+            self.research_field,
+            self.accept,
+            rows,
+            in_order([*file.problems, *self.problems]),
+            file.ignored,
+            new_subfields=sorted(self.new_subfields),
+            missing_subfields=sorted(self.missing_subfields),
+            unnamed=file.unnamed,
+        )
+
+    def _rows(self, records: Sequence[R], progress: Progress) -> list[PlannedRow[R]]:
+        rows = []
         keys = [record.key for record in records if record.key]
         self.has_decimal_keys = bool(keys) and all(map(_DECIMAL_KEY.fullmatch, keys))
         records = list(map(self._with_whole_key, records))

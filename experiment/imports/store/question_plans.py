@@ -1,6 +1,7 @@
 """The difference that questions make to a field's."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from django.contrib.auth.models import User
@@ -28,18 +29,11 @@ def plan_questions(
 ) -> QuestionPlan:
     """Compare rows with the field's questions; `locked` in the transaction that writes."""
     planner = _Planner(research_field, accept, by=by, new_subfields=new_subfields, locked=locked)
-    rows = planner.plan(file.records)
-    met = {row.item.key for row in rows if row.item}
-    templates = dict.fromkeys(row.record.template for row in rows if row.record.template)
-    return Plan(
-        research_field,
-        accept,
-        rows,
-        sorted([*file.problems, *planner.problems], key=lambda problem: problem.row or 0),
-        file.ignored,
-        new_subfields=sorted(planner.new_subfields),
-        missing_subfields=sorted(planner.missing_subfields),
-        unnamed=file.unnamed,
+    plan = planner.plan(file)
+    met = {row.item.key for row in plan.rows if row.item}
+    templates = dict.fromkeys(row.record.template for row in plan.rows if row.record.template)
+    return replace(
+        plan,
         gone=[
             key
             for key, v in planner.versions.items()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Generic
 
 from django.contrib.auth.models import User
@@ -69,10 +70,7 @@ def import_items(
     Raises:
         PlanRefusedError: it has problems, or is another plan than the one that was shown.
     """
-
-    def plan() -> ItemPlan:
-        return plan_import(file, research_field, options, by=by, locked=True)
-
+    plan = partial(plan_import, file, research_field, options, by=by, locked=True)
     return _import(plan, research_field, by, shown, progress)
 
 
@@ -87,12 +85,8 @@ def import_questions(
     is_demo: bool = False,
 ) -> QuestionPlan:
     """As `import_items`, of questions."""
-
-    def plan() -> QuestionPlan:
-        return plan_questions(
-            file, research_field, accept, by=by, new_subfields=new_subfields, locked=True
-        )
-
+    how: dict[str, Any] = {"by": by, "new_subfields": new_subfields, "locked": True}
+    plan = partial(plan_questions, file, research_field, accept, **how)
     return _import(plan, research_field, by, shown, is_demo=is_demo)
 
 

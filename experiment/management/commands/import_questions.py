@@ -1,4 +1,4 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,10 @@ class Command(ReportingCommand):
         if each is not None and (study is None or each < 1):
             raise CommandError("--each must be at least 1 and needs --study.")
         accept, pinned = (ACCEPTED if options["accept"] else ""), None
-        file = _read(options["file"], dict(options["column"]))
+        try:
+            file = questions_of(read_content(options["file"]), dict(options["column"]))
+        except FileRefusedError as error:
+            file = QuestionsFile(problems=[RowProblem(str(error))])
         makes = makes_subfields(options)
         with transaction.atomic():
             research_field = field_of(options, by)
@@ -97,10 +100,3 @@ def _pin(study: Study, keys: Sequence[str], reason: str, by: User | None, each: 
         return pin_questions(study, keys, reason, by, each)
     except ValidationError as error:
         raise CommandError("\n".join(error.messages)) from error
-
-
-def _read(path: Path, columns: Mapping[str, str]) -> QuestionsFile:
-    try:
-        return questions_of(read_content(path), columns)
-    except FileRefusedError as error:
-        return QuestionsFile(problems=[RowProblem(str(error))])
