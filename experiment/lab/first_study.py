@@ -21,8 +21,8 @@ from experiment.imports.read.items import ItemsFile
 from experiment.imports.read.pasted import read_pasted
 from experiment.imports.read.rows import FileRefusedError
 from experiment.imports.reading import items_of
-from experiment.imports.store.item_plans import ItemPlan, ItemRow, Options
-from experiment.imports.store.writing import PlanRefusedError, import_items
+from experiment.imports.store.item_plans import ItemOptions, ItemPlan, ItemRow
+from experiment.imports.store.writing import PlanRefusedError, import_file
 from experiment.lab.access import for_creators, user_of
 from experiment.lab.item_files import shown_row
 from experiment.models import ResearchField, Study
@@ -132,8 +132,8 @@ class PasteForm(forms.Form):
             is_known = usable_fields(user).filter(pk=research_field.pk).exists()
             raise ValidationError({"field": OTHERS if is_known else NOT_FREE})
         why = f"Pasted by {user.get_username()} with a new study, without a review."
-        options = Options(accepted_before=why)
-        plan = import_items(values["texts"], research_field, options, by=user)
+        options = ItemOptions(accepted_before=why)
+        plan = import_file(values["texts"], research_field, options, by=user)
         if self.print != values["shown"] and any(map(has_to_be_seen, plan.rows)):
             raise ToBeSeenError(plan)
         slug = unused_slug(values["title"] or OTHER_TITLE)

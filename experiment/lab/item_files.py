@@ -17,9 +17,9 @@ from experiment.domain.markup_between import word_diff
 from experiment.domain.roles import FieldRight
 from experiment.imports.read.items import WORDS, Defaults, ItemsFile
 from experiment.imports.read.rows import MOST_OF_PAGE
-from experiment.imports.store.item_plans import ItemPlan, ItemRow, Options, plan_import
+from experiment.imports.store.item_plans import ItemOptions, ItemPlan, ItemRow
 from experiment.imports.store.plans import Action
-from experiment.imports.store.writing import PlanRefusedError, ask, import_items
+from experiment.imports.store.writing import PlanRefusedError, ask, import_file
 from experiment.lab import difference_words
 from experiment.lab.access import for_field, is_lead, user_of
 from experiment.lab.differences import ColumnsForm, accepted_elsewhere, compared, said
@@ -68,11 +68,11 @@ class OptionsForm(ColumnsForm):
     for_leads = ("new_subfields", "accepted_before")
 
     @property
-    def options(self) -> Options:
+    def options(self) -> ItemOptions:
         """The options of a valid form."""
         sent = self.cleaned_data
-        return Options(
-            Defaults(sent["source"] or Item.Source.HUMAN.value, sent["generator"]),
+        return ItemOptions(
+            defaults=Defaults(sent["source"] or Item.Source.HUMAN.value, sent["generator"]),
             new_subfields=self.makes_subfields,
             accepted_before=sent.get("accepted_before", ""),
             columns=self.columns,
@@ -161,15 +161,8 @@ def difference(request: HttpRequest, research_field: ResearchField, upload: str)
     if not form.is_valid():
         return redirect("lab:import_items", research_field.slug)
     file = _read(form, data)
-    plan = plan_import(file, research_field, form.options, by=user_of(request))
+    plan = form.options.plan(file, research_field, by=user_of(request))
     return _difference(request, upload, plan, form)
-
-
-def _is_for_workers(file: ItemsFile) -> bool:
-    """True if a worker imports this file: always where all work is theirs, else what is large while one lives."""
-    if settings.JOB_EXECUTOR == "celery":
-        return True
-    return workers.is_taken(ItemImport) and len(file.records) > LARGE
 
 
 @require_POST
@@ -185,11 +178,13 @@ def apply(request: HttpRequest, research_field: ResearchField, upload: str) -> H
     if not form.is_valid():
         return redirect("lab:import_items", research_field.slug)
     file = _read(form, data)
-    if _is_for_workers(file):
+    # A worker does it: always where all work is theirs, else what is large while one lives
+    is_workers = settings.JOB_EXECUTOR == "celery"
+    if is_workers or (workers.is_taken(ItemImport) and len(file.records) > LARGE):
         started = ask(research_field, upload, form.options, shown, user)
         return redirect("lab:import_job", research_field.slug, started.pk)
     try:
-        plan = import_items(file, research_field, form.options, by=user, shown=shown)
+        plan = import_file(file, research_field, form.options, by=user, shown=shown)
     except PlanRefusedError as refused:
         return _difference(request, upload, refused.plan, form, has_changed=True)
     item_files.forget_upload(research_field, user, upload)

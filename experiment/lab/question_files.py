@@ -11,9 +11,8 @@ from django.views.decorators.http import require_POST, require_safe
 from experiment.domain.roles import FieldRight
 from experiment.imports.read.questions import WORDS
 from experiment.imports.read.rows import MOST_OF_PAGE
-from experiment.imports.reading import questions_of
-from experiment.imports.store.question_plans import QuestionPlan, plan_questions
-from experiment.imports.store.writing import PlanRefusedError, import_questions
+from experiment.imports.store.question_plans import QuestionOptions, QuestionPlan
+from experiment.imports.store.writing import PlanRefusedError, import_file
 from experiment.lab import difference_words
 from experiment.lab.access import for_field, is_lead, user_of
 from experiment.lab.difference_words import MISSING
@@ -46,6 +45,11 @@ class QuestionOptionsForm(ColumnsForm, AcceptForm):
 
     may_be_named = WORDS
     for_leads = (*ColumnsForm.for_leads, *AcceptForm.for_leads)
+
+    @property
+    def options(self) -> QuestionOptions:
+        """The options of a valid form."""
+        return QuestionOptions(self.makes_subfields, self.reason, self.columns)
 
 
 class QuestionUploadForm(QuestionOptionsForm):
@@ -82,10 +86,8 @@ def difference(request: HttpRequest, research_field: ResearchField, upload: str)
         return gone(request, "questions", "lab:question_import", research_field.slug)
     if not form.is_valid():
         return redirect("lab:question_import", research_field.slug)
-    file = questions_of(data, form.columns, MOST_OF_PAGE)
-    plan = plan_questions(
-        file, research_field, form.reason, by=user_of(request), new_subfields=form.makes_subfields
-    )
+    file = form.options.read(data, MOST_OF_PAGE)
+    plan = form.options.plan(file, research_field, by=user_of(request))
     return _difference(request, upload, plan, form)
 
 
@@ -100,16 +102,9 @@ def apply(request: HttpRequest, research_field: ResearchField, upload: str) -> H
         return gone(request, "questions", "lab:question_import", research_field.slug)
     if not form.is_valid():
         return redirect("lab:question_import", research_field.slug)
-    file = questions_of(data, form.columns, MOST_OF_PAGE)
+    file, shown = form.options.read(data, MOST_OF_PAGE), request.POST.get("shown", "")
     try:
-        plan = import_questions(
-            file,
-            research_field,
-            form.reason,
-            by=user,
-            shown=request.POST.get("shown", ""),
-            new_subfields=form.makes_subfields,
-        )
+        plan = import_file(file, research_field, form.options, by=user, shown=shown)
     except PlanRefusedError as refused:
         return _difference(request, upload, refused.plan, form, has_changed=True)
     item_files.forget_upload(research_field, user, upload)

@@ -20,8 +20,8 @@ from experiment.domain.roles import FieldRight
 from experiment.imports.read.rows import MOST_OF_PAGE, FileRefusedError
 from experiment.imports.store.filling import PREVIEWED, FilledTemplate, Wanted, fill_template
 from experiment.imports.store.plans import Action
-from experiment.imports.store.question_plans import QuestionPlan, plan_questions
-from experiment.imports.store.writing import PlanRefusedError, import_questions
+from experiment.imports.store.question_plans import QuestionOptions, QuestionPlan
+from experiment.imports.store.writing import PlanRefusedError, import_file
 from experiment.lab.access import for_field, is_lead, user_of
 from experiment.lab.differences import said
 from experiment.lab.item_files import gone, kept
@@ -275,7 +275,8 @@ def filling(
             form.add_error(None, list(faults))
     if filled is not None:
         shown = request.POST.get("shown", "") if is_asked else None
-        plan, is_done = _planned(filled, research_field, form.reason, user, shown)
+        options = QuestionOptions(accepted_before=form.reason)
+        plan, is_done = _planned(filled, research_field, options, user, shown)
         if is_done:
             item_files.forget_upload(research_field, user, upload)
             messages.success(request, said(plan, "question"))
@@ -304,16 +305,15 @@ def filling(
 def _planned(
     filled: FilledTemplate,
     research_field: ResearchField,
-    accept: str,
+    options: QuestionOptions,
     user: User,
     shown: str | None,
 ) -> tuple[QuestionPlan, bool]:
     """The plan of the questions; done where this is what was `shown`, which is None where nothing is to be done yet."""
     if shown is None:
-        return plan_questions(filled.as_file, research_field, accept, by=user), False
+        return options.plan(filled.as_file, research_field, by=user), False
     try:
-        file = filled.as_file
-        return import_questions(file, research_field, accept, by=user, shown=shown), True
+        return import_file(filled.as_file, research_field, options, by=user, shown=shown), True
     except PlanRefusedError as refused:
         return refused.plan, False
 

@@ -11,8 +11,8 @@ from django.db import connection, connections, transaction
 from django.test.utils import CaptureQueriesContext
 
 from experiment.imports.read.items import read_items
-from experiment.imports.store.item_plans import Options
-from experiment.imports.store.writing import import_items
+from experiment.imports.store.item_plans import ItemOptions
+from experiment.imports.store.writing import import_file
 from experiment.lab.first_study import PasteForm
 from experiment.models import AuditEvent, Item, Study
 from experiment.services import audit
@@ -92,7 +92,8 @@ def by_questions(n: int, by: Any) -> Callable[[], object]:
 def by_an_import(n: int, by: Any) -> Callable[[], object]:
     field = make_research_field("cooking", lead=by)
     rows = "\n".join(json.dumps({"markup": text}) for text in texts(n)).encode()
-    return lambda: import_items(read_items(rows), field, Options(accepted_before="Known"), by=by)
+    options = ItemOptions(accepted_before="Known")
+    return lambda: import_file(read_items(rows), field, options, by=by)
 
 
 def by_fewer_reviews(n: int, by: Any) -> Callable[[], object]:

@@ -20,9 +20,9 @@ from benchmarks.trust.fuzz.broken import Row, damaged, damaged_json, damaged_row
 from benchmarks.trust.fuzz.cases import HangError, Tally, for_each, time_limit
 from benchmarks.trust.fuzz.material import Material, row_counts
 from experiment.imports.read.items import Defaults, read_items
-from experiment.imports.store.item_plans import Options
+from experiment.imports.store.item_plans import ItemOptions
 from experiment.imports.store.plans import Action
-from experiment.imports.store.writing import PlanRefusedError, import_items
+from experiment.imports.store.writing import PlanRefusedError, import_file
 from experiment.models import Item
 from experiment.services.file_places import StudyFileError, parse_here
 from experiment.services.study_file import create, document
@@ -51,7 +51,7 @@ ROWS: list[Row] = [
 TEXTS: list[Row] = [
     {"id": f"t-{n}", "text": f"Four score and {n} years ago, “it” was said."} for n in range(4)
 ]
-OPTIONS = (Options(), Options(Defaults("machine", "GPT-4"), new_subfields=True))
+OPTIONS = (ItemOptions(), ItemOptions(True, defaults=Defaults("machine", "GPT-4")))
 
 
 class WrongImportError(Exception):
@@ -98,7 +98,7 @@ def items_reader(material: Material) -> Reader:
         try:
             # Here, since another process for each of thousands of files takes an hour
             file = read_items(content, options.defaults, options.columns)
-            plan = import_items(file, material.research_field, options, by=material.user)
+            plan = import_file(file, material.research_field, options, by=material.user)
         except PlanRefusedError as refused:
             return refused.plan.problems
         changing = [row for row in plan.rows if row.action != Action.UNCHANGED]

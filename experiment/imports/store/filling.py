@@ -23,7 +23,8 @@ from experiment.domain.questions.filling import (
 from experiment.imports.read.questions import QuestionRecord, QuestionsFile
 from experiment.imports.read.rows import MOST_ROWS
 from experiment.imports.reading import filled_of, questions_of
-from experiment.imports.store.writing import import_questions
+from experiment.imports.store.question_plans import QuestionOptions
+from experiment.imports.store.writing import import_file
 from experiment.models import Item, QuestionTemplate
 from experiment.models.items import item_hash
 from experiment.services.fields import ensure_field
@@ -134,7 +135,9 @@ def key_of(template: QuestionTemplate, pair: Pair) -> str:
 
 
 FOLDER = Path(__file__).parents[2] / "demo"
-ACCEPTED = "Built in: written for this project from textbook values."
+BUILT_IN = QuestionOptions(
+    accepted_before="Built in: written for this project from textbook values."
+)
 
 
 @cache
@@ -155,10 +158,10 @@ def ensure_questions() -> list[Item]:
         template = save_template(research_field, **texts, is_demo=True)
         wanted = Wanted(entry["n"], tuple(entry["strata"]), entry["seed"])
         filled = fill_template(template, data, wanted)
-        import_questions(filled.as_file, research_field, ACCEPTED, is_demo=True)
+        import_file(filled.as_file, research_field, BUILT_IN, is_demo=True)
         keys += [key_of(template, pair) for pair in filled.pairs]
     own = questions_of((FOLDER / "questions.csv").read_bytes())
-    keys += import_questions(own, research_field, ACCEPTED, is_demo=True).keys
+    keys += import_file(own, research_field, BUILT_IN, is_demo=True).keys
     accepted = Item.objects.accepted().filter(key__in=keys, kind=Item.Kind.QUESTION)
     newest = {item.key: item for item in accepted.order_by("version")}
     return [newest[key] for key in keys if key in newest]

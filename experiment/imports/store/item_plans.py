@@ -1,10 +1,9 @@
 """The plan of an import of test cases, row by row."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from django.contrib.auth.models import User
 from django.db.models import Q
 from django.utils import timezone
 
@@ -18,13 +17,12 @@ from experiment.imports.reading import items_of
 from experiment.imports.store.plans import (
     Action,
     Change,
+    Options,
     Plan,
     PlannedRow,
     Planner,
-    Progress,
     changes_of,
     in_order,
-    unseen,
 )
 from experiment.models import Item, ResearchField
 
@@ -34,60 +32,6 @@ MOST_CHECKED = 1_000
 
 ItemRow = PlannedRow[ItemRecord]
 ItemPlan = Plan[ItemRecord]
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How a file is to be read and stored.
-
-    accepted_before: why its test cases need no review here, where they were accepted elsewhere; empty: they become drafts.
-    columns: our name, and what the file calls it.
-    """
-
-    defaults: Defaults = BY_PEOPLE
-    new_subfields: bool = False
-    accepted_before: str = ""
-    columns: Mapping[str, str] = field(default_factory=dict)
-
-    def read(self, data: bytes, most: int = MOST_ROWS) -> ItemsFile:
-        """The test cases of a file's bytes; of so many rows at most."""
-        return items_of(data, self.defaults, self.columns, most)
-
-
-AS_DRAFTS = Options()
-
-
-def plan_import(
-    file: ItemsFile,
-    research_field: ResearchField,
-    options: Options = AS_DRAFTS,
-    *,
-    by: User | None,
-    locked: bool = False,
-    progress: Progress = unseen,
-    total: Progress = unseen,
-) -> ItemPlan:
-    """Compare a file with the field's test cases; `locked` in the transaction that writes.
-
-    options: as it was read. by: who imports, to whom only what they may know of other fields is said. total, progress: told how many rows
-    there are, and how many are compared.
-    """
-    total(len(file.records))
-    accept = options.accepted_before
-    planner = _Planner(
-        research_field,
-        accept,
-        by=by,
-        new_subfields=options.new_subfields,
-        locked=locked,
-        unit=file.unit,
-    )
-    plan = planner.plan(file, progress)
-    if not accept and (locked or len(plan.changing) > MOST_CHECKED):
-        return plan
-    rows = [_checked(row, research_field) for row in plan.rows]
-    problems = in_order([*plan.problems, *(_unacceptable(rows) if accept else ())])
-    return replace(plan, rows=rows, problems=problems, is_checked=True)
 
 
 class _Planner(Planner[ItemRecord]):
@@ -122,6 +66,29 @@ class _Planner(Planner[ItemRecord]):
             return ""
         signs = typed_with(" ".join(_texts_of(record)), " ".join(_texts_of(item)))
         return f"looks the same as {item} and differs only in {signs}"
+
+    def completed(self, plan: ItemPlan) -> ItemPlan:
+        """With what the checks say, where texts are to be accepted at once or are few."""
+        if not self.accept and (self.locked or len(plan.changing) > MOST_CHECKED):
+            return plan
+        rows = [_checked(row, self.research_field) for row in plan.rows]
+        problems = in_order([*plan.problems, *(_unacceptable(rows) if self.accept else ())])
+        return replace(plan, rows=rows, problems=problems, is_checked=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ItemOptions(Options[ItemRecord]):
+    """Of test cases."""
+
+    planner: ClassVar[type[Planner[ItemRecord]]] = _Planner
+
+    defaults: Defaults = BY_PEOPLE
+
+    def read(self, data: bytes, most: int = MOST_ROWS) -> ItemsFile:
+        return items_of(data, self.defaults, self.columns, most)
+
+
+AS_DRAFTS = ItemOptions()
 
 
 def _texts_of(one: ItemRecord | Item) -> tuple[str, str]:

@@ -4,17 +4,17 @@ import hashlib
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import ClassVar, Generic
+from typing import Any, ClassVar, Generic
 
 from django.contrib.auth.models import User
 from django.db.models import Q
 
 from experiment.domain.item_checks.findings import Finding, Level
 from experiment.imports.read.records import R, Record, RecordsFile, Unnamed
-from experiment.imports.read.rows import RowProblem
+from experiment.imports.read.rows import MOST_ROWS, RowProblem
 from experiment.models import Item, ResearchField
 from experiment.services.usable import kept_keys, known_items
 
@@ -203,15 +203,14 @@ class Planner(Generic[R]):
     def __init__(
         self,
         research_field: ResearchField,
-        accept: str,
+        options: "Options[R]",
         *,
         by: User | None,
-        new_subfields: bool = False,
-        locked: bool = False,
-        unit: str = "row",
+        locked: bool,
     ) -> None:
-        self.research_field, self.accept, self.unit = research_field, accept, unit
-        self.may_make_subfields = new_subfields
+        self.research_field, self.accept = research_field, options.accepted_before
+        self.may_make_subfields = options.new_subfields
+        self.unit, self.locked = "row", locked
         self.problems: list[RowProblem] = []
         self.new_subfields: set[str] = set()
         self.missing_subfields: dict[str, R] = {}  # with the first row that names it
@@ -246,8 +245,9 @@ class Planner(Generic[R]):
 
     def plan(self, file: RecordsFile[R], progress: Progress = unseen) -> Plan[R]:
         """The plan of a file: the rows that can be done, and a problem for each of the others."""
+        self.unit = file.unit
         rows = self._rows(file.records, progress)
-        return Plan(
+        plan = Plan(
             self.research_field,
             self.accept,
             rows,
@@ -257,6 +257,11 @@ class Planner(Generic[R]):
             missing_subfields=sorted(self.missing_subfields),
             unnamed=file.unnamed,
         )
+        return self.completed(plan)
+
+    def completed(self, plan: Plan[R]) -> Plan[R]:
+        """With what only plans of this kind of items say."""
+        return plan
 
     def _rows(self, records: Sequence[R], progress: Progress) -> list[PlannedRow[R]]:
         rows = []
@@ -344,6 +349,44 @@ class Planner(Generic[R]):
             if keys:
                 return self.versions[keys[0]]
         return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Options(Generic[R]):
+    """How a file is to be read and stored.
+
+    accepted_before: why its items need no review here, where they were accepted elsewhere; empty: they become drafts.
+    columns: our name, and what the file calls it.
+    """
+
+    planner: ClassVar[type[Planner[Any]]]
+
+    new_subfields: bool = False
+    accepted_before: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    def read(self, data: bytes, most: int = MOST_ROWS) -> RecordsFile[R]:
+        """The records of a file's bytes; of so many rows at most."""
+        raise NotImplementedError
+
+    def plan(
+        self,
+        file: RecordsFile[R],
+        research_field: ResearchField,
+        *,
+        by: User | None,
+        locked: bool = False,
+        progress: Progress = unseen,
+        total: Progress = unseen,
+    ) -> Plan[R]:
+        """Compare a file with the field's items; `locked` in the transaction that writes.
+
+        by: who imports, to whom only what they may know of other fields is said. total, progress: told how many rows there are, and how many are
+        compared.
+        """
+        total(len(file.records))
+        planner = self.planner(research_field, self, by=by, locked=locked)
+        return planner.plan(file, progress)
 
 
 def changes_of(record: Record, item: Item, names: Iterable[str]) -> Iterator[Change]:

@@ -1,10 +1,9 @@
 """The difference that questions make to a field's."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from django.contrib.auth.models import User
 from django.db.models import Q
 
 from experiment.domain.looks import looks
@@ -12,43 +11,30 @@ from experiment.domain.questions import made_from
 from experiment.domain.questions.columns import DIMENSION, MADE_FROM, join
 from experiment.domain.questions.filling import plain
 from experiment.imports.read.questions import QuestionRecord, QuestionsFile
-from experiment.imports.store.plans import Action, Change, Plan, PlannedRow, Planner, changes_of
+from experiment.imports.read.rows import MOST_ROWS
+from experiment.imports.reading import questions_of
+from experiment.imports.store.plans import (
+    Action,
+    Change,
+    Options,
+    Plan,
+    PlannedRow,
+    Planner,
+    changes_of,
+)
 from experiment.models import Item, QuestionTemplate, ResearchField
 
 QuestionPlan = Plan[QuestionRecord]
-
-
-def plan_questions(
-    file: QuestionsFile,
-    research_field: ResearchField,
-    accept: str = "",
-    *,
-    by: User | None,
-    new_subfields: bool = False,
-    locked: bool = False,
-) -> QuestionPlan:
-    """Compare rows with the field's questions; `locked` in the transaction that writes."""
-    planner = _Planner(research_field, accept, by=by, new_subfields=new_subfields, locked=locked)
-    plan = planner.plan(file)
-    met = {row.item.key for row in plan.rows if row.item}
-    templates = dict.fromkeys(row.record.template for row in plan.rows if row.record.template)
-    return replace(
-        plan,
-        gone=[
-            key
-            for key, v in planner.versions.items()
-            if key not in met and v[-1].status != Item.Status.RETIRED
-        ],
-        new_templates=sorted(templates.keys() - {*planner.template_keys.values()}),
-    )
 
 
 class _Planner(Planner[QuestionRecord]):
     mine: ClassVar[Q] = Q(kind=Item.Kind.QUESTION)
     taken_as: ClassVar[str] = f"{Planner.taken_as}, or no question"
 
-    def __init__(self, research_field: ResearchField, accept: str, **how: Any) -> None:
-        super().__init__(research_field, accept, **how)
+    def __init__(
+        self, research_field: ResearchField, options: Options[QuestionRecord], **how: Any
+    ) -> None:
+        super().__init__(research_field, options, **how)
         templates = QuestionTemplate.objects.filter(field=research_field)
         self.template_keys: dict[int, str] = dict(templates.values_list("pk", "key"))
         self.asked: dict[str, str] = {}
@@ -91,6 +77,27 @@ class _Planner(Planner[QuestionRecord]):
             *_changes(record, {MADE_FROM: source}),
             *(Change(*cell) for cell in cells if cell[1] != cell[2]),
         )
+
+    def completed(self, plan: QuestionPlan) -> QuestionPlan:
+        """With the field's questions that are not in the file, and templates that the field does not have."""
+        met = {row.item.key for row in plan.rows if row.item}
+        newest = {key: versions[-1] for key, versions in self.versions.items() if key not in met}
+        templates = {row.record.template for row in plan.rows} - {""}
+        return replace(
+            plan,
+            gone=[key for key, item in newest.items() if item.status != Item.Status.RETIRED],
+            new_templates=sorted(templates - {*self.template_keys.values()}),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionOptions(Options[QuestionRecord]):
+    """Of questions."""
+
+    planner: ClassVar[type[Planner[QuestionRecord]]] = _Planner
+
+    def read(self, data: bytes, most: int = MOST_ROWS) -> QuestionsFile:
+        return questions_of(data, self.columns, most)
 
 
 def _changes(record: QuestionRecord, pairs: Mapping[str, tuple[str, str]]) -> Iterator[Change]:

@@ -1,8 +1,7 @@
 """Does what a plan says, all of it or nothing, with the history of each item; a large file as background work."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Generic
 
 from django.contrib.auth.models import User
@@ -11,16 +10,12 @@ from django.db import transaction
 from experiment.domain.questions.columns import DIMENSION, MADE_FROM
 from experiment.domain.questions.made_from import source_of
 from experiment.domain.roles import FieldRight
-from experiment.imports.read.items import Defaults, ItemsFile
-from experiment.imports.read.questions import QuestionRecord, QuestionsFile
-from experiment.imports.read.records import R
-from experiment.imports.store.item_plans import AS_DRAFTS, ItemPlan, Options, plan_import
-from experiment.imports.store.plans import Action, Plan, PlannedRow, Progress, unseen
-from experiment.imports.store.question_plans import (
-    QuestionPlan,
-    merged_categories,
-    plan_questions,
-)
+from experiment.imports.read.items import Defaults
+from experiment.imports.read.questions import QuestionRecord
+from experiment.imports.read.records import R, RecordsFile
+from experiment.imports.store.item_plans import ItemOptions
+from experiment.imports.store.plans import Action, Options, Plan, PlannedRow, Progress, unseen
+from experiment.imports.store.question_plans import merged_categories
 from experiment.models import (
     Item,
     ItemChange,
@@ -56,53 +51,25 @@ class PlanRefusedError(Exception):
         super().__init__("problems" if plan.problems else "changed")
 
 
-def import_items(
-    file: ItemsFile,
+@transaction.atomic
+def import_file(
+    file: RecordsFile[R],
     research_field: ResearchField,
-    options: Options = AS_DRAFTS,
+    options: Options[R],
     *,
     by: User | None = None,
     shown: str | None = None,
     progress: Progress = unseen,
-) -> ItemPlan:
-    """Plan again, with the field's test cases locked, and do it. `shown`: the fingerprint of the plan that a person agreed to.
+    is_demo: bool = False,
+) -> Plan[R]:
+    """Plan again, with the field's items locked, and do it. `shown`: the fingerprint of the plan that a person agreed to.
 
     Raises:
         PlanRefusedError: it has problems, or is another plan than the one that was shown.
     """
-    plan = partial(plan_import, file, research_field, options, by=by, locked=True)
-    return _import(plan, research_field, by, shown, progress)
-
-
-def import_questions(
-    file: QuestionsFile,
-    research_field: ResearchField,
-    accept: str = "",
-    *,
-    by: User | None = None,
-    shown: str | None = None,
-    new_subfields: bool = False,
-    is_demo: bool = False,
-) -> QuestionPlan:
-    """As `import_items`, of questions."""
-    how: dict[str, Any] = {"by": by, "new_subfields": new_subfields, "locked": True}
-    plan = partial(plan_questions, file, research_field, accept, **how)
-    return _import(plan, research_field, by, shown, is_demo=is_demo)
-
-
-@transaction.atomic
-def _import(
-    plan_again: Callable[[], Plan[R]],
-    research_field: ResearchField,
-    by: User | None,
-    shown: str | None,
-    progress: Progress = unseen,
-    *,
-    is_demo: bool = False,
-) -> Plan[R]:
     # New drafts take their numbers one after the other, whoever makes them
     ResearchField.objects.select_for_update(no_key=True).get(pk=research_field.pk)
-    plan = plan_again()
+    plan = options.plan(file, research_field, by=by, locked=True)
     if plan.problems or (shown is not None and shown != plan.fingerprint):
         raise PlanRefusedError(plan)
     Subfield.objects.bulk_create(
@@ -237,7 +204,7 @@ class RefusedError(Exception):
 
 @transaction.atomic
 def ask(
-    research_field: ResearchField, upload: str, options: Options, shown: str, by: User
+    research_field: ResearchField, upload: str, options: ItemOptions, shown: str, by: User
 ) -> ItemImport:
     """Have a worker import a kept file as it was shown."""
     job = ItemImport.objects.create(
@@ -274,18 +241,17 @@ def _work(job: ItemImport, lease: Lease) -> None:
         data = item_files.read_upload(job.research_field, job.created_by, job.upload)
     except FileNotFoundError as gone:
         raise RefusedError("The file is no longer stored. Send it again.") from gone
-    options = Options(
-        Defaults(job.source, job.generator),
+    options = ItemOptions(
+        defaults=Defaults(job.source, job.generator),
         new_subfields=job.new_subfields,
         accepted_before=job.accepted_before,
         columns=job.columns,
     )
     file = options.read(data)
     # Before the transaction that writes: from within it, nobody would see how far it has come
-    plan = plan_import(
+    plan = options.plan(
         file,
         job.research_field,
-        options,
         by=job.created_by,
         progress=compared,
         total=lambda n: lease.write(total=n),
@@ -293,7 +259,7 @@ def _work(job: ItemImport, lease: Lease) -> None:
     lease.check()
     try:
         with transaction.atomic():
-            plan = import_items(
+            plan = import_file(
                 file, job.research_field, options, by=job.created_by, shown=job.shown
             )
             lease.write(

@@ -11,8 +11,8 @@ from experiment.imports.read.questions import read_template
 from experiment.imports.read.rows import FileRefusedError, read_content
 from experiment.imports.report import filling_json, nothing_written, question_json
 from experiment.imports.store.filling import Wanted, fill_template
-from experiment.imports.store.question_plans import plan_questions
-from experiment.imports.store.writing import PlanRefusedError, import_questions
+from experiment.imports.store.question_plans import QuestionOptions
+from experiment.imports.store.writing import PlanRefusedError, import_file
 from experiment.management.finding import find_field, find_user
 from experiment.management.importing import add_writer, check_writer
 from experiment.models import QuestionTemplate, ResearchField
@@ -73,12 +73,12 @@ class Command(ReportingCommand):
             with transaction.atomic():
                 template = _template(options["template"], research_field, by)
                 filled = fill_template(template, read_content(options["table"]), wanted)
-                accept = ACCEPTED if options["accept"] else ""
+                how = QuestionOptions(accepted_before=ACCEPTED if options["accept"] else "")
                 if options["dry_run"]:
-                    plan = plan_questions(filled.as_file, research_field, accept, by=by)
+                    plan = how.plan(filled.as_file, research_field, by=by)
                     transaction.set_rollback(True)
                 else:
-                    plan = import_questions(filled.as_file, research_field, accept, by=by)
+                    plan = import_file(filled.as_file, research_field, how, by=by)
         except (FileRefusedError, TemplateFaultsError, ValidationError) as error:
             # Some sentences end with a full stop and some do not
             parts = error.messages if isinstance(error, ValidationError) else [str(error)]

@@ -8,8 +8,8 @@ from experiment.imports.lines import item_lines
 from experiment.imports.read.items import Defaults
 from experiment.imports.read.rows import FileRefusedError, RowProblem, read_content
 from experiment.imports.report import item_json, nothing_written
-from experiment.imports.store.item_plans import ItemPlan, Options, plan_import
-from experiment.imports.store.writing import PlanRefusedError, import_items
+from experiment.imports.store.item_plans import ItemOptions, ItemPlan
+from experiment.imports.store.writing import PlanRefusedError, import_file
 from experiment.management.finding import find_user
 from experiment.management.importing import (
     add_file_arguments,
@@ -51,21 +51,21 @@ class Command(ReportingCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         by, dry_run = find_user(options["by"]), options["dry_run"]
-        how = Options(
-            Defaults(options["source"], options["generator"]),
+        how = ItemOptions(
             makes_subfields(options),
             options["accepted_before"].strip(),
             dict(options["column"]),
+            Defaults(options["source"], options["generator"]),
         )
         with transaction.atomic():
             research_field = field_of(options, by)
             check_writer(by, research_field, as_lead=how.new_subfields or bool(how.accepted_before))
             try:
                 file = how.read(read_content(options["file"]))
-                plan = plan_import(file, research_field, how, by=by)
+                plan = how.plan(file, research_field, by=by)
                 if not (dry_run or plan.problems):
                     with progress("Test cases", len(plan.rows), "rows") as show:
-                        plan = import_items(file, research_field, how, by=by, progress=show)
+                        plan = import_file(file, research_field, how, by=by, progress=show)
             except FileRefusedError as error:
                 refused = [RowProblem(str(error))]
                 plan = ItemPlan(research_field, how.accepted_before, problems=refused)

@@ -10,10 +10,9 @@ from django.db import transaction
 from experiment.imports.lines import question_lines
 from experiment.imports.read.questions import QuestionsFile
 from experiment.imports.read.rows import FileRefusedError, RowProblem, read_content
-from experiment.imports.reading import questions_of
 from experiment.imports.report import nothing_written, question_json
-from experiment.imports.store.question_plans import plan_questions
-from experiment.imports.store.writing import PlanRefusedError, import_questions
+from experiment.imports.store.question_plans import QuestionOptions
+from experiment.imports.store.writing import PlanRefusedError, import_file
 from experiment.management.finding import find_study, find_user
 from experiment.management.importing import (
     add_file_arguments,
@@ -61,22 +60,25 @@ class Command(ReportingCommand):
         each = options["each"]
         if each is not None and (study is None or each < 1):
             raise CommandError("--each must be at least 1 and needs --study.")
-        accept, pinned = (ACCEPTED if options["accept"] else ""), None
+        how = QuestionOptions(
+            makes_subfields(options),
+            ACCEPTED if options["accept"] else "",
+            dict(options["column"]),
+        )
         try:
-            file = questions_of(read_content(options["file"]), dict(options["column"]))
+            file = how.read(read_content(options["file"]))
         except FileRefusedError as error:
             file = QuestionsFile(problems=[RowProblem(str(error))])
-        makes = makes_subfields(options)
+        pinned = None
         with transaction.atomic():
             research_field = field_of(options, by)
-            check_writer(by, research_field, as_lead=makes or bool(accept), study=study)
+            as_lead = how.new_subfields or bool(how.accepted_before)
+            check_writer(by, research_field, as_lead=as_lead, study=study)
             if options["dry_run"]:
-                plan = plan_questions(file, research_field, accept, by=by, new_subfields=makes)
+                plan = how.plan(file, research_field, by=by)
             else:
                 try:
-                    plan = import_questions(
-                        file, research_field, accept, by=by, new_subfields=makes
-                    )
+                    plan = import_file(file, research_field, how, by=by)
                 except PlanRefusedError as error:
                     plan = error.plan
                 if study is not None and not plan.problems:

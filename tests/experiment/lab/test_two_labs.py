@@ -16,9 +16,9 @@ from experiment.imports.read.testcases import PublishedItem
 from experiment.imports.reading import items_of
 from experiment.imports.store.demo import ensure_demo
 from experiment.imports.store.filling import ensure_questions
-from experiment.imports.store.item_plans import plan_import
+from experiment.imports.store.item_plans import AS_DRAFTS
 from experiment.imports.store.items import store_items
-from experiment.imports.store.writing import import_items
+from experiment.imports.store.writing import import_file
 from experiment.models import AuditEvent, Item, QuestionTemplate, ResearchField, Study
 from experiment.models.studies import DEMO_SLUGS
 from experiment.services import fields
@@ -254,10 +254,10 @@ def test_a_tables_key_of_a_foreign_field_is_replaced_and_one_of_a_known_field_re
     cooking: ResearchField, eve: User, key: str
 ) -> None:
     sleep, file = make_research_field("sleep", lead=eve), f'key,markup\n{key},"A [[b, c]] d."\n'
-    plan = plan_import(items_of(file.encode()), sleep, by=eve)
+    plan = AS_DRAFTS.plan(items_of(file.encode()), sleep, by=eve)
     assert ([*plan.problems], [row.record.key for row in plan.rows]) == ([], [""])
     cooking.members.add(eve, through_defaults={"role": "curator"})
-    [problem] = plan_import(items_of(file.encode()), sleep, by=eve).problems
+    [problem] = AS_DRAFTS.plan(items_of(file.encode()), sleep, by=eve).problems
     assert "is a test case of cooking" in str(problem)
 
 
@@ -324,7 +324,7 @@ def test_nobodys_text_gets_a_key_of_the_published_set(cooking: ResearchField, ev
     [of_study] = brought(eve, {**text, "key": keys[0]}).items.filter(markup=NEW["markup"])
     cooking.members.add(eve, through_defaults={"role": "curator"})
     file = items_of(f'key,markup\n{keys[1]},"A [[b, c]]."\n'.encode())
-    [of_table] = import_items(file, cooking, by=eve).keys
+    [of_table] = import_file(file, cooking, AS_DRAFTS, by=eve).keys
     for key in keys[:2]:
         assert key not in (of_study.key, of_table)
         assert import_one(key, of_study) == []
@@ -366,7 +366,7 @@ def test_a_key_in_a_foreign_field_keeps_nobody_from_writing(
     numbers = [create_draft(cooking, "A [[b, c]] d.", by=None).key for _ in range(2)]
     assert numbers == [f"{cooking.slug}-0002", f"{cooking.slug}-0003"]
     file = items_of(b'markup\n"E [[f, g]] h."\n"I [[j, k]] l."\n')
-    imported = import_items(file, cooking, by=None).keys
+    imported = import_file(file, cooking, AS_DRAFTS, by=None).keys
     assert imported == [f"{cooking.slug}-0004", f"{cooking.slug}-0005"]
 
 
@@ -388,14 +388,14 @@ def test_the_numbered_keys_of_a_field_are_for_its_people(cooking: ResearchField,
     study = brought(eve, NEW | {"key": key})
     of_study = study.items.get(markup=NEW["markup"])
     own = make_research_field("sleep", lead=eve)
-    [of_table] = import_items(
-        items_of(f'key,markup\n{key},"A [[b, c]]."\n'.encode()), own, by=eve
+    [of_table] = import_file(
+        items_of(f'key,markup\n{key},"A [[b, c]]."\n'.encode()), own, AS_DRAFTS, by=eve
     ).keys
     assert key not in (of_study.key, of_table)
     ben = User.objects.get(username="ben")
     assert create_draft(cooking, "It [[rose, fell]] at once.", by=ben).key == key
     file = items_of(f'key,markup\n{cooking.slug}-0002,"A [[d, e]]."\n'.encode())
-    assert list(import_items(file, cooking, by=ben).keys) == [f"{cooking.slug}-0002"]
+    assert list(import_file(file, cooking, AS_DRAFTS, by=ben).keys) == [f"{cooking.slug}-0002"]
     assert brought(None, NEW | {"key": f"{cooking.slug}-0003"}, slug="of-site").items.filter(
         key=f"{cooking.slug}-0003"
     )

@@ -18,9 +18,9 @@ from experiment.domain.markup import Alternation, MarkupError, Plain, parse, ren
 from experiment.imports.read.items import Defaults
 from experiment.imports.read.rows import read_content
 from experiment.imports.reading import items_of
-from experiment.imports.store.item_plans import Options, plan_import
+from experiment.imports.store.item_plans import AS_DRAFTS, ItemOptions
 from experiment.imports.store.plans import Action
-from experiment.imports.store.writing import import_items
+from experiment.imports.store.writing import import_file
 from experiment.models import AuditEvent, Item, ResearchField
 from experiment.services.item_files import FORMATS, Wanted, download
 from tests.factories import make_item, make_research_field
@@ -65,7 +65,7 @@ def test_an_import_of_an_export_finds_everything_unchanged(cooking, form, markup
     Item.objects.all().delete()
     for n, markup in enumerate(markups_):
         make_item(f"a-{n}", field="cooking", markup=markup, note=note, subfield="Baking")
-    plan = plan_import(items_of(download(Wanted(cooking, form))), cooking, by=None)
+    plan = AS_DRAFTS.plan(items_of(download(Wanted(cooking, form))), cooking, by=None)
     assert plan.problems == []
     assert plan.count(Action.UNCHANGED) == len(markups_)
 
@@ -80,8 +80,8 @@ def test_another_site_gets_the_same_test_cases(cooking, form):
     )
     data, before = download(Wanted(cooking, form)), rows()
     Item.objects.all().delete()
-    options = Options(accepted_before="There.")
-    import_items(options.read(data), cooking, options)
+    options = ItemOptions(accepted_before="There.")
+    import_file(options.read(data), cooking, options)
     assert rows() == before
     event = AuditEvent.objects.get(action="item_accepted")
     assert (event.reason, event.details) == ("There.", {"field": "cooking", "imported": 2})
@@ -111,7 +111,7 @@ def test_an_export_holds_the_newest_version_of_the_state(cooking):
     assert versions("draft") == [("a-1", 3), ("a-2", 1)]
     assert versions("all") == [("a-1", 3), ("a-2", 1)]
     # An older accepted version says nothing against a newer draft
-    unchanged = plan_import(items_of(download(Wanted(cooking))), cooking, by=None)
+    unchanged = AS_DRAFTS.plan(items_of(download(Wanted(cooking))), cooking, by=None)
     assert unchanged.count(Action.UNCHANGED) == 1
 
 
@@ -139,7 +139,7 @@ def test_a_folder_says_what_it_holds_and_has_every_test(cooking, tmp_path):
     found = [json.loads(line) for line in (place / "data" / "test.jsonl").read_text().splitlines()]
     assert [row["key"] for row in found] == ["a-1", "a-2"]
     for data in ((place / "data" / "test.jsonl").read_bytes(), as_parquet(found)):
-        plan = plan_import(items_of(data), cooking, Options(new_subfields=True), by=None)
+        plan = ItemOptions(new_subfields=True).plan(items_of(data), cooking, by=None)
         assert [problem.message for problem in plan.problems] == []
         assert plan.count(Action.UNCHANGED) == 2
     assert {tuple(row) for row in found} == {tuple(found[0])}
@@ -182,8 +182,8 @@ def test_the_published_files_come_out_as_they_went_in(results_dir: Path, name, s
     """
     field = ResearchField.objects.get_or_create(slug="neuro", defaults={"name": "neuro"})[0]
     data = read_content(results_dir / "testcases" / f"BrainBench_{name}_v0.1.csv")
-    options = Options(Defaults(source), new_subfields=True)
-    plan = import_items(options.read(data), field, options)
+    options = ItemOptions(defaults=Defaults(source), new_subfields=True)
+    plan = import_file(options.read(data), field, options)
     assert plan.count(Action.CREATE) == len(plan.rows)
     written = download(Wanted(field, "brainbench", "draft", source))
     before, after = (
@@ -200,5 +200,5 @@ def test_the_published_files_come_out_as_they_went_in(results_dir: Path, name, s
     assert differing == damaged
     assert written.splitlines()[0] == data.splitlines()[0]
     for each in (written, data):
-        again = plan_import(options.read(each), field, options, by=None)
+        again = options.plan(options.read(each), field, by=None)
         assert again.count(Action.UNCHANGED) == len(plan.rows)

@@ -15,8 +15,9 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from experiment.imports.reading import items_of
+from experiment.imports.store.item_plans import AS_DRAFTS
 from experiment.imports.store.plans import Action
-from experiment.imports.store.writing import import_items
+from experiment.imports.store.writing import import_file
 from experiment.models import Item, ItemChange, ResearchField, Study
 from tests.experiment.imports.items.rows import OTHER, TEXT, table
 from tests.factories import make_item, make_research_field, make_user
@@ -295,7 +296,9 @@ def test_many_rows_take_no_more_queries_than_few(cooking: ResearchField) -> None
                 Item.objects.update(status=status)
                 rows = (f'a-{k},"{word} {k} [[rose | fell]]."' for k in range(n))
                 with CaptureQueriesContext(connection) as captured:
-                    plan = import_items(items_of(table(*rows, header="key,markup")), cooking)
+                    plan = import_file(
+                        items_of(table(*rows, header="key,markup")), cooking, AS_DRAFTS
+                    )
                 assert plan.count(Action.CREATE) + plan.count(Action.UPDATE) == n
                 asked.append(len(captured))
             assert Item.objects.count() == 2 * n

@@ -13,8 +13,8 @@ from experiment.domain.item_checks.characters import check_characters
 from experiment.domain.questions.columns import CategoriesError, checked
 from experiment.imports.read.questions import read_questions, read_template
 from experiment.imports.read.rows import FileRefusedError
-from experiment.imports.store.question_plans import plan_questions
-from experiment.imports.store.writing import import_questions
+from experiment.imports.store.question_plans import QuestionOptions
+from experiment.imports.store.writing import import_file
 from experiment.lab.questions import CategoriesField, as_lines
 from experiment.models import Item, QuestionTemplate, ResearchField
 from experiment.services.questions import COLUMNS, FORMATS, WantedQuestions, content, save_template
@@ -22,6 +22,7 @@ from lib import formulas
 from tests.factories import make_question, make_research_field
 
 pytestmark = pytest.mark.django_db
+ACCEPTED = QuestionOptions(accepted_before="accepted elsewhere")
 HEADER = ("uuid", "template_uuid", "question", "answer", "bio_category", "reasoning_category")
 
 _SEEN = st.characters(codec="utf-8", exclude_categories=("C", "Zl", "Zp"))
@@ -63,13 +64,13 @@ def test_the_published_columns_come_back_cell_for_cell(field: ResearchField, row
     named = guarded([(f"u-{n}", *row) for n, row in enumerate(rows)])
     file = read_questions(table(named))
     assert not file.problems
-    import_questions(file, field, "accepted elsewhere")
+    import_file(file, field, ACCEPTED)
     wanted = WantedQuestions(field, columns="published")
     assert cells(content(wanted, wanted.items)) == [list(HEADER), *map(list, named)]
     for form in FORMATS:
         for columns in COLUMNS:
             again = content(WantedQuestions(field, form, columns), wanted.items)
-            plan = plan_questions(read_questions(again), field, by=None)
+            plan = QuestionOptions().plan(read_questions(again), field, by=None)
             assert (plan.count("unchanged"), plan.problems) == (len(rows), [])
 
 
@@ -93,7 +94,9 @@ def test_valid_categories_survive_every_file_and_form(field, given):
     for form in FORMATS:
         for columns in COLUMNS:
             exported = WantedQuestions(field, form, columns)
-            plan = plan_questions(read_questions(content(exported, exported.items)), field, by=None)
+            plan = QuestionOptions().plan(
+                read_questions(content(exported, exported.items)), field, by=None
+            )
             assert (plan.count("unchanged"), plan.problems) == (1, [])
     assert CategoriesField().clean(as_lines(wanted)) == {n: v for n, v in wanted.items() if v}
 
@@ -142,7 +145,7 @@ def test_from_which_row_a_question_was_made_comes_back_and_nothing_else_is_taken
     exported = {form: content(WantedQuestions(field, form), wanted.items) for form in FORMATS}
     Item.objects.all().delete()
     for written in exported.values():
-        import_questions(read_questions(written), field, "accepted elsewhere")
+        import_file(read_questions(written), field, ACCEPTED)
         item = Item.objects.get()
         assert item.made_from == MADE
         item.delete()
@@ -154,14 +157,14 @@ def test_from_which_row_a_question_was_made_comes_back_and_nothing_else_is_taken
 
 def test_another_field_is_given_the_same_from_each_form(field):
     named = [("u-1", "t-1", " Q?\n", "A, ö", "x;y", ""), ("u-2", "", "=R?", "B", "", "z")]
-    import_questions(read_questions(table(named)), field, "accepted elsewhere")
+    import_file(read_questions(table(named)), field, ACCEPTED)
     wanted = WantedQuestions(field)
     first = content(wanted, wanted.items)
     for form in FORMATS:
         written = content(WantedQuestions(field, form), wanted.items)
         Item.objects.all().delete()
         QuestionTemplate.objects.all().delete()
-        import_questions(read_questions(written), field, "accepted elsewhere")
+        import_file(read_questions(written), field, ACCEPTED)
         assert content(wanted, wanted.items) == first
 
 
@@ -172,12 +175,12 @@ def test_an_export_says_which_questions_are_for_tests_alike_in_each_category(fie
         (f"u-{n}", "", f"Question {n}?", f"{n}.", "Tissue" if n < 40 else "Drug", "")
         for n in range(44)
     ]
-    import_questions(read_questions(table(rows)), field, "accepted elsewhere")
+    import_file(read_questions(table(rows)), field, ACCEPTED)
 
     def parts(seed: int) -> dict[str, str]:
         wanted = WantedQuestions(field, columns=columns, test_share=0.2, seed=seed)
         data = content(wanted, wanted.items)
-        assert plan_questions(read_questions(data), field, by=None).count("unchanged") == 44
+        assert QuestionOptions().plan(read_questions(data), field, by=None).count("unchanged") == 44
         header, *lines = cells(data)
         key, part = header.index("uuid" if columns == "published" else "key"), header.index("split")
         return {line[key]: line[part] for line in lines}
