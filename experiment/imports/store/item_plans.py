@@ -78,7 +78,7 @@ class _Planner(Planner[ItemRecord]):
 
 @dataclass(frozen=True, slots=True)
 class ItemOptions(Options[ItemRecord]):
-    """Of test cases."""
+    """Options for test cases."""
 
     planner: ClassVar[type[Planner[ItemRecord]]] = _Planner
 

@@ -92,7 +92,7 @@ class _Planner(Planner[QuestionRecord]):
 
 @dataclass(frozen=True, slots=True)
 class QuestionOptions(Options[QuestionRecord]):
-    """Of questions."""
+    """Options for questions."""
 
     planner: ClassVar[type[Planner[QuestionRecord]]] = _Planner
 
