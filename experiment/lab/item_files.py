@@ -165,6 +165,13 @@ def difference(request: HttpRequest, research_field: ResearchField, upload: str)
     return _difference(request, upload, plan, form)
 
 
+def _is_for_workers(file: ItemsFile) -> bool:
+    """True if a worker imports this file: always where all work is theirs, else what is large while one lives."""
+    if settings.JOB_EXECUTOR == "celery":
+        return True
+    return workers.is_taken(ItemImport) and len(file.records) > LARGE
+
+
 @require_POST
 @for_field(FieldRight.CURATE_FIELD)
 def apply(request: HttpRequest, research_field: ResearchField, upload: str) -> HttpResponse:
@@ -178,9 +185,7 @@ def apply(request: HttpRequest, research_field: ResearchField, upload: str) -> H
     if not form.is_valid():
         return redirect("lab:import_items", research_field.slug)
     file = _read(form, data)
-    # A worker does it: always where all work is theirs, else what is large while one lives
-    is_workers = settings.JOB_EXECUTOR == "celery"
-    if is_workers or (workers.is_taken(ItemImport) and len(file.records) > LARGE):
+    if _is_for_workers(file):
         started = ask(research_field, upload, form.options, shown, user)
         return redirect("lab:import_job", research_field.slug, started.pk)
     try:
