@@ -67,7 +67,10 @@ class ArmForm(OfStudy, forms.ModelForm[Arm]):
         rating = forms.NullBooleanSelect()
         rating.choices = [AS_IN_STUDY, ("true", "yes"), ("false", "no")]
         self.fields["ratings_required"].widget = rating
-        subfields = _subfields(study, self.instance)
+        # Those of the study's test cases, and what the arm names
+        items = study.accepted_items.filter(kind=Item.Kind.TEST).exclude(subfield="")
+        known = items.order_by().values_list("subfield", flat=True).distinct()
+        subfields = sorted({*known, *self.instance.subfields})
         self.fields["subfields"] = forms.MultipleChoiceField(
             choices=[(name, name) for name in subfields],
             required=False,
@@ -82,41 +85,25 @@ class ArmForm(OfStudy, forms.ModelForm[Arm]):
                 field.disabled = name != "name"
 
 
-def _subfields(study: Study, arm: Arm) -> list[str]:
-    """Those of the study's test cases, and what the arm names."""
-    items = study.accepted_items.filter(kind=Item.Kind.TEST).exclude(subfield="")
-    known = items.order_by().values_list("subfield", flat=True).distinct()
-    return sorted({*known, *arm.subfields})
-
-
 @require_safe
 @for_study(Right.SET_UP)
 def arms(request: HttpRequest, study: Study) -> HttpResponse:
     listed = arms_of(study)
     shares = sum(arm.share for arm in listed)
-    rows = [
-        {
+    rows = []
+    for arm in listed:
+        trials = f" ({count(arm.advised_items, 'trial')})" if arm.advised_items else ""
+        n_abstracts, n_questions = n_asked(study, arm)
+        each = [count(n_abstracts, "abstract")] if n_abstracts else []
+        each += [count(n_questions, "question")] if n_questions else []
+        row = {
             "arm": arm,
             "percent": 100 * arm.share / shares,
-            "advice": _advice(arm),
-            "each": _each_participant(study, arm),
+            "advice": f"{arm.get_advice_display()}{trials}",
+            "each": ", ".join(each),
         }
-        for arm in listed
-    ]
+        rows.append(row)
     return _show(request, study, "arms", rows=rows)
-
-
-def _advice(arm: Arm) -> str:
-    trials = f" ({count(arm.advised_items, 'trial')})" if arm.advised_items else ""
-    return f"{arm.get_advice_display()}{trials}"
-
-
-def _each_participant(study: Study, arm: Arm) -> str:
-    """A sentence on the trials of a participant in this arm."""
-    n_abstracts, n_questions = n_asked(study, arm)
-    parts = [count(n_abstracts, "abstract")] if n_abstracts else []
-    parts += [count(n_questions, "question")] if n_questions else []
-    return ", ".join(parts)
 
 
 @either

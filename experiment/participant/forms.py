@@ -180,15 +180,11 @@ class DemographicsForm(QuestionsForm):
     def answered(cls, answers: Mapping[str, str], field: str) -> list[tuple[str, str]]:
         """Each question that was answered, with the answer in words."""
         form = cls(fields=list(answers), field=field)
-        return [
-            (str(question.label), _in_words(question, answers[name]))
-            for name, question in form.fields.items()
-        ]
-
-
-def _in_words(question: forms.Field, answer: str) -> str:
-    known = dict([DECLINE, *getattr(question, "choices", ())])
-    return str(known.get(answer, answer))
+        told = []
+        for name, question in form.fields.items():
+            known = dict([DECLINE, *getattr(question, "choices", ())])
+            told.append((str(question.label), str(known.get(answers[name], answers[name]))))
+        return told
 
 
 def _measure(high: int) -> forms.IntegerField:

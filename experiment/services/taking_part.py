@@ -329,9 +329,13 @@ def _judge(participant: Participant, met: Sequence[Trial], sent: Sent) -> Judgme
         raise WrongPageError
     if (trial.stratum == QUESTION) == (sent.written is None):
         raise ValueError("a written answer is to a question, and to nothing else")
-    passed_ms = _passed_ms(participant, trial, sent)
+    # The time on the server since the trial was first shown; a simulated participant's is made up, as is what it sends
+    is_simulated = participant.kind == Participant.Kind.SIMULATED
+    passed_ms = None if is_simulated else server_ms(trial.shown_at, sent.received_at)
     if second is None:
-        if _is_too_soon(participant, sent, passed_ms):
+        abstains = sent.written is not None and sent.written.abstained
+        least_ms = 1000 * participant.study.min_page_s
+        if passed_ms is not None and not abstains and passed_ms < least_ms:
             raise TooSoonError
         arrivals.go_on(participant, trial.stratum, passed_ms)
     answer = asdict(sent.answer)
@@ -370,19 +374,6 @@ def _stored(
     if hasattr(trial, "judgment"):
         return trial.judgment, trial.judgment.idempotency_key
     return None, None
-
-
-def _passed_ms(participant: Participant, trial: Trial, sent: Sent) -> int | None:
-    """The time on the server since the trial was first shown; a simulated participant's time is made up, as is what it sends."""
-    if participant.kind == Participant.Kind.SIMULATED:
-        return None
-    return server_ms(trial.shown_at, sent.received_at)
-
-
-def _is_too_soon(participant: Participant, sent: Sent, passed_ms: int | None) -> bool:
-    if passed_ms is None or (sent.written is not None and sent.written.abstained):
-        return False
-    return passed_ms < 1000 * participant.study.min_page_s
 
 
 def _store(

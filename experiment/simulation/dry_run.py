@@ -41,29 +41,20 @@ def run(job: DryRun) -> DryRun:
 
 
 def _work(job: DryRun, lease: Lease) -> None:
-    study, plan = job.study, _plan(job)
+    study, arrival = job.study, ARRIVALS[job.arrival]
+    dropout, follows = job.dropout_percent / 100, job.follow_percent / 100
+    plan = Plan(job.finishers, dropout, arrival, ACCURACY, job.seed, follows)
     remove_simulated(study)
     lease.write(total=count_steps(study, plan), done=0)
     for done in simulate(study, plan, lambda: ServiceDriver(study, study.policy)):
         lease.check()
         lease.write(done=done)
-    n_trials = _keep_sample(job)
-    lease.write(result=asdict(_found(job, n_trials)))
-
-
-def _plan(job: DryRun) -> Plan:
-    arrival = ARRIVALS[job.arrival]
-    dropout, follows = job.dropout_percent / 100, job.follow_percent / 100
-    return Plan(job.finishers, dropout, arrival, ACCURACY, job.seed, follows)
-
-
-def _keep_sample(job: DryRun) -> int:
-    """Store the simulated trials as they would be exported; how many they are."""
+    # The simulated trials are kept as they would be exported
     with tempfile.TemporaryFile() as file:
-        export = export_trials(job.study, TrialQuery(kind=SIMULATED), file)
+        export = export_trials(study, TrialQuery(kind=SIMULATED), file)
         sample_storage().delete(job.path)
         sample_storage().save(job.path, File(file))
-    return export.rows
+    lease.write(result=asdict(_found(job, export.rows)))
 
 
 def _found(job: DryRun, n_trials: int) -> Simulated:

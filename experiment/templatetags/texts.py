@@ -25,11 +25,11 @@ _BOTH = (
 @register.simple_tag
 def difference(pieces: Iterable[Piece]) -> SafeString:
     """An edit: what was removed, and what was added."""
-    return _paragraph("difference", map(_piece, pieces))
-
-
-def _piece(piece: Piece) -> SafeString:
-    return _GAP if piece.kind == "gap" else format_html(_PIECES[piece.kind], piece.text)
+    shown = (
+        _GAP if piece.kind == "gap" else format_html(_PIECES[piece.kind], piece.text)
+        for piece in pieces
+    )
+    return _paragraph("difference", shown)
 
 
 @register.simple_tag

@@ -1,6 +1,6 @@
 """Remarks on a version: by checks and in answer to them, by people in threads, and by its history."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import reduce
@@ -49,15 +49,13 @@ def others_near(original: str, facts: Facts) -> list[Other]:
     else:
         found = found.order_by("off", "key", "version")
     values = found.values_list("key", "source", "doi", "original")[:MOST_OTHERS]
-    others = [Other(*row) for row in values]
-    return [*_fitting(others, MOST_COMPARED)]
-
-
-def _fitting(others: Iterable[Other], left: int) -> Iterator[Other]:
-    for other in others:
+    others, left = [], MOST_COMPARED
+    for row in values:
+        other = Other(*row)
         if len(other.original) <= left:
             left -= len(other.original)
-            yield other
+            others.append(other)
+    return others
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,11 @@ def take(
 def plan(items: Iterable[Item], act: Act, by: User) -> Plan:
     """A plan of what `take` would do once everything is said that it asks for; nothing is stored."""
     items = tuple(items)
-    warnings = _warnings(items) if act == Act.SUBMIT else ()
+    found: dict[str, list[tuple[Item, Finding]]] = {}
+    for item in items if act == Act.SUBMIT else ():
+        for finding in remarks.standing(item).unexplained:
+            found.setdefault(finding.code, []).append((item, finding))
+    warnings = [Warnings(code, tuple(pairs)) for code, pairs in found.items()]
     said = {each.code: "-" for each in warnings}
     with transaction.atomic():
         outcome = take(items, act, by, Words("-", said))
@@ -126,14 +130,6 @@ def _take(item: Item, act: Act, by: User, words: Words) -> Item:
     if Move.ACCEPT in reviews.open_moves(item, research_field, by):
         return reviews.accept_alone(item, by)
     return reviews.review(item, by, Review.Verdict.ACCEPT)
-
-
-def _warnings(items: Iterable[Item]) -> tuple[Warnings, ...]:
-    found: dict[str, list[tuple[Item, Finding]]] = {}
-    for item in items:
-        for finding in remarks.standing(item).unexplained:
-            found.setdefault(finding.code, []).append((item, finding))
-    return tuple(Warnings(code, tuple(pairs)) for code, pairs in found.items())
 
 
 @dataclass(frozen=True, slots=True)
