@@ -26,7 +26,7 @@ from scoring.services.asking.settings import Asked, newest_same
 from scoring.services.choosing import runs
 from scoring.services.choosing.forecast import Forecast, forecast
 from scoring.services.choosing.prompts import CUSTOM, PROMPTS
-from scoring.services.choosing.summary import READ, Choices, summarise
+from scoring.services.choosing.summary import READ, summarise
 
 # Options that mean something for one method only
 OF_CHOICE = ("samples", "layout", "examples", "dry_run", *COSTS)
@@ -74,15 +74,19 @@ class ChoosingCommand(ModelCommand):
             return
         if not options["study"]:
             raise CommandError("Name the study with --study SLUG.")
-        study = find_study(options["study"])
-        drafts = [
-            partial(self._draft, study, word, text, options) for word, text in _models(options)
-        ]
+        study, written = find_study(options["study"]), written_models(options)
+        if options["model_name"] and len(written) > 1:
+            raise CommandError(f"--name can name only one model, but {len(written)} were given.")
+        drafts = [partial(self._draft, study, word, text, options) for word, text in written]
         if options["dry_run"]:
             found = [forecast(draft) for draft in drafts]
             self.report(options, {"runs": [f.to_json() for f in found]}, _forecast_lines(found))
             return
-        done = [self._chosen(run, options) for run in [draft() for draft in drafts]]
+        done = []
+        how = (runs.can_resume, runs.reopen, options)
+        for draft in [draft() for draft in drafts]:
+            run = self.go_on_or_begin(draft, newest_same(draft), *how)
+            done.append(self.work_off(run, runs.run, ("choices", "questions"), options))
         self.report(options, {"runs": [_data(run) for run in done]}, _lines(done))
         for run in done:
             check_over(run, run.choices.all())
@@ -127,13 +131,6 @@ class ChoosingCommand(ModelCommand):
             limit=options["limit"],
         )
 
-    def _chosen(self, draft: ChoiceRun, options: Mapping[str, Any]) -> ChoiceRun:
-        same = newest_same(draft)
-        has_left = same is not None and (same.is_open or runs.can_resume(same))
-        kept = partial(runs.reopen, same) if same is not None and options["resume"] else None
-        run = self.go_on_or_begin(draft, kept, same if has_left else None, options)
-        return self.work_off(run, runs.run, ("choices", "questions"), options)
-
 
 def _refuse(options: Mapping[str, Any]) -> None:
     """Raises CommandError for what goes with the other method alone."""
@@ -151,13 +148,6 @@ def refuse_choice_options(options: Mapping[str, Any]) -> None:
     wrong = next((name for name in OF_CHOICE if options[name]), None)
     if wrong is not None:
         raise CommandError(f"--{wrong} needs --method choice.")
-
-
-def _models(options: Mapping[str, Any]) -> list[tuple[str, str]]:
-    written = written_models(options)
-    if options["model_name"] and len(written) > 1:
-        raise CommandError(f"--name can name only one model, but {len(written)} were given.")
-    return written
 
 
 def _data(run: ChoiceRun) -> dict[str, Any]:
@@ -188,7 +178,24 @@ def _data(run: ChoiceRun) -> dict[str, Any]:
 
 def _lines(done: list[ChoiceRun]) -> Iterator[Any]:
     found = [(run, summarise(run)) for run in done]
-    yield from table_lines((_cells(run, one) for run, one in found), left=("model", "answer"))
+
+    def share(value: float | None) -> str:
+        return "" if value is None else f"{value:.1%}"
+
+    cells = (
+        {
+            "run": str(run.pk),
+            "model": run.language_model.name,
+            "answer": run.form,
+            "judged": f"{one.n_judged} of {one.n_items}",
+            "correct": share(one.accuracy),
+            "ties": str(one.n_ties),
+            "flips": str(one.n_flips),
+            "chose A": share(one.share_a),
+        }
+        for run, one in found
+    )
+    yield from table_lines(cells, left=("model", "answer"))
     for run, one in found:
         unread = {state: n for state, n in one.states.items() if state != READ}
         if unread:
@@ -209,22 +216,6 @@ def _lines(done: list[ChoiceRun]) -> Iterator[Any]:
             yield f"The server changed the model during run {run.pk}: {', '.join(names)}."
         if run.form != ChoiceRun.Form.LIKELIHOOD:
             yield from spending_lines(runs.spent(run))
-
-
-def _cells(run: ChoiceRun, found: Choices) -> dict[str, str]:
-    def share(value: float | None) -> str:
-        return "" if value is None else f"{value:.1%}"
-
-    return {
-        "run": str(run.pk),
-        "model": run.language_model.name,
-        "answer": run.form,
-        "judged": f"{found.n_judged} of {found.n_items}",
-        "correct": share(found.accuracy),
-        "ties": str(found.n_ties),
-        "flips": str(found.n_flips),
-        "chose A": share(found.share_a),
-    }
 
 
 def _forecast_lines(found: list[Forecast]) -> Iterator[Any]:

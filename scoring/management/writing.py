@@ -19,7 +19,7 @@ from scoring.backends import parse_model_args
 from scoring.backends.registry import WRITERS, WRITING_HINTS, kind_of
 from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Finish
-from scoring.models.answers import GeneratingJob, Kind
+from scoring.models.answers import GeneratingJob
 from scoring.services.asking.settings import Asked, Spending, Unread
 
 J = TypeVar("J", bound=GeneratingJob)
@@ -63,29 +63,37 @@ class ModelCommand(ReportingCommand):
             raise CommandError(error.for_terminal) from error
 
     def go_on_or_begin(
-        self, draft: J, reopen: Callable[[], J] | None, left: J | None, options: Mapping[str, Any]
+        self,
+        draft: J,
+        same: J | None,
+        can_resume: Callable[[J], bool],
+        reopen: Callable[[J], J],
+        options: Mapping[str, Any],
     ) -> J:
         """The run to go on with, or a new one; this command's own for a moment.
 
         Args:
-            reopen: opens the run to go on with; None where there is none.
-            left: a run of the same settings with something left.
+            same: the newest run of the same settings.
+            can_resume: true of one that is over with something left.
+            reopen: opens the run to go on with.
         """
+        goes_on = same is not None and options["resume"]
         with transaction.atomic():
-            if reopen is not None:
-                run = renew(reopen(), draft)
+            if same is not None and goes_on:
+                run = renew(reopen(same), draft)
             else:
                 if options["resume"]:
                     _refuse_other(draft)
                 draft.save()
                 run = draft
             leases.reserve(run)
-        if reopen is None and options["resume"]:
+        if options["resume"] and not goes_on:
             self.stderr.write(f"No earlier run has these settings. Run {run.pk} starts.")
-        elif reopen is None and left is not None:  # it may cost what this one has cost already
-            stands = "is in progress" if left.is_open else "has stopped"
+        elif same is not None and not goes_on and (same.is_open or can_resume(same)):
+            # It may cost what this one has cost already
+            stands = "is in progress" if same.is_open else "has stopped"
             self.stderr.write(
-                f"Run {left.pk} with the same settings {stands} at {left.done} of {left.total}; --resume would continue it. Run "
+                f"Run {same.pk} with the same settings {stands} at {same.done} of {same.total}; --resume would continue it. Run "
                 f"{run.pk} starts from the beginning."
             )
         return run
@@ -259,8 +267,12 @@ def check_over(job: GeneratingJob, answers: QuerySet[Any] | None = None) -> None
         CommandError: the job has not come to its end, or some questions have failed.
     """
     if job.status == job.Status.FINISHED:
-        if answers is not None and job.generator != Kind.IMPORTED:
-            _check_answered(job, answers.filter(finish=Finish.FAILED))
+        failed = answers.filter(finish=Finish.FAILED) if answers is not None else None
+        if failed is not None and (last := failed.order_by("pk").last()):
+            raise CommandError(
+                f"{failed.count():,} of {job.total:,} requests of run {job.pk} failed; the last: {last.detail.rstrip('.')}. All "
+                "other answers are stored. The same command with --resume repeats the requests that failed."
+            )
         return
     if job.is_open:
         raise CommandError(f"Run {job.pk} is being done by {job.worker or 'a worker'}.")
@@ -268,14 +280,6 @@ def check_over(job: GeneratingJob, answers: QuerySet[Any] | None = None) -> None
     raise CommandError(
         f"{reason} Run {job.pk} has reached {job.done} of {job.total}. --resume continues it."
     )
-
-
-def _check_answered(job: GeneratingJob, failed: QuerySet[Any]) -> None:
-    if last := failed.order_by("pk").last():
-        raise CommandError(
-            f"{failed.count():,} of {job.total:,} requests of run {job.pk} failed; the last: {last.detail.rstrip('.')}. All other "
-            "answers are stored. The same command with --resume repeats the requests that failed."
-        )
 
 
 def run_data(run: GeneratingJob, spending: Spending) -> dict[str, Any]:
@@ -291,6 +295,11 @@ def run_data(run: GeneratingJob, spending: Spending) -> dict[str, Any]:
         "cost": None if spending.cost is None else float(spending.cost),
         "seconds": round(spending.seconds, 3),
     }
+
+
+def import_lines(run: GeneratingJob, is_new: bool) -> Iterator[str]:
+    if not is_new:
+        yield f"This file was imported before, as run {run.pk}; nothing was stored."
 
 
 def unread_lines(unread: Unread) -> Iterator[str]:

@@ -4,44 +4,20 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
-
-from django.contrib.auth.models import User
-from django.db import transaction
-from django.utils import timezone
 
 from experiment.models import Item, Study
 from lib.files import not_utf8, sha256_of
 from scoring.domain.answer_lines import MOST_CHARACTERS, ReadAnswer, read_answer
 from scoring.domain.backend import ScoringError
 from scoring.models import Answer, AnsweringRun
-from scoring.models.answers import Kind
-from scoring.services.open_model import language_model
-
-MOST_PROBLEMS = 20
-BATCH = 500
-
-
-class AnswersError(ScoringError):
-    """The problems of a file: a sentence for each, with its place."""
-
-    def __init__(self, problems: list[str], n: int) -> None:
-        more = [f"… and {n - len(problems):,} more."] if n > len(problems) else []
-        self.problems = [*problems, *more]
-        super().__init__("\n".join(self.problems))
+from scoring.services.imported_files import MOST_PROBLEMS, AnswersError, import_once
 
 
 def import_answers(
-    study: Study,
-    path: Path,
-    name: str,
-    *,
-    instructions: str = "",
-    is_simulated: bool = False,
-    by: User | None = None,
-) -> AnsweringRun:
-    """The run, over. The file is read twice, a line at a time.
+    study: Study, path: Path, name: str, *, instructions: str = ""
+) -> tuple[AnsweringRun, bool]:
+    """The run, over, and whether it is new, as `import_once` says it. The file is read twice, a line at a time.
 
     Args:
         path: a line for each answer, as `read_answer` reads it.
@@ -49,35 +25,21 @@ def import_answers(
         instructions: what it was told, where that is known.
     Raises:
         AnswersError: lines are wrong; nothing is stored.
-        ScoringError: the file cannot be read, is empty, or was imported before; or no model can have the name.
+        ScoringError: the file cannot be read or is empty; or no model can have the name.
     """
     checked = _check(study, path)
-    print_ = hashlib.sha256(f"{study.pk}\n{name}\n{checked.sha256}".encode()).hexdigest()
-    same = AnsweringRun.objects.filter(generator=Kind.IMPORTED, fingerprint=print_).first()
-    if same is not None:
-        raise ScoringError(f"These answers were imported before, as run {same.pk}.")
-    n = len(checked.items)
-    with transaction.atomic():
-        model = language_model(Kind.IMPORTED, name)
-        run = AnsweringRun.objects.create(
-            study=study,
-            language_model=model,
-            generator=Kind.IMPORTED,
-            instructions=instructions,
-            items=checked.items,
-            total=n,
-            done=n,
-            fingerprint=print_,
-            is_simulated=is_simulated,
-            status=AnsweringRun.Status.FINISHED,
-            finished_at=timezone.now(),
-            created_by=by,
-            identity={"file": path.name, "sha256": checked.sha256},
-        )
-        unit = checked.confidence_unit
-        said = (read_answer(line) for _place, line in _lines(path))
-        rows = (
-            Answer(
+    draft = AnsweringRun(
+        study=study,
+        instructions=instructions,
+        items=checked.items,
+        total=len(checked.items),
+        identity={"file": path.name, "sha256": checked.sha256},
+    )
+
+    def rows_of(run: AnsweringRun) -> Iterator[Answer]:
+        for pk, (_place, line) in zip(checked.items, _lines(path), strict=True):
+            read = read_answer(line)
+            yield Answer(
                 run=run,
                 item_id=pk,
                 text=read.text,
@@ -86,13 +48,12 @@ def import_answers(
                 prompt_tokens=read.usage.prompt_tokens if read.usage else None,
                 completion_tokens=read.usage.completion_tokens if read.usage else None,
                 seconds=read.seconds,
-                confidence=None if read.confidence is None else unit * read.confidence,
+                confidence=None
+                if read.confidence is None
+                else checked.confidence_unit * read.confidence,
             )
-            for pk, read in zip(checked.items, said, strict=True)
-        )
-        while batch := list(islice(rows, BATCH)):
-            Answer.objects.bulk_create(batch)
-    return run
+
+    return import_once(draft, name, instructions, rows_of)
 
 
 @dataclass

@@ -1,13 +1,12 @@
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
-from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
 from experiment.management.finding import find_study
-from experiment.models import Study
 from lib.commands import table_lines
 from scoring.backends.registry import WRITERS, WRITING_HINTS
 from scoring.domain.generating import Finish
@@ -15,15 +14,17 @@ from scoring.management.writing import (
     WritingCommand,
     check_over,
     content_of,
+    import_lines,
     read_asked,
     run_data,
     spending_lines,
     unread_lines,
 )
 from scoring.models import AnsweringRun
-from scoring.services import answering, imported_answers
-from scoring.services.answering_cost import Cost, costs, finishes, states
+from scoring.services import answering
+from scoring.services.answering_cost import costs, finishes, states
 from scoring.services.asking.settings import newest_same
+from scoring.services.imported_answers import import_answers
 
 
 class Command(WritingCommand):
@@ -77,34 +78,24 @@ class Command(WritingCommand):
         if options["file"]:
             if not options["name"]:
                 raise CommandError("--file needs --name with the name of the model.")
-            run = imported_answers.import_answers(
-                study, options["file"], options["name"], instructions=told
-            )
-        else:
-            run = self._answered(study, told, options)
-        self.report(options, _data(run), _lines(run))
-        check_over(run, run.answers.all())
-
-    def _answered(self, study: Study, told: str, options: Mapping[str, Any]) -> AnsweringRun:
+            run, is_new = import_answers(study, options["file"], options["name"], instructions=told)
+            lines = chain(import_lines(run, is_new), _lines(run))
+            self.report(options, {**_data(run), "is_new": is_new}, lines)
+            return
         named = {name: options[name] for name in ("max_tokens", "temperature")}
-        asked = read_asked(options, named)
         draft = answering.answering_run(
             study,
-            asked,
+            read_asked(options, named),
             name=options["name"] or "",
             instructions=told,
             limit=options["limit"],
             asks_confidence=options["confidence"],
         )
-        run = self._run_for(draft, options)
-        return self.work_off(run, answering.run, ("answers", "questions"), options)
-
-    def _run_for(self, draft: AnsweringRun, options: Mapping[str, Any]) -> AnsweringRun:
-        """The run to go on with, or a new one; this command's own for a moment."""
-        same = newest_same(draft)
-        has_left = same is not None and (same.is_open or answering.can_resume(same))
-        kept = partial(answering.reopen, same) if same is not None and options["resume"] else None
-        return self.go_on_or_begin(draft, kept, same if has_left else None, options)
+        how = (answering.can_resume, answering.reopen, options)
+        run = self.go_on_or_begin(draft, newest_same(draft), *how)
+        run = self.work_off(run, answering.run, ("answers", "questions"), options)
+        self.report(options, _data(run), _lines(run))
+        check_over(run, run.answers.all())
 
 
 def _data(run: AnsweringRun) -> dict[str, Any]:
@@ -117,21 +108,20 @@ def _data(run: AnsweringRun) -> dict[str, Any]:
             {"dimension": row.dimension, "category": row.category, "states": row.counts}
             for row in states(run.answers.all())
         ],
-        "costs": [_cost_data(cost) for cost in costs(run.study)],
-    }
-
-
-def _cost_data(cost: Cost) -> dict[str, Any]:
-    return {
-        "model": cost.name,
-        "questions": cost.n,
-        **asdict(cost.usage),
-        "seconds": round(cost.seconds, 3),
-        "cost": float(cost.money) if cost.n_priced else None,
-        "prompt_tokens_per_1000": cost.read_per_1000,
-        "completion_tokens_per_1000": cost.written_per_1000,
-        "seconds_per_1000": cost.seconds_per_1000,
-        "cost_per_1000": cost.money_per_1000,
+        "costs": [
+            {
+                "model": cost.name,
+                "questions": cost.n,
+                **asdict(cost.usage),
+                "seconds": round(cost.seconds, 3),
+                "cost": float(cost.money) if cost.n_priced else None,
+                "prompt_tokens_per_1000": cost.read_per_1000,
+                "completion_tokens_per_1000": cost.written_per_1000,
+                "seconds_per_1000": cost.seconds_per_1000,
+                "cost_per_1000": cost.money_per_1000,
+            }
+            for cost in costs(run.study)
+        ],
     }
 
 
@@ -142,22 +132,23 @@ def _lines(run: AnsweringRun) -> Iterator[Any]:
     yield from unread_lines(answering.unread(run))
     yield from spending_lines(answering.spent(run))
     yield ""
-    yield from table_lines((_cost_cells(cost) for cost in costs(run.study)), left=("model",))
 
-
-def _cost_cells(cost: Cost) -> dict[str, str]:
     def number(value: float | None, form: str = ",.0f") -> str:
         return "" if value is None else format(value, form)
 
-    return {
-        "model": cost.name,
-        "questions": number(cost.n),
-        "read": number(cost.usage.prompt_tokens if cost.n_known else None),
-        "written": number(cost.usage.completion_tokens if cost.n_known else None),
-        "seconds": number(cost.seconds if cost.n_timed else None),
-        "cost": number(float(cost.money) if cost.n_priced else None, ",.4f"),
-        "read/1,000": number(cost.read_per_1000),
-        "written/1,000": number(cost.written_per_1000),
-        "seconds/1,000": number(cost.seconds_per_1000),
-        "cost/1,000": number(cost.money_per_1000, ",.4f"),
-    }
+    cells = (
+        {
+            "model": cost.name,
+            "questions": number(cost.n),
+            "read": number(cost.usage.prompt_tokens if cost.n_known else None),
+            "written": number(cost.usage.completion_tokens if cost.n_known else None),
+            "seconds": number(cost.seconds if cost.n_timed else None),
+            "cost": number(float(cost.money) if cost.n_priced else None, ",.4f"),
+            "read/1,000": number(cost.read_per_1000),
+            "written/1,000": number(cost.written_per_1000),
+            "seconds/1,000": number(cost.seconds_per_1000),
+            "cost/1,000": number(cost.money_per_1000, ",.4f"),
+        }
+        for cost in costs(run.study)
+    )
+    yield from table_lines(cells, left=("model",))

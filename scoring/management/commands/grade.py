@@ -1,4 +1,4 @@
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -66,23 +66,48 @@ class Command(WritingCommand):
         self.add_model_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        draft = runs.grading_run(
+        study, asked, numbers, rubric = (
             find_study(options["study"]),
             read_asked(options),
-            runs=_numbers(options["runs"]),
+            None,
+            None,
+        )
+        if options["runs"] != ALL:
+            try:
+                numbers = [int(number) for number in options["runs"].split(",") if number.strip()]
+            except ValueError as error:
+                raise ScoringError(
+                    "Runs are numbers, separated by commas.", option="--runs"
+                ) from error
+        if path := options["rubric"]:
+            try:
+                rubric = Rubric.from_text(content_of(path))
+            except ScoringError as error:
+                raise ScoringError(f"{path}: {error}", option="--rubric") from error
+        draft = runs.grading_run(
+            study,
+            asked,
+            runs=numbers,
             models=options["of"],
             people=options["people"],
-            rubric=_rubric(options["rubric"]) if options["rubric"] else None,
+            rubric=rubric,
             prompt=content_of(options["prompt"]),
         )
         run = self._run_for(draft, options)
         run = self.work_off(run, runs.run, ("grades", "answers"), options)
-        self.report(options, _data(run), _lines(run))
+
+        spent, models = runs.spent(run), summary(run)
+        identity = {"judge": run.judge_name, "identity": run.identity}
+        lines = [f"Run {run.pk}, judged by {run.judge_name}:"]
+        for name, counts in models.items():
+            said = ", ".join(f"{counts[fate]} {fate}" for fate in Fate)
+            lines.append(f"{name}: {counts['n']} answers, {said}.")
+        lines += [*unread_lines(runs.unread(run)), *spending_lines(spent)]
+        self.report(options, {**run_data(run, spent), **identity, "models": models}, lines)
         # An answer that failed has no text, and nobody is asked about it
         check_over(run, run.grades.filter(tries__gt=0))
 
     def _run_for(self, draft: GradingRun, options: Mapping[str, Any]) -> GradingRun:
-        """The run to go on with, or a new one; this command's own for a moment."""
         same, more = runs.newest_same(draft), list[Any]()
         if options["runs"] == ALL:
             same, more = runs.newest_like(draft, options["of"])
@@ -91,45 +116,8 @@ class Command(WritingCommand):
             raise ScoringError(
                 f"These answers were graded by exact match before, as run {same.pk}."
             )
-        has_left = same is not None and (same.is_open or runs.can_resume(same))
 
-        def reopened() -> GradingRun:
-            assert same is not None
-            return runs.reopen(runs.take_in(same, more))
+        def reopen(run: GradingRun) -> GradingRun:
+            return runs.reopen(runs.take_in(run, more))
 
-        kept = reopened if same is not None and options["resume"] else None
-        return self.go_on_or_begin(draft, kept, same if has_left else None, options)
-
-
-def _numbers(text: str) -> list[int] | None:
-    if text == ALL:
-        return None
-    try:
-        return [int(number) for number in text.split(",") if number.strip()]
-    except ValueError as error:
-        raise ScoringError("Runs are numbers, separated by commas.", option="--runs") from error
-
-
-def _rubric(path: Path) -> Rubric:
-    try:
-        return Rubric.from_text(content_of(path))
-    except ScoringError as error:
-        raise ScoringError(f"{path}: {error}", option="--rubric") from error
-
-
-def _data(run: GradingRun) -> dict[str, Any]:
-    return {
-        **run_data(run, runs.spent(run)),
-        "judge": run.judge_name,
-        "identity": run.identity,
-        "models": summary(run),
-    }
-
-
-def _lines(run: GradingRun) -> Iterator[str]:
-    yield f"Run {run.pk}, judged by {run.judge_name}:"
-    for name, counts in summary(run).items():
-        said = ", ".join(f"{counts[fate]} {fate}" for fate in Fate)
-        yield f"{name}: {counts['n']} answers, {said}."
-    yield from unread_lines(runs.unread(run))
-    yield from spending_lines(runs.spent(run))
+        return self.go_on_or_begin(draft, same, runs.can_resume, reopen, options)

@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -7,11 +6,10 @@ from django.core.management.base import CommandParser
 
 from experiment.management.finding import find_study
 from lib.commands import add_json_argument
-from scoring.management.writing import ModelCommand, content_of, unread_lines
-from scoring.models import ChoiceRun
+from scoring.management.writing import ModelCommand, content_of, import_lines, unread_lines
 from scoring.services.choosing import runs
 from scoring.services.choosing.imports import import_choices
-from scoring.services.choosing.summary import Choices, summarise
+from scoring.services.choosing.summary import summarise
 
 
 class Command(ModelCommand):
@@ -43,15 +41,15 @@ class Command(ModelCommand):
         told = content_of(options["prompt_file"])
         run, is_new = import_choices(study, options["file"], options["name"], instructions=told)
         found = summarise(run)
-        data = {"run": run.pk, "is_new": is_new, "model": run.language_model.name}
-        self.report(options, {**data, **asdict(found)}, _lines(run, is_new, found))
-
-
-def _lines(run: ChoiceRun, is_new: bool, found: Choices) -> Iterator[str]:
-    if not is_new:
-        yield f"This file was imported before, as run {run.pk}; nothing was stored."
-    states = ", ".join(f"{n:,} {state}" for state, n in found.states.items())
-    yield f"Run {run.pk}, {run.language_model.name}: {found.n_items:,} test cases; answers: {states}."
-    if found.accuracy is not None:
-        yield f"Of {found.n_judged:,} test cases with an answer in both orders, {found.accuracy:.1%} are right."
-    yield from unread_lines(runs.unread(run))
+        data = {"run": run.pk, "is_new": is_new, "model": run.language_model.name, **asdict(found)}
+        states = ", ".join(f"{n:,} {state}" for state, n in found.states.items())
+        lines = [
+            *import_lines(run, is_new),
+            f"Run {run.pk}, {run.language_model.name}: {found.n_items:,} test cases; answers: {states}.",
+        ]
+        if found.accuracy is not None:
+            lines.append(
+                f"Of {found.n_judged:,} test cases with an answer in both orders, {found.accuracy:.1%} are right."
+            )
+        lines += unread_lines(runs.unread(run))
+        self.report(options, data, lines)

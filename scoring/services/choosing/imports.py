@@ -2,14 +2,12 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import transaction
-from django.utils import timezone
 
 from experiment.models import Item, Study
 from lib.confined import ConfinedError, confined
@@ -19,12 +17,8 @@ from scoring.domain.choosing.files import Entry, read_choices
 from scoring.domain.choosing.lines import ReadChoice
 from scoring.domain.generating import storable
 from scoring.models import ChoiceRun, ModelChoice
-from scoring.models.answers import Kind
 from scoring.services.choosing.prompts import CUSTOM, told
-from scoring.services.imported_answers import MOST_PROBLEMS, AnswersError
-from scoring.services.open_model import language_model
-
-BATCH = 500
+from scoring.services.imported_files import MOST_PROBLEMS, AnswersError, import_once
 
 
 def import_choices(
@@ -51,7 +45,7 @@ def store_choices(
     instructions: str = "",
     by: User | None = None,
 ) -> tuple[ChoiceRun, bool]:
-    """The run, over, and whether it is new: a file that was imported before under this name is the run that it was.
+    """The run, over, and whether it is new, as `import_once` says it.
 
     Args:
         file: its name; .eval and .json are logs of Inspect, any other holds a line for each answer, as `read_line` reads it.
@@ -75,57 +69,41 @@ def store_choices(
     identity: dict[str, Any] = {"file": storable(file), "sha256": sha256}
     if read.about:
         identity["log"] = read.about  # storable, as it is read
-    fields = _asked(study, found, own) | {"identity": identity, "created_by": by}
-    print_ = hashlib.sha256(f"{study.pk}\n{name}\n{sha256}\n{own}".encode()).hexdigest()
-    with transaction.atomic():
-        Study.objects.select_for_update().get(pk=study.pk)
-        same = ChoiceRun.objects.filter(generator=Kind.IMPORTED, fingerprint=print_).first()
-        return (same, False) if same else (_store(study, name, found, print_, fields), True)
-
-
-def _store(
-    study: Study, name: str, found: "_Found", fingerprint: str, fields: Mapping[str, Any]
-) -> ChoiceRun:
-    n = len(found.choices)
-    run = ChoiceRun.objects.create(
+    draft = ChoiceRun(
         study=study,
-        language_model=language_model(Kind.IMPORTED, name),
-        generator=Kind.IMPORTED,
-        fingerprint=fingerprint,
         items=found.items,
         samples=1 + max(read.sample for _, read in found.choices),
-        total=n,
-        done=n,
-        status=ChoiceRun.Status.FINISHED,
-        finished_at=timezone.now(),
-        **fields,
+        total=len(found.choices),
+        identity=identity,
+        created_by=by,
+        **_asked(study, found, own),
     )
-    rows = [
-        ModelChoice(
-            run=run,
-            item_id=item,
-            original_side=read.original_side,
-            sample=read.sample,
-            side=read.side,
-            confidence=read.confidence,
-            is_below_half=read.is_below_half,
-            log_odds=read.log_odds,
-            unused=read.unused,
-            text=read.text,
-            thought=read.thought,
-            finish=read.finish.value,
-            detail=read.detail,
-            model=read.model[:200],
-            prompt_tokens=read.usage.prompt_tokens if read.usage else None,
-            completion_tokens=read.usage.completion_tokens if read.usage else None,
-            thought_tokens=read.usage.thought_tokens if read.usage else None,
-            seconds=read.seconds,
-            raw=read.raw,
-        )
-        for item, read in found.choices
-    ]
-    ModelChoice.objects.bulk_create(rows, BATCH)
-    return run
+
+    def rows_of(run: ChoiceRun) -> Iterator[ModelChoice]:
+        for item, read in found.choices:
+            yield ModelChoice(
+                run=run,
+                item_id=item,
+                original_side=read.original_side,
+                sample=read.sample,
+                side=read.side,
+                confidence=read.confidence,
+                is_below_half=read.is_below_half,
+                log_odds=read.log_odds,
+                unused=read.unused,
+                text=read.text,
+                thought=read.thought,
+                finish=read.finish.value,
+                detail=read.detail,
+                model=read.model[:200],
+                prompt_tokens=read.usage.prompt_tokens if read.usage else None,
+                completion_tokens=read.usage.completion_tokens if read.usage else None,
+                thought_tokens=read.usage.thought_tokens if read.usage else None,
+                seconds=read.seconds,
+                raw=read.raw,
+            )
+
+    return import_once(draft, name, own, rows_of)
 
 
 @dataclass

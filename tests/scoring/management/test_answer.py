@@ -145,7 +145,14 @@ class TestAnswersMadeElsewhere:
         assert (first.prompt_tokens, first.raw) == (9, {})
         assert said["costs"][0]["prompt_tokens_per_1000"] == 9000
         assert said["costs"][0]["seconds_per_1000"] is None
-        assert "imported before, as run" in refusal("answer", *of_file(file))
+
+        again = json_of("answer", *of_file(file))
+        assert (said["is_new"], again["is_new"]) == (True, False)
+        assert again["run"] == said["run"] == AnsweringRun.objects.get().pk
+        assert f"imported before, as run {stored.pk}" in called("answer", *of_file(file))[0]
+        told = tmp_path / "system.txt"
+        told.write_text("Guess.")
+        assert json_of("answer", *of_file(file), "--system", str(told))["is_new"]
 
     @pytest.mark.parametrize(
         ("said", "stored"), [((0.25, 1, None), [25.0, 100.0, None]), ((1, 80, 0), [1.0, 80.0, 0.0])]
