@@ -1,4 +1,4 @@
-"""What is common to files of what models gave elsewhere: each becomes one run, once; or what is wrong with it is said."""
+"""Imports of what models gave elsewhere: a file becomes one run, once, or what is wrong with it is said."""
 
 import hashlib
 from collections.abc import Callable, Iterable
