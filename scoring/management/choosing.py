@@ -10,7 +10,7 @@ from experiment.management.finding import find_study
 from experiment.models import Study
 from lib.commands import table_lines
 from scoring.backends import parse_model_args
-from scoring.management.scoring_command import written_models
+from scoring.management.asked_models import written_models
 from scoring.management.writing import (
     COSTS,
     ModelCommand,
@@ -68,7 +68,13 @@ class ChoosingCommand(ModelCommand):
 
     def choose(self, options: Mapping[str, Any]) -> None:
         """Have each of the models choose in a study's test cases; or list runs, or remove some."""
-        _refuse(options)
+        if options["action"] == "rm" and not options["numbers"]:
+            raise CommandError("No run was removed: give the numbers of the runs.")
+        wrong = next((name for name in OF_PERPLEXITY if options[name]), None)
+        if wrong is None and options["conditions"] != "full":
+            wrong = "conditions"
+        if wrong is not None:
+            raise CommandError(f"--{wrong} needs --method perplexity.")
         if options["action"]:
             self._list_or_remove(options)
             return
@@ -130,17 +136,6 @@ class ChoosingCommand(ModelCommand):
             source=options["source"],
             limit=options["limit"],
         )
-
-
-def _refuse(options: Mapping[str, Any]) -> None:
-    """Raises CommandError for what goes with the other method alone."""
-    if options["action"] == "rm" and not options["numbers"]:
-        raise CommandError("No run was removed: give the numbers of the runs.")
-    wrong = next((name for name in OF_PERPLEXITY if options[name]), None)
-    if wrong is None and options["conditions"] != "full":
-        wrong = "conditions"
-    if wrong is not None:
-        raise CommandError(f"--{wrong} needs --method perplexity.")
 
 
 def refuse_choice_options(options: Mapping[str, Any]) -> None:

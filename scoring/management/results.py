@@ -8,7 +8,7 @@ from lib.commands import table_lines
 from scoring.backends.reading import Reading
 from scoring.domain.perplexity import CHANCE, NEAR_TIE_NATS
 from scoring.management.scoring_command import Evaluation, unscored_rows
-from scoring.models import ScoringRun, UnscoredText
+from scoring.models import UnscoredText
 from scoring.services.summary import RunSummary, score_rows
 
 
@@ -16,39 +16,42 @@ def as_json(scored: Sequence[Evaluation]) -> dict[str, Any]:
     """The figures of one evaluation; of several, `results` has them one by one, an `error` where one failed."""
     if len(scored) == 1:
         return _of_one(scored[0].summaries)
-    return {"results": [_of_several(one) for one in scored]}
+    results = [
+        {
+            "model": one.model.name,
+            "model_args": dict(one.model.args),
+            "prompt": one.prompt.kind,
+            **({"error": one.error} if one.error else {}),
+            **(_of_one(one.summaries) if one.summaries else {}),
+        }
+        for one in scored
+    ]
+    return {"results": results}
 
 
 def unscored_of(scored: Sequence[Evaluation]) -> list[UnscoredText]:
     return [text for one in scored for summary in one.summaries for text in summary.unscored]
 
 
-def _of_several(one: Evaluation) -> dict[str, Any]:
-    return {
-        "model": one.model.name,
-        "model_args": dict(one.model.args),
-        "prompt": one.prompt.kind,
-        **({"error": one.error} if one.error else {}),
-        **(_of_one(one.summaries) if one.summaries else {}),
-    }
-
-
 def _of_one(summaries: Sequence[RunSummary]) -> dict[str, Any]:
     """The figures of condition full, or of the first; then those of every condition, and every pair of texts."""
     main = next((s for s in summaries if s.run.condition == "full"), summaries[0])
+    conditions = {}
+    for summary in summaries:
+        run, within = summary.run, summary.within_item
+        conditions[run.condition] = {
+            **_figures(summary),
+            "run": run.pk,
+            "unscored": unscored_rows(summary.unscored),
+            **({} if within is None else {"within_item": asdict(within)}),
+            **{k: v for k, v in run.identity.items() if k in ("max_length", "overlong")},
+        }
     return {
         "model": main.run.language_model.name,
         **_figures(main),
-        "conditions": {summary.run.condition: _condition(summary) for summary in summaries},
+        "conditions": conditions,
         "scores": [row for summary in summaries for row in score_rows(summary.run)],
     }
-
-
-def _condition(summary: RunSummary) -> dict[str, Any]:
-    within = {} if summary.within_item is None else {"within_item": asdict(summary.within_item)}
-    unscored = unscored_rows(summary.unscored)
-    asked = {k: v for k, v in summary.run.identity.items() if k in ("max_length", "overlong")}
-    return {**_figures(summary), "run": summary.run.pk, "unscored": unscored, **within, **asked}
 
 
 def _figures(summary: RunSummary) -> dict[str, Any]:
@@ -71,36 +74,30 @@ TEXTS = frozenset({"condition", "study", "model", "prompt", "status", "corpus", 
 
 def score_lines(scored: Sequence[Evaluation]) -> Iterator[str]:
     """A line of figures for each model, prompt and condition; below, what a person should look at."""
-    prompts = {one.prompt for one in scored}
-    rows = [
-        (_score_row(one, summary, len(prompts) > 1), summary)
-        for one in scored
-        for summary in one.summaries
-    ]
-    yield from table_lines([row for row, _ in rows], TEXTS)
-    for one in scored:
-        for summary in one.summaries:
-            about = [one.model.label] * (len(scored) > 1)
-            about += [one.prompt.kind] * (len(prompts) > 1)
-            yield from _remarks(summary, ", ".join([*about, str(summary.run.condition)]))
+    has_prompts = len({one.prompt for one in scored}) > 1
+    every = [(one, summary) for one in scored for summary in one.summaries]
+    rows = []
+    for one, summary in every:
+        accuracy = summary.counted.accuracy
+        row = {
+            "model": one.model.label,
+            **({"prompt": one.prompt.kind} if has_prompts else {}),
+            "condition": summary.run.condition,
+            "accuracy": share(accuracy.value if accuracy.n else None),
+            "SEM": share(accuracy.known_sem),
+            "chance": share(CHANCE),
+            "items": str(accuracy.n),
+            "near-ties": str(summary.counted.near_ties),
+            "tokens/s": rate(summary.run.tokens_per_s),
+        }
+        rows.append(row)
+    yield from table_lines(rows, TEXTS)
+    for one, summary in every:
+        about = [one.model.label] * (len(scored) > 1) + [one.prompt.kind] * has_prompts
+        yield from _remarks(summary, ", ".join([*about, str(summary.run.condition)]))
     for one in scored:
         if one.error:
             yield f"{one.model.label}, failed: {one.error}"
-
-
-def _score_row(one: Evaluation, summary: RunSummary, with_prompt: bool) -> dict[str, str]:
-    accuracy = summary.counted.accuracy
-    return {
-        "model": one.model.label,
-        **({"prompt": one.prompt.kind} if with_prompt else {}),
-        "condition": summary.run.condition,
-        "accuracy": share(accuracy.value if accuracy.n else None),
-        "SEM": share(accuracy.known_sem),
-        "chance": share(CHANCE),
-        "items": str(accuracy.n),
-        "near-ties": str(summary.counted.near_ties),
-        "tokens/s": rate(summary.run.tokens_per_s),
-    }
 
 
 def _remarks(summary: RunSummary, condition: str) -> Iterator[str]:
@@ -115,12 +112,8 @@ def _remarks(summary: RunSummary, condition: str) -> Iterator[str]:
         if len(names) > MAX_NAMES:
             listed += f"; {len(names) - MAX_NAMES} more, which the run's page lists"
         yield f"{condition}, near-ties (under {NEAR_TIE_NATS} nat apart): {listed}"
-    yield from _reading(summary.run, condition)
-    yield from unscored_lines(f"{condition}, not scored", summary.unscored)
-
-
-def _reading(run: ScoringRun, condition: str) -> Iterator[str]:
-    """The settings that changed how texts were read."""
+    # Settings that changed how texts were read
+    run = summary.run
     reading, longest = Reading.of(run.model_args), run.identity.get("max_length")
     if reading.overlong == "rolling":
         yield f"{condition}: texts of more than {longest:,} tokens were read in rolling windows"
@@ -128,6 +121,7 @@ def _reading(run: ScoringRun, condition: str) -> Iterator[str]:
         yield f"{condition}: texts of more than {longest:,} tokens lost their beginning"
     if reading.batch_size is not None:
         yield f"{condition}: batches of up to {reading.batch_size} times the tokens of the longest text"
+    yield from unscored_lines(f"{condition}, not scored", summary.unscored)
 
 
 def unscored_lines(heading: str, unscored: Sequence[UnscoredText]) -> Iterator[str]:
@@ -142,26 +136,25 @@ def run_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """The runs as a table; below, why those failed that did."""
     if not rows:
         yield "There are no runs."
-    yield from table_lines([_run_row(row) for row in rows], TEXTS)
+    cells = [
+        {
+            "run": str(row["run"]),
+            "study": row["study"] or f"({row['corpus']})",
+            "model": f"{row['model']} ({row['settings']})" if row["settings"] else row["model"],
+            "condition": row["condition"] + ("" if row["seed"] is None else f" {row['seed']}"),
+            "source": row["source"] or "all",
+            "limit": "-" if row["limit"] is None else str(row["limit"]),
+            "prompt": row["prompt"],
+            "status": row["status"],
+            "done": f"{row['done']}/{row['total']}",
+            "accuracy": share(row["accuracy"]),
+        }
+        for row in rows
+    ]
+    yield from table_lines(cells, TEXTS)
     for row in rows:
         if row["error"]:
             yield f"run {row['run']}: {row['error']}"
-
-
-def _run_row(row: Mapping[str, Any]) -> dict[str, str]:
-    seed = "" if row["seed"] is None else f" {row['seed']}"
-    return {
-        "run": str(row["run"]),
-        "study": row["study"] or f"({row['corpus']})",
-        "model": f"{row['model']} ({row['settings']})" if row["settings"] else row["model"],
-        "condition": f"{row['condition']}{seed}",
-        "source": row["source"] or "all",
-        "limit": "-" if row["limit"] is None else str(row["limit"]),
-        "prompt": row["prompt"],
-        "status": row["status"],
-        "done": f"{row['done']}/{row['total']}",
-        "accuracy": share(row["accuracy"]),
-    }
 
 
 def share(value: float | None) -> str:

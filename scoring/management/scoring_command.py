@@ -1,7 +1,4 @@
-"""The common part of `score` and `score_corpus`: models and their prompts; one run after the other, to the end.
-
-Models and prompts are read before any model is opened.
-"""
+"""The common part of `score` and `score_corpus`: one run after the other, to the end."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -15,156 +12,23 @@ from django.db import transaction
 
 from lib.commands import StoppedError, add_json_argument, progress
 from lib.jobs import leases
-from scoring.backends import parse_model_args
-from scoring.backends.opening import check_model_args
-from scoring.backends.registry import KINDS, SCORERS, SCORING_HINTS, known_kind
+from scoring.backends.registry import SCORING_HINTS
 from scoring.domain.backend import ScoringError
 from scoring.domain.prompts import PLACEHOLDER
 from scoring.management import workers
-from scoring.management.writing import ModelCommand, content_of
+from scoring.management.asked_models import (
+    WORDS,
+    AskedModel,
+    AskedPrompt,
+    asked_models,
+    asked_prompts,
+)
+from scoring.management.writing import ModelCommand
 from scoring.models import LanguageModel, ScoringRun, UnscoredText
 from scoring.services.execute import check_same_model, execute
-from scoring.services.open_model import OneModel, default_name, language_model
+from scoring.services.open_model import OneModel, language_model
 from scoring.services.runs import draft_run, newest_same, reopen
 from scoring.services.summary import RunSummary, summarise_run
-
-ALWAYS_TOLD = ("max_length", "overlong")
-WORDS = tuple(kind.name for kind in SCORERS)
-# With those that choose, and are not scored
-ALL_WORDS = (*WORDS, *(kind.name for kind in KINDS if not kind.scores))
-
-
-@dataclass(frozen=True)
-class AskedModel:
-    """A model to score; `label` is its name, and what tells it from another of the same name."""
-
-    kind: str
-    args: Mapping[str, str]
-    name: str
-    label: str
-
-
-@dataclass(frozen=True)
-class AskedPrompt:
-    """The kind of a prompt, and the text of a custom one."""
-
-    kind: str
-    text: str = ""
-
-
-def batch_tokens(text: str) -> int | None:
-    """`auto`, or a number."""
-    return None if text == "auto" else int(text)
-
-
-def asked_models(options: Mapping[str, Any]) -> list[AskedModel]:
-    """The models of --model_args, each time that it is given, and of the file --models; in this order.
-
-    Raises:
-        CommandError, ScoringError: none is named, or one cannot be meant like this.
-    """
-    written = written_models(options)
-    if unscored := [word for word, _ in written if word not in WORDS]:
-        label = known_kind(unscored[0]).label
-        raise CommandError(
-            f"A {label} does not give probabilities of texts. Use --method choice.",
-        )
-    asked = [(word, _with_batch_size(parse_model_args(text), options)) for word, text in written]
-    if options["model_name"] and len(asked) > 1:
-        raise CommandError(f"--name can name only one model, but {len(asked)} were given.")
-    names = [options["model_name"] or default_name(kind, args) for kind, args in asked]
-    for kind, args in asked:
-        check_model_args(kind, args)
-    models = [
-        AskedModel(kind, args, name, label)
-        for (kind, args), name, label in zip(
-            asked, names, _labels(names, [args for _, args in asked]), strict=True
-        )
-    ]
-    for n, model in enumerate(models):
-        if any((model.kind, model.args) == (m.kind, m.args) for m in models[:n]):
-            raise CommandError(f"{model.name} is given twice with the same arguments.")
-    return models
-
-
-def written_models(options: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Kind and arguments of each model, as they were written.
-
-    Raises:
-        CommandError: none is named, or one without its kind.
-    """
-    written = [(options["model"], text) for text in options["model_args"] or ()]
-    if options["models"] is not None:
-        written += _lines(options["models"], options["model"])
-    if not written and options["model"]:
-        written = [(options["model"], "")]
-    named = [(word, text) for word, text in written if word]
-    if not written or len(named) < len(written):
-        raise CommandError(f"Name the model: --model {', '.join(WORDS[:-1])} or {WORDS[-1]}.")
-    return named
-
-
-def asked_prompts(options: Mapping[str, Any], default: str) -> list[AskedPrompt]:
-    """The prompts by name, or the one of one's own.
-
-    Raises:
-        CommandError: its file cannot be read.
-    """
-    if options["prompt_file"] is not None:
-        return [AskedPrompt("custom", content_of(options["prompt_file"]))]
-    known = {kind for kind in ScoringRun.Prompt.values if kind != ScoringRun.Prompt.CUSTOM}
-    text = options["prompt"] or default
-    names = list(dict.fromkeys(name.strip() for name in text.split(",")))
-    # A text of one's own may have commas in it
-    if set(names) <= known:
-        return [AskedPrompt(name) for name in names]
-    return [AskedPrompt("custom", text)]
-
-
-def _with_batch_size(args: dict[str, str], options: Mapping[str, Any]) -> dict[str, str]:
-    """--batch_size is one of the model's arguments, as lm-evaluation-harness hands it on."""
-    size = options["batch_size"]
-    if size is None:
-        return args
-    if args.get("batch_size", size) != size:
-        raise CommandError(
-            "--batch_size and batch_size in --model_args differ. Give only one of them."
-        )
-    return {**args, "batch_size": size}
-
-
-def _lines(path: Path, word: str | None) -> list[tuple[str | None, str]]:
-    """A model on each line: its arguments, after its kind where that is not --model's."""
-    models: list[tuple[str | None, str]] = []
-    for line in content_of(path).splitlines():
-        written = "" if line.lstrip().startswith("#") else line.strip()
-        first, _, rest = written.partition(" ")
-        if first in ALL_WORDS:
-            models.append((first, rest))
-        elif written:
-            models.append((word, written))
-    if not models:
-        raise CommandError(f"{path} does not name a model.")
-    return models
-
-
-def _labels(names: Sequence[str], args: Sequence[Mapping[str, str]]) -> list[str]:
-    """Names; with what becomes of long texts, and what differs where several models have the same name.
-
-    >>> _labels(["a", "b", "a"], [{"dtype": "x"}, {}, {"dtype": "y", "attn": "z"}])
-    ['a (dtype=x)', 'b', 'a (attn=z, dtype=y)']
-    """
-    labels = []
-    for name, own in zip(names, args, strict=True):
-        of_name = [other for n, other in zip(names, args, strict=True) if n == name]
-        told = [
-            f"{key}={value}"
-            for key, value in sorted(own.items())
-            if key in ALWAYS_TOLD or any(other.get(key) != value for other in of_name)
-        ]
-        labels.append(f"{name} ({', '.join(told)})" if told else name)
-    return labels
-
 
 Status = ScoringRun.Status
 EXACT = ("float32", "float64")
@@ -184,6 +48,11 @@ class Evaluation:
     def summaries(self) -> list[RunSummary]:
         """Summaries of its runs; asked for when all are over."""
         return [summarise_run(run) for run in self.runs]
+
+
+def batch_tokens(text: str) -> int | None:
+    """`auto`, or a number."""
+    return None if text == "auto" else int(text)
 
 
 class ScoringCommand(ModelCommand):
@@ -263,7 +132,14 @@ class ScoringCommand(ModelCommand):
                     else:
                         self._try(models, evaluation, options)
         except KeyboardInterrupt as interrupt:
-            raise StoppedError(self._stopped()) from interrupt
+            said = "Stopped before anything was scored."
+            if (run := self.run) is not None:
+                run.refresh_from_db()
+                said = (
+                    f"Stopped. Run {run.pk} has reached {run.done} of {run.total}. Run the same command with --resume "
+                    "to continue it."
+                )
+            raise StoppedError(said) from interrupt
         return evaluations
 
     def _asked(
@@ -371,7 +247,13 @@ class ScoringCommand(ModelCommand):
         if run.status != Status.FINISHED:
             by = f"is being scored by {run.worker}" if run.worker else "waits for a worker"
             raise CommandError(f"Run {run.pk} {by}.")
-        self._warn(run)
+        for sentence in run.identity.get("warnings", ()):
+            self.stderr.write(sentence)
+        dtype = run.identity.get("dtype")  # unknown of a server
+        if dtype and dtype not in EXACT:
+            self.stderr.write(
+                f"Scored in {dtype}, in which rounding may change near-ties. float32 decides them."
+            )
 
     def _run_for(self, draft: ScoringRun, options: Mapping[str, Any]) -> ScoringRun:
         """The run to go on with, or the draft, stored; this command's own for a moment."""
@@ -390,24 +272,6 @@ class ScoringCommand(ModelCommand):
                 f"--resume would continue it. Run {draft.pk} starts from the beginning."
             )
         return draft
-
-    def _stopped(self) -> str:
-        if self.run is None:
-            return "Stopped before anything was scored."
-        self.run.refresh_from_db()
-        return (
-            f"Stopped. Run {self.run.pk} has reached {self.run.done} of {self.run.total}. Run the same command with --resume "
-            "to continue it."
-        )
-
-    def _warn(self, run: ScoringRun) -> None:
-        for sentence in run.identity.get("warnings", ()):
-            self.stderr.write(sentence)
-        dtype = run.identity.get("dtype")  # unknown of a server
-        if dtype and dtype not in EXACT:
-            self.stderr.write(
-                f"Scored in {dtype}, in which rounding may change near-ties. float32 decides them."
-            )
 
     @contextmanager
     def progress(

@@ -108,17 +108,13 @@ def _workers(runs: Sequence[int], n: int) -> Iterator[tuple[list[Process], IO[by
         try:
             yield processes, log
         finally:
-            _stop(processes)
-
-
-def _stop(processes: Sequence[Process]) -> None:
-    """Let workers that are still at work put their run back."""
-    for process in processes:
-        if process.poll() is None:
-            process.send_signal(SIGINT)
-    for process in processes:
-        try:
-            process.wait(STOPPING_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+            # Workers that are still at work put their run back
+            for process in processes:
+                if process.poll() is None:
+                    process.send_signal(SIGINT)
+            for process in processes:
+                try:
+                    process.wait(STOPPING_S)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()

@@ -13,9 +13,10 @@ from lib.commands import table_lines
 from lib.jobs import leases
 from lib.jobs.leases import renew_connection
 from scoring.domain.conditions import CONDITIONS
+from scoring.management.asked_models import ALL_WORDS
 from scoring.management.choosing import ChoosingCommand, refuse_choice_options
 from scoring.management.results import TEXTS, as_json, run_lines, score_lines, unscored_of
-from scoring.management.scoring_command import ALL_WORDS, Evaluation, ScoringCommand
+from scoring.management.scoring_command import ScoringCommand
 from scoring.management.workers import PER_GPU, gpus
 from scoring.management.writing import numbers_of
 from scoring.models import ScoringRun
@@ -100,7 +101,8 @@ class Command(ScoringCommand, ChoosingCommand):
             ]
             self.report(options, {"runs": found}, lines)
         elif options["action"] == "ls":
-            self._list(options)
+            rows = run_rows(find_study(options["study"]) if options["study"] else None)
+            self.report(options, {"runs": rows}, run_lines(rows))
         elif options["action"] == "rm":
             self._remove(options)
         elif options["queue"]:
@@ -111,7 +113,12 @@ class Command(ScoringCommand, ChoosingCommand):
     def _score_study(self, options: Mapping[str, Any]) -> None:
         if not options["study"]:
             raise CommandError("Name the study with --study SLUG.")
-        study = find_study(options["study"])
+        study, text = find_study(options["study"]), options["conditions"]
+        conditions = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+        if not conditions or any(name not in CONDITIONS for name in conditions):
+            raise CommandError(
+                f"--conditions {text}: choose from {', '.join(CONDITIONS)}, separated by commas."
+            )
         settings = [
             {
                 "study": study,
@@ -120,25 +127,21 @@ class Command(ScoringCommand, ChoosingCommand):
                 "seed": options["seed"],
                 "limit": options["limit"],
             }
-            for condition in _conditions(options["conditions"])
+            for condition in conditions
         ]
         evaluations = self.score_all(settings, options)
         self.report(options, as_json(evaluations), score_lines(evaluations))
         if options["output_path"]:
+            from scoring.lm_eval.results import write_results
+
             runs = [run for evaluation in evaluations for run in evaluation.runs]
-            self._write_as_lm_eval(runs, options["output_path"])
-        _refuse_failed(evaluations)
+            for path in write_results(runs, options["output_path"]):
+                self.stderr.write(f"Written: {path}")
+        # After the results: what failed makes the command fail, in one sentence
+        if failed := [evaluation for evaluation in evaluations if evaluation.error]:
+            first = f"{failed[0].model.label}: {failed[0].error}"
+            raise CommandError(f"{len(failed)} of {len(evaluations)} failed; the first is {first}")
         self.refuse_unscored(unscored_of(evaluations))
-
-    def _write_as_lm_eval(self, finished: Sequence[ScoringRun], folder: Path) -> None:
-        from scoring.lm_eval.results import write_results
-
-        for path in write_results(finished, folder):
-            self.stderr.write(f"Written: {path}")
-
-    def _list(self, options: Mapping[str, Any]) -> None:
-        rows = run_rows(find_study(options["study"]) if options["study"] else None)
-        self.report(options, {"runs": rows}, run_lines(rows))
 
     def _remove(self, options: Mapping[str, Any]) -> None:
         found = {run.pk: run for run in ScoringRun.objects.filter(pk__in=options["numbers"])}
@@ -256,25 +259,3 @@ def _workers(text: str) -> int:
     if text != PER_GPU and not (text.isdecimal() and int(text) > 0):
         raise ArgumentTypeError(f"“{text}” is neither a whole number from 1 nor {PER_GPU}")
     return len(gpus()) if text == PER_GPU else int(text)
-
-
-def _conditions(text: str) -> list[str]:
-    names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-    unknown = [name for name in names if name not in CONDITIONS]
-    if unknown or not names:
-        raise CommandError(
-            f"--conditions {text}: choose from {', '.join(CONDITIONS)}, separated by commas."
-        )
-    return names
-
-
-def _refuse_failed(evaluations: Sequence[Evaluation]) -> None:
-    """After the results: what failed makes the command fail, in one sentence.
-
-    Raises:
-        CommandError: something failed.
-    """
-    failed = [evaluation for evaluation in evaluations if evaluation.error]
-    if failed:
-        first = f"{failed[0].model.label}: {failed[0].error}"
-        raise CommandError(f"{len(failed)} of {len(evaluations)} failed; the first is {first}")

@@ -6,13 +6,9 @@ from django.core.management.base import CommandError, CommandParser
 
 from experiment.management.finding import find_study
 from experiment.models import Study
+from scoring.management.asked_models import asked_models, asked_prompts
 from scoring.management.results import rate, unscored_lines
-from scoring.management.scoring_command import (
-    ScoringCommand,
-    asked_models,
-    asked_prompts,
-    unscored_rows,
-)
+from scoring.management.scoring_command import ScoringCommand, unscored_rows
 from scoring.services.summary import CorpusSummary, KnownTexts, summarise_corpus
 from scoring.services.texts import describe_corpus
 

@@ -6,7 +6,7 @@ from lib.commands import add_json_argument, progress, table_lines
 from scoring.backends import parse_model_args
 from scoring.backends.opening import check_model_args
 from scoring.domain.prompts import KINDS
-from scoring.management.scoring_command import WORDS
+from scoring.management.asked_models import WORDS
 from scoring.management.writing import ModelCommand, add_field_arguments, find_field
 from scoring.models import ItemScreening
 from scoring.services.model_reviews import screen, unscreened

@@ -211,7 +211,7 @@ def test_a_running_one_shows_its_progress_and_can_be_stopped(ruth: Client, study
 def test_the_command_that_is_shown_goes_on_with_this_very_run(
     ruth: Client, study: Study, fields: dict[str, Any]
 ) -> None:
-    from scoring.management.scoring_command import asked_models, asked_prompts
+    from scoring.management.asked_models import asked_models, asked_prompts
 
     run = ask(study, **fields)
     ScoringRun.objects.update(status="failed", error="The server is gone.")

@@ -21,8 +21,9 @@ from analysis.teams.domain.trying import try_teams
 from analysis.teams.options import TeamOptions
 from scoring.domain.backend import ScoringError
 from scoring.lm_eval.results import write_results
+from scoring.management.asked_models import AskedModel, AskedPrompt
 from scoring.management.results import as_json, score_lines
-from scoring.management.scoring_command import AskedModel, AskedPrompt, Evaluation
+from scoring.management.scoring_command import Evaluation
 from scoring.models import ChoiceRun, ModelChoice, ScoringRun
 from tests.analysis.made import make_data
 from tests.analysis.report.one_accuracy.readings import (
