@@ -53,7 +53,7 @@ def import_answers(
                 else checked.confidence_unit * read.confidence,
             )
 
-    return import_once(draft, name, instructions, rows_of)
+    return import_once(study, draft, name, instructions, rows_of)
 
 
 @dataclass

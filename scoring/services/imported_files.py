@@ -29,12 +29,12 @@ class AnswersError(ScoringError):
 
 
 def import_once(
-    draft: R, name: str, told: str, rows_of: Callable[[R], Iterable[ModelAnswer]]
+    study: Study, draft: R, name: str, told: str, rows_of: Callable[[R], Iterable[ModelAnswer]]
 ) -> tuple[R, bool]:
     """Store a run that is over, with its rows. A file that was imported before under this name is the run that it was.
 
     Args:
-        draft: not stored; its `identity` has the file's hash.
+        draft: of this study, not stored; its `identity` has the file's hash.
         name: of the model.
         told: what the model was told, as whoever imports the file says it: told otherwise, it is another run.
         rows_of: of the stored run.
@@ -43,12 +43,12 @@ def import_once(
     Raises:
         ScoringError: no model can have the name.
     """
-    known = f"{draft.study_id}\n{name}\n{draft.identity['sha256']}\n{told}"
+    known = f"{study.pk}\n{name}\n{draft.identity['sha256']}\n{told}"
     draft.generator, draft.fingerprint = Kind.IMPORTED, hashlib.sha256(known.encode()).hexdigest()
     draft.done, draft.status, draft.finished_at = draft.total, draft.Status.FINISHED, timezone.now()
     with transaction.atomic():
         # Of the same import twice at once, the second one finds what the first one has stored
-        Study.objects.select_for_update().get(pk=draft.study.pk)
+        Study.objects.select_for_update().get(pk=study.pk)
         stored = type(draft)._default_manager.filter(
             generator=Kind.IMPORTED, fingerprint=draft.fingerprint
         )

@@ -1,10 +1,9 @@
 from argparse import ArgumentTypeError
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict
 from datetime import UTC, datetime
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from lib.commands import ReportingCommand, StoppedError, add_json_argument, prog
 from scoring.management.trainings import find_corpus
 from scoring.models import Corpus
 from scoring.services.training.corpora import (
-    Added,
     add_source,
     build_corpus,
     collected,
@@ -23,8 +21,8 @@ from scoring.services.training.corpora import (
 )
 from scoring.training.corpus.document import CorpusError
 from scoring.training.corpus.entrez import sources
-from scoring.training.corpus.entrez.fetch import Fetched, Order, opened
-from scoring.training.corpus.manifest import EXCLUDED, BuiltCorpus, Excluded, open_corpus
+from scoring.training.corpus.entrez.fetch import Order, opened
+from scoring.training.corpus.manifest import EXCLUDED, open_corpus
 from scoring.training.corpus.read.local import Reading
 from scoring.training.corpus.unwanted import ENGLISH, plain_language
 
@@ -70,9 +68,16 @@ def _fetch(command: ReportingCommand, options: Mapping[str, Any]) -> None:
         raise CommandError(f"{error} {AGAIN}" if has_begun else str(error)) from error
     except KeyboardInterrupt as interrupt:
         raise StoppedError(f"Stopped. {AGAIN}") from interrupt
-    command.report(
-        options, {**asdict(fetched), "documents": fetched.documents}, _fetched_lines(fetched)
-    )
+    cells = [{"documents": f"{one.documents:,}", "source": one.name} for one in fetched.sources]
+    lines = [
+        *table_lines(cells, left=("source",)),
+        (
+            f"{fetched.documents:,} documents, {fetched.new:,} of them new; left out: {fetched.without_text:,} records "
+            f"without a text, {fetched.books:,} books."
+        ),
+        *fetched.problems,
+    ]
+    command.report(options, {**asdict(fetched), "documents": fetched.documents}, lines)
     if fetched.problems:
         n = "1 problem" if len(fetched.problems) == 1 else f"{len(fetched.problems)} problems"
         raise CommandError(
@@ -93,21 +98,6 @@ def _order(options: Mapping[str, Any]) -> Order:
     years = (options["from_year"], options["to_year"])
     today = datetime.now(UTC).date()
     return Order(asked, *years, options["kind"], options["output"], options["limit"], today)
-
-
-def _fetched_lines(fetched: Fetched) -> Iterator[str]:
-    yield from table_lines(
-        (
-            {"documents": f"{source.documents:,}", "source": source.name}
-            for source in fetched.sources
-        ),
-        left=("source",),
-    )
-    yield (
-        f"{fetched.documents:,} documents, {fetched.new:,} of them new; left out: {fetched.without_text:,} records "
-        f"without a text, {fetched.books:,} books."
-    )
-    yield from fetched.problems
 
 
 def _year(text: str) -> int:
@@ -142,35 +132,28 @@ def _add_add(parser: CommandParser) -> None:
 
 def _add(command: ReportingCommand, options: Mapping[str, Any]) -> None:
     reading = Reading(options["text_column"], options["split"] == "blank-lines")
-    added = []
+    found, lines = [], list[str]()
     for path in options["paths"]:
         with progress(path.name, None, "documents", quiet=options["json"]) as update:
-            added.append(add_source(options["name"], path, reading, update))
-    command.report(
-        options,
-        {"added": [asdict(one) for one in added]},
-        chain.from_iterable(map(_added_lines, added)),
-    )
-
-
-def _added_lines(added: Added) -> Iterator[str]:
-    before = ", as before" if added.was_there else ""
-    more = ["…"] if len(added.skipped) > SKIPPED_SHOWN else []
-    names = ", ".join([*added.skipped[:SKIPPED_SHOWN], *more])
-    skipped = (
-        f" Not read because of their type: {len(added.skipped):,} ({names})."
-        if added.skipped
-        else ""
-    )
-    yield f"{added.path}: {added.documents:,} documents{before}.{skipped}"
-    if added.passed_over:
-        told = ", ".join(f"{n:,} {what}" for what, n in added.passed_over.items())
-        yield f"Records left out: {told}."
-    if added.n_no_dates:
-        yield f"Documents stored without a date, because their date is not in the form 2019, 2019-08 or 2019-08-12: {added.n_no_dates:,}."
-        yield from added.no_dates
-        if added.n_no_dates > len(added.no_dates):
-            yield "…"
+            added = add_source(options["name"], path, reading, update)
+        found.append(asdict(added))
+        before = ", as before" if added.was_there else ""
+        skipped = ""
+        if added.skipped:
+            more = ["…"] if len(added.skipped) > SKIPPED_SHOWN else []
+            names = ", ".join([*added.skipped[:SKIPPED_SHOWN], *more])
+            skipped = f" Not read because of their type: {len(added.skipped):,} ({names})."
+        lines.append(f"{added.path}: {added.documents:,} documents{before}.{skipped}")
+        if added.passed_over:
+            told = ", ".join(f"{n:,} {what}" for what, n in added.passed_over.items())
+            lines.append(f"Records left out: {told}.")
+        if added.n_no_dates:
+            lines.append(
+                f"Documents stored without a date, because their date is not in the form 2019, 2019-08 or 2019-08-12: {added.n_no_dates:,}."
+            )
+            lines += added.no_dates
+            lines += ["…"] if added.n_no_dates > len(added.no_dates) else []
+    command.report(options, {"added": found}, lines)
 
 
 LEAKS_SHOWN = 5
@@ -222,7 +205,30 @@ def _build(command: ReportingCommand, options: Mapping[str, Any]) -> None:
         )
     corpus = open_corpus(row.folder)
     leaks = [one for one in corpus.excluded() if one.reason.startswith("test case")]
-    command.report(options, _built_data(row, corpus, leaks), _built_lines(corpus, leaks))
+    data = {
+        "name": row.slug,
+        "sha256": corpus.sha256,
+        "folder": str(corpus.folder),
+        "manifest": row.manifest,
+        "test_cases": [asdict(one) for one in leaks],
+    }
+    manifest = corpus.manifest
+    lines = [
+        f"{name}: {part.documents:,} documents, {part.words:,} words, {part.tokens:,} tokens"
+        for name, part in (("training", manifest.train), ("held out", manifest.held_out))
+    ]
+    lines += [f"left out: {n:,} ({reason})" for reason, n in manifest.excluded.items()]
+    if leaks:
+        documents = "1 document was" if len(leaks) == 1 else f"{len(leaks):,} documents were"
+        lines.append(
+            f"{documents} left out because they would have revealed a test case (the first: {leaks[0].id}). By test case:"
+        )
+        items = Counter(one.of for one in leaks).most_common(LEAKS_SHOWN)
+        lines += [f"  {key}: {n:,}" for key, n in items]
+    lines.append(
+        f"{corpus.folder / EXCLUDED} lists what was left out and why. The corpus's hash is {corpus.sha256[:12]}…."
+    )
+    command.report(options, data, lines)
 
 
 class _Stages(ExitStack):
@@ -238,32 +244,6 @@ class _Stages(ExitStack):
             self._stage = stage
             self._update = self.enter_context(progress(stage, total, quiet=self._quiet))
         self._update(done)
-
-
-def _built_data(row: Corpus, corpus: BuiltCorpus, leaks: list[Excluded]) -> dict[str, Any]:
-    return {
-        "name": row.slug,
-        "sha256": corpus.sha256,
-        "folder": str(corpus.folder),
-        "manifest": row.manifest,
-        "test_cases": [asdict(one) for one in leaks],
-    }
-
-
-def _built_lines(corpus: BuiltCorpus, leaks: list[Excluded]) -> Iterator[str]:
-    manifest = corpus.manifest
-    for name, part in (("training", manifest.train), ("held out", manifest.held_out)):
-        yield f"{name}: {part.documents:,} documents, {part.words:,} words, {part.tokens:,} tokens"
-    for reason, n in manifest.excluded.items():
-        yield f"left out: {n:,} ({reason})"
-    if leaks:
-        items = Counter(one.of for one in leaks).most_common(LEAKS_SHOWN)
-        documents = "1 document was" if len(leaks) == 1 else f"{len(leaks):,} documents were"
-        yield (
-            f"{documents} left out because they would have revealed a test case (the first: {leaks[0].id}). By test case:"
-        )
-        yield from (f"  {key}: {n:,}" for key, n in items)
-    yield f"{corpus.folder / EXCLUDED} lists what was left out and why. The corpus's hash is {corpus.sha256[:12]}…."
 
 
 def _languages(text: str) -> tuple[str, ...]:
@@ -289,27 +269,23 @@ def _list(command: ReportingCommand, options: Mapping[str, Any]) -> None:
     rows = list(Corpus.objects.all())
     waiting = sorted(set(collected()) - {row.slug for row in rows})
     built = [{"name": row.slug, "sha256": row.sha256, "manifest": row.manifest} for row in rows]
-    command.report(options, {"built": built, "collected": waiting}, _list_lines(rows, waiting))
-
-
-def _list_lines(rows: list[Corpus], waiting: list[str]) -> Iterator[str]:
-    yield from table_lines((_cells(row) for row in rows), left={"corpus", "published"})
+    cells = []
+    for row in rows:
+        train, held_out = row.manifest["train"], row.manifest["held_out"]
+        one = {
+            "corpus": row.slug,
+            "documents": f"{train['documents']:,} + {held_out['documents']:,}",
+            "tokens": f"{train['tokens']:,} + {held_out['tokens']:,}",
+            "published": f"{row.manifest['first_published']} to {row.manifest['last_published']}",
+            "hash": row.sha256[:12],
+        }
+        cells.append(one)
+    lines = list(table_lines(cells, left={"corpus", "published"}))
     if waiting:
-        yield f"Collected and not built: {', '.join(waiting)}."
+        lines.append(f"Collected and not built: {', '.join(waiting)}.")
     elif not rows:
-        yield "There is none yet."
-
-
-def _cells(row: Corpus) -> dict[str, str]:
-    manifest = row.manifest
-    train, held_out = manifest["train"], manifest["held_out"]
-    return {
-        "corpus": row.slug,
-        "documents": f"{train['documents']:,} + {held_out['documents']:,}",
-        "tokens": f"{train['tokens']:,} + {held_out['tokens']:,}",
-        "published": f"{manifest['first_published']} to {manifest['last_published']}",
-        "hash": row.sha256[:12],
-    }
+        lines.append("There is none yet.")
+    command.report(options, {"built": built, "collected": waiting}, lines)
 
 
 def _check(command: ReportingCommand, options: Mapping[str, Any]) -> None:

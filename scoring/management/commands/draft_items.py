@@ -1,5 +1,5 @@
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,14 +55,33 @@ class Command(WritingCommand):
             abstracts = self._abstracts(options, research_field)
         except ValidationError as error:
             raise CommandError("\n".join(error.messages)) from error
-        told = content_of(options["instructions"])
-        asked = read_asked(options)
         draft = runs.draft_run(
-            research_field, abstracts, asked, instructions=told, repairs=options["repairs"]
+            research_field,
+            abstracts,
+            read_asked(options),
+            instructions=content_of(options["instructions"]),
+            repairs=options["repairs"],
         )
         run = self._run_for(draft, abstracts, options)
         run = self.work_off(run, runs.run, ("drafts", "abstracts"), options)
-        self.report(options, _data(run), _lines(run))
+
+        drafts, rows = list(run.drafts.select_related("item").prefetch_related("attempts")), []
+        for stored in drafts:
+            attempts = list(stored.attempts.all())
+            last = attempts[-1:]
+            problems = [found.message for one in last for found in one.findings]
+            row = {
+                "row": stored.row,
+                "state": stored.state,
+                "item": stored.item.key if stored.item else None,
+                "attempts": len(attempts),
+                "problems": problems + [one.detail for one in last if one.detail],
+            }
+            rows.append(row)
+        states, spent = Counter(stored.state for stored in drafts), runs.spent(run)
+        told = [f"{n} {GeneratedDraft.State(s).label}" for s, n in sorted(states.items())]
+        lines = [f"Run {run.pk}, {run.model_name}: {', '.join(told)}.", *spending_lines(spent)]
+        self.report(options, {**run_data(run, spent), "states": states, "drafts": rows}, lines)
         check_over(run)
 
     def _abstracts(
@@ -97,33 +116,3 @@ class Command(WritingCommand):
                 f"{run.pk} starts from the beginning."
             )
         return run
-
-
-def _data(run: DraftingRun) -> dict[str, Any]:
-    drafts = list(run.drafts.select_related("item").prefetch_related("attempts"))
-    return {
-        **run_data(run, runs.spent(run)),
-        "states": Counter(draft.state for draft in drafts),
-        "drafts": [_draft_data(draft) for draft in drafts],
-    }
-
-
-def _draft_data(draft: GeneratedDraft) -> dict[str, Any]:
-    attempts = list(draft.attempts.all())
-    last = attempts[-1] if attempts else None
-    return {
-        "row": draft.row,
-        "state": draft.state,
-        "item": draft.item.key if draft.item else None,
-        "attempts": len(attempts),
-        "problems": [f.message for f in last.findings] + ([last.detail] if last.detail else [])
-        if last
-        else [],
-    }
-
-
-def _lines(run: DraftingRun) -> Iterator[str]:
-    states = Counter(run.drafts.values_list("state", flat=True))
-    told = [f"{n} {GeneratedDraft.State(s).label}" for s, n in sorted(states.items())]
-    yield f"Run {run.pk}, {run.model_name}: {', '.join(told)}."
-    yield from spending_lines(runs.spent(run))

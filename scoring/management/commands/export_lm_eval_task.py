@@ -1,4 +1,4 @@
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +90,18 @@ class Command(ReportingCommand):
                 written = task.write_task(found.texts, folder, name, settings["prompt"], condition)
         except OSError as error:
             raise CommandError(f"{folder} was not written: {error.strerror or error}.") from error
-        self.report(options, written, [*left_out, *_lines(written, method)])
+        line = f"lm_eval --model hf --model_args pretrained=MODEL,dtype=float32 --tasks {name} --include_path {folder}"
+        lines = [
+            *left_out,
+            f"{written['items']} test cases written to {folder} as task {name}. To score a model on them:",
+            line,
+        ]
+        if method == CHOICE:
+            lines[-1] = f"{line} --output_path OUT --log_samples"
+            lines.append(
+                "Add --apply_chat_template for a model that has a chat template. import_choices reads OUT's samples file."
+            )
+        self.report(options, written, lines)
 
 
 def _settings(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,14 +117,3 @@ def _settings(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
         )
     given = {name: options[name] for name in own if options[name] is not None}
     return {"prompt": prompt, **own, **given}
-
-
-def _lines(written: Mapping[str, Any], method: str) -> Iterator[str]:
-    folder, name = written["folder"], written["task"]
-    yield f"{written['items']} test cases written to {folder} as task {name}. To score a model on them:"
-    line = f"lm_eval --model hf --model_args pretrained=MODEL,dtype=float32 --tasks {name} --include_path {folder}"
-    if method == CHOICE:
-        yield f"{line} --output_path OUT --log_samples"
-        yield "Add --apply_chat_template for a model that has a chat template. import_choices reads OUT's samples file."
-    else:
-        yield line

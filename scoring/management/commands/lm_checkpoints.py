@@ -1,4 +1,4 @@
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -59,7 +59,20 @@ class Command(ReportingCommand):
         except (TrainingError, ScoringError) as error:
             raise CommandError(str(error)) from error
         found = models_service.results(training, study)
-        self.report(options, _data(training, study, found), _lines(found))
+        cells = (
+            {
+                "step": f"{one.step:,}",
+                "tokens": f"{one.tokens:,}",
+                "held-out loss": "-" if one.held_out_loss is None else f"{one.held_out_loss:.3f}",
+                "accuracy": f"{one.accuracy.value:.3f}",
+                "SEM": "-" if (sem := one.accuracy.known_sem) is None else f"{sem:.3f}",
+                "items": str(one.accuracy.n),
+                "ppl, original": f"{one.ppl_original:.2f}",
+                "ppl, altered": f"{one.ppl_altered:.2f}",
+            }
+            for one in found
+        )
+        self.report(options, _data(training, study, found), table_lines(cells))
 
     def _score(
         self,
@@ -72,7 +85,14 @@ class Command(ReportingCommand):
         model = models_service.model_of(training, step)
         args = models_service.args_at(training, step)
         draft = draft_run(study=study, language_model=model, backend=HF.name, model_args=args)
-        run = _run_for(draft)
+        with transaction.atomic():
+            run = newest_same(draft)
+            if run is None:
+                draft.save()
+                run = draft
+            elif run.status != Status.FINISHED:
+                run = leases.reopen(run)
+            leases.reserve(run)  # this command's own for a moment
         if run.status == Status.FINISHED:
             return
         with progress(
@@ -97,19 +117,6 @@ def find_training(named: str) -> Training:
     return found
 
 
-def _run_for(draft: ScoringRun) -> ScoringRun:
-    """The newest of the same settings, or the draft, stored; this command's own for a moment."""
-    with transaction.atomic():
-        run = newest_same(draft)
-        if run is None:
-            draft.save()
-            run = draft
-        elif run.status != Status.FINISHED:
-            run = leases.reopen(run)
-        leases.reserve(run)
-    return run
-
-
 def _data(training: Training, study: Study, found: Sequence[CheckpointResult]) -> dict[str, Any]:
     return {
         "training": training.pk,
@@ -130,19 +137,3 @@ def _data(training: Training, study: Study, found: Sequence[CheckpointResult]) -
             for one in found
         ],
     }
-
-
-def _lines(found: Sequence[CheckpointResult]) -> Iterator[str]:
-    yield from table_lines(
-        {
-            "step": f"{one.step:,}",
-            "tokens": f"{one.tokens:,}",
-            "held-out loss": "-" if one.held_out_loss is None else f"{one.held_out_loss:.3f}",
-            "accuracy": f"{one.accuracy.value:.3f}",
-            "SEM": "-" if (sem := one.accuracy.known_sem) is None else f"{sem:.3f}",
-            "items": str(one.accuracy.n),
-            "ppl, original": f"{one.ppl_original:.2f}",
-            "ppl, altered": f"{one.ppl_altered:.2f}",
-        }
-        for one in found
-    )

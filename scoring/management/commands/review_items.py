@@ -1,5 +1,4 @@
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.db import transaction
@@ -16,7 +15,6 @@ from scoring.management.writing import (
     run_data,
     spending_lines,
 )
-from scoring.models import ReviewingRun
 from scoring.services import model_reviews
 
 
@@ -30,36 +28,22 @@ class Command(WritingCommand):
         draft = model_reviews.review_run(
             research_field, asked, instructions=told, limit=options["limit"]
         )
-        run = self._run_for(draft, options)
-        run = self.work_off(run, model_reviews.run, ("reviews", "test cases"), options)
-        self.report(options, _data(run), _lines(run))
-        check_over(run)
-
-    def _run_for(self, draft: ReviewingRun, options: Mapping[str, Any]) -> ReviewingRun:
         with transaction.atomic():
             same = model_reviews.newest_open(draft) if options["resume"] else None
             if same is None:
                 draft.save()
+                run = draft
             else:
-                draft = renew(leases.reopen(same), draft)
-            leases.reserve(draft)
-        return draft
+                run = renew(leases.reopen(same), draft)
+            leases.reserve(run)
+        run = self.work_off(run, model_reviews.run, ("reviews", "test cases"), options)
 
-
-def _data(run: ReviewingRun) -> dict[str, Any]:
-    found = run.reviews.select_related("item")
-    return {
-        **run_data(run, model_reviews.spent(run)),
-        "reviews": [
-            {"item": review.item.key, "verdict": review.verdict, "finish": review.finish}
-            for review in found
-        ],
-    }
-
-
-def _lines(run: ReviewingRun) -> Iterator[str]:
-    counted = Counter(run.reviews.values_list("verdict", flat=True))
-    told = [f"{counted[v]} {Review.Verdict(v).label}" for v in Review.Verdict if counted[v]]
-    told += [f"{counted['']} without a verdict"] if counted[""] else []
-    yield f"Run {run.pk}, {run.model_name}: {', '.join(told) or 'nothing reviewed'}."
-    yield from spending_lines(model_reviews.spent(run))
+        found, spent = list(run.reviews.select_related("item")), model_reviews.spent(run)
+        rows = [{"item": r.item.key, "verdict": r.verdict, "finish": r.finish} for r in found]
+        counted = Counter(review.verdict for review in found)
+        states = [f"{counted[v]} {Review.Verdict(v).label}" for v in Review.Verdict if counted[v]]
+        states += [f"{counted['']} without a verdict"] if counted[""] else []
+        said = f"Run {run.pk}, {run.model_name}: {', '.join(states) or 'nothing reviewed'}."
+        data = {**run_data(run, spent), "reviews": rows}
+        self.report(options, data, [said, *spending_lines(spent)])
+        check_over(run)

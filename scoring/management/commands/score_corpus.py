@@ -50,23 +50,21 @@ class Command(ScoringCommand):
         (evaluation,) = self.score_all([settings], options)
         (run,) = evaluation.runs
         summary = summarise_corpus(run, study)
-        self.report(options, _as_json(summary, study), _lines(summary, study))
+
+        items = summary.items
+        data = {
+            "model": run.language_model.name,
+            "corpus": run.corpus,
+            "anchor": run.is_anchor,
+            "run": run.pk,
+            "tokens_per_s": run.tokens_per_s,
+            "ratio": summary.ratio,
+            "study": study and items and {"study": study.slug, **_beside(items)},
+            "anchors": [{"corpus": one.run.corpus, **_beside(one)} for one in summary.anchors],
+            "unscored": unscored_rows(summary.unscored),
+        }
+        self.report(options, data, _lines(summary, study))
         self.refuse_unscored(summary.unscored)
-
-
-def _as_json(summary: CorpusSummary, study: Study | None) -> dict[str, Any]:
-    run, items = summary.run, summary.items
-    return {
-        "model": run.language_model.name,
-        "corpus": run.corpus,
-        "anchor": run.is_anchor,
-        "run": run.pk,
-        "tokens_per_s": run.tokens_per_s,
-        "ratio": summary.ratio,
-        "study": study and items and {"study": study.slug, **_beside(items)},
-        "anchors": [{"corpus": known.run.corpus, **_beside(known)} for known in summary.anchors],
-        "unscored": unscored_rows(summary.unscored),
-    }
 
 
 def _beside(known: KnownTexts) -> dict[str, Any]:

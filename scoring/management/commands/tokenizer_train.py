@@ -6,7 +6,6 @@ from django.core.management.base import CommandError, CommandParser
 from lib.commands import ReportingCommand, add_json_argument
 from lib.files import sha256_of
 from scoring.management.trainings import find_corpus
-from scoring.models import Corpus
 from scoring.training.corpus.document import CorpusError
 from scoring.training.corpus.manifest import open_corpus
 from scoring.training.settings import TrainingError
@@ -30,25 +29,24 @@ class Command(ReportingCommand):
         if output.exists():
             raise CommandError(f"{output} already exists. Name a new folder.")
         row = find_corpus(options["corpus"])
-        try:
-            data = self._train(row, options["vocabulary"], output)
-        except (TrainingError, CorpusError) as error:
-            raise CommandError(str(error)) from error
-        line = f"{data['tokens']:,} tokens, {data['bytes_per_token']:.2f} bytes per token of held-out text: {output}"
-        self.report(options, data, [line])
-
-    def _train(self, row: Corpus, vocabulary: int, output: Path) -> dict[str, Any]:
         from scoring.training.lm.tokenizer import bytes_per_token, save_tokenizer, train_tokenizer
 
-        corpus = open_corpus(row.folder)
-        corpus.check()
-        tokenizer = train_tokenizer(corpus.texts("train"), vocabulary)
-        save_tokenizer(tokenizer, output)
-        return {
+        try:
+            corpus = open_corpus(row.folder)
+            corpus.check()
+            tokenizer = train_tokenizer(corpus.texts("train"), options["vocabulary"])
+            save_tokenizer(tokenizer, output)
+            size = bytes_per_token(tokenizer, corpus.texts("held_out"))
+        except (TrainingError, CorpusError) as error:
+            raise CommandError(str(error)) from error
+        tokens = tokenizer.get_vocab_size()
+        data = {
             "output": str(output),
             "corpus": row.slug,
             "corpus_sha256": corpus.sha256,
-            "tokens": tokenizer.get_vocab_size(),
-            "bytes_per_token": bytes_per_token(tokenizer, corpus.texts("held_out")),
+            "tokens": tokens,
+            "bytes_per_token": size,
             "sha256": sha256_of(output / "tokenizer.json"),
         }
+        line = f"{tokens:,} tokens, {size:.2f} bytes per token of held-out text: {output}"
+        self.report(options, data, [line])

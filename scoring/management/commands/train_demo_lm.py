@@ -1,4 +1,3 @@
-from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -32,42 +31,36 @@ class Command(ReportingCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["steps"] is not None and options["steps"] < 1:
             raise CommandError("--steps must be at least 1.")
-        try:
-            result = self._train(options)
-        except ScoringError as error:
-            raise CommandError(str(error)) from error
-        self.report(options, result, _lines(result))
-
-    def _train(self, options: Mapping[str, Any]) -> dict[str, Any]:
         # torch takes seconds to load: only for those who train
         from scoring.demo_lm.training import Recipe, ensure_writable, save, train
 
-        ensure_writable(options["output"])
-        given = {name: options[name] for name in ("seed", "steps") if options[name] is not None}
-        recipe = Recipe(**given)
-        paragraphs = read_corpus()
-        wall, cpu = perf_counter(), process_time()
-        with progress("Training", recipe.steps, "steps") as show:
-            trained = train(*split(paragraphs), recipe, show)
-        seconds = {"wall_s": perf_counter() - wall, "cpu_s": process_time() - cpu}
-        manifest = save(trained, recipe, paragraphs, options["output"])
-        return {"output": str(options["output"]), **seconds, **manifest}
-
-
-def _lines(result: Mapping[str, Any]) -> list[str]:
-    corpus, losses = result["corpus"], result["losses"]
-    size = sum(file["bytes"] for file in result["files"].values())
-    trained = (
-        f"Trained {result['parameters']:,} parameters on {corpus['sentences']} sentences in {result['wall_s']:.0f} s "
-        f"({result['cpu_s']:.0f} s of CPU time); the best step is {result['best_step']} of {result['recipe']['steps']}."
-    )
-    return [
-        trained,
-        (
-            f"  held-out loss {losses['held_out_nats_per_token']:.4f} nats per token, "
-            f"{losses['held_out_bits_per_byte']:.4f} bits per byte"
-        ),
-        f"  training loss {losses['training_nats_per_token']:.4f} nats per token",
-        f"  weights        {result['files']['model.safetensors']['sha256']}",
-        f"  {result['output']}: {size / 1e6:.2f} MB, {result['label']}",
-    ]
+        output = options["output"]
+        try:
+            ensure_writable(output)
+            given = {name: options[name] for name in ("seed", "steps") if options[name] is not None}
+            recipe = Recipe(**given)
+            paragraphs = read_corpus()
+            wall, cpu = perf_counter(), process_time()
+            with progress("Training", recipe.steps, "steps") as show:
+                trained = train(*split(paragraphs), recipe, show)
+            wall_s, cpu_s = perf_counter() - wall, process_time() - cpu
+            manifest = save(trained, recipe, paragraphs, output)
+        except ScoringError as error:
+            raise CommandError(str(error)) from error
+        corpus, losses, files = manifest["corpus"], manifest["losses"], manifest["files"]
+        lines = [
+            (
+                f"Trained {manifest['parameters']:,} parameters on {corpus['sentences']} sentences in {wall_s:.0f} s "
+                f"({cpu_s:.0f} s of CPU time); the best step is {manifest['best_step']} of {manifest['recipe']['steps']}."
+            ),
+            (
+                f"  held-out loss {losses['held_out_nats_per_token']:.4f} nats per token, "
+                f"{losses['held_out_bits_per_byte']:.4f} bits per byte"
+            ),
+            f"  training loss {losses['training_nats_per_token']:.4f} nats per token",
+            f"  weights        {files['model.safetensors']['sha256']}",
+            f"  {output}: {sum(file['bytes'] for file in files.values()) / 1e6:.2f} MB, {manifest['label']}",
+        ]
+        self.report(
+            options, {"output": str(output), "wall_s": wall_s, "cpu_s": cpu_s, **manifest}, lines
+        )

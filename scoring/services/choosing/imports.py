@@ -103,7 +103,7 @@ def store_choices(
                 raw=read.raw,
             )
 
-    return import_once(draft, name, own, rows_of)
+    return import_once(study, draft, name, own, rows_of)
 
 
 @dataclass
