@@ -1,4 +1,4 @@
-"""Which models and prompts `score` and `score_corpus` are asked for, read before any model is opened."""
+"""The models and prompts that `score` and `score_corpus` are asked for, read before any model is opened."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
