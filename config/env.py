@@ -196,7 +196,7 @@ class Env:
                 f"{name}=HOST=KEY,HOST=KEY instead, because each key belongs to one server, and texts may be sent to "
                 f"{len(elsewhere)} ({', '.join(elsewhere)})",
             )
-        ports = {_port_of(one) for one in servers}
+        ports = {one.removeprefix(_host_of(one)).removeprefix(":") for one in servers}
         if not elsewhere and (len(ports) != 1 or not ports.isdisjoint({"", "*"})):
             raise EnvError(
                 single,
@@ -347,10 +347,6 @@ def _bracketed(server: str) -> str:
 
 def _host_of(server: str) -> str:
     return re.sub(r":(\*|\d+)\Z", "", server)
-
-
-def _port_of(server: str) -> str:
-    return server.removeprefix(_host_of(server)).removeprefix(":")
 
 
 def _is_this_machine(host: str) -> bool:

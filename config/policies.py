@@ -88,21 +88,15 @@ def described(report: dict[str, Any]) -> str:
     directive = said.get("effective-directive") or said.get("violated-directive") or ""
     word = directive.split(" ")[0][:40]
     name = word if word.replace("-", "").isalpha() else "unknown"
-    return f"{name}, on {_pattern(said.get('document-uri', ''))}, by {_site(said.get('blocked-uri', ''))}"
-
-
-def _pattern(address: str) -> str:
     try:
-        return f"/{resolve(urlsplit(address).path).route}"
+        page = f"/{resolve(urlsplit(said.get('document-uri', '')).path).route}"
     except (Resolver404, ValueError):
-        return "an unknown page"
-
-
-def _site(text: str) -> str:
-    if text in ("inline", "eval", "self", "trusted-types-sink", "trusted-types-policy", "data"):
-        return text
-    try:
-        host = urlsplit(text).hostname or ""
-    except ValueError:
-        host = ""
-    return host[:100] if host.replace(".", "").replace("-", "").isalnum() else "something else"
+        page = "an unknown page"
+    site = said.get("blocked-uri", "")
+    if site not in ("inline", "eval", "self", "trusted-types-sink", "trusted-types-policy", "data"):
+        try:
+            host = urlsplit(site).hostname or ""
+        except ValueError:
+            host = ""
+        site = host[:100] if host.replace(".", "").replace("-", "").isalnum() else "something else"
+    return f"{name}, on {page}, by {site}"

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from experiment.domain.markup import Abstract, Alternation, MarkupError, Plain, Segment
+from experiment.domain.markup import Abstract, Alternation, MarkupError, Plain
 from scoring.backends.opening import open_backend
 from scoring.backends.reading import Reading
 from scoring.backends.registry import HF, SCORERS, kind_of
@@ -133,7 +133,26 @@ def _texts(pairs: Sequence[Pair] | Mapping[str, Pair], condition: str, seed: int
         raise ScoringError(
             f"Condition {condition} needs texts with marked differences, [[original, altered]]."
         )
-    items = [ConditionItem(name, "", name, _abstract(name, pair)) for name, pair in pairs.items()]
+    items = []
+    for name, pair in pairs.items():
+        if isinstance(pair, str):
+            try:
+                abstract = parsed(pair)
+            except MarkupError as error:
+                raise ScoringError(f"Pair {name}: {error}.") from error
+        else:
+            original, altered = pair
+            if original == altered:
+                raise ScoringError(f"Pair {name}: the two versions are the same.")
+            # What both begin and end with is plain
+            shared = min(len(original), len(altered))
+            start = next((n for n in range(shared) if original[n] != altered[n]), shared)
+            left = shared - start
+            end = next((n for n in range(left) if original[-1 - n] != altered[-1 - n]), left)
+            ends = (len(original) - end, len(altered) - end)
+            differs = Alternation(original[start : ends[0]], altered[start : ends[1]])
+            abstract = Abstract((Plain(original[:start]), differs, Plain(original[ends[0] :])))
+        items.append(ConditionItem(name, "", name, abstract))
     try:
         texts, problems = text_pairs(condition, items, seed)
     except ConditionError as error:
@@ -143,27 +162,6 @@ def _texts(pairs: Sequence[Pair] | Mapping[str, Pair], condition: str, seed: int
     if not texts:
         raise ScoringError("There are no pairs to score.")
     return texts
-
-
-def _abstract(name: str, pair: Pair) -> Abstract:
-    if isinstance(pair, str):
-        try:
-            return parsed(pair)
-        except MarkupError as error:
-            raise ScoringError(f"Pair {name}: {error}.") from error
-    original, altered = pair
-    if original == altered:
-        raise ScoringError(f"Pair {name}: the two versions are the same.")
-    shared = min(len(original), len(altered))
-    start = next((n for n in range(shared) if original[n] != altered[n]), shared)
-    left = shared - start
-    end = next((n for n in range(left) if original[-1 - n] != altered[-1 - n]), left)
-    segments: list[Segment] = [
-        Plain(original[:start]),
-        Alternation(original[start : len(original) - end], altered[start : len(altered) - end]),
-        Plain(original[len(original) - end :]),
-    ]
-    return Abstract(tuple(segments))
 
 
 def _opened(model: Any, model_args: Mapping[str, Any]) -> tuple[Any, dict[str, str]]:

@@ -1,6 +1,6 @@
 """The report of an import of models' results, added to that of items and people; the keys are a contract."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
@@ -12,8 +12,8 @@ from experiment.imports.report import ImportReport, make_report
 from lib.formatting import percent
 from scoring.domain.conditions import CONDITIONS
 from scoring.domain.known_models import MODELS, PAPER_MODELS
-from scoring.domain.perplexity import Accuracy, accuracy, decide
-from scoring.imports.read.results import PublishedModel, PublishedResults, PublishedScores
+from scoring.domain.perplexity import accuracy, decide
+from scoring.imports.read.results import PublishedModel, PublishedResults
 from scoring.imports.store.published import ImportedAll
 from scoring.imports.store.runs import StoredRuns
 from scoring.services.open_model import short_name
@@ -40,26 +40,25 @@ class FullReport:
         return self.people.to_json() | {name: getattr(self, name) for name in own}
 
     def lines(self) -> list[str]:
+        runs, models = self.runs, list[str]()
+        if self.models:
+            models.append(
+                f"{len(self.models)} language models with {runs['full']} runs on full abstracts, {runs['isolated']} on isolated sentences, "
+                f"{runs['swapped']} with swapped context and {runs['corpus']} on reference corpora"
+            )
+        shares = [m["accuracy"] for m in self.models if m["is_of_paper"] and "accuracy" in m]
+        if shares:
+            models.append(
+                f"On average, the paper's models ({len(shares)} are here) choose correctly in {percent(fmean(shares))} of the "
+                "human-created test cases."
+            )
         return report_lines(
             self.people,
-            more=self._of_models() if self.models else (),
+            more=models,
             created=", ".join(f"{name} {n}" for name, n in self.created.items() if n),
             absent=self.absent,
             notes=self.notes,
         )
-
-    def _of_models(self) -> Iterator[str]:
-        runs = self.runs
-        yield (
-            f"{len(self.models)} language models with {runs['full']} runs on full abstracts, {runs['isolated']} on isolated sentences, "
-            f"{runs['swapped']} with swapped context and {runs['corpus']} on reference corpora"
-        )
-        shares = [m["accuracy"] for m in self.models if m["is_of_paper"] and "accuracy" in m]
-        if shares:
-            yield (
-                f"On average, the paper's models ({len(shares)} are here) choose correctly in {percent(fmean(shares))} of the "
-                "human-created test cases."
-            )
 
 
 def make_full_report(
@@ -97,11 +96,8 @@ def _model(model: PublishedModel) -> dict[str, Any]:
     human = [s for s in model.scores if (s.source, s.condition) == ("human", "full")]
     if not human:
         return about
-    found = _accuracy(human[-1])
+    ppl = human[-1].ppl
+    both = zip(human[-1].original(ppl), human[-1].altered(ppl), strict=True)
+    found = accuracy([decide(original, altered) for original, altered in both])
     shares = {"accuracy": found.value, "sem": found.sem}
     return about | {"n_items": found.n, "n_correct": found.n_correct, **shares}
-
-
-def _accuracy(scores: PublishedScores) -> Accuracy:
-    pairs = zip(scores.original(scores.ppl), scores.altered(scores.ppl), strict=True)
-    return accuracy([decide(original, altered) for original, altered in pairs])

@@ -74,11 +74,7 @@ def _folder(job: PublishedImport) -> Iterator[Path]:
             raise RefusedError("The file is no longer stored. Upload it again.") from gone
         except ZipRefusedError as refused:
             raise RefusedError(str(refused)) from refused
-        yield _top(root)
-
-
-def _top(root: Path) -> Path:
-    """The one folder that holds everything else, as in a ZIP of a repository; else the whole."""
-    found = list(root.iterdir())
-    is_one = len(found) == 1 and found[0].is_dir() and found[0].name not in (*FOLDERS, FOLDER)
-    return found[0] if is_one else root
+        # A ZIP of a repository holds one folder, and everything in it
+        top = list(root.iterdir())
+        is_one = len(top) == 1 and top[0].is_dir() and top[0].name not in (*FOLDERS, FOLDER)
+        yield top[0] if is_one else root

@@ -76,19 +76,18 @@ class DraftingForm(ModelForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        if not self.errors:
-            self.abstracts = self._abstracts(cleaned)
-        return cleaned
-
-    def _abstracts(self, cleaned: dict[str, Any]) -> list[SourceAbstract]:
+        if self.errors:
+            return cleaned
         pasted, file = cleaned["pasted"].strip(), cleaned["file"]
         if bool(pasted) == bool(file):
             raise ValidationError("Paste abstracts, or choose a file.")
         if pasted:
-            return of_pasted(pasted, cleaned["subfield"], self.research_field)
-        if file.size > MOST_BYTES:
+            self.abstracts = of_pasted(pasted, cleaned["subfield"], self.research_field)
+        elif file.size > MOST_BYTES:
             raise ValidationError("The file is too large.")
-        return of_table(file.read(), self.research_field)
+        else:
+            self.abstracts = of_table(file.read(), self.research_field)
+        return cleaned
 
 
 class ReviewingForm(ModelForm):

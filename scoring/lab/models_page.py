@@ -198,42 +198,29 @@ def compare(
     rows: Iterable[RunRow], places: Mapping[int, int], set_name: str
 ) -> tuple[list[Group], Scale]:
     """Rows with dots on a common scale, in groups: models of the study's set, and others."""
-    finished = [row for row in rows if row.n and row.run.status == ScoringRun.Status.FINISHED]
-    drawn = _with_differences(_newest(finished))
-    shares = [(row, row.counted.accuracy) for row in drawn]
-    scale = scale_for([(share.value - share.sem, share.value + share.sem) for _, share in shares])
-    drawn = [replace(row, dot=dot(share.value, share.sem, scale)) for row, share in shares]
-    in_set = [row for row in drawn if row.model.pk in places]
-    others = [row for row in drawn if row.model.pk not in places]
-    return [group for group in (Group(set_name, in_set), Group("", others)) if group.rows], scale
-
-
-def _newest(rows: Sequence[RunRow]) -> list[RunRow]:
-    """The newest run of each kind, which comes first."""
-    first: dict[tuple[Any, ...], RunRow] = {}
+    newest: dict[tuple[Any, ...], RunRow] = {}
     for row in rows:
-        first.setdefault((row.model.pk, row.run.prompt_text, *row.kind.values()), row)
-    return list(first.values())
+        if row.n and row.run.status == ScoringRun.Status.FINISHED:
+            # The newest run of each kind comes first
+            newest.setdefault((row.model.pk, row.run.prompt_text, *row.kind.values()), row)
+    drawn = [(row, row.counted.accuracy) for row in newest.values()]
+    scale = scale_for([(share.value - share.sem, share.value + share.sem) for _, share in drawn])
 
-
-def _with_differences(rows: Sequence[RunRow]) -> list[RunRow]:
-    """Where a model has several rows, each names what is its own."""
+    # Where a model has several rows, each names what is its own
     by_model = defaultdict(list)
-    for row in rows:
+    for row, _ in drawn:
         by_model[row.model.pk].append(row.kind)
     differing = {
-        model: tuple(name for name in kinds[0] if len({kind[name] for kind in kinds}) > 1)
+        model: [name for name in kinds[0] if len({kind[name] for kind in kinds}) > 1]
         for model, kinds in by_model.items()
     }
-    return [
-        replace(
-            row,
-            differs=tuple(
-                row.told(name) for name in differing[row.model.pk] if row.kind[name] is not None
-            ),
-        )
-        for row in rows
-    ]
+    in_set, others = list[RunRow](), list[RunRow]()
+    for row, share in drawn:
+        own = [name for name in differing[row.model.pk] if row.kind[name] is not None]
+        differs = tuple(row.told(name) for name in own)
+        whole = replace(row, differs=differs, dot=dot(share.value, share.sem, scale))
+        (in_set if row.model.pk in places else others).append(whole)
+    return [group for group in (Group(set_name, in_set), Group("", others)) if group.rows], scale
 
 
 RUNS_PER_PAGE = 50
@@ -292,20 +279,13 @@ def open_runs(study: Study) -> list[dict[str, Any]]:
     runs = list(_light(study).filter(status__in=ScoringRun.OPEN_STATUSES).order_by("pk"))
     running = any(run.status == Status.RUNNING for run in runs)
     stale = set(leases.stale(_light(study)).values_list("pk", flat=True)) if running else set()
-    return [
-        {
-            "run": run,
-            "told": _under_way(run, is_stale=run.pk in stale, is_own=run.study_id == study.pk),
-            "progress_percent": progress_percent(run),
-        }
-        for run in runs
-    ]
-
-
-def _under_way(run: ScoringRun, *, is_stale: bool, is_own: bool) -> str:
-    state = "stopping" if run.cancel_requested else run.get_status_display()
-    state = "its worker has stopped" if is_stale else state
-    return f"{state}, {run.done} of {run.total}" if is_own else state
+    rows = []
+    for run in runs:
+        told = "stopping" if run.cancel_requested else run.get_status_display()
+        told = "its worker has stopped" if run.pk in stale else told
+        told += f", {run.done} of {run.total}" if run.study_id == study.pk else ""
+        rows.append({"run": run, "told": told, "progress_percent": progress_percent(run)})
+    return rows
 
 
 def _light(study: Study) -> "QuerySet[ScoringRun]":

@@ -2,11 +2,11 @@
 
 import shlex
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
 
 from experiment.models import Study
 from lib import formatting
@@ -20,7 +20,7 @@ from scoring.domain.backend import ScoringError
 from scoring.domain.perplexity import CHANCE, NEAR_TIE_NATS
 from scoring.lab import words
 from scoring.lab.models_page import dot, progress_percent, scale_for, source_label, ticks
-from scoring.models import ItemScore, ScoringRun
+from scoring.models import ScoringRun
 from scoring.services.open_model import default_name
 from scoring.services.summary import (
     IS_CORRECT,
@@ -127,7 +127,10 @@ def resume_command(run: ScoringRun) -> str:
     parts = [*MANAGE, "score", "--model", kind.name if kind else run.backend]
     if run.model_args:
         parts += ["--model_args", ",".join(f"{k}={v}" for k, v in run.model_args.items())]
-    if run.language_model.name != _default_name(run):
+    by_default = ""
+    with suppress(ScoringError):
+        by_default = default_name(run.backend, run.model_args)
+    if run.language_model.name != by_default:
         parts += ["--name", run.language_model.name]
     is_custom = run.prompt == ScoringRun.Prompt.CUSTOM
     parts += ["--study", run.study.slug, "--conditions", str(run.condition)]
@@ -138,13 +141,6 @@ def resume_command(run: ScoringRun) -> str:
         if value not in ("", None):
             parts += [f"--{name}", str(value)]
     return shlex.join([*parts, "--resume"])
-
-
-def _default_name(run: ScoringRun) -> str:
-    try:
-        return default_name(run.backend, run.model_args)
-    except ScoringError:
-        return ""
 
 
 PAIRS_PER_PAGE = 40
@@ -216,35 +212,29 @@ def _result(run: ScoringRun, study: Study, *, is_own: bool) -> dict[str, Any]:
     share, texts = counted.accuracy, unscored(run, study)
     ties = f", and {formatting.count(share.n_ties, 'tie')}" if share.n_ties else ""
     scale = scale_for([(share.value - share.sem, share.value + share.sem)] if share.n else [])
+    is_by_sentence, averaged = run.condition == ScoringRun.Condition.ISOLATED, ""
+    # Of sentences, a test case has several
+    if is_by_sentence and not run.is_open and (within := within_item(scores)).n_items:
+        sem = f" ± {formatting.percent(within.sem).removesuffix('%')}" if within.sem else ""
+        averaged = (
+            f"Accuracy, averaged first within each test case and then over the {within.n_items} test cases:"
+            f" {formatting.percent(within.accuracy)}{sem}."
+        )
     return {
         "counted": counted,
         "elsewhere": words.not_shown(
             run.item_scores.count() - share.n if is_own else 0, "scored", "more text", "of"
         ),
-        "units": "Sentences" if run.condition == ScoringRun.Condition.ISOLATED else "Test cases",
+        "units": "Sentences" if is_by_sentence else "Test cases",
         "of_texts": f"of {share.n}{ties}",
         "dot": dot(share.value, share.sem, scale) if share.n else None,
         "chance_at": scale.percent(CHANCE),
         "ticks": ticks(scale),
         "near_tie_nats": NEAR_TIE_NATS,
-        "averaged": _averaged(run, scores),
+        "averaged": averaged,
         "unscored": texts[:MOST_NAMED],
         "n_unscored": len(texts),
     }
-
-
-def _averaged(run: ScoringRun, scores: "QuerySet[ItemScore]") -> str:
-    """A sentence on sentences, of which a test case has several; empty of a run on whole texts, and while it goes on."""
-    if run.condition != ScoringRun.Condition.ISOLATED or run.is_open:
-        return ""
-    within = within_item(scores)
-    if not within.n_items:
-        return ""
-    sem = f" ± {formatting.percent(within.sem).removesuffix('%')}" if within.sem else ""
-    return (
-        f"Accuracy, averaged first within each test case and then over the {within.n_items} test cases:"
-        f" {formatting.percent(within.accuracy)}{sem}."
-    )
 
 
 def _pairs(run: ScoringRun, study: Study, which: str, page: int | str) -> dict[str, Any]:

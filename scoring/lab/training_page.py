@@ -178,6 +178,13 @@ def training(row: Training, user: User) -> dict[str, Any]:
     rate, left_s = row.tokens_per_s, None
     if row.status == Status.RUNNING and row.done and rate and not is_stale:
         left_s = (row.total - row.done) * row.tokens / row.done / rate
+    results = {}
+    if not row.is_open:
+        seen = studies_with(user, Right.SEE_DATA).order_by("slug")
+        results = {
+            "on_studies": on_studies(row.language_model, user) if row.language_model else [],
+            "study_curves": [curve for study in seen if (curve := _study_curve(row, study))],
+        }
     return SECTION | {
         "heading": words.state(row, is_stale=is_stale),
         "pace": words.pace(row, progress(row, now), left_s),
@@ -194,7 +201,7 @@ def training(row: Training, user: User) -> dict[str, Any]:
         "has_checkpoints": not row.is_open and len(models.kept_steps(row)) > 1,
         "updated_at": now,
         **curves_of(row),
-        **_results(row, user),
+        **results,
     }
 
 
@@ -244,16 +251,6 @@ def _newest(row: LanguageModel, study: Study) -> tuple[ScoringRun, Accuracy] | N
         return None
     accuracy = count(scores_in(run, study)).accuracy
     return (run, accuracy) if accuracy.n else None
-
-
-def _results(row: Training, user: User) -> dict[str, Any]:
-    if row.is_open:
-        return {}
-    seen = studies_with(user, Right.SEE_DATA).order_by("slug")
-    return {
-        "on_studies": on_studies(row.language_model, user) if row.language_model else [],
-        "study_curves": [curve for study in seen if (curve := _study_curve(row, study))],
-    }
 
 
 def _study_curve(row: Training, study: Study) -> dict[str, Any] | None:

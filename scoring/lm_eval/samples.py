@@ -33,9 +33,21 @@ LESS = 1e-6  # relative; more than rounding
 
 def greedy_texts(run: ScoringRun) -> dict[Place, dict[str, bool | None]]:
     """Place -> version of the text -> whether every counted token is the model's first choice; None where open."""
+    table = token_store.read_tokens(run)
+    names = ("item", "item_version", "unit", "version")
+    about = [table[name].to_pylist() for name in names]
+    ids, logprobs = table["token_id"].to_numpy(), table["logprob"].to_numpy()
+    counted = table["in_text"].to_numpy(zero_copy_only=False) | (run.mode == "paper")
+    starts = np.flatnonzero(table["position"].to_numpy() == 0).tolist()
+    texts: dict[Place, dict[str, _Text]] = {}
+    for start, stop in pairwise([*starts, table.num_rows]):
+        item, number, unit, version = (column[start] for column in about)
+        text = _Text(ids[start:stop], logprobs[start:stop], counted[start:stop])
+        texts.setdefault((item, number, unit), {})[version] = text
+
     size = vocabulary_size(run)
     found: dict[Place, dict[str, bool | None]] = {}
-    for place, versions in _texts(run).items():
+    for place, versions in texts.items():
         found[place] = {}
         for version, text in versions.items():
             others = (other for name, other in versions.items() if name != version)
@@ -89,21 +101,6 @@ class _Text:
             return False
         at = differs[0]
         return bool(self.logprobs[at] < other.logprobs[at] - LESS)
-
-
-def _texts(run: ScoringRun) -> dict[Place, dict[str, _Text]]:
-    table = token_store.read_tokens(run)
-    names = ("item", "item_version", "unit", "version")
-    about = [table[name].to_pylist() for name in names]
-    ids, logprobs = table["token_id"].to_numpy(), table["logprob"].to_numpy()
-    counted = table["in_text"].to_numpy(zero_copy_only=False) | (run.mode == "paper")
-    starts = np.flatnonzero(table["position"].to_numpy() == 0).tolist()
-    texts: dict[Place, dict[str, _Text]] = {}
-    for start, stop in pairwise([*starts, table.num_rows]):
-        item, number, unit, version = (column[start] for column in about)
-        text = _Text(ids[start:stop], logprobs[start:stop], counted[start:stop])
-        texts.setdefault((item, number, unit), {})[version] = text
-    return texts
 
 
 HIGHER_IS_BETTER = {"acc": True, "near_tie": False, "ppl_original": False, "ppl_altered": False}

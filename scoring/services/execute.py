@@ -1,8 +1,8 @@
 """Execute a run: take it, open its model, score the batches that are missing, and write each one whole or not at all."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -192,7 +192,13 @@ def execute(
 
     def work(run: ScoringRun, lease: Lease) -> None:
         try:
-            with _opened(run, backend, opener) as model:
+            with ExitStack() as stack:
+                model = backend
+                if model is None and opener is not None:
+                    model = opener(run.backend, run.model_args)
+                elif model is None:
+                    own = closing(open_backend(run.backend, run.model_args))
+                    model = stack.enter_context(own)
                 _Execution(run, lease, model, max_pairs, on_progress).run_batches()
         except (OSError, DatabaseError) as error:  # a full disk, say: what is stored is whole
             if not (sentence := disk.sentence(error)):
@@ -209,17 +215,6 @@ def execute_slice(run: ScoringRun) -> None:
     except Exception:
         models.close()  # whatever state it is in; the run says that it failed
         raise
-
-
-@contextmanager
-def _opened(run: ScoringRun, backend: Backend | None, opener: Opener | None) -> Iterator[Backend]:
-    if backend is not None:
-        yield backend
-    elif opener is not None:
-        yield opener(run.backend, run.model_args)
-    else:
-        with closing(open_backend(run.backend, run.model_args)) as own:
-            yield own
 
 
 class _Execution:

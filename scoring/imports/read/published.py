@@ -271,26 +271,22 @@ def read_results(root: Path) -> PublishedResults:
         return PublishedResults(problems=wrong)
     if not (root / FOLDER).is_dir():
         return PublishedResults(absent=[f"{FOLDER}/"])
-    problems: list[Problem] = []
+    problems, absent = list[Problem](), list[str]()
+    files, known = NumberFiles(root, problems), list(map(folder_of, MODELS))
     try:
-        return _read_folders(NumberFiles(root, problems))
+        found = subfolders(root / FOLDER)
+        absent += [f"{FOLDER}/{folder}/" for folder in known if folder not in found]
+        # The published ones in their own order, then others
+        folders = [*(f for f in known if f in found), *(f for f in found if f not in known)]
+        models = [read_model(files, FOLDER, folder, absent) for folder in folders]
+        for source in SOURCES:
+            if not any((root / FOLDER / folder / source).is_dir() for folder in found):
+                absent.append(f"{FOLDER}/*/{source}/")
+        notes = list(_unread(files))
     except OSError as error:
         problems.append(Problem(FOLDER, f"cannot be read: {error.strerror or error}"))
         return PublishedResults(problems=problems)
-
-
-def _read_folders(files: NumberFiles) -> PublishedResults:
-    found = subfolders(files.root / FOLDER)
-    known = list(map(folder_of, MODELS))
-    absent = [f"{FOLDER}/{folder}/" for folder in known if folder not in found]
-    # The published ones in their own order, then others
-    folders = [*(f for f in known if f in found), *(f for f in found if f not in known)]
-    models = [read_model(files, FOLDER, folder, absent) for folder in folders]
-    for source in SOURCES:
-        if not any((files.root / FOLDER / folder / source).is_dir() for folder in found):
-            absent.append(f"{FOLDER}/*/{source}/")
-    notes = list(_unread(files))
-    return PublishedResults([model for model in models if model], absent, notes, files.problems)
+    return PublishedResults([model for model in models if model], absent, notes, problems)
 
 
 def _unread(files: NumberFiles) -> Iterator[str]:

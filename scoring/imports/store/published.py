@@ -14,7 +14,7 @@ from experiment.imports.store.published import (
     import_published,
 )
 from scoring.imports.read.results import PublishedModel, PublishedResults
-from scoring.imports.store.runs import ItemRows, StoredRuns, check_rows, published_items, store_runs
+from scoring.imports.store.runs import StoredRuns, check_rows, published_items, store_runs
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,17 @@ def import_all(data: Published, results: PublishedResults, slug: str, texts: str
 
 def _import_results(results: PublishedResults, people: Imported) -> ImportedAll:
     problems, items = list(results.problems), published_items()
-    models, notes = _with_items(results.models, items)
+    # Scores of items that are nowhere to be found are noted
+    sources = {scores.source for model in results.models for scores in model.scores}
+    notes = [
+        f"The models' results on {FILES[source]} were not imported, because that file is missing."
+        for source in sorted(sources - items.keys())
+    ]
+    with_items = [
+        replace(model, scores=[scores for scores in model.scores if scores.source in items])
+        for model in results.models
+    ]
+    models = [model for model in with_items if model.scores or model.corpora]
     for scores in (scores for model in models for scores in model.scores):
         found = check_rows(scores, items[scores.source])
         if isinstance(found, Problem):
@@ -56,19 +66,3 @@ def _import_results(results: PublishedResults, people: Imported) -> ImportedAll:
     if problems:
         raise ImportRefusedError(problems)
     return ImportedAll(people, models, runs, [*notes, *runs.notes])
-
-
-def _with_items(
-    models: Sequence[PublishedModel], items: ItemRows
-) -> tuple[list[PublishedModel], list[str]]:
-    """The models without the scores of items that are nowhere to be found, which are noted."""
-    sources = {scores.source for model in models for scores in model.scores}
-    notes = [
-        f"The models' results on {FILES[source]} were not imported, because that file is missing."
-        for source in sorted(sources - items.keys())
-    ]
-    with_items = [
-        replace(model, scores=[scores for scores in model.scores if scores.source in items])
-        for model in models
-    ]
-    return [model for model in with_items if model.scores or model.corpora], notes
