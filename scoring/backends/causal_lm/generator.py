@@ -93,11 +93,7 @@ class TransformersGenerator:
     ) -> list[Generated]:
         began = time.monotonic()
         prompts = [self.prompt_ids(messages) for messages in conversations]
-        # Tokens that each answer may have; 0 or less where the model's window is full
-        rooms = [
-            self.max_tokens if self.window is None else min(self.max_tokens, self.window - len(ids))
-            for ids in prompts
-        ]
+        rooms = [self._room(ids) for ids in prompts]
         written: dict[int, list[int]] = {}
         for room in {room for room in rooms if room > 0}:
             places = [n for n, other in enumerate(rooms) if other == room]
@@ -122,6 +118,12 @@ class TransformersGenerator:
             )
             answers.append(answer)
         return answers
+
+    def _room(self, ids: Sequence[int]) -> int:
+        """Tokens that an answer may have; 0 or less where the model's window is full."""
+        return min(
+            self.max_tokens, self.max_tokens if self.window is None else self.window - len(ids)
+        )
 
     def _decoded(self, ids: Sequence[int]) -> str:
         """Without the tokens that are no text; those around a thought are seen."""
