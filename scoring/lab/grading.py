@@ -28,7 +28,7 @@ from scoring.services.data_set import JUDGES
 from scoring.services.grading import people, plans
 from scoring.services.grading import runs as grading_runs
 from scoring.services.grading.plans import plan_of, rubric_of, summary, with_fate
-from scoring.services.grading.runs import default_prompt
+from scoring.services.grading.prompts import default_prompt
 
 
 class PlanForm(OfStudy, forms.Form):

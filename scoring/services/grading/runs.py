@@ -13,7 +13,6 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
-from django.template.loader import render_to_string
 
 from experiment.models import Study
 from experiment.services import work
@@ -24,54 +23,14 @@ from scoring.domain.backend import ScoringError
 from scoring.domain.generating import Finish, Generated, Message
 from scoring.domain.grading.reading import exact_points, read_points, schema
 from scoring.domain.grading.rubric import Rubric
-from scoring.domain.prompts import filled
 from scoring.models import AnsweringRun, GradingRun, JudgeGrade
 from scoring.models.answers import Kind
 from scoring.services.asking.engine import Asking, Question, added_up, stored
 from scoring.services.asking.settings import Asked, Unread
-from scoring.services.asking.turns import repeated
-from scoring.services.grading import targets
+from scoring.services.grading import prompts, targets
 from scoring.services.grading.plans import plan_of, rubric_of
 from scoring.services.grading.targets import Target
 from scoring.services.open_model import default_name, language_model
-
-
-def default_prompt() -> str:
-    return render_to_string("scoring/grading/judge_prompt.txt").strip()
-
-
-def instructions(prompt: str, rubric: Rubric) -> str:
-    """The prompt with the rubric in its place; all other braces are text."""
-    told = render_to_string("scoring/grading/rubric.txt", {"rubric": rubric}).strip()
-    return filled(prompt, rubric=told)
-
-
-def opening(told: str, target: Target) -> list[Message]:
-    texts = (target.question, target.expert_answer, target.text)
-    # Of the texts themselves: the same each time, and none can hold it
-    mark = hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
-    values = {
-        "mark": mark,
-        "question": target.question,
-        "expert_answer": target.expert_answer,
-        "text": target.text,
-    }
-    asked = render_to_string("scoring/grading/answer.txt", values).strip()
-    return [Message("system", told), Message("user", asked)]
-
-
-def again(said: str, rubric: Rubric) -> list[Message]:
-    """The turns that ask once more, after what was no grade."""
-    asked = render_to_string("scoring/grading/again.txt", {"rubric": rubric}).strip()
-    return [repeated(said), Message("user", asked)]
-
-
-def prompt_sha256(told: str) -> str:
-    """The hash of all that a judge is told beside the texts that it grades."""
-    empty = Target(0, "", "", "", "stop", False)
-    asked = opening(told, empty)[1].content
-    return hashlib.sha256(f"{told}\0{asked}".encode()).hexdigest()
-
 
 # A grade is short; a model that reasons before it needs more, and says so in its arguments
 DEFAULTS: Mapping[Place, Mapping[str, str]] = {
@@ -115,7 +74,7 @@ def grading_run(
     if people:
         _check_told(study, asked)
     rubric = rubric or rubric_of(plan_of(study))
-    told = instructions(prompt.strip() or default_prompt(), rubric)
+    told = prompts.instructions(prompt.strip() or prompts.default_prompt(), rubric)
     chosen: list[int | str] = [
         *_numbers(study, runs, models),
         *([targets.PEOPLE] if people else []),
@@ -188,18 +147,6 @@ def _of_same_judge(draft: GradingRun) -> QuerySet[GradingRun]:
     return GradingRun.objects.filter(fingerprint=draft.fingerprint).order_by("-pk")
 
 
-def can_resume(run: GradingRun) -> bool:
-    """True if it is over with answers left: new ones, or some at which the judge failed."""
-    if run.is_open or run.generator not in JUDGES:
-        return False
-    return run.status != GradingRun.Status.FINISHED or targets.has_open(run)
-
-
-def reopen(run: GradingRun) -> GradingRun:
-    """Let it wait again, where something is left to be graded."""
-    return leases.reopen(run, also_finished=True) if can_resume(run) else run
-
-
 @transaction.atomic
 def start(draft: GradingRun, by: User) -> GradingRun:
     """Store it, and have a worker do it; a form that was sent twice is one run, and so is what a run has said already."""
@@ -210,15 +157,6 @@ def start(draft: GradingRun, by: User) -> GradingRun:
     draft.save()
     work.start(draft, by)
     return draft
-
-
-@transaction.atomic
-def resume(run: GradingRun, by: User) -> GradingRun:
-    """Have a worker go on with it."""
-    if can_resume(run):
-        run = reopen(run)
-        work.start(run, by)
-    return run
 
 
 def _check_told(study: Study, asked: Asked) -> None:
@@ -269,6 +207,13 @@ class _Grading(Asking[GradingRun]):
     def answers(job: GradingRun) -> QuerySet[JudgeGrade]:
         return job.grades.filter(tries__gt=0)
 
+    @classmethod
+    def can_resume(cls, job: GradingRun) -> bool:
+        """True if it is over with answers left: new ones, or some at which the judge failed."""
+        if job.is_open or job.generator not in JUDGES:
+            return False
+        return job.status != GradingRun.Status.FINISHED or targets.has_open(job)
+
     def go_on(self) -> None:
         self.rubric = Rubric.from_json(self.job.rubric)
         self.schema = schema(self.rubric)
@@ -288,8 +233,8 @@ class _Grading(Asking[GradingRun]):
         """Say by whom and by what is graded; who goes on must be who began."""
         now = json.loads(json.dumps(judge, default=str))
         identity = {
-            "judge": _sha256(now),
-            "prompt": prompt_sha256(self.job.instructions),
+            "judge": hashlib.sha256(json.dumps(now, sort_keys=True).encode()).hexdigest(),
+            "prompt": prompts.prompt_sha256(self.job.instructions),
             "rubric": self.rubric.sha256,
             "of_judge": now,
         }
@@ -312,7 +257,7 @@ class _Grading(Asking[GradingRun]):
             asked = [t for t in chunk if t.has_text and t.row not in known]
             said = self._said_first([t.row for t in asked])
             for target in asked:
-                turns = opening(self.job.instructions, target)
+                turns = prompts.opening(self.job.instructions, target)
                 if (first := said.get(target.row)) is None:
                     yield Question(target.row, turns, 0, self.schema)
                 else:
@@ -374,7 +319,7 @@ class _Grading(Asking[GradingRun]):
 
     def _again(self, row: int, turns: Sequence[Message], said: str) -> Question:
         self.second.add(row)
-        return Question(row, [*turns, *again(said, self.rubric)], 2, self.schema)
+        return Question(row, [*turns, *prompts.again(said, self.rubric)], 2, self.schema)
 
     def store(self, question: Question, answer: Generated) -> Question | None:
         is_second, has_failed = question.row in self.second, answer.finish == Finish.FAILED
@@ -423,13 +368,10 @@ class _Grading(Asking[GradingRun]):
         grade.save()
 
 
-run, spent = _Grading.run, _Grading.spent
+run, spent, can_resume = _Grading.run, _Grading.spent, _Grading.can_resume
+reopen, resume = _Grading.reopen, _Grading.resume
 
 
 def unread(run: GradingRun) -> Unread:
     said = _Grading.answers(run).exclude(finish=Finish.FAILED)
     return Unread(said.filter(points__isnull=True).count(), said.count())
-
-
-def _sha256(judge: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(judge, sort_keys=True).encode()).hexdigest()
