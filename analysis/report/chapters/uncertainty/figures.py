@@ -51,11 +51,27 @@ def crossed(source: SourceResults, tables: Tables) -> Figure:
     own = need(source.of(Crossed).crossed)
     rows = rows_of(own.models, [EVERYONE] if own.humans else [])
     frame = _frame(own, rows, source.of(Accuracy).chat_models)
-    drawn = _accuracies(frame, rows, own.humans.accuracy if own.humans else None)
+    ends = [*frame["low"], *frame["high"], *frame["two_way_low"], *frame["two_way_high"]]
+    domain = share_domain([*ends, *frame["accuracy"]])
+    x = share_x("accuracy", domain, "Correct answers")
+    layers: list[Any] = [upright(CHANCE)]
+    if own.humans:
+        people = own.humans.accuracy
+        layers.append(upright(people, colour=HUMANS, width=0.8, dash=False))
+        layers.append(flag(people, "people", HUMANS))
+    drawn: Drawn = alt.layer(*layers, _both_intervals(frame, "", x, rows.y())).properties(
+        width=FULL - rows.width - 30, height=rows.height
+    )
     differences = frame[frame["difference"].notna()]
     if len(differences):
+        columns = [one for one in NUMBERS if one.startswith("difference")]
+        values = [value for column in columns for value in differences[column]]
+        x = x_of("difference", spread(values, must=[0]), points_axis("Model minus people"))
+        y = rows.y(labels=False, minExtent=0, maxExtent=0)
+        shown = _both_intervals(differences, "difference_", x, y)
+        right = alt.layer(upright(0.0), flag(0.0, "no difference"), shown)
         width = (FULL - rows.width - 64) // 2
-        right = _differences(differences, rows).properties(width=width, height=rows.height)
+        right = right.properties(width=width, height=rows.height)
         drawn = alt.hconcat(drawn.properties(width=width), right, spacing=16)
     has_two_way = bool(frame[["two_way_low", "difference_two_way_low"]].notna().any(axis=None))
     has_chat = bool(frame["is_chat"].eq(True).any())
@@ -112,28 +128,6 @@ def _both_intervals(frame: pd.DataFrame, start: str, x: alt.X, y: alt.Y) -> Draw
     return alt.layer(thin, dots_with_intervals(data, x, y))
 
 
-def _accuracies(frame: pd.DataFrame, rows: Rows, people: float | None) -> Drawn:
-    ends = [*frame["low"], *frame["high"], *frame["two_way_low"], *frame["two_way_high"]]
-    domain = share_domain([*ends, *frame["accuracy"]])
-    x = share_x("accuracy", domain, "Correct answers")
-    layers: list[Any] = [upright(CHANCE)]
-    if people is not None:
-        layers.append(upright(people, colour=HUMANS, width=0.8, dash=False))
-        layers.append(flag(people, "people", HUMANS))
-    return alt.layer(*layers, _both_intervals(frame, "", x, rows.y())).properties(
-        width=FULL - rows.width - 30, height=rows.height
-    )
-
-
-def _differences(frame: pd.DataFrame, rows: Rows) -> Drawn:
-    ends = [f"difference_{which}{end}" for which in ("", "two_way_") for end in ("low", "high")]
-    values = [v for column in ("difference", *ends) for v in frame[column]]
-    x = x_of("difference", spread(values, must=[0]), points_axis("Model minus people"))
-    y = rows.y(labels=False, minExtent=0, maxExtent=0)
-    shown = _both_intervals(frame, "difference_", x, y)
-    return alt.layer(upright(0.0), flag(0.0, "no difference"), shown)
-
-
 # --- Where people and models differ, test case by test case.
 
 MARKED, OTHER = "differs (5% false discovery rate)", "no clear difference"
@@ -152,34 +146,29 @@ def item_differences(source: SourceResults, tables: Tables) -> Figure:
     frame["rank"] = frame.index + 1
     frame["kind"] = [MARKED if Verdict(one).is_clear else OTHER for one in frame["verdict"]]
     shown = frame.iloc[:: -(-len(frame) // MOST)]
+    axis = alt.Axis(title="Test cases, ranked", grid=False, tickMinStep=1, format=",d")
+    x = x_of("rank", [0, len(frame) + 1], axis)
+    y = y_of("difference", [-1.05, 1.05], points_axis("Models minus people", grid=True))
+    kinds = [k for k in (MARKED, OTHER) if (shown["kind"] == k).any()]
+    colour = alt.Color(
+        "kind:N",
+        scale=alt.Scale(domain=kinds, range=[{MARKED: LOST, OTHER: LINE}[k] for k in kinds]),
+        legend=alt.Legend(title=None, symbolOpacity=1),
+    )
+    data = chart(shown.reindex(columns=["rank", "difference", "kind", "ci_low", "ci_high"]))
+    bars = data.mark_rule(strokeWidth=1, opacity=0.22).encode(
+        x=x, y=alt.Y("ci_low:Q"), y2="ci_high:Q", color=colour
+    )
+    dots = data.mark_point(size=26).encode(x=x, y=y, color=colour)
+    drawn = alt.layer(level(0.0), bars, dots, *_names(frame, x, y))
+    drawn = drawn.properties(width=FULL - 76, height=HEIGHT)
     text = item_differences_figure(
         own,
         n_items=len(frame),
         n_above=int((frame["difference"] > 0).sum()),
         n_drawn=len(shown) if len(shown) < len(frame) else None,
     )
-    return make_figure("item_differences", _chart(shown, frame), text, frame)
-
-
-def _chart(frame: pd.DataFrame, every: pd.DataFrame) -> Drawn:
-    n = len(every)
-    axis = alt.Axis(title="Test cases, ranked", grid=False, tickMinStep=1, format=",d")
-    x = x_of("rank", [0, n + 1], axis)
-    y = y_of("difference", [-1.05, 1.05], points_axis("Models minus people", grid=True))
-    kinds = [k for k in (MARKED, OTHER) if (frame["kind"] == k).any()]
-    colour = alt.Color(
-        "kind:N",
-        scale=alt.Scale(domain=kinds, range=[{MARKED: LOST, OTHER: LINE}[k] for k in kinds]),
-        legend=alt.Legend(title=None, symbolOpacity=1),
-    )
-    shown = frame.reindex(columns=["rank", "difference", "kind", "ci_low", "ci_high"])
-    data = chart(shown)
-    bars = data.mark_rule(strokeWidth=1, opacity=0.22).encode(
-        x=x, y=alt.Y("ci_low:Q"), y2="ci_high:Q", color=colour
-    )
-    dots = data.mark_point(size=26).encode(x=x, y=y, color=colour)
-    drawn = alt.layer(level(0.0), bars, dots, *_names(every, x, y))
-    return drawn.properties(width=FULL - 76, height=HEIGHT)
+    return make_figure("item_differences", drawn, text, frame)
 
 
 def _names(every: pd.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
@@ -191,7 +180,14 @@ def _names(every: pd.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
         (every[::-1], "right", (1 - LABELS_AT) * n),
     )
     for some, align, at in sides:
-        names = _apart(some.head(n // 2))
+        # The first few whose names would not write over each other
+        half = some.head(n // 2)
+        chosen: list[int] = []
+        for row, difference in enumerate(half["difference"]):
+            others = half["difference"].iloc[chosen]
+            if len(chosen) < NAMED and (abs(difference - others) > NAME_HEIGHT).all():
+                chosen.append(row)
+        names = half.iloc[chosen]
         names = names.assign(text=[short(str(item), 40) for item in names["item"]], at=at)
         data = chart(names[["rank", "difference", "text", "at"]])
         leader = data.mark_rule(strokeWidth=0.6, color=SOFT).encode(x=x, x2="at:Q", y=y)
@@ -199,14 +195,3 @@ def _names(every: pd.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
         words = data.mark_text(align=align, dx=dx, color=HUMANS)
         found += [leader, words.encode(x=alt.X("at:Q"), y=y, text="text:N")]
     return found
-
-
-def _apart(some: pd.DataFrame) -> pd.DataFrame:
-    """The first few rows whose names would not write over each other."""
-    chosen: list[int] = []
-    for at, difference in enumerate(some["difference"]):
-        if all(abs(difference - some["difference"].iloc[k]) > NAME_HEIGHT for k in chosen):
-            chosen.append(at)
-        if len(chosen) == NAMED:
-            break
-    return some.iloc[chosen]

@@ -1,14 +1,11 @@
 """The chapters on crossed uncertainty, on differences by test case and on sensitivity, as sentences, tables and captions."""
 
-from collections.abc import Sequence
-
 from analysis import columns as c
 from analysis.charts.texts import HOLLOW
 from analysis.codec import need, present
-from analysis.presentation import FigureText, Table, paragraphs, sentences
+from analysis.presentation import FigureText, paragraphs, sentences
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.uncertainty.results import (
-    Choice,
     Components,
     Crossed,
     CrossedErrors,
@@ -20,6 +17,15 @@ from analysis.report.chapters.uncertainty.results import (
 from analysis.stats.verdicts import Verdict
 from lib import formatting as f
 
+ACCURACIES = (
+    c.text("Who", "0"),
+    c.percent("Accuracy", "1.accuracy"),
+    c.share_ci("95% CI, crossed", "1.errors.ci95"),
+    c.share_ci("95% CI, two-way", "1.errors.two_way_ci95"),
+    c.points("Minus humans, points", "1.difference"),
+    c.points_ci("95% CI, crossed", "1.difference_errors.ci95"),
+    c.points_ci("95% CI, two-way", "1.difference_errors.two_way_ci95"),
+)
 CONCLUSIONS = {
     Verdict.ABOVE: "the models are more accurate",
     Verdict.BELOW: "the models are less accurate",
@@ -52,9 +58,18 @@ def crossed_page(source: SourceResults, about: About) -> Page:
                 "resampling both counts the noise of single trials more than once."
             )
             finding.append(PARTS if gap.errors.from_parts else resampled)
+    # A single model is its mean
+    has_mean = own.models_mean is not None and own.models_mean.n != 1
+    rows: list[tuple[str, Row | None]] = [
+        ("Humans", own.human_row),
+        ("Models, mean", own.mean_row if has_mean else None),
+        *((model.label, row) for model, row in own.model_rows),
+    ]
+    known = [row for row in rows if row[1]]
+    caption = "Crossed bootstrap and two-way intervals"
     return Page(
         text=paragraphs(*finding, _components(own.components) if own.components else ""),
-        tables=_accuracies(own),
+        tables=c.page_table(caption, ACCURACIES, known, "crossed"),
         methods=[own.method],
         finding=sentences(*finding),
     )
@@ -85,29 +100,18 @@ def _components(found: Components) -> str:
     )
 
 
-def _accuracies(own: CrossedErrors) -> list[Table]:
-    has_mean = own.models_mean is not None and own.models_mean.n != 1
-    rows: list[tuple[str, Row | None]] = [
-        ("Humans", own.human_row),
-        ("Models, mean", own.mean_row if has_mean else None),
-        *((model.label, row) for model, row in own.model_rows),
-    ]
-    columns = (
-        c.text("Who", "0"),
-        c.percent("Accuracy", "1.accuracy"),
-        c.share_ci("95% CI, crossed", "1.errors.ci95"),
-        c.share_ci("95% CI, two-way", "1.errors.two_way_ci95"),
-        c.points("Minus humans, points", "1.difference"),
-        c.points_ci("95% CI, crossed", "1.difference_errors.ci95"),
-        c.points_ci("95% CI, two-way", "1.difference_errors.two_way_ci95"),
-    )
-    caption = "Crossed bootstrap and two-way intervals"
-    return c.page_table(caption, columns, [row for row in rows if row[1]], "crossed")
-
-
 def crossed_figure(own: CrossedErrors, *, has_two_way: bool, has_chat: bool) -> FigureText:
     judgments = f"{f.count(own.humans.n_trials, 'judgment')}, " if own.humans else ""
     models = f.count(len(own.models), "model")
+    told = f"Accuracy of {models}"
+    if own.humans:
+        ci95 = f.share_interval(own.humans.errors.ci95)
+        told = f.with_interval(f"People {f.percent(own.humans.accuracy)}", ci95, "95% interval")
+        if gap := own.difference:
+            told += f"; models minus people {f.percentage_points(gap.mean)} percentage points"
+            if gap.errors.ci95:
+                low, high = map(f.percentage_points, gap.errors.ci95)
+                told += f", 95% interval {low} to {high}"
     return FigureText(
         "Accuracy with participants and test cases resampled together",
         sentences(
@@ -125,26 +129,8 @@ def crossed_figure(own: CrossedErrors, *, has_two_way: bool, has_chat: bool) -> 
             else "",
             HOLLOW if has_chat else "",
         ),
-        f"{_people_and_difference(own) or f'Accuracy of {models}'}.",
+        f"{told}.",
     )
-
-
-def _people_and_difference(own: CrossedErrors) -> str:
-    """Empty without people."""
-    if own.humans is None:
-        return ""
-    people = f.with_interval(
-        f"People {f.percent(own.humans.accuracy)}",
-        f.share_interval(own.humans.errors.ci95),
-        "95% interval",
-    )
-    if own.difference is None:
-        return people
-    gap = f"models minus people {f.percentage_points(own.difference.mean)} percentage points"
-    if not own.difference.errors.ci95:
-        return f"{people}; {gap}"
-    low, high = map(f.percentage_points, own.difference.errors.ci95)
-    return f"{people}; {gap}, 95% interval {low} to {high}"
 
 
 # --- Differences by test case.
@@ -199,6 +185,8 @@ def item_differences_figure(
 
 # --- Sensitivity.
 
+NO_CHANGE = 1e-12  # of sums in another order
+
 
 def sensitivity_page(source: SourceResults, about: About) -> Page:
     found = present(source.of(Sensitivity).sensitivity) or ()
@@ -211,29 +199,22 @@ def sensitivity_page(source: SourceResults, about: About) -> Page:
         c.percent("Models, mean", "models_mean.mean"),
         c.points("Change", "difference_models"),
     )
-    finding = _largest_change(found)
+    changes = [
+        abs(change)
+        for choice in found
+        for change in (choice.difference_humans, choice.difference_models)
+        if change is not None
+    ]
+    finding = ""
+    if changes and max(changes) < NO_CHANGE:
+        finding = "None of the choices listed here changes an accuracy."
+    elif changes:
+        finding = (
+            "Among these choices, the largest change of the humans' or the models' accuracy is "
+            f"{f.percentage_points(max(changes))} percentage points."
+        )
     return Page(
         text=paragraphs(finding),
         tables=c.page_table("Main results under other choices", columns, found, "sensitivity"),
         finding=finding,
-    )
-
-
-NO_CHANGE = 1e-12  # of sums in another order
-
-
-def _largest_change(choices: Sequence[Choice]) -> str:
-    changes = [
-        abs(change)
-        for choice in choices
-        for change in (choice.difference_humans, choice.difference_models)
-        if change is not None
-    ]
-    if not changes:
-        return ""
-    if max(changes) < NO_CHANGE:
-        return "None of the choices listed here changes an accuracy."
-    return (
-        "Among these choices, the largest change of the humans' or the models' accuracy is "
-        f"{f.percentage_points(max(changes))} percentage points."
     )
