@@ -21,7 +21,6 @@ from analysis.teams.results import (
     MemberKind,
     Method,
     Policy,
-    Posterior,
     Sizes,
     TeamingResult,
     TeamResult,
@@ -255,38 +254,30 @@ def _shared_evidence(found: TeamingResult, *, is_simulated: bool) -> str:
     correlation = team.correlation if team else None
     if team is None or correlation is None:
         return ""
-    credible = f.coefficient_interval(correlation.ci95)
+    n_people = correlation.member_kinds.count(MemberKind.HUMAN)
     one, two = ("a simulated participant's", "two simulated participants'") if is_simulated else ("a person's", "two people's")  # fmt: skip
-    whose = {0: "the two models'", 2: two}.get(_n_people(correlation), f"{one} and the model's")
-    return (
-        f"In the Bayesian fit of {team.team.display_name}, {whose} evidence on a test case "
-        f"correlates {f.coefficient(correlation.mean)} (95% credible interval {credible}): {_independence(found.evidence_verdict, correlation)}; that team "
-        f"was right in {f.percent(team.accuracy)} of {row_noun(team)}, {f.points(team.gain)} points compared with its best member."
-    )
-
-
-def _n_people(correlation: Posterior) -> int:
-    return correlation.member_kinds.count(MemberKind.HUMAN)
-
-
-def _independence(verdict: Verdict | None, correlation: Posterior) -> str:
-    """Sentence on the independence of the members' errors."""
-    if _n_people(correlation) == 2:
-        return (
-            "in this model the correlation is above 0 whatever the data, so the interval does not tell whether their errors are "
-            "independent"
-        )
+    whose = {0: "the two models'", 2: two}.get(n_people, f"{one} and the model's")
     too_few = (
         "there are too few participants or test cases to say whether their errors are independent"
     )
-    said: str = {
+    independence = {
         None: too_few,
         Verdict.ABOVE: "they err on the same test cases more often than they would if their errors were independent",
         Verdict.BELOW: "one tends to be right where the other is wrong",
         Verdict.UNCLEAR: "the correlation is not clearly different from zero, so their errors may be independent",
         Verdict.TOO_FEW: too_few,
-    }[verdict]
-    return said
+    }[found.evidence_verdict]
+    if n_people == 2:
+        independence = (
+            "in this model the correlation is above 0 whatever the data, so the interval does not tell whether their errors are "
+            "independent"
+        )
+    return (
+        f"In the Bayesian fit of {team.team.display_name}, {whose} evidence on a test case "
+        f"correlates {f.coefficient(correlation.mean)} (95% credible interval "
+        f"{f.coefficient_interval(correlation.ci95)}): {independence}; that team "
+        f"was right in {f.percent(team.accuracy)} of {row_noun(team)}, {f.points(team.gain)} points compared with its best member."
+    )
 
 
 def _by_size(sizes: Sizes | None, *, is_simulated: bool) -> str:
