@@ -59,7 +59,39 @@ Line = tuple[str, int]  # of the text in a box, and by how many px it is indente
 def flow(source: SourceResults, tables: Tables) -> Figure:
     """Boxes from top to bottom; who left on the way at the side of the arrow where they left; judgments below."""
     own = need(source.of(Flow).flow)
-    drawn = _flow_chart(*_layout(own))
+    boxes, arrows, height = _layout(own)
+    x, y = x_of("x", [0, FULL - 10], None), y_of("y", [height + 2, -2], None)
+    lines = chart(pd.DataFrame(arrows, columns=["x", "x2", "y", "y2", "side"]))
+    shafts = lines.mark_rule(color=LINE, strokeWidth=1.2).encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
+    heads = [
+        lines.transform_filter(f"datum.side === {str(side).lower()}")
+        .mark_point(shape=shape, color=LINE, size=46, **move)  # the tip at the line's end
+        .encode(x=alt.X("x2:Q", axis=None), y=alt.Y("y2:Q", axis=None))
+        for side, shape, move in HEADS
+    ]
+    rects = chart(pd.DataFrame(boxes).drop(columns="lines"))
+    rects = rects.mark_rect(fill="white", stroke=LINE, strokeWidth=1.2)
+    rects = rects.encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
+    text = pd.DataFrame(
+        [
+            {
+                "x": box["x"] + 10 + indent,
+                "y": box["y"] + PAD + n * LINE_PX,
+                "text": line,
+                "weight": "bold" if n == 0 and box["bold"] else "normal",
+            }
+            for box in boxes
+            for n, (line, indent) in enumerate(box["lines"])
+        ]
+    )
+    words = [
+        chart(text[text["weight"] == weight])
+        .mark_text(align="left", baseline="top", fontWeight=weight)
+        .encode(x=x, y=y, text="text:N")
+        for weight in ("bold", "normal")
+    ]
+    drawn = alt.layer(shafts, *heads, rects, *words)
+    drawn = drawn.properties(width=FULL - 10, height=height + 4)
     parts = [("people", own.steps), ("judgments", own.trials.steps)]
     parts += [("answers", own.answers.steps)] if own.answers.judged else []
     frames = [c.tidy(STEPS, steps).assign(of=of) for of, steps in parts]
@@ -148,40 +180,6 @@ def _box(left: float, top: float, width: float, lines: list[Line], *, bold: bool
         "lines": lines,
         "bold": bold,
     }
-
-
-def _flow_chart(boxes: list[Box], arrows: list[Box], height: float) -> Drawn:
-    x, y = x_of("x", [0, FULL - 10], None), y_of("y", [height + 2, -2], None)
-    lines = chart(pd.DataFrame(arrows, columns=["x", "x2", "y", "y2", "side"]))
-    shafts = lines.mark_rule(color=LINE, strokeWidth=1.2).encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
-    heads = [
-        lines.transform_filter(f"datum.side === {str(side).lower()}")
-        .mark_point(shape=shape, color=LINE, size=46, **move)  # the tip at the line's end
-        .encode(x=alt.X("x2:Q", axis=None), y=alt.Y("y2:Q", axis=None))
-        for side, shape, move in HEADS
-    ]
-    frame = pd.DataFrame(boxes).drop(columns="lines")
-    rects = chart(frame).mark_rect(fill="white", stroke=LINE, strokeWidth=1.2)
-    rects = rects.encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
-    text = pd.DataFrame(
-        [
-            {
-                "x": box["x"] + 10 + indent,
-                "y": box["y"] + PAD + n * LINE_PX,
-                "text": line,
-                "weight": "bold" if n == 0 and box["bold"] else "normal",
-            }
-            for box in boxes
-            for n, (line, indent) in enumerate(box["lines"])
-        ]
-    )
-    words = [
-        chart(text[text["weight"] == weight])
-        .mark_text(align="left", baseline="top", fontWeight=weight)
-        .encode(x=x, y=y, text="text:N")
-        for weight in ("bold", "normal")
-    ]
-    return alt.layer(shafts, *heads, rects, *words).properties(width=FULL - 10, height=height + 4)
 
 
 # --- How often each test case was judged.

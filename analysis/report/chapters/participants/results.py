@@ -506,13 +506,7 @@ def build_reaction_times(data: SourceData) -> Built:
             "Import or collect trials with reaction times.",
         )
     times, right = times[is_known], trials["is_correct"].to_numpy(dtype=bool)[is_known]
-    bins = _histogram(times / 1000)
-    found = _times(times, int((~is_known).sum()), right, bins)
-    return Built(ReactionTimes(found), {"reaction_times_histogram": pd.DataFrame(bins)})
-
-
-def _times(times: Floats, n_missing: int, right: Floats, bins: tuple[TimeBin, ...]) -> Times:
-    spread, logs = spread_of(times), np.log(times)
+    spread, logs, bins = spread_of(times), np.log(times), _histogram(times / 1000)
     by_correct = []
     for is_correct in (True, False):
         if len(own := times[right == is_correct]):
@@ -521,9 +515,9 @@ def _times(times: Floats, n_missing: int, right: Floats, bins: tuple[TimeBin, ..
         else:
             by_correct.append(AnswerTimes(is_correct, 0))
     q01, q05, q95, q99 = (float(np.quantile(times, p)) for p in (0.01, 0.05, 0.95, 0.99))
-    return Times(
+    found = Times(
         n=len(times),
-        n_missing=n_missing,
+        n_missing=int((~is_known).sum()),
         unit="ms",
         mean=spread.mean,
         quartiles=(spread.q1, spread.median, spread.q3),
@@ -539,6 +533,7 @@ def _times(times: Floats, n_missing: int, right: Floats, bins: tuple[TimeBin, ..
         histogram=bins,
         by_correct=tuple(by_correct),
     )
+    return Built(ReactionTimes(found), {"reaction_times_histogram": pd.DataFrame(bins)})
 
 
 def _histogram(seconds: Floats) -> tuple[TimeBin, ...]:
