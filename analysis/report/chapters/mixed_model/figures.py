@@ -23,18 +23,13 @@ from analysis.codec import need, present
 from analysis.presentation import make_figure, plain
 from analysis.report.chapter import SourceResults, Tables
 from analysis.report.chapters.accuracy.results import Accuracy
-from analysis.report.chapters.mixed_model.results import (
-    Mixed,
-    Power,
-    RandomEffects,
-)
+from analysis.report.chapters.mixed_model.results import Mixed, Power
 from analysis.report.chapters.mixed_model.words import (
     mixed_model_figure,
     power_figure,
     target_text,
 )
 from analysis.stats import NotEnough
-from analysis.stats.estimates import Proportion
 from analysis.stats.power import Target
 
 TYPICAL, MARGINAL, OBSERVED = (
@@ -49,27 +44,18 @@ def mixed_model(source: SourceResults, tables: Tables) -> Figure:
     """Left, accuracies that the model implies beside the observed one; right, the standard deviations of log-odds."""
     own = need(source.of(Mixed).mixed_model)
     humans = present(source.of(Accuracy).humans)
-    frame = _frame(own, humans.trials if humans else None)
-    table = plain(frame, row="what")
-    return make_figure("mixed_model", _mixed_model_chart(frame), mixed_model_figure(own), table)
-
-
-def _frame(own: RandomEffects, observed: Proportion | None) -> pd.DataFrame:
-    rows = [
+    shown = [
         ("accuracy", TYPICAL, own.accuracy_typical, own.accuracy_typical_ci95),
         ("accuracy", MARGINAL, own.accuracy_marginal, own.accuracy_marginal_ci95),
-        *([("accuracy", OBSERVED, observed.accuracy, observed.ci95)] if observed else []),
+        *([("accuracy", OBSERVED, humans.trials.accuracy, humans.trials.ci95)] if humans else []),
         ("sd", PEOPLE, own.sd_participants, own.sd_participants_ci95),
         ("sd", ITEMS, own.sd_items, own.sd_items_ci95),
     ]
     frame = pd.DataFrame(
-        [(measure, row, value, *(ci95 or (None, None))) for measure, row, value, ci95 in rows],
+        [(measure, row, value, *(ci95 or (None, None))) for measure, row, value, ci95 in shown],
         columns=["measure", "row", "value", "low", "high"],
     ).astype({"value": float, "low": float, "high": float})
-    return frame.dropna(subset=["value"]).assign(colour=HUMANS)
-
-
-def _mixed_model_chart(frame: pd.DataFrame) -> Drawn:
+    frame = frame.dropna(subset=["value"]).assign(colour=HUMANS)
     blocks = []
     for measure in ("accuracy", "sd"):
         some = frame[frame["measure"] == measure]
@@ -86,7 +72,8 @@ def _mixed_model_chart(frame: pd.DataFrame) -> Drawn:
         block = alt.layer(*lines, dots_with_intervals(chart(some), x, rows.y()))
         width = int((FULL - 40) / 2) - rows.width
         blocks.append(block.properties(width=width, height=24 * 3))
-    return alt.hconcat(*blocks, spacing=24)
+    drawn = alt.hconcat(*blocks, spacing=24)
+    return make_figure("mixed_model", drawn, mixed_model_figure(own), plain(frame, row="what"))
 
 
 # --- How many participants an interval of a given width needs.

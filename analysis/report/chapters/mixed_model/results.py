@@ -138,6 +138,10 @@ def build_mixed_model(data: SourceData) -> Built:
     """Raises NotEnough where the model cannot be fitted."""
     model = fitted(data)
     intercept = model.coefficients[0]
+    # Unclear without an interval, as where neither varies, or the fit did not converge
+    share, ci95 = share_of_first(model.items, model.participants)
+    known = ci95 if model.converged and ci95 else (0.0, 1.0)
+    verdict = Verdict.of_interval(known, 0.5, min(model.n_participants, model.n_items))
     found = RandomEffects(
         n_trials=model.n_trials,
         n_participants=model.n_participants,
@@ -153,7 +157,7 @@ def build_mixed_model(data: SourceData) -> Built:
         sd_participants_ci95=model.participants.ci95,
         sd_items=model.items.estimate,
         sd_items_ci95=model.items.ci95,
-        items_share=_items_share(model),
+        items_share=ItemShare(share, ci95, verdict),
         log_likelihood=model.log_likelihood,
         converged=model.converged,
         integral=model.integral,
@@ -162,14 +166,6 @@ def build_mixed_model(data: SourceData) -> Built:
         method=model.method,
     )
     return Built(Mixed(found), {"mixed_model": _table(found)})
-
-
-def _items_share(model: MixedModel) -> ItemShare:
-    """Unclear without an interval, as where neither varies, or the fit did not converge."""
-    value, ci95 = share_of_first(model.items, model.participants)
-    known = ci95 if model.converged and ci95 else (0.0, 1.0)
-    n_clusters = min(model.n_participants, model.n_items)
-    return ItemShare(value, ci95, Verdict.of_interval(known, 0.5, n_clusters))
 
 
 def _ratio(deviation: Deviation) -> RatioTest:
@@ -295,11 +291,6 @@ def build_power(data: SourceData) -> Built:
             "The mixed model needed for this computation did not converge.",
             "Let more participants finish the study.",
         )
-    found = _analysis(data, model)
-    return Built(Power(found), {"power_curve": pd.DataFrame(found.curve)})
-
-
-def _analysis(data: SourceData, model: MixedModel) -> PowerAnalysis:
     each = np.bincount(data.trials["participant"])
     design = Design(model.n_items, each[each > 0])
     parameters = model.coefficients[0].estimate, model.participants.estimate, model.items.estimate
@@ -308,7 +299,7 @@ def _analysis(data: SourceData, model: MixedModel) -> PowerAnalysis:
     # The curve passes through the targets that it reaches
     reached = {n for one in targets if (n := one.n_participants) and n <= max(SIZES)}
     sizes = sorted({*SIZES, *reached, model.n_participants})
-    return PowerAnalysis(
+    found = PowerAnalysis(
         variances=variances,
         curve=tuple(expected(*parameters, model.items.ci95, design, n) for n in sizes),
         targets=targets,
@@ -318,3 +309,4 @@ def _analysis(data: SourceData, model: MixedModel) -> PowerAnalysis:
         method=METHOD,
         fitted=Fitted(*parameters, model.items.ci95, model.n_participants),
     )
+    return Built(Power(found), {"power_curve": pd.DataFrame(found.curve)})

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from analysis import columns as c
 from analysis.codec import need
-from analysis.presentation import FigureText, Table, paragraphs, sentences
+from analysis.presentation import FigureText, paragraphs, sentences
 from analysis.report.chapter import About, Page, SourceResults
 from analysis.report.chapters.mixed_model.results import (
     ItemShare,
@@ -136,16 +136,31 @@ def power_page(source: SourceResults, about: About) -> Page:
         f"With only the test cases of this study, no number of participants narrows the interval below {f.number(100 * own.floor_width, 1)} "
         "points, according to the fit. A narrower interval needs more test cases."
     )
-    widths = c.page_table(
-        "Width of the interval, by the variance formula", CURVE, own.curve, "power_curve"
+    columns = (
+        c.count("Width wanted, points", "points"),
+        c.shown("Participants", lambda row: _participants(row.n_participants)),
+        c.shown(
+            "If test cases vary least (lower end)",
+            lambda row: _participants(row.n_participants_low) if has_ends else f.DASH,
+        ),
+        c.shown(
+            "If they vary most (upper end)",
+            lambda row: _participants(row.n_participants_high) if has_ends else f.DASH,
+        ),
+        c.count("Test cases needed instead", "n_items_needed"),
     )
+    needed = "Participants needed for a given width, by the variance formula"
+    widths = "Width of the interval, by the variance formula"
     return Page(
         text=paragraphs(
             finding,
             *(_out_of_reach(aim) for aim in aims if aim.is_out_of_reach),
             "" if own.floor_width < NO_FLOOR else floor,
         ),
-        tables=[*_targets_table(aims, has_ends), *widths],
+        tables=[
+            *c.page_table(needed, columns, aims),
+            *c.page_table(widths, CURVE, own.curve, "power_curve"),
+        ],
         methods=[own.method],
         finding=finding,
     )
@@ -194,24 +209,6 @@ def _out_of_reach(aim: Aim) -> str:
     return f"{width} out of reach with these test cases{unless}{instead}."
 
 
-def _targets_table(aims: Sequence[Aim], has_ends: bool) -> list[Table]:
-    columns = (
-        c.count("Width wanted, points", "points"),
-        c.shown("Participants", lambda row: _participants(row.n_participants)),
-        c.shown(
-            "If test cases vary least (lower end)",
-            lambda row: _participants(row.n_participants_low) if has_ends else f.DASH,
-        ),
-        c.shown(
-            "If they vary most (upper end)",
-            lambda row: _participants(row.n_participants_high) if has_ends else f.DASH,
-        ),
-        c.count("Test cases needed instead", "n_items_needed"),
-    )
-    caption = "Participants needed for a given width, by the variance formula"
-    return c.page_table(caption, columns, aims)
-
-
 def _participants(n: int | None) -> str:
     return "out of reach" if n is None else f.number(n, 0)
 
@@ -242,15 +239,12 @@ def power_figure(own: PowerAnalysis) -> FigureText:
 
 def target_text(target: Target, own: PowerAnalysis) -> str:
     """At a line of the figure: a wanted width, and what it takes."""
-    return f"{f.compact(100 * target.width)} points: {_within_reach(target, own)}"
-
-
-def _within_reach(target: Target, own: PowerAnalysis) -> str:
     n, items = two_digits(target.n_participants), two_digits(target.n_items_needed)
-    if n is None and items is None:
-        return "out of reach"
-    if n is None:
-        return f"needs {f.count(items, 'test case')}"
-    if own.is_near_floor(target.width):
-        return "hardly within reach"
-    return f.count(n, "person", "people")
+    takes = "out of reach"
+    if n is not None and own.is_near_floor(target.width):
+        takes = "hardly within reach"
+    elif n is not None:
+        takes = f.count(n, "person", "people")
+    elif items is not None:
+        takes = f"needs {f.count(items, 'test case')}"
+    return f"{f.compact(100 * target.width)} points: {takes}"
