@@ -35,7 +35,6 @@ from analysis.report.chapters.models.results import (
     Agreement,
     HumanAgreement,
     Integration,
-    RankAgreement,
 )
 from analysis.report.chapters.models.words import (
     agreement_figure,
@@ -59,7 +58,21 @@ def agreement(source: SourceResults, tables: Tables) -> Figure:
     if len(models) < 2 and not has_people:
         raise NotEnough("Agreement needs at least two models.", "Score a second model.")
     names = labels(models)
-    cells = _cells(own, models)
+    matrix = np.array(own.matrix).reshape(len(models), -1)
+    at = {name: k for k, name in enumerate(own.names)}
+    rows = [
+        {"row": a.name, "column": b.name, "i": i, "j": j, "rho": matrix[at[a.name], at[b.name]]}
+        for i, a in enumerate(models)
+        for j, b in enumerate(models[:i])
+    ]
+    below = len(models) + 0.35  # a gap between models and people
+    rows += [
+        {"row": PEOPLE, "column": m.name, "i": below, "j": j, "rho": m.known.rho}
+        for j, m in enumerate(models)
+        if m.known
+    ]
+    cells = pd.DataFrame(rows)
+    cells["text"] = [number(x) if np.isfinite(x) else "" for x in cells["rho"]]
     drawn = _agreement_chart(cells, names, models, has_people)
     text = agreement_figure(own, models)
     return make_figure("agreement", drawn, text, cells.drop(columns="text"))
@@ -105,24 +118,6 @@ def models_humans_agreement(source: SourceResults, tables: Tables) -> Figure:
     text = with_people_figure(frame, top, ends)
     table = plain(frame.reindex(columns=list(TABLE)))
     return make_figure("models_humans_agreement", drawn, text, table)
-
-
-def _cells(own: RankAgreement, models: Sequence[HumanAgreement]) -> pd.DataFrame:
-    matrix = np.array(own.matrix).reshape(len(models), -1)
-    at = {name: k for k, name in enumerate(own.names)}
-    rows = [
-        {"row": a.name, "column": b.name, "i": i, "j": j, "rho": matrix[at[a.name], at[b.name]]}
-        for i, a in enumerate(models)
-        for j, b in enumerate(models[:i])
-    ]
-    below = len(models) + 0.35  # a gap between models and people
-    rows += [
-        {"row": PEOPLE, "column": m.name, "i": below, "j": j, "rho": m.known.rho}
-        for j, m in enumerate(models)
-        if m.known
-    ]
-    frame = pd.DataFrame(rows)
-    return frame.assign(text=[number(x) if np.isfinite(x) else "" for x in frame["rho"]])
 
 
 def _agreement_chart(

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.codec import MissingResult, present, try_estimate
-from analysis.data.dataset import MODEL_NAME, Floats, ModelName, SourceData
+from analysis.data.dataset import MODEL_NAME, ModelName, SourceData
 from analysis.data.filters import CHOICE
 from analysis.report.chapter import Built
 from analysis.stats import NotEnough
@@ -100,24 +100,15 @@ def build_agreement(data: SourceData) -> Built:
     own = data.models[["name", "method"]].iloc[members]
     others = own.rename(columns={"name": "other", "method": "other_method"})
     table = own.merge(others, how="cross").assign(rho=matrix.ravel())
-    return Built(
-        Agreement(_agreement(data, members.tolist(), difficulty, matrix)),
-        {"agreement_matrix": table},
-    )
-
-
-def _agreement(
-    data: SourceData, members: list[int], difficulty: Floats, matrix: Floats
-) -> RankAgreement:
     people = data.item_accuracy
     with_people = tuple(
         HumanAgreement(**data.model_name(model), correlation=try_estimate(spearman, row, people))
-        for model, row in zip(members, difficulty, strict=True)
+        for model, row in zip(members.tolist(), difficulty, strict=True)
     )
     rhos = np.array([row.known.rho for row in with_people if row.known])
     mean = float(rhos.mean()) if len(rhos) else None
     resampled = mean_correlations(difficulty, people, seed=data.seed)
-    return RankAgreement(
+    found = RankAgreement(
         names=tuple(row.name for row in with_people),
         display_names=tuple(row.display_name for row in with_people),
         matrix=tuple(tuple(row) for row in matrix.tolist()),
@@ -134,6 +125,7 @@ def _agreement(
         model_human_ci95=resampled.with_other,
         noise_ceiling=try_estimate(_reliability, data, mean),
     )
+    return Built(Agreement(found), {"agreement_matrix": table})
 
 
 def _reliability(data: SourceData, mean: float | None) -> Reliability:
@@ -248,6 +240,14 @@ def build_integration(data: SourceData) -> Built:
     table = _models_table(data, members, isolated)
     foreign = swapped_accuracies(swapped)
     people = float(data.trials["is_correct"].mean()) if len(data.trials) else np.nan
+    means = []
+    for seed, rows in foreign.groupby("seed"):
+        accuracy = rows.set_index("model")["accuracy"].reindex(table.index)
+        mean = mean_of(accuracy, SHARES)
+        against_whole = try_estimate(paired_t, table["full"], accuracy)
+        against_isolated = try_estimate(paired_t, accuracy, table["isolated_pooled"])
+        about = (mean.n, mean.mean, mean.sd, mean.ci95)
+        means.append(SwappedMean(int(str(seed)), *about, against_whole, against_isolated))
     found = ContextAccuracy(
         n_models=int(table["isolated_pooled"].notna().sum()),
         n_sentences=int(table["n_sentences"].max()),
@@ -255,10 +255,7 @@ def build_integration(data: SourceData) -> Built:
         pooled=_isolated_mean(table["full"], table["isolated_pooled"], people),
         by_item=_isolated_mean(table["full"], table["isolated_item"], people),
         models=_models(data, table, isolated, foreign),
-        swapped=tuple(
-            _seed(table, seed, foreign[foreign["seed"] == seed])
-            for seed in sorted(set(foreign["seed"].tolist()))
-        ),
+        swapped=tuple(means),
         method=INTEGRATION_METHOD,
     )
     names = data.models[[*MODEL_NAME]].iloc[foreign["model"]].reset_index(drop=True)
@@ -327,18 +324,4 @@ def _models(
             swapped=tuple(swapped[model]),
         )
         for model, row in zip(table.index, table.to_dict("records"), strict=True)
-    )
-
-
-def _seed(table: pd.DataFrame, seed: int, rows: pd.DataFrame) -> SwappedMean:
-    accuracy = rows.set_index("model")["accuracy"].reindex(table.index)
-    mean = mean_of(accuracy, SHARES)
-    return SwappedMean(
-        seed,
-        mean.n,
-        mean.mean,
-        mean.sd,
-        mean.ci95,
-        try_estimate(paired_t, table["full"], accuracy),
-        try_estimate(paired_t, accuracy, table["isolated_pooled"]),
     )

@@ -66,27 +66,23 @@ def agreement_page(source: SourceResults, about: About) -> Page:
 def _with_people(own: RankAgreement) -> str:
     if own.model_human_mean is None:
         return ""
-    n, counted = (
-        own.n_models_human,
-        [known.n for model in own.models_human if (known := model.known)],
-    )
+    n = own.n_models_human
+    counted = [known.n for model in own.models_human if (known := model.known)]
     which = (
         "The rank correlation between difficulty for the model"
         if n == 1
         else f"The mean rank correlation between difficulty for each of the {n} models"
     )
+    cases = f.count(own.n_items, "test case")
+    interval = f.coefficient_interval(own.model_human_ci95)
+    basis = cases if interval == f.DASH else f"95% CI {interval}; {cases}"
     return sentences(
         f"{which} (scored so that larger values mean easier) and the human accuracy of each test case is "
-        f"{f.coefficient(own.model_human_mean)} ({_interval_and(own, f.count(own.n_items, 'test case'))}).",
+        f"{f.coefficient(own.model_human_mean)} ({basis}).",
         ""
         if all(items == own.n_items for items in counted)
         else "Each model counts on the test cases for which its difficulty is known.",
     )
-
-
-def _interval_and(own: RankAgreement, n: str) -> str:
-    interval = f.coefficient_interval(own.model_human_ci95)
-    return n if interval == f.DASH else f"95% CI {interval}; {n}"
 
 
 def _reliability(people: Reliability) -> str:
